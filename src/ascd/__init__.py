@@ -1,0 +1,61 @@
+"""Approximate Steepest Coordinate Descent (Stich, Raj, Jaggi, ICML 2017) for F(x) = f(Ax) + Σ Ψ_j(x_j).
+
+State a problem, choose the parts, descend:
+
+>>> import numpy as np, ascd
+>>> A = np.random.default_rng(0).standard_normal((100, 500))
+>>> problem = ascd.Problem(A, A[:, 0] - A[:, 1], penalty=ascd.L1(10.0))
+>>> solution = ascd.minimize(problem, rule="ascd", oracle="norm", rng=0)
+>>> solution.converged
+True
+"""
+
+from ascd._jit import at, helper
+from ascd.losses import Huber, Logistic, Squared, SquaredHinge
+from ascd.minimize import minimize
+from ascd.oracles import Blind, Cached, Exact, Norm, Random, Simulated, Sketch
+from ascd.penalties import L1, L2, Box, ElasticNet, Zero
+from ascd.problem import Problem
+from ascd.rules import ASCD, Cyclic, HeuristicASCD, Importance, LowerASCD, Steepest, Uniform, UpperASCD
+from ascd.run import Snapshot
+from ascd.solution import Solution, Status
+from ascd.svm import DualSVM
+from ascd.trace import Trace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ASCD",
+    "L1",
+    "L2",
+    "Blind",
+    "Box",
+    "Cached",
+    "Cyclic",
+    "DualSVM",
+    "ElasticNet",
+    "Exact",
+    "HeuristicASCD",
+    "Huber",
+    "Importance",
+    "Logistic",
+    "LowerASCD",
+    "Norm",
+    "Problem",
+    "Random",
+    "Simulated",
+    "Sketch",
+    "Snapshot",
+    "Solution",
+    "Squared",
+    "SquaredHinge",
+    "Status",
+    "Steepest",
+    "Trace",
+    "Uniform",
+    "UpperASCD",
+    "Zero",
+    "at",
+    "helper",
+    "minimize",
+]

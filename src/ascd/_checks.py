@@ -1,0 +1,138 @@
+"""Input checks.  Every error names the argument, what was given and what is allowed, before any work is done."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def finite_values(values: Array, name: str) -> None:
+    """Reject nan and inf, naming the first place."""
+    flat = values.ravel(order="K")
+    # The sum of finite numbers can overflow; only then is the exact (slower, allocating) test needed.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(flat.sum()):
+            return
+    bad = ~np.isfinite(flat)
+    if bad.any():
+        first = flat[bad][0]
+        raise ValueError(f"{name} must be finite; it has {int(bad.sum())} nan or inf entries, the first is {first}")
+
+
+def _numeric(values: Any, name: str) -> Array:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers (float, int or bool); got dtype {array.dtype}")
+    return array
+
+
+class _Unlocked:
+    """The memory of a read-only array, offered as writable; it keeps the array alive."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        interface = array.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+
+def unlocked(array: Array) -> Array:
+    """The same memory, writable as far as types go: a read-only array would cost its own compilation.
+
+    The library never writes to the user's data; copying a memory map instead would defeat its purpose.
+    """
+    return array if array.flags.writeable else np.asarray(_Unlocked(array))
+
+
+def as_vector(values: Any, name: str, size: int | None = None) -> Array:
+    """A contiguous float64 vector of the given length."""
+    array = _numeric(values, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got shape {array.shape}")
+    if size is not None and array.size != size:
+        raise ValueError(f"{name} must have length {size}; got {array.size}")
+    return unlocked(np.ascontiguousarray(array, dtype=np.float64).view(np.ndarray))
+
+
+def as_finite_vector(values: Any, name: str, size: int | None = None) -> Array:
+    array = as_vector(values, name, size)
+    finite_values(array, name)
+    return array
+
+
+def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, finite: bool = True) -> float | Array:
+    """One number for all coordinates, or one for each; at least ``low``, no nan, finite unless told otherwise."""
+    scalar = isinstance(values, numbers.Real) or np.ndim(values) == 0
+    array = np.atleast_1d(_numeric(values, name)) if scalar else as_vector(values, name, size)
+    array = np.asarray(array, dtype=np.float64)
+    if np.isnan(array).any() or (finite and np.isinf(array).any()):
+        raise ValueError(f"{name} must be finite; got {values!r}" if finite else f"{name} must not hold nan")
+    if (array < low).any():
+        raise ValueError(f"{name} must be at least {low:g}; the smallest entry is {array.min():g}")
+    return float(array[0]) if scalar else array
+
+
+def as_design(A: Any) -> Any:
+    """Dense column-major float64 ndarray or CSC float64 matrix, made from anything two-dimensional and real."""
+    if hasattr(A, "tocsc"):
+        return _as_sparse_design(A)
+    array = _numeric(A, "A")
+    _check_shape(array.shape)
+    design = np.asfortranarray(array, dtype=np.float64).view(np.ndarray)
+    finite_values(design, "A")
+    return design
+
+
+def _as_sparse_design(A: Any) -> Any:
+    if A.dtype.kind not in "fiub":
+        raise TypeError(f"A must hold real numbers (float, int or bool); got dtype {A.dtype}")
+    _check_shape(A.shape)
+    design = A.tocsc()
+    if not design.has_canonical_format:
+        design = design.copy() if design is A or design.data is A.data else design
+        design.sum_duplicates()
+    if design.dtype != np.float64:
+        design = design.astype(np.float64)
+    finite_values(design.data, "A")
+    return design
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise ValueError(f"A must be two-dimensional (n_samples, n_features); got shape {shape}")
+    if 0 in shape:
+        raise ValueError(f"A must have at least one sample and one feature; got shape {shape}")
+
+
+def as_number(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf, strict: bool = False) -> float:
+    """A real number in [low, high] (above ``low`` when ``strict``)."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number; got {value!r}")
+    number = float(value)
+    if np.isnan(number) or number < low or number > high or (strict and number == low):
+        bracket = "(" if strict else "["
+        raise ValueError(f"{name} must be in {bracket}{low:g}, {high:g}]; got {value!r}")
+    return number
+
+
+def as_count(value: Any, name: str, low: int = 1) -> int:
+    """An integer of at least ``low``."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer; got {value!r}")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}; got {value}")
+    return int(value)
+
+
+def unknown_name(name: Any, argument: str, valid: Iterable[str]) -> ValueError:
+    """The error for a name that is not in the table, with the nearest valid ones first."""
+    names = list(valid)
+    near = difflib.get_close_matches(str(name), names, n=2, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return ValueError(f"unknown {argument} {name!r}.{hint} Valid names: {', '.join(names)}")

@@ -1,0 +1,97 @@
+"""The duality gap: how far from optimal a point can be, at most.
+
+For every dual point θ, Fenchel's inequality bounds F(x) − min F by
+
+    gap = Σ_k [f_k(z_k) + f_k*(θ_k) − θ_k z_k]  +  Σ_j [Ψ_j(x_j) + Ψ_j*(−u_j) + x_j u_j],   z = Ax, u = Aᵀθ,
+
+a sum of terms that are each non-negative, so nothing cancels.  The dual point is θ = s·v with v = ∇f(Ax) and s
+the largest number in [0, 1] for which all Ψ_j* are finite.  Where a few coordinates are unpenalised, Ψ_j* allows
+only one value of u_j, and scaling alone would shrink θ to nothing: v is first projected so that it fits there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd._jit import at, kernel
+from ascd.matrices import dot, weighted_square
+
+if TYPE_CHECKING:
+    from ascd.problem import Problem
+
+#: Projecting costs O(d k²) for k unpenalised coordinates; beyond this many it is not tried.
+MOST_PROJECTED = 200
+
+
+def certificate(problem: Problem, steepness: Any, x: Array, image: Array, slope: Array) -> tuple[float, float]:
+    """The smallest gap found from v = ∇f(Ax) and its projection (inf where none is known), and the largest score.
+
+    It reads every column once, or twice where coordinates are unpenalised.
+    """
+    products = np.full(x.size, np.nan)
+    gap, steepest, scale = certify(problem.parts, steepness, x, image, slope, products)
+    if scale <= 0.0:
+        products[:] = np.nan
+        required_products(problem.parts.penalty, products)
+        free = np.flatnonzero(~np.isnan(products))
+        if 0 < free.size <= MOST_PROJECTED:
+            projected = _projected(problem, slope, free, products[free])
+            gap = min(gap, certify(problem.parts, steepness, x, image, projected, products)[0])
+    return float(gap), float(steepest)
+
+
+def _projected(problem: Problem, slope: Array, free: Array, required: Array) -> Array:
+    """The nearest dual point with the one allowed product on every unpenalised column."""
+    columns = np.stack([problem.image(np.eye(1, problem.n_features, j)[0]) for j in free], axis=1)
+    shift = np.linalg.lstsq(columns.T, columns.T @ slope - required, rcond=None)[0]
+    projected: Array = slope - shift
+    return projected
+
+
+@kernel
+def required_products(penalty: Any, out: Array) -> None:
+    """out_j = the one value of u_j that Ψ_j*(−u_j) allows, where it allows only one."""
+    for j in range(out.size):
+        low, high = penalty.subgradient(0.0, j)
+        slope = penalty.subgradient(1.0, j)[0]
+        if low == high and slope == low and penalty.subgradient(-1.0, j)[1] == low:
+            out[j] = -low
+
+
+@kernel
+def certify(
+    problem: Any, steepness: Any, x: Array, image: Array, slope: Array, products: Array
+) -> tuple[float, float, float]:
+    """The gap for the dual point s·slope, the largest score, and s.
+
+    ``products`` takes Aᵀ·slope; where it comes with a number, the product is known to be that, up to rounding.
+    """
+    scale, steepest = 1.0, 0.0
+    tiny = 0.0
+    for k in range(slope.size):
+        tiny += slope[k] * slope[k]
+    tiny = 1e-12 * math.sqrt(tiny)
+    for j in range(x.size):
+        product = dot(problem.matrix, j, slope)
+        steepest = max(steepest, steepness.score(problem.penalty, j, x[j], product))
+        if not abs(product - products[j]) <= tiny * math.sqrt(weighted_square(problem.matrix, j, 1.0)):
+            products[j] = product
+        scale = min(scale, problem.penalty.dual_scale(-products[j], j))
+    if scale < 0.0:
+        return math.inf, steepest, scale
+    gap = 0.0
+    for k in range(image.size):
+        weight, target = at(problem.sample.weight, k), problem.sample.target[k]
+        if weight > 0.0:
+            dual = scale * slope[k] / weight
+            fit = problem.loss.value(target, image[k]) + problem.loss.conjugate(target, dual)
+            gap += weight * max(0.0, fit - dual * image[k])
+    for j in range(x.size):
+        u = scale * products[j]
+        cost = problem.penalty.cost(x[j], j) + problem.penalty.cost_conjugate(-u, j)
+        gap += max(0.0, cost + x[j] * u)
+    return gap, steepest, scale

@@ -1,0 +1,214 @@
+"""Losses: one sample's share of f(Ax) = Σ_k s_k · loss(b_k, (Ax)_k).
+
+Each loss is a NamedTuple whose compiled methods speak of one sample, with target y and prediction z:
+
+==================  =============================================================================
+``value``           loss(y, z)
+``derivative``      ∂loss/∂z
+``curvature``       ∂²loss/∂z² (one side's where it jumps), used by line search only
+``conjugate``       sup_z {u·z − loss(y, z)}, +inf outside its domain; for duality gaps
+``is_quadratic``    is the curvature constant?  Then it must be the curvature bound
+==================  =============================================================================
+
+Plain Python methods tell the rest: ``curvature_bound`` (M, with 0 ≤ curvature ≤ M everywhere) and, if the loss
+cannot take every target, ``check_target``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._checks import Array, as_number, unknown_name
+from ascd._jit import check_methods, helper
+
+LOSS_METHODS = ("value", "derivative", "curvature", "conjugate", "is_quadratic")
+
+#: A dual point may leave the conjugate's domain by rounding alone; this much is forgiven.
+ROUNDING = 1e-12
+
+
+class Squared(NamedTuple):
+    """½(z − y)².
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.Squared().value(1.0, 3.0)
+    2.0
+    """
+
+    unit: float = 1.0
+
+    def value(self, y: float, z: float) -> float:
+        return 0.5 * (z - y) ** 2
+
+    def derivative(self, y: float, z: float) -> float:
+        return z - y
+
+    def curvature(self, y: float, z: float) -> float:
+        return 1.0
+
+    def conjugate(self, y: float, u: float) -> float:
+        return u * y + 0.5 * u * u
+
+    def curvature_bound(self) -> float:
+        return 1.0
+
+    def is_quadratic(self) -> bool:
+        return True
+
+    def check_target(self, target: Array) -> None:
+        """Every real target is fine."""
+
+
+class Logistic(NamedTuple):
+    """log(1 + exp(−y z)) for labels y = ±1.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> round(ascd.Logistic().value(1.0, 0.0), 4)
+    0.6931
+    """
+
+    unit: float = 1.0
+
+    def value(self, y: float, z: float) -> float:
+        margin = y * z
+        return math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0)
+
+    def derivative(self, y: float, z: float) -> float:
+        return -y * sigmoid(-y * z)
+
+    def curvature(self, y: float, z: float) -> float:
+        probability = sigmoid(y * z)
+        return probability * (1.0 - probability)
+
+    def conjugate(self, y: float, u: float) -> float:
+        p = -u * y
+        if p < -ROUNDING or p > 1.0 + ROUNDING:
+            return math.inf
+        return entropy_term(p) + entropy_term(1.0 - p)
+
+    def curvature_bound(self) -> float:
+        return 0.25
+
+    def is_quadratic(self) -> bool:
+        return False
+
+    def check_target(self, target: Array) -> None:
+        check_signs(target, "logistic")
+
+
+class Huber(NamedTuple):
+    """½r² for |r| ≤ threshold, threshold·(|r| − threshold/2) beyond, with r = z − y.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.Huber(1.0).value(0.0, 3.0)
+    2.5
+    """
+
+    threshold: float = 1.35
+
+    def value(self, y: float, z: float) -> float:
+        size = abs(z - y)
+        if size <= self.threshold:
+            return 0.5 * size * size
+        return self.threshold * (size - 0.5 * self.threshold)
+
+    def derivative(self, y: float, z: float) -> float:
+        return max(-self.threshold, min(self.threshold, z - y))
+
+    def curvature(self, y: float, z: float) -> float:
+        return 1.0 if abs(z - y) <= self.threshold else 0.0
+
+    def conjugate(self, y: float, u: float) -> float:
+        if abs(u) > self.threshold * (1.0 + ROUNDING):
+            return math.inf
+        return u * y + 0.5 * u * u
+
+    def curvature_bound(self) -> float:
+        return 1.0
+
+    def is_quadratic(self) -> bool:
+        return False
+
+    def check_target(self, target: Array) -> None:
+        as_number(self.threshold, "Huber threshold", low=0.0, strict=True)
+
+
+class SquaredHinge(NamedTuple):
+    """max(0, 1 − y z)² for labels y = ±1.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.SquaredHinge().value(1.0, -1.0)
+    4.0
+    """
+
+    unit: float = 1.0
+
+    def value(self, y: float, z: float) -> float:
+        return max(0.0, 1.0 - y * z) ** 2
+
+    def derivative(self, y: float, z: float) -> float:
+        return -2.0 * y * max(0.0, 1.0 - y * z)
+
+    def curvature(self, y: float, z: float) -> float:
+        return 2.0 * y * y if y * z < 1.0 else 0.0
+
+    def conjugate(self, y: float, u: float) -> float:
+        a = -u * y
+        if a < -ROUNDING:
+            return math.inf
+        return 0.25 * a * a - a
+
+    def curvature_bound(self) -> float:
+        return 2.0
+
+    def is_quadratic(self) -> bool:
+        return False
+
+    def check_target(self, target: Array) -> None:
+        check_signs(target, "squared_hinge")
+
+
+@helper
+def sigmoid(t: float) -> float:
+    """1 / (1 + exp(−t)) without overflow."""
+    small = math.exp(-abs(t))
+    return (1.0 if t >= 0.0 else small) / (1.0 + small)
+
+
+@helper
+def entropy_term(p: float) -> float:
+    return p * math.log(p) if p > 0.0 else 0.0
+
+
+def check_signs(target: Array, name: str) -> None:
+    """Classification losses take labels −1 and +1 only."""
+    wrong = target[np.abs(target) != 1.0]
+    if wrong.size:
+        raise ValueError(f"b must hold labels -1 and +1 for the {name} loss; got {wrong[0]:g} among others")
+
+
+LOSSES: dict[str, Any] = {"squared": Squared, "logistic": Logistic, "huber": Huber, "squared_hinge": SquaredHinge}
+
+
+def as_loss(loss: Any) -> Any:
+    """The loss for a name, or the user's own after a check of its methods."""
+    if isinstance(loss, str):
+        if loss not in LOSSES:
+            raise unknown_name(loss, "loss", LOSSES)
+        return LOSSES[loss]()
+    check_methods(loss, LOSS_METHODS, "loss")
+    if not hasattr(loss, "curvature_bound"):
+        raise TypeError(f"loss {type(loss).__name__} lacks the method curvature_bound(self)")
+    as_number(loss.curvature_bound(), f"{type(loss).__name__}.curvature_bound()", low=0.0, high=1e300, strict=True)
+    return loss

@@ -1,0 +1,182 @@
+"""How a column is read: the only place that knows the storage of A.
+
+A matrix is a NamedTuple that says where a column's stored entries are: positions ``start(j) .. stop(j)``, and
+for a position its ``row`` and its ``entry``.  The operations below are written once on top of these four, for
+every storage; the compiler turns them into the loop one would write by hand for each.
+
+====================  ====================================================================================
+``dot``               ⟨a_j, v⟩
+``shift``             the slope s·loss'(b, Ax) follows a change of x_j, on the rows of a_j; the image Ax too,
+                      except for quadratic losses, where the slope alone is a linear function of x
+``along``             first and second derivative of f along a_j, at image + change·a_j
+``scatter, clear``    out = diag(s) a_j, and out = 0, on the rows of a_j
+``weighted_square``   ⟨a_j, diag(s) a_j⟩
+====================  ====================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._checks import Array, as_design, unlocked
+from ascd._jit import at, helper, kernel
+
+
+class Dense(NamedTuple):
+    """Column-major float64 storage."""
+
+    values: Array
+
+    def start(self, j: int) -> int:
+        return 0
+
+    def stop(self, j: int) -> int:
+        return self.values.shape[0]
+
+    def row(self, p: int) -> int:
+        return p
+
+    def entry(self, p: int, j: int) -> float:
+        return self.values[p, j]
+
+
+class CSC(NamedTuple):
+    """Compressed sparse columns."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+
+    def start(self, j: int) -> int:
+        return self.indptr[j]
+
+    def stop(self, j: int) -> int:
+        return self.indptr[j + 1]
+
+    def row(self, p: int) -> int:
+        return self.indices[p]
+
+    def entry(self, p: int, j: int) -> float:
+        return self.data[p]
+
+
+def as_matrix(A: Any) -> tuple[Dense | CSC, int, int]:
+    """The compiled form of what the user passed, and its shape; converted at most once, never modified."""
+    design = as_design(A)
+    if isinstance(design, np.ndarray):
+        return Dense(unlocked(design)), *design.shape
+    # int32 offsets wherever they fit: one compiled form instead of one for each integer type
+    width = np.int32 if max(design.nnz, *design.shape) < 2**31 - 1 else np.int64
+    parts = (design.data, design.indices.astype(width, copy=False), design.indptr.astype(width, copy=False))
+    return CSC(*map(unlocked, parts)), *design.shape
+
+
+@helper
+def dot(matrix: Any, j: int, vector: Array) -> float:
+    total = 0.0
+    for p in range(matrix.start(j), matrix.stop(j)):
+        total += matrix.entry(p, j) * vector[matrix.row(p)]
+    return total
+
+
+@helper
+def shift(matrix: Any, j: int, change: float, sample: Any, loss: Any, image: Array, slope: Array) -> None:
+    if loss.is_quadratic():  # known to the compiler: one of the two loops remains
+        for p in range(matrix.start(j), matrix.stop(j)):
+            k = matrix.row(p)
+            curvature = at(sample.weight, k) * loss.curvature(sample.target[k], 0.0)
+            slope[k] += curvature * change * matrix.entry(p, j)
+    else:
+        for p in range(matrix.start(j), matrix.stop(j)):
+            k = matrix.row(p)
+            image[k] += change * matrix.entry(p, j)
+            slope[k] = at(sample.weight, k) * loss.derivative(sample.target[k], image[k])
+
+
+@helper
+def along(matrix: Any, j: int, change: float, sample: Any, loss: Any, image: Array) -> tuple[float, float]:
+    first, second = 0.0, 0.0
+    for p in range(matrix.start(j), matrix.stop(j)):
+        k, entry = matrix.row(p), matrix.entry(p, j)
+        z = image[k] + change * entry
+        weighted = at(sample.weight, k) * entry
+        first += weighted * loss.derivative(sample.target[k], z)
+        second += weighted * entry * loss.curvature(sample.target[k], z)
+    return first, second
+
+
+@helper
+def scatter(matrix: Any, j: int, weight: Any, out: Array) -> None:
+    for p in range(matrix.start(j), matrix.stop(j)):
+        k = matrix.row(p)
+        out[k] = at(weight, k) * matrix.entry(p, j)
+
+
+@helper
+def clear(matrix: Any, j: int, out: Array) -> None:
+    for p in range(matrix.start(j), matrix.stop(j)):
+        out[matrix.row(p)] = 0.0
+
+
+@helper
+def weighted_square(matrix: Any, j: int, weight: Any) -> float:
+    total = 0.0
+    for p in range(matrix.start(j), matrix.stop(j)):
+        entry = matrix.entry(p, j)
+        total += at(weight, matrix.row(p)) * entry * entry
+    return total
+
+
+@helper
+def multiply(matrix: Any, x: Array, out: Array) -> None:
+    """out = A·x, reading only the columns with x_j ≠ 0."""
+    out[:] = 0.0
+    for j in range(x.size):
+        if x[j] != 0.0:
+            for p in range(matrix.start(j), matrix.stop(j)):
+                out[matrix.row(p)] += x[j] * matrix.entry(p, j)
+
+
+@kernel
+def weighted_squares(matrix: Any, weight: Any, out: Array) -> None:
+    """out_j = ⟨a_j, diag(s) a_j⟩ for all columns."""
+    for j in range(out.size):
+        out[j] = weighted_square(matrix, j, weight)
+
+
+@kernel
+def transposed_product(matrix: Any, vector: Array, out: Array) -> None:
+    """out = Aᵀ·vector."""
+    for j in range(out.size):
+        out[j] = dot(matrix, j, vector)
+
+
+def to_scipy(matrix: Any, d: int, n: int) -> Any:
+    """A as an ndarray or a SciPy sparse array on the same memory, for the places where a library takes over."""
+    if isinstance(matrix, Dense):
+        return matrix.values
+    from scipy.sparse import csc_array
+
+    return csc_array((matrix.data, matrix.indices, matrix.indptr), shape=(d, n))
+
+
+def to_array(matrix: Any, d: int, n: int) -> Array:
+    """A as a plain array."""
+    columns = to_scipy(matrix, d, n)
+    return columns.toarray() if hasattr(columns, "toarray") else columns
+
+
+def as_rows(matrix: CSC, d: int) -> tuple[Array, Array, Array]:
+    """The row-wise copy (data, indices, indptr) of a sparse matrix."""
+    rows = to_scipy(matrix, d, matrix.indptr.size - 1).tocsr()
+    return rows.data, rows.indices, rows.indptr
+
+
+def gram_matrix(matrix: Any, weight: Any, n: int, d: int) -> Array:
+    """AᵀSA as a dense column-major array."""
+    columns = to_scipy(matrix, d, n)
+    weighted = columns if np.ndim(weight) == 0 else columns * np.asarray(weight)[:, None]
+    products = columns.T @ weighted
+    return np.asfortranarray(products.toarray() if hasattr(products, "toarray") else products)

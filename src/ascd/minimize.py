@@ -1,0 +1,118 @@
+"""``minimize``: check what the user passed, put the parts together, run them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import as_count, as_finite_vector, as_number
+from ascd.descent import Point
+from ascd.intervals import start_intervals
+from ascd.oracles import as_oracle
+from ascd.penalties import nearest_allowed
+from ascd.problem import Problem
+from ascd.progress import progress_bar
+from ascd.rules import as_rule
+from ascd.run import Limits, Run, Snapshot
+from ascd.solution import Solution
+from ascd.steepness import as_steepness
+from ascd.steps import as_step
+from ascd.trace import Schedule
+
+DEFAULT_EPOCHS = 1000
+
+
+def minimize(
+    problem: Problem,
+    rule: Any = "a-ascd",
+    oracle: Any = "norm",
+    steepness: Any = "gs-s",
+    step: Any = "coordinate",
+    init: Any = "gradient",
+    x0: Any = None,
+    max_iter: int | None = None,
+    tol: float = 1e-6,
+    max_time: float | None = None,
+    rng: Any = None,
+    record: Any = "epoch",
+    record_gap: bool = False,
+    callback: Callable[[Snapshot], Any] | None = None,
+    progress: bool = False,
+) -> Solution:
+    """Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
+
+    Parameters
+    ----------
+    problem : Problem
+    rule : {"cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd"} or a rule
+        Which coordinate next.
+    oracle : {"exact", "sketch", "simulated", "norm", "random", "cached"} or an oracle
+        How the other gradient entries' intervals follow a step.
+    steepness : {"gs", "gs-s", "gs-r", "gs-q", "gsl", "gsl-s", "gsl-r", "gsl-q"} or a steepness
+        What is steep; "gs" and "gsl" are for smooth penalties.
+    step : {"fixed", "coordinate", "line-search"} or a step
+        How far.
+    init : {"gradient", "none"} or (estimate, radius)
+        What is known of the gradient at the start.
+    x0 : array of length n_features, optional
+        Where to start; zero (or the nearest allowed point) by default.
+    max_iter : number of coordinate steps, by default 1000 for each coordinate
+    tol : float
+        Stop when no coordinate's steepness can exceed ``tol``; 0 never stops early.
+    max_time : seconds, optional
+    rng : None, int, Generator
+        The seed; the same seed gives the same run.
+    record : int, "epoch", "geometric" or None
+        Record every so many steps, every n steps, geometrically, or only at both ends.
+    record_gap : also record the duality gap (a pass over the data for each record)
+    callback : called with a ``Snapshot`` at each record; a true answer stops the run
+    progress : show a progress bar (needs ``rich``)
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.standard_normal((50, 200))
+    >>> b = A[:, :3] @ [1.0, -2.0, 3.0]
+    >>> solution = ascd.minimize(ascd.Problem(A, b, penalty=ascd.L1(5.0)), rng=0)
+    >>> solution.status
+    <Status.CONVERGED: 'converged'>
+    >>> bool(solution.gap < 1e-3)
+    True
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
+    limits = _as_limits(max_iter, tol, max_time, problem.n_features)
+    schedule = Schedule(record, problem.n_features)
+    generator = np.random.default_rng(rng)
+    point, unread = _start(problem, steepness, init, x0)
+    compiled_oracle = as_oracle(oracle, problem.parts, generator)
+    compiled_rule = as_rule(rule, problem.parts, compiled_oracle)
+    compiled_step = as_step(step, problem.parts)
+    run = Run(problem, point, compiled_rule, compiled_oracle, compiled_step, generator, record_gap)
+    with progress_bar(progress, limits.max_iter) as show:
+        return run.until(limits, schedule, unread, callback, show)
+
+
+def _as_limits(max_iter: Any, tol: Any, max_time: Any, n: int) -> Limits:
+    steps = DEFAULT_EPOCHS * n if max_iter is None else as_count(max_iter, "max_iter", low=0)
+    seconds = math.inf if max_time is None else as_number(max_time, "max_time", low=0.0)
+    return Limits(steps, as_number(tol, "tol", low=0.0), seconds)
+
+
+def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point, bool]:
+    """The point before the first step, and whether its gradient is still to be read."""
+    n, parts = problem.n_features, problem.parts
+    x = nearest_allowed(parts.penalty, n) if x0 is None else as_finite_vector(x0, "x0", n).copy()
+    intervals, unread = start_intervals(init, x, parts, as_steepness(steepness, parts))
+    objective, image, slope = problem.evaluate(x)
+    if not np.isfinite(objective):
+        raise ValueError(f"x0 must have a finite objective (lie inside the box, if there is one); F(x0) = {objective}")
+    return Point(parts, x, image, slope, intervals, np.zeros(1)), unread

@@ -1,0 +1,60 @@
+"""Gradient oracles: what is known of the other gradient entries after a step of coordinate i.
+
+An oracle estimates the product ⟨a_i, a_j⟩ by p_ij with an error of at most e_ij (inner products and norms are
+weighted by the samples).  From these follow the paper's g and δ for every loss (see ``ascd.problem``):
+
+    g_ij = gain·p_ij,       δ_ij = gain·e_ij + slack·‖a_i‖‖a_j‖,
+
+and after a step by γ the estimates move by γ·g_ij and the radii grow by |γ|·δ_ij, never by γ·δ_ij.
+
+==============  ============================  =======================  ================================
+name            p_ij                          e_ij                     cost of a step
+==============  ============================  =======================  ================================
+exact (g¹)      ⟨a_i, a_j⟩                    0                        O(n) dense, rows of a_i sparse
+sketch (g²)     ⟨S a_i, S a_j⟩, clipped       ε‖a_i‖‖a_j‖              O(n·m), m = O(log n / ε²)
+simulated       ⟨a_i, a_j⟩ + error within ε   ε‖a_i‖‖a_j‖              one pass over the data
+norm (g³)       0                             ‖a_i‖‖a_j‖               O(1): one clock for all
+random (g⁴)     uniform in ±‖a_i‖‖a_j‖        ‖a_i‖‖a_j‖ + |p_ij|      O(n)
+cached          exact for cached columns      0 there                  O(n), another oracle elsewhere
+==============  ============================  =======================  ================================
+
+An oracle is a NamedTuple with the compiled method ``update(point, i, change, rng)``.  What it needs of a problem
+is built by a plain ``prepare(parts, rng)`` that returns the compiled form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ascd._checks import unknown_name
+from ascd._jit import check_methods
+from ascd.oracles.blind import Blind
+from ascd.oracles.cached import Cached
+from ascd.oracles.exact import Exact
+from ascd.oracles.norm import Norm
+from ascd.oracles.random import Random
+from ascd.oracles.simulated import Simulated
+from ascd.oracles.sketch import Sketch
+
+__all__ = ["ORACLES", "Blind", "Cached", "Exact", "Norm", "Random", "Simulated", "Sketch", "as_oracle"]
+
+ORACLES: dict[str, Any] = {
+    "exact": Exact,
+    "sketch": Sketch,
+    "simulated": Simulated,
+    "norm": Norm,
+    "random": Random,
+    "cached": Cached,
+}
+
+
+def as_oracle(oracle: Any, parts: Any, rng: Any) -> Any:
+    """The compiled oracle for a name or a part, ours or the user's own."""
+    if isinstance(oracle, str):
+        if oracle not in ORACLES:
+            raise unknown_name(oracle, "oracle", ORACLES)
+        oracle = ORACLES[oracle]()
+    if hasattr(oracle, "prepare"):
+        oracle = oracle.prepare(parts, rng)
+    check_methods(oracle, ("update",), "oracle")
+    return oracle

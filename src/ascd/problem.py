@@ -1,0 +1,176 @@
+"""The problem: minimise F(x) = f(Ax) + Σ_j Ψ_j(x_j) with f(z) = Σ_k s_k · loss(b_k, z_k).
+
+There is no 1/n anywhere (½‖Ax − b‖² for the squared loss); scikit-learn's conventions are the estimators' matter.
+
+With v = ∇f(Ax), kept as the *slope*, a gradient entry is one inner product, ∇_j = ⟨a_j, v⟩.  How fast it can
+change follows from 0 ≤ loss'' ≤ M: with the norms ‖a_j‖² = Σ_k s_k a_kj²,
+
+    |∂∇_j/∂x_i| ≤ M‖a_i‖‖a_j‖,       L_j = M‖a_j‖².
+
+For a quadratic loss the change is known exactly, γ·M·⟨a_i, a_j⟩.  For others ⟨a_i, H a_j⟩ lies within
+M/2·‖a_i‖‖a_j‖ of M/2·⟨a_i, a_j⟩, since H − M/2·I has norm at most M/2.  Both are ``gain``·product ± ``slack``·norms.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._checks import Array, as_finite_vector, as_parameter
+from ascd._jit import at, kernel
+from ascd.losses import as_loss
+from ascd.matrices import as_matrix, dot, multiply, transposed_product, weighted_squares
+from ascd.penalties import as_penalty
+
+
+class Sample(NamedTuple):
+    """Targets b and weights s (the number 1.0 where all weigh the same)."""
+
+    target: Array
+    weight: Any
+
+
+class Parts(NamedTuple):
+    """What compiled code sees of a problem."""
+
+    matrix: Any
+    sample: Sample
+    loss: Any
+    penalty: Any
+    norm: Array  # ‖a_j‖, weighted by the samples
+    lipschitz: Array  # L_j > 0
+    largest: float  # L = max L_j
+    gain: float
+    slack: float
+
+
+class Problem:
+    """F(x) = Σ_k s_k·loss(b_k, (Ax)_k) + Σ_j Ψ_j(x_j).
+
+    Parameters
+    ----------
+    A : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Taken dense or sparse as it comes; converted at most once and never modified.
+    b : array of length n_samples
+        Targets; labels −1 and +1 for classification losses.
+    loss : {"squared", "logistic", "huber", "squared_hinge"} or a loss object
+    penalty : Zero, L1, L2, ElasticNet, Box or a penalty object; None for none
+    sample_weight : array of length n_samples, optional
+        Non-negative weights s.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> problem.objective([2.0, 0.0, -1.0])
+    4.5
+    >>> problem.gap([2.0, 0.0, -1.0])
+    0.0
+    """
+
+    def __init__(self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, sample_weight: Any = None) -> None:
+        loss = as_loss(loss)
+        matrix, self.n_samples, self.n_features = as_matrix(A)
+        target = as_finite_vector(b, "b", self.n_samples)
+        if hasattr(loss, "check_target"):
+            loss.check_target(target)
+        penalty = as_penalty(penalty, self.n_features)
+        sample = Sample(target, _as_weights(sample_weight, self.n_samples))
+        self.parts = _assemble(matrix, sample, loss, penalty, self.n_features)
+        _check_bounded(self.parts)
+
+    def __repr__(self) -> str:
+        loss, penalty = (type(part).__name__ for part in (self.parts.loss, self.parts.penalty))
+        storage = type(self.parts.matrix).__name__
+        return f"Problem({self.n_samples} x {self.n_features} {storage}, loss={loss}, penalty={penalty})"
+
+    def image(self, x: Any) -> Array:
+        """A·x."""
+        return self.evaluate(x)[1]
+
+    def objective(self, x: Any) -> float:
+        """F(x)."""
+        return self.evaluate(x)[0]
+
+    def gradient(self, x: Any) -> Array:
+        """∇f: the gradient of the smooth part, one entry a coordinate."""
+        out = np.empty(self.n_features)
+        transposed_product(self.parts.matrix, self.evaluate(x)[2], out)
+        return out
+
+    def partial(self, x: Any, j: int) -> float:
+        """∇_j f(x), reading one column."""
+        if not 0 <= j < self.n_features:
+            raise IndexError(f"j must be in 0 .. {self.n_features - 1}; got {j}")
+        return float(partial_at(self.parts.matrix, j, self.evaluate(x)[2]))
+
+    def gap(self, x: Any) -> float:
+        """F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
+        from ascd.duality import certificate
+        from ascd.steepness import Subgradient
+
+        _, image, slope = self.evaluate(x)
+        return certificate(self, Subgradient(1.0), self._point(x), image, slope)[0]
+
+    def evaluate(self, x: Any) -> tuple[float, Array, Array]:
+        """F(x), the image Ax and the slope v = ∇f(Ax)."""
+        image, slope = np.empty(self.n_samples), np.empty(self.n_samples)
+        objective = evaluate(self.parts, self._point(x), True, image, slope)
+        return float(objective), image, slope
+
+    def _point(self, x: Any) -> Array:
+        return as_finite_vector(x, "x", self.n_features)
+
+
+@kernel
+def evaluate(problem: Any, x: Array, afresh: bool, image: Array, slope: Array) -> float:
+    """F(x); where ``afresh``, the image and the slope are computed too, else they must be those of a run at x."""
+    if afresh or problem.loss.is_quadratic():  # runs on quadratic losses keep the slope only
+        multiply(problem.matrix, x, image)
+    total = 0.0
+    for k in range(image.size):
+        weight, target = at(problem.sample.weight, k), problem.sample.target[k]
+        total += weight * problem.loss.value(target, image[k])
+        if afresh:
+            slope[k] = weight * problem.loss.derivative(target, image[k])
+    for j in range(x.size):
+        total += problem.penalty.cost(x[j], j)
+    return total
+
+
+@kernel
+def partial_at(matrix: Any, j: int, slope: Array) -> float:
+    return dot(matrix, j, slope)
+
+
+def _as_weights(sample_weight: Any, n_samples: int) -> Any:
+    if sample_weight is None:
+        return 1.0
+    if np.ndim(sample_weight) == 0:
+        raise ValueError(f"sample_weight must be one-dimensional; got {sample_weight!r}")
+    return as_parameter(sample_weight, "sample_weight", n_samples, low=0.0)
+
+
+def _assemble(matrix: Any, sample: Sample, loss: Any, penalty: Any, n: int) -> Parts:
+    bound = float(loss.curvature_bound())
+    square = np.empty(n)
+    weighted_squares(matrix, sample.weight, square)
+    if not np.isfinite(bound * square.max()):
+        raise ValueError("A has columns whose squared norm overflows float64: rescale A")
+    lipschitz = bound * square
+    positive = lipschitz[lipschitz > 0.0]
+    # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.
+    lipschitz[lipschitz == 0.0] = positive.min() if positive.size else 1.0
+    gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
+    return Parts(matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()), gain, slack)
+
+
+def _check_bounded(parts: Parts) -> None:
+    from ascd.recession import falls_forever
+
+    if falls_forever(parts):
+        raise ValueError(
+            "the problem is unbounded below: some direction lowers the penalty's linear term for ever while "
+            "the loss does not grow; remove the linear term or bound the coordinates"
+        )

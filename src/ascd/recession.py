@@ -1,0 +1,81 @@
+"""Is the problem bounded below?  Asked before any work where a linear term could make it fall for ever.
+
+A convex F falls for ever iff its recession function F∞(δ) = lim_{t→∞} F(tδ)/t is negative for some direction δ.
+Without a linear term each Ψ_j and each loss is bounded below, and there is nothing to ask.  With one,
+
+    F∞(δ) = Σ_k s_k·loss∞((Aδ)_k) + Σ_j Ψ_j∞(δ_j),
+
+where each term is piecewise linear, so its minimum over the unit box is a linear program.  The slopes at
+infinity are read off the parts' own derivatives far away.  Programs above ``LARGEST_PROGRAM`` entries of A are
+not solved (zero columns are still looked at); a run on such a problem ends with the status "diverged".
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd._jit import at, kernel
+from ascd.matrices import to_array
+
+FAR = 1e100
+#: derivatives this large at ``FAR`` belong to terms that grow faster than linearly
+INFINITE = 1e50
+LARGEST_PROGRAM = 4_000_000
+
+
+def falls_forever(parts: Any) -> bool:
+    """True if some direction lowers F without end."""
+    if not np.any(getattr(parts.penalty, "linear", 0.0)):
+        return False
+    n, d = parts.norm.size, parts.sample.target.size
+    up, down = np.empty(n), np.empty(n)
+    penalty_slopes(parts.penalty, up, down)
+    falling = np.minimum(up, down) < 0.0
+    if not falling.any():
+        return False
+    if (falling & (parts.norm == 0.0)).any():
+        return True
+    return n * d <= LARGEST_PROGRAM and _program_is_negative(parts, up, down)
+
+
+@kernel
+def penalty_slopes(penalty: Any, up: Array, down: Array) -> None:
+    """Ψ_j∞(1) and Ψ_j∞(−1), +inf where the penalty grows faster than linearly or forbids the direction."""
+    for j in range(up.size):
+        up[j], down[j] = math.inf, math.inf
+        right, left = penalty.prox(FAR, 1.0, j), penalty.prox(-FAR, 1.0, j)
+        if right > INFINITE:
+            up[j] = penalty.subgradient(right, j)[0]
+        if left < -INFINITE:
+            down[j] = -penalty.subgradient(left, j)[1]
+
+
+@kernel
+def loss_slopes(problem: Any, up: Array, down: Array) -> None:
+    """s_k·loss∞(1) and s_k·loss∞(−1)."""
+    for k in range(up.size):
+        weight, target = at(problem.sample.weight, k), problem.sample.target[k]
+        up[k] = weight * problem.loss.derivative(target, FAR)
+        down[k] = -weight * problem.loss.derivative(target, -FAR)
+
+
+def _program_is_negative(parts: Any, up: Array, down: Array) -> bool:
+    from scipy.optimize import linprog
+
+    design = to_array(parts.matrix, parts.sample.target.size, parts.norm.size)
+    rise, fall = np.empty(design.shape[0]), np.empty(design.shape[0])
+    loss_slopes(parts, rise, fall)
+    costs = np.concatenate([up, down, rise, fall])
+    forbidden = costs > INFINITE
+    upper = np.where(forbidden, 0.0, np.r_[np.ones(2 * up.size), np.full(2 * rise.size, np.inf)])
+    identity = np.eye(rise.size)
+    constraint = np.hstack([design, -design, -identity, identity])
+    result = linprog(
+        np.where(forbidden, 0.0, costs), A_eq=constraint, b_eq=np.zeros(rise.size), bounds=np.c_[0.0 * upper, upper]
+    )
+    scale = np.abs(costs[~forbidden]).max(initial=1.0)
+    return bool(result.status == 3 or (result.status == 0 and result.fun < -1e-9 * scale))

@@ -1,0 +1,69 @@
+"""Selection rules: which coordinate next?
+
+==============  =======================================================================================
+name            choice
+==============  =======================================================================================
+cyclic          0, 1, …, n − 1, 0, …
+uniform         uniformly at random (UCD)
+importance      at random with probability ∝ L_i^power
+steepest        the largest score, all scores known exactly (SCD)
+ascd            uniformly from the smallest active set I with u_j² < mean_{i∈I} ℓ_i² for all j ∉ I
+u-ascd          uniformly from the coordinates with the largest upper bound
+l-ascd          uniformly from the coordinates with the largest lower bound
+a-ascd          uniformly from {j : u_j ≥ max_i ℓ_i}
+==============  =======================================================================================
+
+A rule is a NamedTuple with the compiled method ``select(point, t, rng)`` that returns a coordinate.  A plain
+``prepare(parts, oracle)`` may return another one with its work arrays, and ``active_count(point)`` tells the trace
+how many coordinates it chooses from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ascd._checks import unknown_name
+from ascd._jit import check_methods
+from ascd.rules.ascd import ASCD
+from ascd.rules.heuristic import HeuristicASCD, LowerASCD, UpperASCD
+from ascd.rules.oblivious import Cyclic, Importance, Uncounted, Uniform
+from ascd.rules.steepest import Steepest
+
+__all__ = [
+    "ASCD",
+    "RULES",
+    "Cyclic",
+    "HeuristicASCD",
+    "Importance",
+    "LowerASCD",
+    "Steepest",
+    "Uniform",
+    "UpperASCD",
+    "as_rule",
+]
+
+RULES: dict[str, Any] = {
+    "cyclic": Cyclic,
+    "uniform": Uniform,
+    "importance": Importance,
+    "steepest": Steepest,
+    "ascd": ASCD,
+    "u-ascd": UpperASCD,
+    "l-ascd": LowerASCD,
+    "a-ascd": HeuristicASCD,
+}
+
+
+def as_rule(rule: Any, parts: Any, oracle: Any) -> Any:
+    """The compiled rule for a name or a part, ours or the user's own."""
+    if isinstance(rule, str):
+        if rule not in RULES:
+            raise unknown_name(rule, "rule", RULES)
+        rule = RULES[rule]()
+    if hasattr(rule, "prepare"):
+        rule = rule.prepare(parts, oracle)
+    if hasattr(rule, "active_count"):
+        check_methods(rule, ("select", "active_count"), "rule")
+        return rule
+    check_methods(rule, ("select",), "rule")
+    return Uncounted(rule)

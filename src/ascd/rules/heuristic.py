@@ -1,0 +1,117 @@
+"""The heuristic variants of ASCD, whose active sets need no average:
+
+    u-ASCD  argmax_i u_i        ℓ-ASCD  argmax_i ℓ_i        a-ASCD  {i : u_i ≥ max_k ℓ_k}
+
+with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd.oracles.norm import Norm
+from ascd.rules.lazy import LazyHeuristic
+from ascd.rules.scan import count_at_least, fill_bounds, highest, pick_at_least
+
+
+class UpperASCD(NamedTuple):
+    """u-ASCD: the largest upper bound.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> ascd.minimize(problem, rule=ascd.UpperASCD()).x
+    array([ 2.,  0., -1.])
+    """
+
+    def prepare(self, parts: Any, oracle: Any) -> UpperSet:
+        return UpperSet(*_work(parts))
+
+
+class LowerASCD(NamedTuple):
+    """ℓ-ASCD: the largest lower bound.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> ascd.minimize(problem, rule=ascd.LowerASCD(), rng=0).x
+    array([ 2.,  0., -1.])
+    """
+
+    def prepare(self, parts: Any, oracle: Any) -> LowerSet:
+        return LowerSet(*_work(parts))
+
+
+class HeuristicASCD(NamedTuple):
+    """a-ASCD: everything that may still be steepest.
+
+    With the "norm" oracle the set is never scanned: see ``rules/lazy.py``.  ``scan=True`` forces the scan.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> ascd.minimize(problem, rule=ascd.HeuristicASCD(), rng=0).x
+    array([ 2.,  0., -1.])
+    """
+
+    scan: bool = False
+
+    def prepare(self, parts: Any, oracle: Any) -> Any:
+        if isinstance(oracle, Norm) and not self.scan:
+            return LazyHeuristic.start(parts.norm)
+        return PossiblySteepest(*_work(parts))
+
+
+class UpperSet(NamedTuple):
+    lower: Array
+    upper: Array
+
+    def find_threshold(self, point: Any) -> float:
+        fill_bounds(point.intervals, self.lower, self.upper)
+        return highest(self.upper)
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        return pick_at_least(self.upper, self.find_threshold(point), rng)
+
+    def active_count(self, point: Any) -> int:
+        return count_at_least(self.upper, self.find_threshold(point), 0, self.upper.size)
+
+
+class LowerSet(NamedTuple):
+    lower: Array
+    upper: Array
+
+    def find_threshold(self, point: Any) -> float:
+        fill_bounds(point.intervals, self.lower, self.upper)
+        return highest(self.lower)
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        return pick_at_least(self.lower, self.find_threshold(point), rng)
+
+    def active_count(self, point: Any) -> int:
+        return count_at_least(self.lower, self.find_threshold(point), 0, self.lower.size)
+
+
+class PossiblySteepest(NamedTuple):
+    lower: Array
+    upper: Array
+
+    def find_threshold(self, point: Any) -> float:
+        fill_bounds(point.intervals, self.lower, self.upper)
+        return highest(self.lower)
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        return pick_at_least(self.upper, self.find_threshold(point), rng)
+
+    def active_count(self, point: Any) -> int:
+        return count_at_least(self.upper, self.find_threshold(point), 0, self.upper.size)
+
+
+def _work(parts: Any) -> tuple[Array, Array]:
+    return np.empty(parts.norm.size), np.empty(parts.norm.size)

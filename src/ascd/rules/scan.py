@@ -1,0 +1,68 @@
+"""What the bound-based rules share: one pass for the bounds, and a uniform pick above a threshold.
+
+Every active set of the paper is a level set {j : bound_j ≥ threshold}, also ASCD's: its set never cuts through
+coordinates with equal upper bounds (see ``rules/ascd.py``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ascd._checks import Array
+from ascd._jit import helper
+
+#: A pick counts members block by block, which the compiler vectorises, before it looks for one of them.
+BLOCK = 256
+
+
+@helper
+def fill_bounds(intervals: Any, lower: Array, upper: Array) -> None:
+    """Bounds on all scores."""
+    clock = intervals.clock[0]  # read once: the compiler cannot know that the loop does not change it
+    for j in range(lower.size):
+        r = intervals.offset[j] + clock * intervals.reach[j]
+        lower[j], upper[j] = intervals.steepness.bounds(
+            intervals.penalty, j, intervals.x[j], intervals.estimate[j], r if r > 0.0 else 0.0
+        )
+
+
+@helper
+def highest(values: Array) -> float:
+    """max_j values_j, by four running maxima that do not wait for each other."""
+    a, b, c, d = values[0], values[0], values[0], values[0]
+    whole = values.size - values.size % 4
+    for j in range(0, whole, 4):
+        a = values[j] if values[j] > a else a
+        b = values[j + 1] if values[j + 1] > b else b
+        c = values[j + 2] if values[j + 2] > c else c
+        d = values[j + 3] if values[j + 3] > d else d
+    for j in range(whole, values.size):
+        a = values[j] if values[j] > a else a
+    return max(max(a, b), max(c, d))
+
+
+@helper
+def count_at_least(values: Array, threshold: float, first: int, last: int) -> int:
+    """How many of values[first:last] reach the threshold."""
+    count = 0
+    for j in range(first, last):
+        count += values[j] >= threshold
+    return count
+
+
+@helper
+def pick_at_least(values: Array, threshold: float, rng: Any) -> int:
+    """Uniform among {j : values_j ≥ threshold}, by one random number."""
+    rank = int(rng.random() * count_at_least(values, threshold, 0, values.size))
+    first, last = 0, 0
+    inside = 0
+    while rank >= inside:
+        rank -= inside
+        first, last = last, min(last + BLOCK, values.size)
+        inside = count_at_least(values, threshold, first, last)
+    for j in range(first, last):
+        if values[j] >= threshold:
+            if rank == 0:
+                return j
+            rank -= 1
+    return first

@@ -1,0 +1,170 @@
+"""The driver of a run: the compiled loop in pieces, and a look at it between them.
+
+A piece takes about a tenth of a second.  Between pieces the driver records, checks the certificate, the time and
+the callback, and lets Ctrl-C through; whatever happens, the current point is returned.  Lengths of pieces depend
+on the problem's size only, never on time, so that a run depends on its seed alone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ascd._checks import Array
+from ascd.descent import Point, count_violations, descend
+from ascd.duality import certificate
+from ascd.problem import Problem, evaluate
+from ascd.progress import Show
+from ascd.solution import Solution, Status
+from ascd.trace import Schedule, Trace
+
+#: Entries touched in one piece of the loop.
+PIECE = 30_000_000
+#: Where the bounds do not certify convergence, all columns are read once in this many epochs to see.
+EPOCHS_A_LOOK = 10
+#: An objective that has fallen this far, relative to where it started, has no minimum.
+BOTTOMLESS = -1e15
+
+
+class Snapshot(NamedTuple):
+    """What a callback sees: the iteration, the point (a view: copy it to keep it), F(x) and the trace so far."""
+
+    iteration: int
+    x: Array
+    objective: float
+    trace: Trace
+
+
+class Limits(NamedTuple):
+    max_iter: int
+    tol: float
+    max_time: float
+
+
+class Run:
+    """One descent from its first step to its solution."""
+
+    def __init__(
+        self, problem: Problem, point: Point, rule: Any, oracle: Any, step: Any, rng: Any, record_gap: bool
+    ) -> None:
+        self.problem, self.point = problem, point
+        self.rule, self.oracle, self.step, self.rng = rule, oracle, step, rng
+        self.record_gap = record_gap
+        self.survey = (math.inf, 0.0, problem.n_features)
+        self.trace = Trace()
+        self.t, self.looks, self.seconds = 0, 0, 0.0
+        self.safe = getattr(oracle, "is_safe", lambda: True)()
+        self.piece = self._piece_length()
+        self.next_look = EPOCHS_A_LOOK * problem.n_features
+
+    def until(
+        self, limits: Limits, schedule: Schedule, unread: bool, callback: Callable[[Snapshot], Any] | None, show: Show
+    ) -> Solution:
+        """Descend until a limit, the tolerance, the callback or Ctrl-C ends the run."""
+        status = Status.INTERRUPTED
+        try:
+            self._descend(False, 0)  # nothing to do yet: compiling is not counted as descending
+            self.seconds = 0.0
+            self._descend(unread, 0)
+            status = self._loop(limits, schedule, callback, show)
+        except KeyboardInterrupt:
+            pass
+        return self._solution(status)
+
+    def _loop(
+        self, limits: Limits, schedule: Schedule, callback: Callable[[Snapshot], Any] | None, show: Show
+    ) -> Status:
+        start = self._record()
+        while True:
+            if self._has_converged(limits.tol):
+                return Status.CONVERGED
+            if self.t >= limits.max_iter:
+                return Status.ITERATION_LIMIT
+            if self.seconds >= limits.max_time:
+                return Status.TIME_LIMIT
+            self._advance(int(min(schedule.next, limits.max_iter)))
+            objective = self._objective()
+            if not math.isfinite(objective) or objective < BOTTOMLESS * (1.0 + abs(start)):
+                return Status.DIVERGED
+            show(self.t, objective)
+            if self.t >= schedule.next:
+                schedule.advance(self.t)
+                self._record()
+                if callback and callback(Snapshot(self.t, self.point.x, objective, self.trace)):
+                    return Status.INTERRUPTED
+
+    def _advance(self, limit: int) -> None:
+        last = min(self.t + self.piece, limit)
+        self._descend(False, last)
+        self.t = last
+
+    def _descend(self, unread: bool, last: int) -> None:
+        began = time.perf_counter()
+        self.survey = descend(self.point, self.rule, self.oracle, self.step, unread, self.t, last, self.rng)
+        self.seconds += time.perf_counter() - began
+
+    def _has_converged(self, tol: float) -> bool:
+        """Do the bounds certify it?  If they cannot tell for long, read all columns and see."""
+        if tol <= 0.0:
+            return False
+        if self.survey[0] <= tol:
+            return True
+        if self.t < self.next_look:
+            return False
+        self.next_look = self.t + EPOCHS_A_LOOK * self.problem.n_features
+        if self.looks == 0:
+            self._certificate()  # compiling is not counted
+        self.looks += 1
+        began = time.perf_counter()
+        steepest = self._certificate()[1]
+        self.point.reads[0] += self.problem.n_features
+        self.seconds += time.perf_counter() - began
+        return steepest <= tol
+
+    def _certificate(self) -> tuple[float, float]:
+        point = self.point
+        self._objective()  # for quadratic losses this brings the image up to date
+        return certificate(self.problem, point.intervals.steepness, point.x, point.image, point.slope)
+
+    def _record(self) -> float:
+        bound, zeros, active = self.survey
+        objective = self._objective()
+        self.trace.add(
+            iteration=self.t,
+            objective=objective,
+            gap=self._certificate()[0] if self.record_gap else math.nan,
+            active=active,
+            zero_lower=zeros,
+            bound=bound,
+            violations=math.nan if self.safe else count_violations(self.point),
+            reads=self.point.reads[0],
+            seconds=self.seconds,
+        )
+        return objective
+
+    def _objective(self) -> float:
+        point = self.point
+        return float(evaluate(point.problem, point.x, False, point.image, point.slope))
+
+    def _piece_length(self) -> int:
+        n = self.problem.n_features
+        entries = sum(self.problem.parts.matrix.stop(j) - self.problem.parts.matrix.start(j) for j in (0, n - 1)) / 2
+        return max(1, int(PIECE / (n + entries)))
+
+    def _solution(self, status: Status) -> Solution:
+        if len(self.trace) == 0 or self.trace.iteration[-1] < self.t:
+            self._record()
+        gap, steepest = self._certificate()
+        return Solution(
+            x=self.point.x.copy(),
+            objective=self._objective(),
+            status=status,
+            n_iter=self.t,
+            gap=gap,
+            steepness=steepest,
+            reads=int(self.point.reads[0]),
+            seconds=self.seconds,
+            trace=self.trace,
+        )

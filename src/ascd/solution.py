@@ -1,0 +1,72 @@
+"""What comes back from a run: the point, why it stopped, how good it is, and how it got there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ascd._checks import Array
+from ascd.trace import Trace
+
+
+class Status(str, Enum):
+    """Why a run ended; ``str(status)`` is the short name, ``status.sentence`` says it in words."""
+
+    CONVERGED = "converged"
+    ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+    INTERRUPTED = "interrupted"
+    DIVERGED = "diverged"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def sentence(self) -> str:
+        """One sentence for people."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Status.CONVERGED: "Converged: no coordinate is steeper than tol, and that is certified.",
+    Status.ITERATION_LIMIT: "Stopped at max_iter before the tolerance was reached.",
+    Status.TIME_LIMIT: "Stopped at max_time before the tolerance was reached.",
+    Status.INTERRUPTED: "Interrupted by Ctrl-C or by the callback; x is the current point.",
+    Status.DIVERGED: "Diverged: the objective left the finite numbers or fell without end.",
+}
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The result of ``minimize``.
+
+    Attributes
+    ----------
+    x : the last point
+    objective : F(x)
+    status, message : why the run ended, as a ``Status`` and as a sentence
+    n_iter : number of coordinate steps
+    gap : duality gap at x, an upper bound on F(x) − min F (inf where no dual point is known)
+    steepness : the largest score at x, from exact gradient entries; 0 means optimal
+    reads : columns read during the run, the pass for init="gradient" and checks included
+    seconds : time spent descending; recording and compiling are not counted
+    trace : the recorded history
+    """
+
+    x: Array = field(repr=False)
+    objective: float
+    status: Status
+    n_iter: int
+    gap: float
+    steepness: float
+    reads: int
+    seconds: float
+    trace: Trace = field(repr=False)
+
+    @property
+    def message(self) -> str:
+        return self.status.sentence
+
+    @property
+    def converged(self) -> bool:
+        return self.status is Status.CONVERGED

@@ -1,0 +1,69 @@
+"""The dual support vector machine, built from the library's own parts.
+
+With rows x_k, labels y_k = ±1 and A = (y_1 x_1, …, y_m x_m), one column a sample,
+
+    hinge           min_α ½‖Aα‖² − Σα_k                     over 0 ≤ α_k ≤ C
+    squared hinge   min_α ½‖Aα‖² − Σα_k + Σα_k²/(4C)        over 0 ≤ α_k
+
+are the duals of min_w ½‖w‖² + C·Σ loss(y_k, ⟨w, x_k⟩).  The primal weights are w = Aα.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import Array, as_design, as_finite_vector, as_number, unknown_name
+from ascd.losses import check_signs
+from ascd.penalties import Box
+from ascd.problem import Problem
+
+
+class DualSVM(Problem):
+    """The dual of the linear SVM without intercept; its coordinates are the samples.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : labels −1 and +1
+    C : weight of the losses
+    loss : {"hinge", "squared_hinge"}
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> X, y = np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([1.0, -1.0])
+    >>> svm = ascd.DualSVM(X, y, C=1.0)
+    >>> alpha = ascd.minimize(svm, tol=1e-10, rng=0).x
+    >>> np.round(svm.weights(alpha), 6)
+    array([0.5, 0. ])
+    """
+
+    def __init__(self, X: Any, y: Any, C: float = 1.0, loss: str = "hinge") -> None:
+        if loss not in ("hinge", "squared_hinge"):
+            raise unknown_name(loss, "loss", ("hinge", "squared_hinge"))
+        C = as_number(C, "C", low=0.0, high=1e300, strict=True)
+        X = as_design(X)
+        y = as_finite_vector(y, "y", X.shape[0])
+        check_signs(y, loss)
+        box = Box(0.0, C, linear=-1.0) if loss == "hinge" else Box(0.0, math.inf, l2=0.5 / C, linear=-1.0)
+        signed = X.multiply(y[:, None]) if hasattr(X, "multiply") else X * y[:, None]
+        super().__init__(signed.T, np.zeros(X.shape[1]), penalty=box)
+        self.C, self.hinge = C, loss
+
+    def weights(self, alpha: Any) -> Array:
+        """The primal weights w = Aα, to be used as sign(⟨w, x⟩)."""
+        return self.image(alpha)
+
+    def primal_objective(self, weights: Any) -> float:
+        """½‖w‖² + C·Σ loss(y_k, ⟨w, x_k⟩)."""
+        from ascd.matrices import transposed_product
+
+        weights = as_finite_vector(weights, "weights", self.n_samples)
+        margins = np.empty(self.n_features)
+        transposed_product(self.parts.matrix, weights, margins)
+        shortfall = np.maximum(0.0, 1.0 - margins)
+        losses = shortfall if self.hinge == "hinge" else shortfall**2
+        return float(0.5 * weights @ weights + self.C * losses.sum())
