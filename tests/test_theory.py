@@ -1,0 +1,381 @@
+"""Each theorem of the paper against numbers: where it holds, how tight it is, and where it needs a correction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from ascd import theory
+
+FAMILY = [(n, alpha) for n in (3, 10, 50, 200) for alpha in (0.01, 0.1, 1 / 3, 0.5)]
+
+
+def random_quadratic(seed: int, n: int, rank: int) -> np.ndarray:
+    """Semidefinite, with diagonal entries of different sizes."""
+    factor = np.random.default_rng(seed).standard_normal((rank, n)) * np.linspace(0.3, 2.0, n)
+    return factor.T @ factor
+
+
+def values_of(Q: np.ndarray, iterates: np.ndarray) -> np.ndarray:
+    return 0.5 * np.einsum("ti,ij,tj->t", iterates, Q, iterates)
+
+
+def gradient_ratios(Q: np.ndarray, iterates: np.ndarray) -> np.ndarray:
+    squares = (iterates @ Q) ** 2
+    return squares.max(axis=1) / squares.sum(axis=1)
+
+
+def uniform_expected_values(Q: np.ndarray, x0: np.ndarray, n_iter: int) -> np.ndarray:
+    """E f(x_t) for uniform picks and steps 1/L, exactly: a recursion for M = E[x x^T]."""
+    n, L = len(Q), Q.diagonal().max()
+    moment, values = np.outer(x0, x0), []
+    for _ in range(n_iter + 1):
+        values.append(0.5 * np.trace(Q @ moment))
+        drift = Q @ moment
+        jump = np.diag(np.diag(Q @ moment @ Q))
+        moment = moment - (drift + drift.T) / (n * L) + jump / (n * L**2)
+    return np.array(values)
+
+
+# Lower bound ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [3, 4, 20, 1000, 100_000])
+@pytest.mark.parametrize("alpha", [1e-6, 0.01, 0.1, 0.3, 0.4999])
+def test_cycling_constant_solves_its_equation(n: int, alpha: float) -> None:
+    c = theory.cycling_constant(n, alpha)
+    powers = c ** np.arange(n)
+    assert powers[-1] == pytest.approx((1 - alpha) / n * powers.sum(), rel=1e-11)
+    # The proof's two-sided bound; the lower half implies the printed 1 - 4 alpha / n.
+    assert theory.cycling_constant_bound(n, alpha) <= c <= 1 - 2 * alpha / n
+    assert theory.cycling_constant_bound(n, alpha) > 1 - 4 * alpha / n
+
+
+def test_cycling_constant_is_robust_for_tiny_alpha() -> None:
+    # To first order 1 - c = 2 alpha / (n - 1).
+    assert 1 - theory.cycling_constant(5, 1e-13) == pytest.approx(5e-14, rel=1e-2)
+    assert theory.cycling_constant(100_000, 1e-300) == 1.0
+
+
+@pytest.mark.parametrize(("n", "alpha"), FAMILY)
+def test_steepest_descent_cycles_from_the_worst_start(n: int, alpha: float) -> None:
+    Q, c = theory.lower_bound_matrix(n, alpha), theory.cycling_constant(n, alpha)
+    iterates = theory.steepest_descent_on(Q, theory.worst_start(n, alpha), 3 * n)
+    times, moved = np.nonzero(np.diff(iterates, axis=0))
+    assert times.tolist() == list(range(3 * n))
+    assert moved.tolist() == [t % n for t in range(3 * n)]
+    before, after = iterates[times, moved], iterates[times + 1, moved]
+    np.testing.assert_allclose(after, c**n * before, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "alpha"), FAMILY)
+def test_gradient_ratio_bound_at_every_iterate(n: int, alpha: float) -> None:
+    Q = theory.lower_bound_matrix(n, alpha)
+    ratios = gradient_ratios(Q, theory.steepest_descent_on(Q, theory.worst_start(n, alpha), 5 * n))
+    assert ratios.max() <= theory.gradient_ratio_bound(n, alpha)
+    # The same at every iterate, and not far below the bound: 2.4/n for n = 3, 3/n and more for large n.
+    np.testing.assert_allclose(ratios, ratios[0], rtol=1e-6)
+    assert ratios[0] > 0.5 * theory.gradient_ratio_bound(n, alpha)
+    if alpha <= 1 / 3:
+        assert ratios.max() <= 4 / n
+
+
+@pytest.mark.parametrize("n", [20, 50])
+def test_steady_state_from_ones_after_two_passes(n: int) -> None:
+    Q, bound = theory.lower_bound_matrix(n), theory.gradient_ratio_bound(n)
+    ratios = gradient_ratios(Q, theory.steepest_descent_on(Q, np.ones(n), 10 * n))
+    assert ratios[: 2 * n].max() > bound  # not yet: the start is not the worst one
+    assert ratios[2 * n :].max() <= bound
+
+
+def test_steady_state_from_random_starts_needs_more_than_two_passes() -> None:
+    n = 50
+    Q, bound = theory.lower_bound_matrix(n), theory.gradient_ratio_bound(n)
+    for seed in range(3):
+        x0 = np.random.default_rng(seed).standard_normal(n)
+        ratios = gradient_ratios(Q, theory.steepest_descent_on(Q, x0, 10 * n))
+        assert ratios[2 * n :].max() > bound
+        assert ratios[6 * n :].max() <= bound
+
+
+@pytest.mark.parametrize(("n", "s"), [(20, 20), (40, 10), (60, 5), (90, 3)])
+def test_low_dimensional_family_is_faster_by_n_over_s(n: int, s: int) -> None:
+    alpha, x0 = 0.1, np.ones(n)
+    x0[:s] = theory.worst_start(s, alpha)
+    Q = theory.low_dimensional_matrix(n, s, alpha)
+    iterates = theory.steepest_descent_on(Q, x0, 4 * s)
+    assert (iterates[:, s:] == 1).all()
+    for gradient in iterates @ Q:
+        speedup = theory.progress_steepest(gradient, 1.0) / theory.progress_uniform(gradient, 1.0)
+        assert n / s <= speedup <= (n / s) * (3 + 3 * alpha)
+
+
+def test_least_squares_factor_reproduces_the_matrix() -> None:
+    Q = theory.low_dimensional_matrix(12, 5)
+    A = theory.as_least_squares(Q)
+    np.testing.assert_allclose(A.T @ A, Q, atol=1e-14)
+    assert (A == A.T).all()
+    assert (A[:, 5:] == 0).all()  # exactly: their squared norms are divided by
+    Q = random_quadratic(0, n=6, rank=3)
+    A = theory.as_least_squares(Q)
+    np.testing.assert_allclose(A.T @ A, Q, atol=1e-12)
+
+
+# One-step progress ---------------------------------------------------------------------------------------------
+
+
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(st.data())
+def test_sandwich(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 8))
+    numbers = st.lists(st.floats(0, 10, allow_subnormal=False), min_size=n, max_size=n)
+    gradient, above, below = (np.array(data.draw(numbers)) for _ in range(3))
+    upper, lower = gradient + above, (gradient - below).clip(min=0)
+    order = np.argsort(-upper)
+    for size in range(1, n + 1):  # smallest prefix whose complement is provably below its average
+        active, rest = order[:size], order[size:]
+        if (upper[rest] ** 2 < np.mean(lower[active] ** 2)).all():
+            break
+    uniform, steepest = theory.progress_uniform(gradient, 2.0), theory.progress_steepest(gradient, 2.0)
+    slack = 1 + 1e-12
+    assert uniform <= theory.progress_active(gradient, active, 2.0) * slack
+    assert theory.progress_active(gradient, active, 2.0) <= steepest * slack
+    assert steepest / n <= uniform * slack
+
+
+def test_an_unsafe_active_set_leaves_the_sandwich() -> None:
+    assert theory.progress_active([3.0, 1.0, 1.0], [1, 2], 1.0) < theory.progress_uniform([3.0, 1.0, 1.0], 1.0)
+
+
+def test_active_set_as_mask_or_indices() -> None:
+    gradient = [3.0, -2.0, 1.0]
+    assert theory.progress_active(gradient, [True, True, False], 2.0) == (9 + 4) / 2 / 4
+    assert theory.progress_active(gradient, [1, 0, 0], 2.0) == (9 + 4) / 2 / 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_progress_measure_of_both_methods(seed: int) -> None:
+    """The lemma behind Theorem 1, with steps 1/L: Delta >= 1/(2L|x|_1^2) and 1/(2nL|x|_2^2)."""
+    n = 8
+    Q = random_quadratic(seed, n, rank=n)
+    L = Q.diagonal().max()
+    for x in theory.steepest_descent_on(Q, np.random.default_rng(seed).standard_normal(n), 30):
+        value, g = 0.5 * x @ Q @ x, Q @ x
+        i = np.argmax(np.abs(g))
+        gains = g**2 / L - Q.diagonal() * g**2 / (2 * L**2)
+        assert 1 / (value - gains[i]) - 1 / value >= 1 / (2 * L * np.abs(x).sum() ** 2)
+        assert 1 / (value - gains.mean()) - 1 / value >= 1 / (2 * n * L * (x @ x))
+        assert gains[i] >= theory.progress_steepest(g, L) * (1 - 1e-12)
+        assert gains.mean() >= theory.progress_uniform(g, L) * (1 - 1e-12)
+
+
+def test_progress_measures_do_not_compare_as_printed() -> None:
+    """``Delta_SCD / n <= Delta_UCD <= Delta_SCD`` holds for the lower bounds, not for Delta itself."""
+
+    def deltas(diagonal: list[float], x: list[float]) -> tuple[float, float]:
+        d, g = np.array(diagonal), np.array(diagonal) * x
+        value = 0.5 * np.sum(d * np.square(x))
+        gains = g**2 / d.max() - d * g**2 / (2 * d.max() ** 2)
+        return 1 / (value - gains[np.argmax(np.abs(g))]) - 1 / value, 1 / (value - gains.mean()) - 1 / value
+
+    steepest, uniform = deltas([1.0, 1.0, 1.0, 1.0], [1.0, 0.1, 0.1, 0.1])
+    assert uniform < steepest / 4
+    steepest, uniform = deltas([1.0, 0.1], [1.0, 9.9])
+    assert steepest < uniform
+
+
+# Rates ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rates_on_strongly_convex_quadratics(seed: int) -> None:
+    n, t = 8, np.arange(1, 200)
+    Q = random_quadratic(seed, n, rank=2 * n)
+    x0 = np.random.default_rng(seed).standard_normal(n)
+    L, gap = Q.diagonal().max(), 0.5 * x0 @ Q @ x0
+    mu1, mu2 = theory.one_norm_strong_convexity(Q), np.linalg.eigvalsh(Q)[0]
+    # The level set is an ellipsoid: its radius in the p-norm is sqrt(2 gap / mu_p).
+    R1, R2 = np.sqrt(2 * gap / mu1), np.sqrt(2 * gap / mu2)
+    assert R2 <= R1 <= np.sqrt(n) * R2
+
+    steepest = values_of(Q, theory.steepest_descent_on(Q, x0, len(t)))[1:]
+    uniform = uniform_expected_values(Q, x0, len(t))[1:]
+    assert (steepest <= theory.smooth_rate_steepest(L, R1, t)).all()
+    assert (uniform <= theory.smooth_rate_uniform(n, L, R2, t)).all()
+    assert (steepest <= theory.strong_rate_steepest(mu1, L, gap, t)).all()
+    assert (uniform <= theory.strong_rate_uniform(n, mu2, L, gap, t)).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_smooth_rate_on_singular_quadratics(seed: int) -> None:
+    """Level sets are unbounded; the radius is that of the distance to the nearest minimiser.
+
+    That distance is ``max <y, x>`` over the part of the cube orthogonal to the kernel, so its square is at most
+    ``2 gap * max <pinv(Q) y, y>`` over the corners of the whole cube.
+    """
+    n, t = 8, np.arange(1, 200)
+    Q = random_quadratic(seed, n, rank=4)
+    assert theory.one_norm_strong_convexity(Q) == 0
+    x0 = np.random.default_rng(seed).standard_normal(n)
+    corners = 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
+    inverse = np.linalg.pinv(Q, hermitian=True, rcond=1e-10)
+    R1 = np.sqrt(x0 @ Q @ x0 * np.einsum("ki,ij,kj->k", corners, inverse, corners).max())
+    values = values_of(Q, theory.steepest_descent_on(Q, x0, len(t)))[1:]
+    assert (values <= theory.smooth_rate_steepest(Q.diagonal().max(), R1, t)).all()
+
+
+def test_rates_are_attained() -> None:
+    """On |x|^2/2 the uniform rate is exact for all t, the steepest one in its first step from 1."""
+    n, ones, t = 5, np.ones(5), np.arange(20)
+    mu1 = theory.one_norm_strong_convexity(np.eye(n))
+    uniform = uniform_expected_values(np.eye(n), ones, 19)
+    np.testing.assert_allclose(theory.strong_rate_uniform(n, 1.0, 1.0, n / 2, t), uniform, rtol=1e-12)
+    first = values_of(np.eye(n), theory.steepest_descent_on(np.eye(n), ones, 1))[1]
+    assert theory.strong_rate_steepest(mu1, 1.0, n / 2, 1) == pytest.approx(first)
+
+
+def test_rates_by_hand() -> None:
+    assert theory.smooth_rate_steepest(2.0, 3.0, 6) == 6.0
+    assert theory.smooth_rate_uniform(4, 2.0, 3.0, 6) == 24.0
+    np.testing.assert_allclose(theory.strong_rate_steepest(1.0, 4.0, 2.0, [0, 2]), [2.0, 1.125])
+    np.testing.assert_allclose(theory.strong_rate_uniform(2, 2.0, 4.0, 2.0, [0, 2]), [2.0, 1.125])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_norm_strong_convexity(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    Q = random_quadratic(seed, n=6, rank=12)
+    mu1, mu2 = theory.one_norm_strong_convexity(Q), np.linalg.eigvalsh(Q)[0]
+    assert mu1 <= mu2 <= 6 * mu1
+    # Smallest curvature: nowhere less on the sphere, and attained at inv(Q) y for some signs y.
+    points = np.vstack([rng.standard_normal((2000, 6)), rng.choice([-1.0, 1.0], (2000, 6)) @ np.linalg.inv(Q)])
+    points /= np.abs(points).sum(axis=1, keepdims=True)
+    curvature = 2 * values_of(Q, points)
+    assert curvature.min() == pytest.approx(mu1, rel=1e-9)
+
+
+def test_one_norm_strong_convexity_where_it_is_known() -> None:
+    diagonal = np.array([0.5, 1.0, 4.0])
+    assert theory.one_norm_strong_convexity(np.diag(diagonal)) == pytest.approx(1 / np.sum(1 / diagonal))
+    # mu1 = mu2 / n on the lower-bound family: the rates agree with "no speed-up".
+    for n, alpha in [(3, 0.5), (10, 0.01), (16, 0.1)]:
+        assert theory.one_norm_strong_convexity(theory.lower_bound_matrix(n, alpha)) == pytest.approx(alpha / n)
+
+
+# Competitive ratio ---------------------------------------------------------------------------------------------
+
+SETTINGS = [(100, 10, 50, 1.0), (100, 10, 400, 1.0), (100, 10, 1e7, 0.7), (30, 29, 3, 0.1), (20, 20, 5, 0.5)]
+
+
+@pytest.mark.parametrize(("n", "s", "T", "c"), SETTINGS)
+def test_competitive_ratio_solves_the_equilibrium(n: int, s: int, T: float, c: float) -> None:
+    def imbalance(a: float) -> float:
+        return (1 - a) * (n - s) / T - a * (n - s) / (a * (n - s) + c * s)
+
+    share = brentq(imbalance, 0, 1, xtol=1e-15) if n > s else 0.0
+    limit = theory.competitive_ratio_limit(n, s, T, c)
+    assert limit == pytest.approx(c * s / (share * (n - s) + c * s), rel=1e-9)
+    theta = n**2 + (c - 1) ** 2 * s**2 + 2 * n * ((c - 1) * s - T) + 2 * (1 + c) * s * T + T**2
+    assert limit == pytest.approx(2 * c * s / (c * s + n - s - T + np.sqrt(theta)), rel=1e-6)
+    assert limit >= theory.competitive_ratio_bound(n, s, T)
+
+
+def test_competitive_ratio_bound_is_sharp_for_long_absences() -> None:
+    for T, distance in [(200, 0.1), (500, 0.01), (5000, 1e-4)]:
+        gap = theory.competitive_ratio_limit(100, 10, T) - theory.competitive_ratio_bound(100, 10, T)
+        assert 0 < gap < distance
+    assert theory.competitive_ratio_bound(100, 10, 500) >= 0.8  # T = 5n
+
+
+@pytest.mark.parametrize("returns", ["geometric", "deterministic"])
+@pytest.mark.parametrize("T", [50, 100, 400])
+def test_simulation_settles_at_the_limit(T: int, returns: str) -> None:
+    ratio = theory.simulate_competitive_ratio(100, 10, T, 25_000, rng=1, returns=returns)
+    assert ratio[0] == 1
+    limit = theory.competitive_ratio_limit(100, 10, T)
+    assert ratio[2000:].mean() == pytest.approx(limit, abs=0.01)
+    assert ratio[T : 4 * T].mean() == pytest.approx(limit, abs=0.12)  # "reached quickly"
+    # Absences are spread out from the start: no iteration sees a crowd of the 90 return at once.
+    assert np.diff(10 / ratio).max() < 15
+
+
+def test_limit_is_a_lower_bound_on_the_mean() -> None:
+    """rho is convex in the number of intruders, so its mean lies above the limit (Jensen), and not far.
+
+    Between its jumps the number k of intruders is a birth-death chain: up at rate (n - s - k)/T, down at rate
+    k/(k + cs).
+    """
+    for n, s, T, c in [(100, 10, 50, 1.0), (100, 10, 400, 1.0), (100, 30, 80, 0.25)]:
+        k = np.arange(n - s + 1)
+        up, down = (n - s - k[:-1]) / T, k[1:] / (k[1:] + c * s)
+        weight = np.cumprod(np.append(1.0, up / down))
+        mean = weight @ (c * s / (c * s + k)) / weight.sum()
+        limit = theory.competitive_ratio_limit(n, s, T, c)
+        assert limit < mean < limit + 0.01
+        simulated = theory.simulate_competitive_ratio(n, s, T, 25_000, c=c, rng=2)[2000:].mean()
+        assert simulated == pytest.approx(mean, abs=0.01)
+
+
+def test_one_coordinate_outside_is_a_renewal_process() -> None:
+    """Inside for 2 iterations on average, then outside for exactly 3: a mean of 0.8, above the limit's 0.77."""
+    ratio = theory.simulate_competitive_ratio(2, 1, 3, 30_000, rng=3, returns="deterministic")
+    outside = np.flatnonzero(np.diff(np.concatenate([[0.5], ratio, [0.5]])))
+    lengths = (outside[1::2] - outside[::2])[1:-1]
+    assert (lengths == 3).all()
+    assert ratio.mean() == pytest.approx(0.8, abs=0.005)
+    assert theory.competitive_ratio_limit(2, 1, 3) < 0.77
+
+
+def test_simulation_repeats_with_the_seed() -> None:
+    runs = [theory.simulate_competitive_ratio(20, 4, 10, 300, rng=seed) for seed in (5, 5, 6)]
+    assert (runs[0] == runs[1]).all()
+    assert (runs[0] != runs[2]).any()
+
+
+# Bad input -----------------------------------------------------------------------------------------------------
+
+SQUARE = np.eye(2)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: theory.lower_bound_matrix(0), "n must be at least 1; got 0"),
+        (lambda: theory.lower_bound_matrix(3, 0.6), r"alpha must be in \(0, 0.5\]; got 0.6"),
+        (lambda: theory.cycling_constant(2, 0.1), "n must be at least 3; got 2"),
+        (lambda: theory.cycling_constant(3, 0.0), "alpha must be in .*; got 0.0"),
+        (lambda: theory.worst_start(3, float("nan")), "alpha must be in .*; got nan"),
+        (lambda: theory.cycling_constant_bound(1), "n must be at least 3"),
+        (lambda: theory.gradient_ratio_bound(3, -1.0), "alpha must be in .*; got -1.0"),
+        (lambda: theory.low_dimensional_matrix(3, 4), "s must be at most n = 3; got 4"),
+        (lambda: theory.as_least_squares(np.ones((2, 3))), r"Q must be a square matrix; got shape \(2, 3\)"),
+        (lambda: theory.as_least_squares([[1.0, 2.0], [0.0, 1.0]]), "Q must be finite and symmetric"),
+        (lambda: theory.as_least_squares([[1.0, 0.0], [0.0, -1.0]]), "Q must be positive semidefinite; .* -1"),
+        (lambda: theory.steepest_descent_on(SQUARE, [1.0], 1), "x0 must have length 2; got 1"),
+        (lambda: theory.steepest_descent_on(SQUARE, [1.0, 1.0], -1), "n_iter must be at least 0; got -1"),
+        (lambda: theory.progress_uniform([], 1.0), "gradient must have at least one entry"),
+        (lambda: theory.progress_steepest([np.nan], 1.0), "gradient must be finite"),
+        (lambda: theory.progress_steepest([1.0], 0.0), "L must be in .*; got 0.0"),
+        (lambda: theory.progress_active([1.0, 2.0], [2], 1.0), r"active must be .* length 2 .*; got \[2\]"),
+        (lambda: theory.progress_active([1.0, 2.0], [], 1.0), "active must be a non-empty mask"),
+        (lambda: theory.progress_active([1.0, 2.0], [False, False], 1.0), "active must be a non-empty mask"),
+        (lambda: theory.smooth_rate_steepest(1.0, -1.0, 1), "R1 must be in .*; got -1.0"),
+        (lambda: theory.smooth_rate_uniform(2, 1.0, 1.0, [1, 0]), r"t must be at least 1; got \[1, 0\]"),
+        (lambda: theory.strong_rate_steepest(2.0, 1.0, 1.0, 1), r"mu1 must be in \[0, 1\]; got 2.0"),
+        (lambda: theory.strong_rate_uniform(2, 0.5, 1.0, -1.0, 1), "gap must be in .*; got -1.0"),
+        (lambda: theory.one_norm_strong_convexity(np.eye(17)), "Q must be at most 16 x 16 .*; got 17 x 17"),
+        (lambda: theory.competitive_ratio_limit(5, 2, 0.0), "T must be in .*; got 0.0"),
+        (lambda: theory.competitive_ratio_limit(5, 2, 3.0, c=1.5), "c must be in .*; got 1.5"),
+        (lambda: theory.competitive_ratio_bound(5, 6, 3.0), "s must be at most n = 5; got 6"),
+        (lambda: theory.simulate_competitive_ratio(5, 2, 0.5, 10), "T must be in .*; got 0.5"),
+        (lambda: theory.simulate_competitive_ratio(5, 2, 2.5, 10, returns="deterministic"), "T must be an integer"),
+        (lambda: theory.simulate_competitive_ratio(5, 2, 2, 10, returns="fixed"), "unknown returns 'fixed'"),
+        (lambda: theory.simulate_competitive_ratio(5, 2, 2, -1), "n_iter must be at least 0"),
+    ],
+)
+def test_errors_name_argument_value_and_what_is_allowed(call, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=message):
+        call()
