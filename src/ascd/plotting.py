@@ -1,0 +1,76 @@
+"""Pictures of runs: convergence curves, with the size of the active set on a second axis (extra ``plot``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import Array, unknown_name
+from ascd.trace import Trace
+
+LABELS = {"iteration": "iteration", "reads": "columns read", "seconds": "seconds"}
+
+
+def plot_traces(
+    traces: Mapping[str, Trace], x: str = "iteration", best: float | None = None, ax: Any = None, title: str = ""
+) -> Any:
+    """Suboptimality of several runs against iterations, column reads or seconds.
+
+    Parameters
+    ----------
+    traces : name → trace
+    x : {"iteration", "reads", "seconds"}
+    best : the smallest objective; by default the smallest in the traces, so that the best run ends at the bottom
+    ax : axes to draw on
+    title : of the picture
+
+    Returns
+    -------
+    The axes; the active set's axis is ``ax.right``.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np, ascd
+    >>> from ascd.plotting import plot_traces
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> runs = {rule: ascd.minimize(problem, rule=rule, rng=0).trace for rule in ("cyclic", "ascd")}
+    >>> plot_traces(runs, x="reads").get_xlabel()
+    'columns read'
+    """
+    if x not in LABELS:
+        raise unknown_name(x, "x", LABELS)
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        ax = plt.figure(figsize=(7.0, 4.2), layout="constrained").add_subplot()
+    ax.right = ax.twinx()
+    bottom = min(trace.objective.min() for trace in traces.values()) if best is None else best
+    for number, (name, trace) in enumerate(traces.items()):
+        at, color = getattr(trace, x), f"C{number}"
+        ax.plot(at, suboptimality(trace, bottom), color=color, label=name)
+        if (trace.active != trace.active[0]).any():
+            ax.right.plot(at, trace.active, color=color, linestyle=":", linewidth=1.2, alpha=0.8)
+    ax.set(xlabel=LABELS[x], ylabel="F(x) − best, relative to the start", yscale="log", title=title)
+    ax.right.set_ylabel("size of the active set (dotted)")
+    ax.legend(loc="upper right", frameon=False)
+    return ax
+
+
+def suboptimality(trace: Trace, best: float) -> Array:
+    """(F(x) − best) / (F(x_0) − best), with zeros left out (nan) so that a logarithmic axis can show it.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> from ascd.plotting import suboptimality
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> trace = ascd.minimize(problem, rule="cyclic", record=1, max_iter=2, tol=0.0).trace
+    >>> suboptimality(trace, best=4.5)
+    array([1. , 0.2, 0.2])
+    """
+    excess = trace.objective - best
+    return np.where(excess > 0.0, excess / max(excess[0], np.finfo(float).tiny), np.nan)
