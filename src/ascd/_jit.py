@@ -3,10 +3,10 @@
 The idea
 --------
 The library's parts (a matrix, a loss, a rule, ...) are ``typing.NamedTuple`` classes whose methods are plain
-Python.  Compiled code calls those methods through one shim a method, made here from the table ``PROTOCOL``:
-numba asks the shim which implementation fits the argument's type and gets the class's own method.  One kernel,
-written once, is thus specialised for every combination of parts, and the same code runs uncompiled when
-``NUMBA_DISABLE_JIT=1`` is set.
+Python.  Compiled code calls those methods through one shim a method, made here from ``ascd.protocols``: numba asks
+the shim which implementation fits the argument's type and gets the class's own method.  One kernel, written once,
+is thus specialised for every combination of parts, and the same code runs uncompiled when ``NUMBA_DISABLE_JIT=1``
+is set.
 
 Reference counting is switched off in compiled code (``_nrt``): a part holds many arrays, and counting each of them at
 each call cost more than the calls.  The price: methods must not make new arrays; work arrays are fields.
@@ -30,52 +30,16 @@ from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
+from ascd.protocols import CONTRACTS, methods_of
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = __name__.partition(".")[0]
 
 #: Reductions may be reordered (that is what lets a dot product use vector registers); nan and inf keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
-
-#: The methods that compiled code may call on a part, with their arguments.  Implementations must use these names.
-PROTOCOL: dict[str, str] = {
-    # matrix
-    "start": "j",
-    "stop": "j",
-    "row": "p",
-    "entry": "p, j",
-    # loss
-    "value": "y, z",
-    "derivative": "y, z",
-    "curvature": "y, z",
-    "conjugate": "y, u",
-    "is_quadratic": "",
-    # penalty
-    "cost": "x, j",
-    "prox": "v, step, j",
-    "subgradient": "x, j",
-    "cost_conjugate": "u, j",
-    "dual_scale": "u, j",
-    # steepness
-    "score": "penalty, j, x, g",
-    "bounds": "penalty, j, x, g, r",
-    # intervals and the point of descent
-    "radius_at": "j",
-    "pin": "j, gradient, error",
-    "widen": "amount",
-    "partial": "j",
-    "score_at": "j, g",
-    "bounds_at": "j",
-    # oracle, rule, step
-    "update": "point, i, change, rng",
-    "fill": "point, i",
-    "largest_lower": "intervals",
-    "rebuild": "intervals, largest",
-    "find_threshold": "point",
-    "select": "point, t, rng",
-    "active_count": "point",
-    "take": "point, i, g",
-}
 
 _helpers: list[Callable[..., Any]] = []
 
@@ -132,14 +96,12 @@ def _numba() -> Any:
     # run time that they do not overlap; by default it gives up beyond eight such checks.
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
 
-    for method, arguments in PROTOCOL.items():
+    options = {"fastmath": _FAST, "_nrt": False}
+    for method, arguments in _compiled_methods().items():
         namespace: dict[str, Any] = {}
-        exec(f"def shim({_with_self(arguments)}):\n    return self.instance_class.{method}", namespace)
+        exec(f"def shim({', '.join(arguments)}):\n    return self.instance_class.{method}", namespace)
         # strict would reject implementations with annotations; check_methods holds users to the names
-        register = overload_method(
-            types.BaseNamedTuple, method, strict=False, jit_options={"fastmath": _FAST, "_nrt": False}
-        )
-        register(namespace["shim"])
+        overload_method(types.BaseNamedTuple, method, strict=False, jit_options=options)(namespace["shim"])
 
     @overload(at, strict=False)  # type: ignore[untyped-decorator]
     def _at(parameter: Any, j: Any) -> Any:
@@ -176,8 +138,9 @@ def _pause_collector_while_compiling() -> None:
     event.register("numba:compile", Pause())
 
 
-def _with_self(arguments: str) -> str:
-    return f"self, {arguments}" if arguments else "self"
+@cache
+def _compiled_methods() -> dict[str, list[str]]:
+    return {name: arguments for contract in CONTRACTS for name, arguments in methods_of(contract).items()}
 
 
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:
@@ -201,7 +164,8 @@ class Kernel:
 
     def __call__(self, *args: Any) -> Any:
         if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-            return self.py_func(*args)
+            with np.errstate(all="ignore"):  # compiled code does not warn either
+                return self.py_func(*args)
         if all(map(_is_ours, args)):
             return self.stored(*args)
         try:
@@ -241,21 +205,21 @@ def kernel(function: Callable[..., Any]) -> Kernel:
     return Kernel(function)
 
 
-def check_methods(part: Any, methods: tuple[str, ...], role: str) -> None:
+def check_methods(part: Any, contract: type, role: str) -> None:
     """Raise a TypeError that names what is missing when ``part`` cannot play ``role`` in compiled code."""
     kind = type(part)
+    methods = methods_of(contract)
     if not (isinstance(part, tuple) and hasattr(kind, "_fields")):
         raise TypeError(f"{role} must be a name or a NamedTuple with methods {', '.join(methods)}; got {part!r}")
     if not kind._fields:
         # numba passes no ``self`` to methods of a tuple without fields; our own carry a number that nothing reads
         raise TypeError(f"{role} {kind.__name__} needs at least one field, for example  unit: float = 1.0")
-    clash = sorted(set(kind._fields) & set(PROTOCOL))
+    clash = sorted(set(kind._fields) & set(_compiled_methods()))
     if clash:
         raise TypeError(
             f"{role} {kind.__name__}: rename the field {clash[0]!r}, compiled code has a method of that name"
         )
-    for method in methods:
-        expected = _with_self(PROTOCOL[method]).split(", ")
+    for method, expected in methods.items():
         found = getattr(kind, method, None)
         if found is None:
             raise TypeError(f"{role} {kind.__name__} lacks the method {method}({', '.join(expected)})")

@@ -23,8 +23,7 @@ import numpy as np
 
 from ascd._checks import Array, as_number, unknown_name
 from ascd._jit import check_methods, helper
-
-LOSS_METHODS = ("value", "derivative", "curvature", "conjugate", "is_quadratic")
+from ascd.protocols import Loss
 
 #: A dual point may leave the conjugate's domain by rounding alone; this much is forgiven.
 ROUNDING = 1e-12
@@ -104,7 +103,7 @@ class Logistic(NamedTuple):
 
 
 class Huber(NamedTuple):
-    """½r² for |r| ≤ threshold, threshold·(|r| − threshold/2) beyond, with r = z − y.
+    """``½r²`` for ``|r| ≤ threshold``, ``threshold·(|r| − threshold/2)`` beyond, with ``r = z − y``.
 
     Examples
     --------
@@ -207,7 +206,7 @@ def as_loss(loss: Any) -> Any:
         if loss not in LOSSES:
             raise unknown_name(loss, "loss", LOSSES)
         return LOSSES[loss]()
-    check_methods(loss, LOSS_METHODS, "loss")
+    check_methods(loss, Loss, "loss")
     if not hasattr(loss, "curvature_bound"):
         raise TypeError(f"loss {type(loss).__name__} lacks the method curvature_bound(self)")
     as_number(loss.curvature_bound(), f"{type(loss).__name__}.curvature_bound()", low=0.0, high=1e300, strict=True)

@@ -24,8 +24,7 @@ import numpy as np
 
 from ascd._checks import as_parameter
 from ascd._jit import at, check_methods, helper
-
-PENALTY_METHODS = ("cost", "prox", "subgradient", "cost_conjugate", "dual_scale")
+from ascd.protocols import Penalty
 
 #: A scaled dual point may leave the conjugate's domain by rounding alone; this much is forgiven.
 ROUNDING = 1e-12
@@ -66,7 +65,7 @@ class Zero(NamedTuple):
 
 
 class L1(NamedTuple):
-    """Ψ_j(x) = strength·weights_j·|x| + linear_j·x.
+    """``Ψ_j(x) = strength·weights_j·|x| + linear_j·x``.
 
     Examples
     --------
@@ -153,7 +152,7 @@ class L2(NamedTuple):
 
 
 class ElasticNet(NamedTuple):
-    """Ψ_j(x) = weights_j·(l1·|x| + ½·l2·x²) + linear_j·x.
+    """``Ψ_j(x) = weights_j·(l1·|x| + ½·l2·x²) + linear_j·x``.
 
     Examples
     --------
@@ -310,7 +309,7 @@ def as_penalty(penalty: Any, n: int) -> Any:
     """The penalty in compiled form for n coordinates: ours checked, the user's own held to the protocol."""
     if penalty is None:
         return Zero()
-    check_methods(penalty, PENALTY_METHODS, "penalty")
+    check_methods(penalty, Penalty, "penalty")
     return penalty.check(n) if hasattr(penalty, "check") else penalty
 
 

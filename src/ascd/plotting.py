@@ -10,6 +10,8 @@ import numpy as np
 from ascd._checks import Array, unknown_name
 from ascd.trace import Trace
 
+#: Below this, relative to the start, differences of objectives are rounding.
+FLOOR = 1e-13
 LABELS = {"iteration": "iteration", "reads": "columns read", "seconds": "seconds"}
 
 
@@ -56,7 +58,8 @@ def plot_traces(
             ax.right.plot(at, trace.active, color=color, linestyle=":", linewidth=1.2, alpha=0.8)
     ax.set(xlabel=LABELS[x], ylabel="F(x) − best, relative to the start", yscale="log", title=title)
     ax.right.set_ylabel("size of the active set (dotted)")
-    ax.legend(loc="upper right", frameon=False)
+    ax.set_ylim(bottom=max(ax.get_ylim()[0], FLOOR))
+    ax.legend(loc="best", framealpha=0.8)
     return ax
 
 

@@ -31,8 +31,7 @@ import numpy as np
 from ascd._checks import Array, unknown_name
 from ascd._jit import at, check_methods, helper
 from ascd.problem import Parts
-
-STEEPNESS_METHODS = ("score", "bounds")
+from ascd.protocols import Steepness
 
 
 class Subgradient(NamedTuple):
@@ -130,7 +129,7 @@ STEEPNESS: dict[str, tuple[str, bool, bool]] = {
 def as_steepness(steepness: Any, parts: Parts) -> Any:
     """The compiled steepness for a name, or the user's own after a check of its methods."""
     if not isinstance(steepness, str):
-        check_methods(steepness, STEEPNESS_METHODS, "steepness")
+        check_methods(steepness, Steepness, "steepness")
         return steepness
     if steepness not in STEEPNESS:
         raise unknown_name(steepness, "steepness", STEEPNESS)

@@ -15,8 +15,7 @@ from ascd._checks import unknown_name
 from ascd._jit import check_methods, helper
 from ascd.matrices import along
 from ascd.problem import Parts
-
-STEP_METHODS = ("take",)
+from ascd.protocols import Step
 
 #: Bisection alone halves the bracket to nothing in this many rounds; Newton's steps need about five.
 MOST_ROUNDS = 100
@@ -121,5 +120,5 @@ def as_step(step: Any, parts: Parts) -> Any:
         if step not in STEPS:
             raise unknown_name(step, "step", STEPS)
         step = STEPS[step]()
-    check_methods(step, STEP_METHODS, "step")
+    check_methods(step, Step, "step")
     return step.prepare(parts) if hasattr(step, "prepare") else step

@@ -35,6 +35,7 @@ from ascd.oracles.norm import Norm
 from ascd.oracles.random import Random
 from ascd.oracles.simulated import Simulated
 from ascd.oracles.sketch import Sketch
+from ascd.protocols import Oracle
 
 __all__ = ["ORACLES", "Blind", "Cached", "Exact", "Norm", "Random", "Simulated", "Sketch", "as_oracle"]
 
@@ -56,5 +57,5 @@ def as_oracle(oracle: Any, parts: Any, rng: Any) -> Any:
         oracle = ORACLES[oracle]()
     if hasattr(oracle, "prepare"):
         oracle = oracle.prepare(parts, rng)
-    check_methods(oracle, ("update",), "oracle")
+    check_methods(oracle, Oracle, "oracle")
     return oracle

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Norm(NamedTuple):
-    """|⟨a_i, a_j⟩| ≤ ‖a_i‖‖a_j‖: free to use, O(1) a step.
+    """``|⟨a_i, a_j⟩| ≤ ‖a_i‖‖a_j‖``: free to use, O(1) a step.
 
     Examples
     --------

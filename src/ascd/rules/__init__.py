@@ -24,6 +24,7 @@ from typing import Any
 
 from ascd._checks import unknown_name
 from ascd._jit import check_methods
+from ascd.protocols import CountingRule, Rule
 from ascd.rules.ascd import ASCD
 from ascd.rules.heuristic import HeuristicASCD, LowerASCD, UpperASCD
 from ascd.rules.oblivious import Cyclic, Importance, Uncounted, Uniform
@@ -63,7 +64,7 @@ def as_rule(rule: Any, parts: Any, oracle: Any) -> Any:
     if hasattr(rule, "prepare"):
         rule = rule.prepare(parts, oracle)
     if hasattr(rule, "active_count"):
-        check_methods(rule, ("select", "active_count"), "rule")
+        check_methods(rule, CountingRule, "rule")
         return rule
-    check_methods(rule, ("select",), "rule")
+    check_methods(rule, Rule, "rule")
     return Uncounted(rule)
