@@ -27,10 +27,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import ascd
+from ascd.descent import descend
 from ascd.minimize import _start
 from ascd.oracles import as_oracle
 from ascd.rules import as_rule
-from ascd.run import Run
 from ascd.steps import as_step
 
 
@@ -39,15 +39,17 @@ def stepper(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", i
     rng = np.random.default_rng(0)
     point, unread = _start(problem, steepness, init, None)
     compiled_oracle = as_oracle(oracle, problem.parts, rng)
-    compiled_rule = as_rule(rule, problem.parts, compiled_oracle)
-    run = Run(problem, point, compiled_rule, compiled_oracle, as_step(step, problem.parts), rng, False)
-    run._descend(unread, 0)
+    compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
+    parts = (point, compiled_rule, compiled_oracle, as_step(step, problem.parts))
+    descend(*parts, unread, 0, 0, rng)
+    done = 0
 
     def advance(count):
-        before = run.seconds
-        run._descend(False, run.t + count)
-        run.t += count
-        return (run.seconds - before) / count
+        nonlocal done
+        began = time.perf_counter()
+        descend(*parts, False, done, done + count, rng)
+        done += count
+        return (time.perf_counter() - began) / count
 
     return advance
 

@@ -5,8 +5,9 @@ For every dual point θ, Fenchel's inequality bounds F(x) − min F by
     gap = Σ_k [f_k(z_k) + f_k*(θ_k) − θ_k z_k]  +  Σ_j [Ψ_j(x_j) + Ψ_j*(−u_j) + x_j u_j],   z = Ax, u = Aᵀθ,
 
 a sum of terms that are each non-negative, so nothing cancels.  The dual point is θ = s·v with v = ∇f(Ax) and s
-the largest number in [0, 1] for which all Ψ_j* are finite.  Where a few coordinates are unpenalised, Ψ_j* allows
-only one value of u_j, and scaling alone would shrink θ to nothing: v is first projected so that it fits there.
+the largest number in [0, 1] for which all Ψ_j* are finite.  Where Ψ_j* allows only one value of u_j (an unpenalised
+coordinate) or one sign (a non-negative one), scaling alone would shrink θ to nothing: v is first projected so that it
+fits there.
 """
 
 from __future__ import annotations
@@ -23,43 +24,61 @@ from ascd.matrices import dot, weighted_square
 if TYPE_CHECKING:
     from ascd.problem import Problem
 
-#: Projecting costs O(d k²) for k unpenalised coordinates; beyond this many it is not tried.
+#: Projecting costs O(d k²) for k such coordinates; beyond this many it is not tried.
 MOST_PROJECTED = 200
 
 
 def certificate(problem: Problem, steepness: Any, x: Array, image: Array, slope: Array) -> tuple[float, float]:
     """The smallest gap found from v = ∇f(Ax) and its projection (inf where none is known), and the largest score.
 
-    It reads every column once, or twice where coordinates are unpenalised.
+    It reads every column once, or twice where scaling alone gives no useful dual point.
     """
     products = np.full(x.size, np.nan)
     gap, steepest, scale = certify(problem.parts, steepness, x, image, slope, products)
-    if scale <= 0.0:
-        products[:] = np.nan
-        required_products(problem.parts.penalty, products)
-        free = np.flatnonzero(~np.isnan(products))
-        if 0 < free.size <= MOST_PROJECTED:
-            projected = _projected(problem, slope, free, products[free])
+    if scale <= 0.0 or math.isinf(gap):
+        required_products(problem.parts.penalty, x, products)
+        fixed = np.flatnonzero(~np.isnan(products))
+        if 0 < fixed.size <= MOST_PROJECTED:
+            projected = _projected(problem, image, slope, fixed, products[fixed])
             gap = min(gap, certify(problem.parts, steepness, x, image, projected, products)[0])
     return float(gap), float(steepest)
 
 
-def _projected(problem: Problem, slope: Array, free: Array, required: Array) -> Array:
-    """The nearest dual point with the one allowed product on every unpenalised column."""
-    columns = np.stack([problem.image(np.eye(1, problem.n_features, j)[0]) for j in free], axis=1)
-    shift = np.linalg.lstsq(columns.T, columns.T @ slope - required, rcond=None)[0]
-    projected: Array = slope - shift
+def _projected(problem: Problem, image: Array, slope: Array, fixed: Array, required: Array) -> Array:
+    """The nearest dual point with the required products on the fixed columns.
+
+    Distance is measured by the loss's curvature: a dual entry moves as a change of x_fixed would move it.  So those
+    that cannot move without leaving the domain of f* (no weight, no curvature) stay.
+    """
+    root = np.empty(slope.size)
+    curvatures(problem.parts, image, root)
+    root = np.sqrt(root)
+    columns = np.stack([problem.image(np.eye(1, problem.n_features, j)[0]) for j in fixed], axis=1)
+    shift = np.linalg.lstsq((root[:, None] * columns).T, columns.T @ slope - required, rcond=None)[0]
+    projected: Array = slope - root * shift
     return projected
 
 
 @kernel
-def required_products(penalty: Any, out: Array) -> None:
-    """out_j = the one value of u_j that Ψ_j*(−u_j) allows, where it allows only one."""
-    for j in range(out.size):
-        low, high = penalty.subgradient(0.0, j)
-        slope = penalty.subgradient(1.0, j)[0]
-        if low == high and slope == low and penalty.subgradient(-1.0, j)[1] == low:
-            out[j] = -low
+def required_products(penalty: Any, x: Array, products: Array) -> None:
+    """Where scaling cannot bring u_j into the domain of Ψ_j*(−u_j), the nearest product that fits x_j; nan elsewhere.
+
+    Scaling fails where the domain ends at a point s·u_j cannot reach.  Coordinates that stand at such an end belong
+    to these too, because the projection for the others would push them over it.
+    """
+    for j in range(x.size):
+        low, high = penalty.subgradient(x[j], j)
+        nearest = max(low, min(high, -products[j]))
+        far = 1.0 + abs(nearest)
+        at_end = low == high and min(penalty.dual_scale(nearest - far, j), penalty.dual_scale(nearest + far, j)) <= 0.0
+        products[j] = -nearest if at_end or penalty.dual_scale(-products[j], j) <= 0.0 else math.nan
+
+
+@kernel
+def curvatures(problem: Any, image: Array, out: Array) -> None:
+    """out_k = s_k·loss''(b_k, z_k)."""
+    for k in range(out.size):
+        out[k] = at(problem.sample.weight, k) * problem.loss.curvature(problem.sample.target[k], image[k])
 
 
 @kernel

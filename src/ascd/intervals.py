@@ -21,6 +21,9 @@ import numpy as np
 from ascd._checks import Array, as_finite_vector, as_vector, unknown_name
 from ascd.problem import Parts
 
+#: Relative size of a difference that is nothing but rounding.
+ROUNDING = 1e-15
+
 
 class Intervals(NamedTuple):
     """Estimates, radius offsets, reach, and the clock (an array of one number, so that kernels can advance it).
@@ -37,8 +40,10 @@ class Intervals(NamedTuple):
     steepness: Any
 
     def radius_at(self, j: int) -> float:
-        # a pinned offset can be off by rounding once the clock has advanced: a radius is never negative
-        return max(self.offset[j] + self.clock[0] * self.reach[j], 0.0)
+        grown = self.clock[0] * self.reach[j]
+        radius = self.offset[j] + grown
+        # a pinned offset is minus what the clock had added by then: their difference is 0 only up to rounding
+        return radius if radius > ROUNDING * grown else 0.0
 
     def pin(self, j: int, gradient: float, error: float) -> None:
         self.estimate[j] = gradient

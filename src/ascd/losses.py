@@ -190,11 +190,11 @@ def entropy_term(p: float) -> float:
     return p * math.log(p) if p > 0.0 else 0.0
 
 
-def check_signs(target: Array, name: str) -> None:
+def check_signs(target: Array, name: str, argument: str = "b") -> None:
     """Classification losses take labels −1 and +1 only."""
     wrong = target[np.abs(target) != 1.0]
     if wrong.size:
-        raise ValueError(f"b must hold labels -1 and +1 for the {name} loss; got {wrong[0]:g} among others")
+        raise ValueError(f"{argument} must hold labels -1 and +1 for the {name} loss; got {wrong[0]:g} among others")
 
 
 LOSSES: dict[str, Any] = {"squared": Squared, "logistic": Logistic, "huber": Huber, "squared_hinge": SquaredHinge}

@@ -89,12 +89,14 @@ def minimize(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of a Snapshot; got {callback!r}")
     limits = _as_limits(max_iter, tol, max_time, problem.n_features)
     schedule = Schedule(record, problem.n_features)
     generator = np.random.default_rng(rng)
     point, unread = _start(problem, steepness, init, x0)
     compiled_oracle = as_oracle(oracle, problem.parts, generator)
-    compiled_rule = as_rule(rule, problem.parts, compiled_oracle)
+    compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
     compiled_step = as_step(step, problem.parts)
     run = Run(problem, point, compiled_rule, compiled_oracle, compiled_step, generator, record_gap)
     with progress_bar(progress, limits.max_iter) as show:

@@ -52,7 +52,7 @@ class Zero(NamedTuple):
         return at(self.linear, j), at(self.linear, j)
 
     def cost_conjugate(self, u: float, j: int) -> float:
-        return 0.0 if u == at(self.linear, j) else math.inf
+        return even_conjugate(u - at(self.linear, j), 0.0, 0.0, abs(at(self.linear, j)))
 
     def dual_scale(self, u: float, j: int) -> float:
         return scale_between(u, at(self.linear, j), at(self.linear, j))
@@ -90,7 +90,7 @@ class L1(NamedTuple):
 
     def cost_conjugate(self, u: float, j: int) -> float:
         limit = at(self.strength, j) * at(self.weights, j)
-        return 0.0 if abs(u - at(self.linear, j)) <= limit * (1.0 + ROUNDING) else math.inf
+        return even_conjugate(u - at(self.linear, j), limit, 0.0, abs(at(self.linear, j)))
 
     def dual_scale(self, u: float, j: int) -> float:
         limit = at(self.strength, j) * at(self.weights, j)
@@ -133,7 +133,8 @@ class L2(NamedTuple):
         return slope, slope
 
     def cost_conjugate(self, u: float, j: int) -> float:
-        return square_conjugate(u - at(self.linear, j), at(self.strength, j) * at(self.weights, j))
+        strength = at(self.strength, j) * at(self.weights, j)
+        return even_conjugate(u - at(self.linear, j), 0.0, strength, abs(at(self.linear, j)))
 
     def dual_scale(self, u: float, j: int) -> float:
         if at(self.strength, j) * at(self.weights, j) > 0.0:
@@ -180,9 +181,8 @@ class ElasticNet(NamedTuple):
         return absolute_subgradient(x, weight * at(self.l1, j), weight * at(self.l2, j) * x + at(self.linear, j))
 
     def cost_conjugate(self, u: float, j: int) -> float:
-        weight = at(self.weights, j)
-        beyond = max(0.0, abs(u - at(self.linear, j)) - weight * at(self.l1, j) * (1.0 + ROUNDING))
-        return square_conjugate(beyond, weight * at(self.l2, j))
+        weight, linear = at(self.weights, j), at(self.linear, j)
+        return even_conjugate(u - linear, weight * at(self.l1, j), weight * at(self.l2, j), abs(linear))
 
     def dual_scale(self, u: float, j: int) -> float:
         weight = at(self.weights, j)
@@ -288,11 +288,15 @@ def absolute_subgradient(x: float, strength: float, slope: float) -> tuple[float
 
 
 @helper
-def square_conjugate(u: float, strength: float) -> float:
-    """The conjugate of ½·strength·x², which for strength 0 is the indicator of u = 0."""
-    if strength > 0.0:
-        return 0.5 * u * u / strength
-    return 0.0 if u == 0.0 else math.inf
+def even_conjugate(u: float, l1: float, l2: float, size: float) -> float:
+    """The conjugate of l1·|x| + ½·l2·x² at u, which without l2 is the indicator of |u| ≤ l1.
+
+    ``size`` is that of the numbers whose difference u is: rounding of theirs is forgiven too.
+    """
+    beyond = max(0.0, abs(u) - l1)
+    if l2 > 0.0:
+        return 0.5 * beyond * beyond / l2
+    return 0.0 if beyond <= ROUNDING * (l1 + size) else math.inf
 
 
 @helper

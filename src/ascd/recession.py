@@ -69,13 +69,16 @@ def _program_is_negative(parts: Any, up: Array, down: Array) -> bool:
     design = to_array(parts.matrix, parts.sample.target.size, parts.norm.size)
     rise, fall = np.empty(design.shape[0]), np.empty(design.shape[0])
     loss_slopes(parts, rise, fall)
-    costs = np.concatenate([up, down, rise, fall])
+    # columns of length 1: for the program's tolerances a short column would be no column
+    size = np.linalg.norm(design, axis=0)
+    size[size == 0.0] = 1.0
+    design = design / size
+    costs = np.concatenate([up / size, down / size, rise, fall])
     forbidden = costs > INFINITE
     upper = np.where(forbidden, 0.0, np.r_[np.ones(2 * up.size), np.full(2 * rise.size, np.inf)])
     identity = np.eye(rise.size)
     constraint = np.hstack([design, -design, -identity, identity])
-    result = linprog(
-        np.where(forbidden, 0.0, costs), A_eq=constraint, b_eq=np.zeros(rise.size), bounds=np.c_[0.0 * upper, upper]
-    )
+    bounds = np.c_[np.zeros(upper.size), upper]
+    result = linprog(np.where(forbidden, 0.0, costs), A_eq=constraint, b_eq=np.zeros(rise.size), bounds=bounds)
     scale = np.abs(costs[~forbidden]).max(initial=1.0)
     return bool(result.status == 3 or (result.status == 0 and result.fun < -1e-9 * scale))

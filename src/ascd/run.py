@@ -96,22 +96,23 @@ class Run:
                     return Status.INTERRUPTED
 
     def _advance(self, limit: int) -> None:
-        last = min(self.t + self.piece, limit)
-        self._descend(False, last)
-        self.t = last
+        # counted beforehand: Ctrl-C inside the compiled loop is heard when all its steps have been taken
+        first, self.t = self.t, min(self.t + self.piece, limit)
+        self._descend(False, first)
 
-    def _descend(self, unread: bool, last: int) -> None:
+    def _descend(self, unread: bool, first: int) -> None:
         began = time.perf_counter()
-        self.survey = descend(self.point, self.rule, self.oracle, self.step, unread, self.t, last, self.rng)
+        self.survey = descend(self.point, self.rule, self.oracle, self.step, unread, first, self.t, self.rng)
         self.seconds += time.perf_counter() - began
 
     def _has_converged(self, tol: float) -> bool:
-        """Do the bounds certify it?  If they cannot tell for long, read all columns and see."""
+        """Do the bounds certify it?  If they are not safe, or cannot tell for long, read all columns and see."""
         if tol <= 0.0:
             return False
         if self.survey[0] <= tol:
-            return True
-        if self.t < self.next_look:
+            if self.safe:
+                return True
+        elif self.t < self.next_look:
             return False
         self.next_look = self.t + EPOCHS_A_LOOK * self.problem.n_features
         if self.looks == 0:

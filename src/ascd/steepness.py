@@ -18,6 +18,10 @@ the decrease of F that it stands for.  As functions of g all of them are convex 
     upper = max(score(lo), score(hi)),
     lower = score(lo) if the interval lies right of −a,  score(hi) if left of −b,  0 otherwise.
 
+As functions of g all are Lipschitz: with constant 1, or 1/√L_j for the scaled forms (for gs-q because
+d(−min V)/dg = −y* and −min V ≥ L/2·y*²).  ``rates`` gives that constant times ‖a_j‖: how fast bounds can grow with
+the clock.
+
 For gs-q this equals the paper's Algorithm 2 (its ω_u, ω_ℓ), with the −Ψ_j(x) that the printed model lacks.
 """
 
@@ -38,6 +42,9 @@ class Subgradient(NamedTuple):
     """GS-s: the smallest subgradient, times ``scale`` (1, or 1/√L_j)."""
 
     scale: Any
+
+    def rates(self, norm: Array) -> Array:
+        return self.scale * norm
 
     def score(self, penalty: Any, j: int, x: float, g: float) -> float:
         low, high = penalty.subgradient(x, j)
@@ -60,6 +67,9 @@ class Displacement(NamedTuple):
     lipschitz: Any
     scale: Any
 
+    def rates(self, norm: Array) -> Array:
+        return self.scale / self.lipschitz * norm
+
     def score(self, penalty: Any, j: int, x: float, g: float) -> float:
         step = 1.0 / at(self.lipschitz, j)
         return at(self.scale, j) * abs(penalty.prox(x - step * g, step, j) - x)
@@ -75,6 +85,9 @@ class Progress(NamedTuple):
 
     lipschitz: Any
     scale: float
+
+    def rates(self, norm: Array) -> Array:
+        return np.sqrt(self.scale / self.lipschitz) * norm
 
     def score(self, penalty: Any, j: int, x: float, g: float) -> float:
         if math.isinf(g):

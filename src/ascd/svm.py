@@ -47,7 +47,7 @@ class DualSVM(Problem):
         C = as_number(C, "C", low=0.0, high=1e300, strict=True)
         X = as_design(X)
         y = as_finite_vector(y, "y", X.shape[0])
-        check_signs(y, loss)
+        check_signs(y, loss, "y")
         box = Box(0.0, C, linear=-1.0) if loss == "hinge" else Box(0.0, math.inf, l2=0.5 / C, linear=-1.0)
         signed = X.multiply(y[:, None]) if hasattr(X, "multiply") else X * y[:, None]
         super().__init__(signed.T, np.zeros(X.shape[1]), penalty=box)

@@ -14,8 +14,8 @@ a-ascd          uniformly from {j : u_j ≥ max_i ℓ_i}
 ==============  =======================================================================================
 
 A rule is a NamedTuple with the compiled method ``select(point, t, rng)`` that returns a coordinate.  A plain
-``prepare(parts, oracle)`` may return another one with its work arrays, and ``active_count(point)`` tells the trace
-how many coordinates it chooses from.
+``prepare(parts, oracle, steepness)`` may return another one with its work arrays, and ``active_count(point)``
+tells the trace how many coordinates it chooses from.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ RULES: dict[str, Any] = {
 }
 
 
-def as_rule(rule: Any, parts: Any, oracle: Any) -> Any:
-    """The compiled rule for a name or a part, ours or the user's own."""
+def as_rule(rule: Any, parts: Any, oracle: Any, steepness: Any = None) -> Any:
+    """The compiled rule for a name or a part, ours or the user's own; without a steepness it scans."""
     if isinstance(rule, str):
         if rule not in RULES:
             raise unknown_name(rule, "rule", RULES)
         rule = RULES[rule]()
     if hasattr(rule, "prepare"):
-        rule = rule.prepare(parts, oracle)
+        rule = rule.prepare(parts, oracle, steepness)
     if hasattr(rule, "active_count"):
         check_methods(rule, CountingRule, "rule")
         return rule

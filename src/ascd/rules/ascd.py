@@ -48,7 +48,7 @@ class ASCD(NamedTuple):
 
     pick: str = "uniform"
 
-    def prepare(self, parts: Any, oracle: Any) -> SmallestSet:
+    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> SmallestSet:
         if self.pick not in PICKS:
             raise unknown_name(self.pick, "ASCD pick", PICKS)
         n = parts.norm.size
@@ -106,7 +106,7 @@ def smallest_set_threshold(lower: Array, upper: Array, largest: float, buckets: 
 
 
 @helper
-def bucket_of(value: float, scale: float, size: int) -> int:
+def which_bucket(value: float, scale: float, size: int) -> int:
     return min(int(value * scale), size - 1)
 
 
@@ -121,7 +121,7 @@ def sort_into_buckets(lower: Array, upper: Array, largest: float, scale: float, 
             count += 1.0
             total += square
         else:
-            b = bucket_of(upper[j], scale, buckets.shape[0])
+            b = which_bucket(upper[j], scale, buckets.shape[0])
             buckets[b, 0] += 1.0
             buckets[b, 1] += square
     return count, total
@@ -132,7 +132,7 @@ def collect_bucket(upper: Array, largest: float, scale: float, size: int, b: int
     """List the members of bucket b by decreasing upper bound; returns how many there are."""
     found = 0
     for j in range(upper.size):
-        if upper[j] < largest and bucket_of(upper[j], scale, size) == b:
+        if upper[j] < largest and which_bucket(upper[j], scale, size) == b:
             members[found] = j
             found += 1
     sort_decreasing(members, found, upper)

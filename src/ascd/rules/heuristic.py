@@ -3,6 +3,8 @@
     u-ASCD  argmax_i u_i        ℓ-ASCD  argmax_i ℓ_i        a-ASCD  {i : u_i ≥ max_k ℓ_k}
 
 with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.
+
+With the "norm" oracle nothing is scanned (``lazy_rules.py``); the picks are the same.  ``scan=True`` forces the scan.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 
 from ascd._checks import Array
 from ascd.oracles.norm import Norm
-from ascd.rules.lazy import LazyHeuristic
+from ascd.rules.lazy_rules import LazyHeuristic, LazyLower, LazyUpper
 from ascd.rules.scan import count_at_least, fill_bounds, highest, pick_at_least
 
 
@@ -28,8 +30,10 @@ class UpperASCD(NamedTuple):
     array([ 2.,  0., -1.])
     """
 
-    def prepare(self, parts: Any, oracle: Any) -> UpperSet:
-        return UpperSet(*_work(parts))
+    scan: bool = False
+
+    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
+        return _lazy_or_scan(self.scan, LazyUpper, UpperSet, parts, oracle, steepness)
 
 
 class LowerASCD(NamedTuple):
@@ -43,14 +47,14 @@ class LowerASCD(NamedTuple):
     array([ 2.,  0., -1.])
     """
 
-    def prepare(self, parts: Any, oracle: Any) -> LowerSet:
-        return LowerSet(*_work(parts))
+    scan: bool = False
+
+    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
+        return _lazy_or_scan(self.scan, LazyLower, LowerSet, parts, oracle, steepness)
 
 
 class HeuristicASCD(NamedTuple):
     """a-ASCD: everything that may still be steepest.
-
-    With the "norm" oracle the set is never scanned: see ``rules/lazy.py``.  ``scan=True`` forces the scan.
 
     Examples
     --------
@@ -62,10 +66,8 @@ class HeuristicASCD(NamedTuple):
 
     scan: bool = False
 
-    def prepare(self, parts: Any, oracle: Any) -> Any:
-        if isinstance(oracle, Norm) and not self.scan:
-            return LazyHeuristic.start(parts.norm)
-        return PossiblySteepest(*_work(parts))
+    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
+        return _lazy_or_scan(self.scan, LazyHeuristic, PossiblySteepest, parts, oracle, steepness)
 
 
 class UpperSet(NamedTuple):
@@ -113,5 +115,9 @@ class PossiblySteepest(NamedTuple):
         return count_at_least(self.upper, self.find_threshold(point), 0, self.upper.size)
 
 
-def _work(parts: Any) -> tuple[Array, Array]:
-    return np.empty(parts.norm.size), np.empty(parts.norm.size)
+def _lazy_or_scan(scan: bool, lazy: Any, scanning: Any, parts: Any, oracle: Any, steepness: Any) -> Any:
+    """The lazy form wherever its argument holds: the "norm" oracle and a steepness with known rates."""
+    n = parts.norm.size
+    if not scan and isinstance(oracle, Norm) and hasattr(steepness, "rates"):
+        return lazy.start(n, steepness.rates(parts.norm))
+    return scanning(np.empty(n), np.empty(n))

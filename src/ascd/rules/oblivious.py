@@ -56,7 +56,7 @@ class Importance(NamedTuple):
 
     power: float = 0.5
 
-    def prepare(self, parts: Any, oracle: Any) -> Weighted:
+    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Weighted:
         power = as_number(self.power, "Importance power", low=0.0, high=100.0)
         # relative to the largest, so that powers of huge or tiny constants stay within float64
         return Weighted(np.cumsum((parts.lipschitz / parts.largest) ** power))

@@ -2,11 +2,17 @@
 
 Entries whose interval is already a point (oracle "exact") are taken as they are; all others are read, which makes
 a step cost up to n column reads.  Ties go to the first coordinate.
+
+With the "norm" oracle only coordinates that may be steepest are read (``lazy_rules.py``): the pick is the same.
+``scan=True`` reads them all, as the paper's SCD does.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+from ascd.oracles.norm import Norm
+from ascd.rules.lazy_rules import LazySteepest
 
 
 class Steepest(NamedTuple):
@@ -21,7 +27,12 @@ class Steepest(NamedTuple):
     array([ 2.,  0., -1.])
     """
 
-    unit: float = 1.0
+    scan: bool = False
+
+    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
+        if not self.scan and isinstance(oracle, Norm) and hasattr(steepness, "rates"):
+            return LazySteepest.start(parts.norm.size, steepness.rates(parts.norm))
+        return self
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         best, steepest = -1.0, 0

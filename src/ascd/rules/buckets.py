@@ -1,0 +1,103 @@
+"""Coordinates in buckets that double in size, from the largest keys to the smallest.
+
+A permutation holds the 1 largest key, then the next 1, 2, 4, 8, … up to n, unordered inside a bucket.  The
+coordinates whose key reaches a threshold lie in a prefix of it, and the prefix up to the end of the threshold's bucket
+is at most about twice as long: a uniform draw from the prefix that is rejected where the key is too small is uniform
+above the threshold and needs about two tries.  Changing a key costs one swap for each bucket passed, at most log₂ n.
+
+Keys that change fill some buckets and empty others; ``distribute`` starts afresh, in O(n).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd._jit import helper
+
+
+class Buckets(NamedTuple):
+    """``order`` is the permutation, ``place`` its inverse; bucket b holds keys in [edge_b, edge_{b−1})."""
+
+    key: Array
+    order: Array
+    place: Array
+    edge: Array  # decreasing, the last is −inf
+    end: Array  # bucket b is order[end_{b−1}:end_b]
+
+    @staticmethod
+    def of(n: int) -> Buckets:
+        index = np.arange(n, dtype=np.int32)
+        number = max(1, math.ceil(math.log2(n))) + 1
+        return Buckets(np.empty(n), index, index.copy(), np.empty(number), np.empty(number, dtype=np.int64))
+
+    def distribute(self) -> None:
+        """Halve from the back: the upper half of all, the upper half of that, and so on; O(n) in all."""
+        size = self.key.size
+        for b in range(self.edge.size - 1, -1, -1):
+            self.end[b] = size
+            self.edge[b] = -math.inf
+            if b < self.edge.size - 1:
+                smallest = math.inf
+                for position in range(size):
+                    smallest = min(smallest, self.key[self.order[position]])
+                self.edge[b] = smallest
+            half = (size + 1) // 2
+            if half < size:
+                put_largest_first(self.order, self.key, size, half)
+            size = half
+        for position in range(self.order.size):
+            self.place[self.order[position]] = position
+
+    def bucket_of(self, value: float) -> int:
+        """The bucket that a key of this value belongs to."""
+        b = 0
+        while value < self.edge[b]:
+            b += 1
+        return b
+
+    def rekey(self, j: int, value: float) -> None:
+        """Change a key and move its coordinate, by swaps with the ends of the buckets in between."""
+        old, new = self.bucket_of(self.key[j]), self.bucket_of(value)
+        self.key[j] = value
+        for b in range(old, new, -1):
+            self.swap(j, self.end[b - 1])
+            self.end[b - 1] += 1
+        for b in range(old, new):
+            self.end[b] -= 1
+            self.swap(j, self.end[b])
+
+    def swap(self, j: int, position: int) -> None:
+        """Put coordinate j there, and what was there where j was."""
+        other, vacant = self.order[position], self.place[j]
+        self.order[vacant], self.place[other] = other, vacant
+        self.order[position], self.place[j] = j, position
+
+
+@helper
+def put_largest_first(order: Array, key: Array, size: int, count: int) -> None:
+    """Rearrange order[:size] so that its ``count`` largest keys come first (Hoare's selection)."""
+    low, high = 0, size - 1
+    while low < high:
+        pivot = key[order[(low + high) // 2]]
+        i, j = low, high
+        while i <= j:
+            while key[order[i]] > pivot:
+                i += 1
+            while key[order[j]] < pivot:
+                j -= 1
+            if i <= j:
+                swapped = order[i]
+                order[i] = order[j]
+                order[j] = swapped
+                i += 1
+                j -= 1
+        if count - 1 <= j:
+            high = j
+        elif count - 1 >= i:
+            low = i
+        else:
+            return
