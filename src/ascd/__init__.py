@@ -13,10 +13,22 @@ True
 from ascd._jit import at, helper
 from ascd.losses import Huber, Logistic, Squared, SquaredHinge
 from ascd.minimize import minimize
-from ascd.oracles import Blind, Cached, Exact, Norm, Random, Simulated, Sketch
+from ascd.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch
 from ascd.penalties import L1, L2, Box, ElasticNet, Zero
 from ascd.problem import Problem
-from ascd.rules import ASCD, Cyclic, HeuristicASCD, Importance, LowerASCD, Steepest, Uniform, UpperASCD
+from ascd.rules import (
+    ASCD,
+    Adaptive,
+    Block,
+    Cyclic,
+    HeuristicASCD,
+    Importance,
+    LookAhead,
+    LowerASCD,
+    Steepest,
+    Uniform,
+    UpperASCD,
+)
 from ascd.run import Snapshot
 from ascd.solution import Solution, Status
 from ascd.svm import DualSVM
@@ -28,7 +40,9 @@ __all__ = [
     "ASCD",
     "L1",
     "L2",
+    "Adaptive",
     "Blind",
+    "Block",
     "Box",
     "Cached",
     "Cyclic",
@@ -39,10 +53,12 @@ __all__ = [
     "Huber",
     "Importance",
     "Logistic",
+    "LookAhead",
     "LowerASCD",
     "Norm",
     "Problem",
     "Random",
+    "Reference",
     "Simulated",
     "Sketch",
     "Snapshot",

@@ -50,6 +50,7 @@ def descend(
         point.reads[0] += x.size
     for t in range(first, last):
         i = rule.select(point, t, rng)
+        point.reads[0] += 1.0
         old = x[i]
         new, gradient, error = step.take(point, i, dot(problem.matrix, i, slope))
         if new != old:
@@ -57,7 +58,6 @@ def descend(
             shift(problem.matrix, i, new - old, problem.sample, problem.loss, image, slope)
             oracle.update(point, i, new - old, rng)
         intervals.pin(i, gradient, error)
-    point.reads[0] += last - first
     steepest, zeros = 0.0, 0
     for j in range(x.size):
         lower, upper = intervals.bounds_at(j)

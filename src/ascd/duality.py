@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ascd._checks import Array
-from ascd._jit import at, kernel
+from ascd._jit import at, helper, kernel
 from ascd.matrices import dot, weighted_square
 
 if TYPE_CHECKING:
@@ -35,13 +35,15 @@ def certificate(problem: Problem, steepness: Any, x: Array, image: Array, slope:
     """
     products = np.full(x.size, np.nan)
     gap, steepest, scale = certify(problem.parts, steepness, x, image, slope, products)
+    if not (np.isfinite(x).all() and np.isfinite(products).all()):
+        return math.inf, math.inf  # x left float64: nothing is known
     if scale <= 0.0 or math.isinf(gap):
         required_products(problem.parts.penalty, x, products)
         fixed = np.flatnonzero(~np.isnan(products))
         if 0 < fixed.size <= MOST_PROJECTED:
             projected = _projected(problem, image, slope, fixed, products[fixed])
             gap = min(gap, certify(problem.parts, steepness, x, image, projected, products)[0])
-    return float(gap), float(steepest)
+    return math.inf if math.isnan(gap) else float(gap), float(steepest)
 
 
 def _projected(problem: Problem, image: Array, slope: Array, fixed: Array, required: Array) -> Array:
@@ -108,9 +110,15 @@ def certify(
         if weight > 0.0:
             dual = scale * slope[k] / weight
             fit = problem.loss.value(target, image[k]) + problem.loss.conjugate(target, dual)
-            gap += weight * max(0.0, fit - dual * image[k])
+            gap += weight * positive_part(fit - dual * image[k])
     for j in range(x.size):
         u = scale * products[j]
         cost = problem.penalty.cost(x[j], j) + problem.penalty.cost_conjugate(-u, j)
-        gap += max(0.0, cost + x[j] * u)
+        gap += positive_part(cost + x[j] * u)
     return gap, steepest, scale
+
+
+@helper
+def positive_part(term: float) -> float:
+    """0 for a term that rounding made negative; nan stays nan, so that it cannot pass for a gap of 0."""
+    return 0.0 if term < 0.0 else term

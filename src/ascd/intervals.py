@@ -38,6 +38,7 @@ class Intervals(NamedTuple):
     x: Array
     penalty: Any
     steepness: Any
+    extra: Any  # what else is known, as ``tighten(j, g, r)``; see the reference oracle
 
     def radius_at(self, j: int) -> float:
         grown = self.clock[0] * self.reach[j]
@@ -58,7 +59,17 @@ class Intervals(NamedTuple):
 
     def bounds_at(self, j: int) -> tuple[float, float]:
         """Lower and upper bound on the steepness of coordinate j over its interval."""
-        return self.steepness.bounds(self.penalty, j, self.x[j], self.estimate[j], self.radius_at(j))
+        g, r = self.extra.tighten(j, self.estimate[j], self.radius_at(j))
+        return self.steepness.bounds(self.penalty, j, self.x[j], g, r)
+
+
+class NothingElse(NamedTuple):
+    """No knowledge beyond estimate and radius."""
+
+    unit: float = 1.0
+
+    def tighten(self, j: int, g: float, r: float) -> tuple[float, float]:
+        return g, r
 
 
 def start_intervals(init: Any, x: Array, parts: Parts, steepness: Any) -> tuple[Intervals, bool]:
@@ -67,7 +78,7 @@ def start_intervals(init: Any, x: Array, parts: Parts, steepness: Any) -> tuple[
     ``init`` is "gradient" (exact), "none" (estimate 0, radius ∞) or the user's (estimate, radius).
     """
     n = x.size
-    rest = (parts.norm, np.zeros(1), x, parts.penalty, steepness)
+    rest = (parts.norm, np.zeros(1), x, parts.penalty, steepness, NothingElse())
     if isinstance(init, str):
         if init not in ("gradient", "none"):
             raise unknown_name(init, "init", ("gradient", "none"))

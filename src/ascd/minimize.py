@@ -96,6 +96,8 @@ def minimize(
     generator = np.random.default_rng(rng)
     point, unread = _start(problem, steepness, init, x0)
     compiled_oracle = as_oracle(oracle, problem.parts, generator)
+    if hasattr(compiled_oracle, "tightening"):
+        point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening))
     compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
     compiled_step = as_step(step, problem.parts)
     run = Run(problem, point, compiled_rule, compiled_oracle, compiled_step, generator, record_gap)

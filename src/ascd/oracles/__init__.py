@@ -33,11 +33,12 @@ from ascd.oracles.cached import Cached
 from ascd.oracles.exact import Exact
 from ascd.oracles.norm import Norm
 from ascd.oracles.random import Random
+from ascd.oracles.reference import Reference
 from ascd.oracles.simulated import Simulated
 from ascd.oracles.sketch import Sketch
 from ascd.protocols import Oracle
 
-__all__ = ["ORACLES", "Blind", "Cached", "Exact", "Norm", "Random", "Simulated", "Sketch", "as_oracle"]
+__all__ = ["ORACLES", "Blind", "Cached", "Exact", "Norm", "Random", "Reference", "Simulated", "Sketch", "as_oracle"]
 
 ORACLES: dict[str, Any] = {
     "exact": Exact,
@@ -46,6 +47,7 @@ ORACLES: dict[str, Any] = {
     "norm": Norm,
     "random": Random,
     "cached": Cached,
+    "reference": Reference,
 }
 
 

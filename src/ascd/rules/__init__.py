@@ -11,6 +11,9 @@ ascd            uniformly from the smallest active set I with u_j² < mean_{i∈
 u-ascd          uniformly from the coordinates with the largest upper bound
 l-ascd          uniformly from the coordinates with the largest lower bound
 a-ascd          uniformly from {j : u_j ≥ max_i ℓ_i}
+look-ahead      as ascd, on a set that stays valid while the descent travels a given distance
+adaptive        from ascd's set, chances moved from coordinates that cannot be steep to those that are
+block           the best k by their upper bounds, one after the other
 ==============  =======================================================================================
 
 A rule is a NamedTuple with the compiled method ``select(point, t, rng)`` that returns a coordinate.  A plain
@@ -25,17 +28,23 @@ from typing import Any
 from ascd._checks import unknown_name
 from ascd._jit import check_methods
 from ascd.protocols import CountingRule, Rule
+from ascd.rules.adaptive import Adaptive
 from ascd.rules.ascd import ASCD
+from ascd.rules.block import Block
 from ascd.rules.heuristic import HeuristicASCD, LowerASCD, UpperASCD
+from ascd.rules.lookahead import LookAhead
 from ascd.rules.oblivious import Cyclic, Importance, Uncounted, Uniform
 from ascd.rules.steepest import Steepest
 
 __all__ = [
     "ASCD",
     "RULES",
+    "Adaptive",
+    "Block",
     "Cyclic",
     "HeuristicASCD",
     "Importance",
+    "LookAhead",
     "LowerASCD",
     "Steepest",
     "Uniform",
@@ -52,6 +61,9 @@ RULES: dict[str, Any] = {
     "u-ascd": UpperASCD,
     "l-ascd": LowerASCD,
     "a-ascd": HeuristicASCD,
+    "look-ahead": LookAhead,
+    "adaptive": Adaptive,
+    "block": Block,
 }
 
 

@@ -20,10 +20,9 @@ def fill_bounds(intervals: Any, lower: Array, upper: Array) -> None:
     """Bounds on all scores."""
     clock = intervals.clock[0]  # read once: the compiler cannot know that the loop does not change it
     for j in range(lower.size):
-        r = intervals.offset[j] + clock * intervals.reach[j]
-        lower[j], upper[j] = intervals.steepness.bounds(
-            intervals.penalty, j, intervals.x[j], intervals.estimate[j], r if r > 0.0 else 0.0
-        )
+        radius = intervals.offset[j] + clock * intervals.reach[j]
+        g, r = intervals.extra.tighten(j, intervals.estimate[j], radius if radius > 0.0 else 0.0)
+        lower[j], upper[j] = intervals.steepness.bounds(intervals.penalty, j, intervals.x[j], g, r)
 
 
 @helper
