@@ -1,8 +1,8 @@
 """The driver of a run: the compiled loop in pieces, and a look at it between them.
 
-A piece takes about a tenth of a second.  Between pieces the driver records, checks the certificate, the time and
-the callback, and lets Ctrl-C through; whatever happens, the current point is returned.  Lengths of pieces depend
-on the problem's size only, never on time, so that a run depends on its seed alone.
+A piece takes about a tenth of a second.  Between pieces the driver looks at the time and lets Ctrl-C through; whatever
+happens, the current point is returned.  Recording and the test for convergence happen at iterations that depend on
+the problem alone, never on time, so that a run depends on its seed alone.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from ascd.progress import Show
 from ascd.solution import Solution, Status
 from ascd.trace import Schedule, Trace
 
-#: Entries touched in one piece of the loop.
-PIECE = 30_000_000
+#: Seconds that a piece of the loop should take.
+SHORTEST_PIECE, LONGEST_PIECE = 0.05, 0.2
+#: The bounds are asked for convergence this many times in an epoch, but not after fewer steps than this.
+CHECKS_AN_EPOCH, FEWEST_STEPS = 4, 64
 #: Where the bounds do not certify convergence, all columns are read once in this many epochs to see.
 EPOCHS_A_LOOK = 10
 #: An objective that has fallen this far, relative to where it started, has no minimum.
@@ -58,7 +60,7 @@ class Run:
         self.trace = Trace()
         self.t, self.looks, self.seconds = 0, 0, 0.0
         self.safe = getattr(oracle, "is_safe", lambda: True)()
-        self.piece = self._piece_length()
+        self.piece, self.next_check = 100, 0
         self.next_look = EPOCHS_A_LOOK * problem.n_features
 
     def until(
@@ -86,7 +88,7 @@ class Run:
                 return Status.ITERATION_LIMIT
             if self.seconds >= limits.max_time:
                 return Status.TIME_LIMIT
-            self._advance(int(min(schedule.next, limits.max_iter)))
+            self._advance(int(min(schedule.next, self.next_check, limits.max_iter)))
             objective = self._objective()
             if not math.isfinite(objective) or objective < BOTTOMLESS * (1.0 + abs(start)):
                 return Status.DIVERGED
@@ -100,7 +102,12 @@ class Run:
     def _advance(self, limit: int) -> None:
         # counted beforehand: Ctrl-C inside the compiled loop is heard when all its steps have been taken
         first, self.t = self.t, min(self.t + self.piece, limit)
+        before = self.seconds
         self._descend(False, first)
+        if self.seconds - before > LONGEST_PIECE:
+            self.piece = max(1, self.piece // 2)
+        elif self.t - first == self.piece and self.seconds - before < SHORTEST_PIECE:
+            self.piece *= 2
 
     def _descend(self, unread: bool, first: int) -> None:
         began = time.perf_counter()
@@ -109,6 +116,9 @@ class Run:
 
     def _has_converged(self, tol: float) -> bool:
         """Do the bounds certify it?  If they are not safe, or cannot tell for long, read all columns and see."""
+        if self.t < self.next_check:
+            return False
+        self.next_check = self.t + max(FEWEST_STEPS, self.problem.n_features // CHECKS_AN_EPOCH)
         if tol <= 0.0:
             return False
         if self.survey[0] <= tol:
@@ -157,11 +167,6 @@ class Run:
     def _objective(self) -> float:
         point = self.point
         return float(evaluate(point.problem, point.x, False, point.image, point.slope))
-
-    def _piece_length(self) -> int:
-        n = self.problem.n_features
-        entries = sum(self.problem.parts.matrix.stop(j) - self.problem.parts.matrix.start(j) for j in (0, n - 1)) / 2
-        return max(1, int(PIECE / (n + entries)))
 
     def _solution(self, status: Status) -> Solution:
         if len(self.trace) == 0 or self.trace.iteration[-1] < self.t:

@@ -20,7 +20,10 @@ from ascd._jit import helper
 
 
 class Buckets(NamedTuple):
-    """``order`` is the permutation, ``place`` its inverse; bucket b holds keys in [edge_b, edge_{b−1})."""
+    """``order`` is the permutation, ``place`` its inverse; bucket b holds keys in [edge_b, edge_{b−1}].
+
+    Both ends are included: equal keys may stand on either side of an edge, or no bucket could split them.
+    """
 
     key: Array
     order: Array
@@ -53,15 +56,17 @@ class Buckets(NamedTuple):
             self.place[self.order[position]] = position
 
     def bucket_of(self, value: float) -> int:
-        """The bucket that a key of this value belongs to."""
+        """A bucket for a key of this value; the buckets after it hold smaller keys only."""
         b = 0
-        while value < self.edge[b]:
+        while value <= self.edge[b] and b < self.edge.size - 1:
             b += 1
         return b
 
     def rekey(self, j: int, value: float) -> None:
         """Change a key and move its coordinate, by swaps with the ends of the buckets in between."""
-        old, new = self.bucket_of(self.key[j]), self.bucket_of(value)
+        old, new = 0, self.bucket_of(value)
+        while self.place[j] >= self.end[old]:
+            old += 1
         self.key[j] = value
         for b in range(old, new, -1):
             self.swap(j, self.end[b - 1])

@@ -1,0 +1,17 @@
+"""What several test files share."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Kernels run as plain Python: thousands of combinations of parts without compiling any."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Kernels are compiled, whatever the surroundings say."""
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)

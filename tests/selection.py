@@ -1,0 +1,128 @@
+"""What the tests of the selection rules share: runs that can be watched, data sets, and exact probabilities."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+import reference as ref
+import scipy.sparse as sp
+from lockstep import assemble
+from problems import Case
+from scipy.stats import chi2
+
+import ascd
+from ascd.descent import descend
+from ascd.rules.adaptive import LEVELS, best_level
+from ascd.rules.ascd import BUCKETS, smallest_set_threshold
+from ascd.rules.scan import highest
+
+INF = float("inf")
+LOSSES = ("squared", "logistic", "huber", "squared_hinge")
+
+
+def equip(problem, rule, oracle="norm", **options):
+    """The parts of a run as ``minimize`` puts them together, with what the oracle knows beyond the radii."""
+    assembly = assemble(problem, rule, oracle, **options)
+    if hasattr(assembly.oracle, "tightening"):
+        intervals = assembly.point.intervals._replace(extra=assembly.oracle.tightening)
+        assembly.point = assembly.point._replace(intervals=intervals)
+    return assembly
+
+
+class Watch:
+    """A rule that shows every pick, before its step, to a function; interpreted runs only."""
+
+    def __init__(self, rule, look):
+        self.rule, self.look, self.picks = rule, look, []
+
+    def select(self, point, t, rng):
+        self.picks.append(self.rule.select(point, t, rng))
+        self.look(point, self.picks[-1])
+        return self.picks[-1]
+
+    def active_count(self, point):
+        return self.rule.active_count(point)
+
+
+def watch(assembly, n_iter, look=lambda point, pick: None):
+    """Descend interpreted, showing each pick; returns the picks."""
+    watched = Watch(assembly.rule, look)
+    with np.errstate(all="ignore"):
+        assembly.descend(0, n_iter, descend.py_func, watched)
+    return watched.picks
+
+
+def bounds_of(point):
+    pairs = np.array([point.intervals.bounds_at(j) for j in range(point.x.size)])
+    return pairs[:, 0], pairs[:, 1]
+
+
+def sparse_matrix(rng, d, n, density=0.15):
+    return sp.random(d, n, density=density, random_state=rng).toarray() + np.eye(d, n)
+
+
+def regression(d, n, loss="squared", share=0.1, seed=0, weights=None):
+    """A problem with an L1 penalty of a share of the smallest strength that keeps everything at 0."""
+    rng = np.random.default_rng(seed)
+    A = sparse_matrix(rng, d, n)
+    b = A[:, : n // 5] @ rng.standard_normal(n // 5) + 0.1 * rng.standard_normal(d)
+    b = np.sign(b) if loss in ("logistic", "squared_hinge") else b
+    top = np.abs(ref.Problem(A, b, loss, None, weights).gradient(np.zeros(n))).max()
+    return Case(loss, A, b, loss, ascd.L1(share * top), ref.L1(np.full(n, share * top)), weights)
+
+
+class Stay(NamedTuple):
+    """A step that goes nowhere and leaves the interval as it is: the rule meets the same state again."""
+
+    unit: float = 1.0
+
+    def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
+        return point.x[i], point.intervals.estimate[i], point.intervals.radius_at(i)
+
+
+def standing_still(rule, lower, upper, seed=0):
+    """An assembly whose scores have exactly these bounds, at every step."""
+    lower, upper = np.asarray(lower, float), np.asarray(upper, float)
+    with np.errstate(invalid="ignore"):
+        estimate = np.where(lower > 0.0, 0.5 * (lower + upper), 0.0)
+        radius = np.where(lower > 0.0, 0.5 * (upper - lower), upper)
+    problem = ascd.Problem(np.eye(lower.size), np.ones(lower.size))
+    assembly = assemble(problem, rule, "norm", init=(estimate, radius), seed=seed)
+    assembly.step = Stay()
+    return assembly
+
+
+def adaptive_chances(lower, upper):
+    """The rule "adaptive", from its own set and level: (chance of each coordinate, members of ASCD's set)."""
+    work = np.empty((BUCKETS, 2)), np.empty(lower.size, dtype=np.int32)
+    threshold = smallest_set_threshold(lower, upper, highest(lower), *work)
+    level = best_level(lower, upper, threshold, highest(lower), np.empty((LEVELS, 4)))
+    members = upper >= threshold
+    leaving, arriving = members & (upper < level), lower >= level
+    chance = (members & ~leaving) / members.sum()
+    if leaving.any():
+        chance[arriving] += leaving.sum() / members.sum() * lower[arriving] ** 2 / np.sum(lower[arriving] ** 2)
+    return chance, members
+
+
+def follows(picks, chance):
+    """Do independent picks follow these chances?  (Chi-square; one false alarm in a million.)"""
+    found, possible = np.bincount(picks, minlength=len(chance)), chance > 0.0
+    expected = len(picks) * chance[possible]
+    distance = np.sum((found[possible] - expected) ** 2 / expected)
+    return found[~possible].sum() == 0 and distance <= chi2.ppf(1 - 1e-6, max(possible.sum() - 1, 1))
+
+
+def redraws(assembly, count, seed=0):
+    """Picks from the present state, again and again; the rule is restored after each."""
+    rng = np.random.default_rng(seed)
+    return [copy.deepcopy(assembly.rule).select(assembly.point, 0, rng) for _ in range(count)]
+
+
+def bytes_of(part):
+    """The memory of all arrays inside a part."""
+    if isinstance(part, np.ndarray):
+        return part.nbytes
+    return sum(map(bytes_of, part)) if isinstance(part, tuple) else 0

@@ -1,0 +1,146 @@
+"""Interpreted, the library makes every step that the reference makes: picks, points and intervals."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+import reference as ref
+from combinations import (
+    ORACLE_NAMES,
+    RULE_NAMES,
+    STARTS,
+    STORAGES,
+    all_combinations,
+    assemble_combination,
+    distribute,
+    library_rule,
+    reference_cache,
+    reference_oracle,
+    start_of,
+)
+from lockstep import BOUNDED_RULES, assemble, check_bounds, close, record, replay
+from problems import CASES, sketchable
+
+import ascd
+from ascd.oracles.sketch import sketch_dimension
+from ascd.steps import STEPS
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+N_ITER = 25
+RUNS = list(distribute(all_combinations()))
+GROUPS = {
+    " ".join(key): list(runs)
+    for key, runs in groupby(RUNS, key=lambda run: (run[0].rule, run[0].oracle, run[0].steepness))
+}
+
+
+def check_survey(case, history, combination):
+    """What ``descend`` returns: the largest upper bound, the share of zero lower bounds, the active set's size."""
+    rule, lower, upper = combination.rule, history.lower[-1], history.upper[-1]
+    state = history.x[-1], history.estimate[-1], history.radius[-1]
+    check_bounds(case.reference(), combination.steepness, state, (lower, upper))
+    intervals = history.assembly.point.intervals
+    certified_lower, certified_upper = np.array([intervals.bounds_at(j) for j in range(case.n)]).T
+    everything = 1 if rule == "steepest" else case.n
+    count = len(ref.active_set(rule, upper, lower)) if rule in BOUNDED_RULES else everything
+    assert history.survey[:2] == (certified_upper.max(), np.mean(certified_lower == 0.0))
+    wider = ref.active_set(rule, 1.0000000001 * upper, lower) if rule == "ascd" else range(count)
+    assert count <= history.survey[2] <= len(wider)
+
+
+def check_run(combination, case, start, seed):
+    history = record(assemble_combination(combination, case, start, seed), N_ITER)
+    estimate, radius = ref.initial_intervals(case.reference(), start_of(case, start), case.start)
+    assert np.array_equal(history.x[0], case.start)
+    assert close(history.estimate[0], estimate, 1e-12 * (1.0 + np.abs(estimate)))
+    assert np.array_equal(history.radius[0], radius)
+    oracle = reference_oracle(combination.oracle, case.n, history.assembly.oracle)
+    undecided = replay(case, history, combination.rule, oracle, combination.steepness, combination.step)
+    check_survey(case, history, combination)
+    return undecided
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_step_is_the_references(group):
+    undecided = 0
+    for seed, (combination, case, start) in enumerate(GROUPS[group]):
+        try:
+            undecided += check_run(combination, case, start, seed)
+        except AssertionError as error:
+            raise AssertionError(f"{combination}, {case.name}, init {start!r}: {error}") from error
+    assert undecided <= 0.25 * N_ITER * len(GROUPS[group])
+
+
+def test_every_problem_meets_every_rule_oracle_storage_and_start():
+    met = {(part, case.name) for combination, case, start in RUNS for part in (*combination, start)}
+    wanted = (*RULE_NAMES, *ORACLE_NAMES, *STORAGES, *STARTS, *STEPS, "gs-s", "gsl-r", "gs-q")
+    assert met >= {(part, name) for part in wanted for name in CASES}
+    assert len(RUNS) == 8 * 7 * 8 * 3 * 2
+
+
+@pytest.mark.parametrize("rule", RULE_NAMES)
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_sketch_that_is_smaller_than_the_data(rule, storage):
+    case = sketchable()
+    assert sketch_dimension(case.n, 0.9, 0.01) < case.A.shape[0]
+    history = record(assemble(case.library(storage), library_rule(rule), ascd.Sketch(0.9), seed=3), 20)
+    assert history.assembly.oracle.images.shape == (sketch_dimension(case.n, 0.9, 0.01), case.n)
+    assert history.assembly.oracle.epsilon == 0.9
+    oracle = ref.oracle_sketch(history.assembly.oracle.images, 0.9)
+    assert replay(case, history, rule, oracle, "gs-s", "coordinate") == 0
+    if rule != "steepest":
+        assert history.radius[-1].max() > 0.0
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3])
+@pytest.mark.parametrize("fallback", ["norm", "random"])
+def test_a_full_cache_forgets_the_row_used_longest_ago(capacity, fallback):
+    case = CASES["squared, sparse, l1, weights"]
+    oracle = ascd.Cached(capacity, fallback=fallback)
+    history = record(assemble(case.library(), "uniform", oracle, seed=5), 300)
+    twin = reference_cache({"norm": ref.oracle_norm, "random": ref.oracle_random}[fallback](), capacity)
+    assert replay(case, history, "uniform", twin, "gs-s", "coordinate") == 0
+    unlimited = reference_cache(ref.oracle_norm(), case.n)
+    with pytest.raises(AssertionError):  # the capacity did matter
+        replay(case, history, "uniform", unlimited, "gs-s", "coordinate")
+
+
+@pytest.mark.parametrize("patience", [1, 3])
+def test_a_patient_cache(patience):
+    case = CASES["logistic, sparse, l1, weights"]
+    history = record(assemble(case.library("sparse"), "uniform", ascd.Cached(patience=patience), seed=6), 100)
+    twin = reference_cache(ref.oracle_norm(), case.n, patience)
+    assert replay(case, history, "uniform", twin, "gs-s", "coordinate") == 0
+
+
+@pytest.mark.parametrize("steepness", ["gs-s", "gsl-r", "gs-q"])
+def test_the_printed_pick(steepness):
+    case = CASES["squared, wide, l1"]
+    history = record(assemble(case.library(), ascd.ASCD("largest-lower"), "norm", steepness, seed=7), 60)
+    assert replay(case, history, "ascd", ref.oracle_norm(), steepness, "coordinate", pick="largest-lower") == 0
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0, 2.0])
+def test_importance_with_other_powers(power):
+    case = CASES["squared, sparse, l1, weights"]
+    history = record(assemble(case.library(), ascd.Importance(power), "norm", seed=8), 200)
+    assert replay(case, history, "importance", ref.oracle_norm(), "gs-s", "coordinate", power=power) == 0
+    assert len(set(history.picks)) > 1
+
+
+@pytest.mark.parametrize("rule", ["uniform", "steepest", "ascd", "l-ascd"])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_whole_runs_agree(rule, loss):
+    """Without comparing step by step: both runs left alone end at the same point by the same picks."""
+    case = CASES["squared, wide, l1" if loss == "squared" else "logistic, wide, elastic net weighted, linear"]
+    history = record(assemble(case.library(), library_rule(rule), "random", "gs-q", "fixed", seed=9), 60)
+    expected = ref.descend(
+        case.A, case.b, loss=loss, penalty=case.twin, rule=rule, oracle=ref.oracle_random(), steepness="gs-q",
+        step="fixed", n_iter=60, rng=np.random.default_rng(9),
+    )  # fmt: skip
+    assert list(history.picks) == expected.picks
+    np.testing.assert_allclose(history.x[1:], expected.x, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(history.radius[1:], expected.radius, rtol=1e-9, atol=1e-10)

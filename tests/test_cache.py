@@ -1,0 +1,112 @@
+"""The cache on disk: hit by the next process, missed after any edit, never filled with somebody else's types."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import ascd
+
+PACKAGE = Path(ascd.__file__).parent
+
+SCRIPT = """
+import json, numpy as np, ascd
+from ascd.descent import descend
+from ascd.problem import evaluate
+problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty={penalty})
+objective = problem.objective([2.0, 0.5])
+if {run}:
+    ascd.minimize(problem, rule="cyclic")
+stats = [kernel.stored.stats for kernel in ((evaluate, descend) if {run} else (evaluate,))]
+hits, misses = ([sum(getattr(s, name).values()) for s in stats] for name in ("cache_hits", "cache_misses"))
+print(json.dumps([objective, hits, misses]))
+"""
+
+THEIRS = """
+from typing import NamedTuple
+import ascd
+
+class Theirs(NamedTuple):
+    strength: float
+    def cost(self, x, j): return self.strength * x * x
+    def prox(self, v, step, j): return v / (1.0 + 2.0 * step * self.strength)
+    def subgradient(self, x, j): return 2.0 * self.strength * x, 2.0 * self.strength * x
+    def cost_conjugate(self, u, j): return 0.25 * u * u / self.strength
+    def dual_scale(self, u, j): return 1.0
+"""
+
+
+def python(code, cache, *path):
+    """What a fresh process prints."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, path or [PACKAGE.parent]))
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def report(cache, *path, penalty="ascd.L1(1.0)", run=False):
+    objective, hits, misses = json.loads(python(SCRIPT.format(penalty=penalty, run=run), cache, *path))
+    return objective, hits, misses
+
+
+def contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_second_process_compiles_nothing_and_a_foreign_type_leaves_no_trace(tmp_path):
+    cache, theirs = tmp_path / "cache", tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "their_parts.py").write_text(THEIRS)
+    first = report(cache, run=True)
+    assert first == (3.125, [0, 0], [1, 1])
+    filled = contents(cache)
+    assert report(cache, run=True) == (3.125, [1, 1], [0, 0])
+    foreign = '__import__("their_parts").Theirs(1.0)'
+    assert report(cache, PACKAGE.parent, theirs, penalty=foreign, run=True) == (4.875, [0, 0], [0, 0])
+    assert contents(cache) == filled
+    assert report(cache, run=True) == (3.125, [1, 1], [0, 0])
+
+
+def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(tmp_path):
+    cache, site = tmp_path / "cache", tmp_path / "site"
+    shutil.copytree(PACKAGE, site / "ascd", ignore=shutil.ignore_patterns("__pycache__"))
+    assert report(cache, site) == (3.125, [0], [1])
+    assert report(cache, site) == (3.125, [1], [0])
+    penalties = site / "ascd" / "penalties.py"
+    source = penalties.read_text()
+    once = "at(self.strength, j) * at(self.weights, j) * abs(x)"
+    assert source.count(once) == 1
+    penalties.write_text(source.replace(once, "2.0 * " + once))
+    assert report(cache, site) == (5.625, [0], [1])
+    assert report(cache, site) == (5.625, [1], [0])
+    penalties.write_text(source)
+    assert report(cache, site) == (3.125, [1], [0])
+
+
+def test_importing_the_library_does_not_import_numba(tmp_path):
+    code = (
+        "import sys, ascd; print(sorted({'numba', 'llvmlite', 'sklearn', 'matplotlib', 'pandas'} & set(sys.modules)))"
+    )
+    assert python(code, tmp_path).strip() == "[]"
+
+
+def test_one_module_only_imports_numba():
+    imports = re.compile(r"^\s*(import|from)\s+(numba|llvmlite)\b", re.MULTILINE)
+    assert [path.name for path in PACKAGE.rglob("*.py") if imports.search(path.read_text())] == ["_jit.py"]
+
+
+def test_every_source_file_is_in_the_digest(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "ascd", ignore=shutil.ignore_patterns("__pycache__"))
+    code = "from ascd._jit import digest; print(digest())"
+    digests = {python(code, tmp_path, tmp_path)}
+    for name in ("losses.py", "rules/scan.py", "oracles/norm.py"):
+        with (tmp_path / "ascd" / name).open("a") as file:
+            file.write("\n# edited\n")
+        digests.add(python(code, tmp_path, tmp_path))
+    assert len(digests) == 4

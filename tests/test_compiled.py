@@ -1,0 +1,135 @@
+"""Compiled code takes the steps that plain Python takes, on dense and on sparse data.
+
+Each row below is one specialisation for each storage, chosen so that every rule, oracle, steepness and step occurs,
+rules and oracles at least twice.  They are cached on disk: only the first run pays for compiling.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from combinations import ORACLE_NAMES, RULE_NAMES, STORAGES, library_oracle, library_rule, reference_oracle
+from lockstep import BOUNDED_RULES, assemble, record, replay
+from problems import CASES
+
+import ascd
+from ascd.descent import descend
+from ascd.steepness import STEEPNESS
+from ascd.steps import STEPS
+
+SQUARED_L1 = "squared, wide, l1"
+SPARSE_L1 = "squared, sparse, l1, weights"
+LOGISTIC = "logistic, wide, elastic net weighted, linear"
+HUBER = "huber, tall, none, weights"
+HINGE = "squared_hinge, conflicting, box"
+RIDGE = "squared, tall, none"
+
+#: rule (lazy where there is a lazy form and the oracle is "norm"), oracle, steepness, step, init, problem
+ROWS = [
+    ("cyclic", "exact", "gs", "fixed", "gradient", RIDGE),
+    ("cyclic", "blind", "gsl-r", "line-search", "none", LOGISTIC),
+    ("uniform", "sketch", "gs-s", "coordinate", "gradient", SPARSE_L1),
+    ("uniform", "random", "gsl", "fixed", "none", HUBER),
+    ("importance", "simulated", "gs-q", "fixed", "gradient", LOGISTIC),
+    ("importance", "cached", "gsl-s", "coordinate", "none", LOGISTIC),
+    ("steepest", "norm", "gs-q", "fixed", "gradient", LOGISTIC),
+    ("steepest", "simulated", "gsl-s", "line-search", "none", HINGE),
+    ("ascd", "norm", "gs-r", "fixed", "gradient", LOGISTIC),
+    ("ascd", "exact", "gsl-q", "fixed", "gradient", SPARSE_L1),
+    ("u-ascd", "norm", "gsl-q", "fixed", "none", HUBER),
+    ("u-ascd", "cached", "gs-r", "fixed", "gradient", LOGISTIC),
+    ("l-ascd", "norm", "gsl-r", "fixed", "gradient", SPARSE_L1),
+    ("l-ascd", "random", "gs-s", "fixed", "gradient", LOGISTIC),
+    ("a-ascd", "norm", "gs-s", "fixed", "gradient", SPARSE_L1),
+    ("a-ascd", "sketch", "gsl", "coordinate", "none", HUBER),
+    ("a-ascd", "blind", "gs-q", "fixed", "gradient", HINGE),
+]
+N_ITER = 30
+
+
+def assembled(row, storage, seed=0):
+    """The parts of a row, built without compiling."""
+    rule, oracle, steepness, step, init, name = row
+    case = CASES[name]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_DISABLE_JIT", "1")
+        problem = case.library(storage)
+        return assemble(problem, rule, library_oracle(oracle, case.n), steepness, step, init, case.x0, seed)
+
+
+def assert_same(found, expected):
+    for a, b in zip(found.state(), expected.state(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(found.point.x, expected.point.x, rtol=1e-10, atol=1e-10)
+    assert found.rng.bit_generator.state == expected.rng.bit_generator.state
+
+
+def rounding_decides_the_pick(run, rule):
+    """Is some coordinate optimal but for rounding?  Then its bounds are noise, and a rule may follow noise."""
+    x, _, _, _, upper = run.state()
+    return rule in BOUNDED_RULES and bool(np.any((upper < 1e-9) & ((upper > 0.0) | (x != 0.0))))
+
+
+def advance_both(run, t, rule):
+    """One compiled step; the same step in plain Python from a copy of the state must agree.
+
+    Returns whether they could be compared, and how far x moved: rounding can decide which coordinate is picked, and
+    whether a coordinate that is optimal moves at all.
+    """
+    plain, before = copy.deepcopy(run), run.point.x.copy()
+    decided = not rounding_decides_the_pick(run, rule)
+    survey, expected = run.descend(t, t + 1, descend.stored), plain.descend(t, t + 1, descend.py_func)
+    moves = [np.abs(which.point.x - before).max() for which in (run, plain)]
+    if not decided or 0.0 < max(moves) < 1e-9:
+        return False, max(moves)
+    assert_same(run, plain)
+    assert survey[0] == pytest.approx(expected[0], rel=1e-9, abs=1e-7)
+    return True, max(moves)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("row", ROWS, ids=" ".join)
+def test_compiled_is_interpreted_and_dense_is_sparse(row):
+    dense, sparse = (assembled(row, storage) for storage in STORAGES)
+    compared, alike = 0, 0
+    for t in range(N_ITER):
+        steps = advance_both(dense, t, row[0]), advance_both(sparse, t, row[0])
+        decided = steps[0] == (True, pytest.approx(steps[1][1])) and steps[1][0]
+        compared += steps[0][0] + steps[1][0]
+        alike += decided and alike == t
+        if alike == t + 1:  # up to the first step that rounding decides, the storages go the same way
+            np.testing.assert_allclose(sparse.point.x, dense.point.x, rtol=1e-10, atol=1e-10)
+    assert compared >= N_ITER / 2
+    assert alike >= 3
+    assert len(descend.stored.signatures) >= 2
+
+
+def test_the_rows_cover_all_parts():
+    for position, names in enumerate((RULE_NAMES, ORACLE_NAMES, STEEPNESS, STEPS)):
+        counts = [sum(row[position] == name for row in ROWS) for name in names]
+        assert min(counts) >= (1 if names is STEEPNESS else 2)
+    assert {CASES[row[-1]].loss for row in ROWS} == {"squared", "logistic", "huber", "squared_hinge"}
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_rule_of_ones_own_is_compiled_and_its_picks_are_the_references(storage):
+    """The recorder stands outside the package: it is compiled, but not stored."""
+    row = ("ascd", "random", "gs-q", "fixed", "gradient", SQUARED_L1)
+    assembly, before = assembled(row, storage, 5), len(descend.fresh.signatures)
+    history = record(assembly, N_ITER, descend)
+    assert len(descend.fresh.signatures) == before + 1
+    oracle = reference_oracle("random", assembly.point.x.size, assembly.oracle)
+    assert replay(CASES[SQUARED_L1], history, "ascd", oracle, "gs-q", "fixed") == 0
+
+
+@pytest.mark.usefixtures("compiled")
+def test_the_same_seed_gives_the_same_run():
+    case = CASES[SPARSE_L1]
+    options = {"rule": library_rule("a-ascd"), "oracle": "random", "max_iter": 200, "tol": 0.0}
+    runs = [ascd.minimize(case.library("sparse"), rng=seed, **options) for seed in (7, 7, 8)]
+    assert np.array_equal(runs[0].x, runs[1].x)
+    assert np.array_equal(runs[0].trace.objective, runs[1].trace.objective)
+    assert not np.array_equal(runs[0].x, runs[2].x)

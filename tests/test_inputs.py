@@ -1,0 +1,217 @@
+"""Bad input: the error names the argument, what was given and what is allowed, and comes before any work."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import ascd
+from ascd import recession
+from ascd.solution import Status
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+A = np.arange(1.0, 13.0).reshape(4, 3) ** 0.5
+B, SIGNS = np.array([1.0, -2.0, 0.5, 3.0]), np.array([1.0, -1.0, 1.0, 1.0])
+NAN, INF = math.nan, math.inf
+
+
+def with_entry(array, value):
+    changed = np.array(array, dtype=float)
+    changed.flat[1] = value
+    return changed
+
+
+PROBLEMS = {
+    "nan in A": ({"A": with_entry(A, NAN)}, ValueError, ["A must be finite", "1 nan or inf", "nan"]),
+    "inf in A": ({"A": with_entry(A, -INF)}, ValueError, ["A must be finite", "-inf"]),
+    "inf and -inf in A": ({"A": with_entry(with_entry(A, INF)[::-1], -INF)}, ValueError, ["A must be finite", "2"]),
+    "nan in sparse A": ({"A": sparse.csr_array(with_entry(A, NAN))}, ValueError, ["A must be finite", "nan"]),
+    "1-D A": ({"A": A[0]}, ValueError, ["A must be two-dimensional", "(3,)"]),
+    "3-D A": ({"A": A[None]}, ValueError, ["A must be two-dimensional", "(1, 4, 3)"]),
+    "no samples": ({"A": A[:0]}, ValueError, ["A", "at least one sample", "(0, 3)"]),
+    "no features": ({"A": A[:, :0]}, ValueError, ["A", "one feature", "(4, 0)"]),
+    "empty sparse A": ({"A": sparse.csc_array((4, 0))}, ValueError, ["A", "one feature", "(4, 0)"]),
+    "complex A": ({"A": A + 1j}, TypeError, ["A must hold real numbers", "complex128"]),
+    "complex sparse A": ({"A": sparse.csc_array(A + 1j)}, TypeError, ["A must hold real numbers", "complex128"]),
+    "object A": ({"A": A.astype(object)}, TypeError, ["A must hold real numbers", "object"]),
+    "string A": ({"A": A.astype(str)}, TypeError, ["A must hold real numbers", "<U"]),
+    "None A": ({"A": None}, TypeError, ["A must hold real numbers", "object"]),
+    "nan in b": ({"b": with_entry(B, NAN)}, ValueError, ["b must be finite", "nan"]),
+    "inf in b": ({"b": with_entry(B, INF)}, ValueError, ["b must be finite", "inf"]),
+    "short b": ({"b": B[:3]}, ValueError, ["b must have length 4", "got 3"]),
+    "2-D b": ({"b": B[:, None]}, ValueError, ["b must be one-dimensional", "(4, 1)"]),
+    "complex b": ({"b": B + 1j}, TypeError, ["b must hold real numbers", "complex128"]),
+    "string b": ({"b": list("abcd")}, TypeError, ["b must hold real numbers", "<U1"]),
+    "labels 0 and 1": ({"b": SIGNS > 0, "loss": "logistic"}, ValueError, ["b must hold labels -1 and +1", "got 0"]),
+    "nan weight": ({"sample_weight": with_entry(B**2, NAN)}, ValueError, ["sample_weight must be finite", "nan"]),
+    "inf weight": ({"sample_weight": with_entry(B**2, INF)}, ValueError, ["sample_weight must be finite", "inf"]),
+    "negative weight": ({"sample_weight": B}, ValueError, ["sample_weight must be at least 0", "-2"]),
+    "short weights": ({"sample_weight": B[:2]}, ValueError, ["sample_weight must have length 4", "got 2"]),
+    "one weight": ({"sample_weight": 2.0}, ValueError, ["sample_weight must be one-dimensional", "2.0"]),
+    "string weights": ({"sample_weight": list("abcd")}, TypeError, ["sample_weight must hold real numbers"]),
+    "negative penalty": ({"penalty": ascd.L1(-1.0)}, ValueError, ["L1 strength", "at least 0", "-1"]),
+    "crossed box": ({"penalty": ascd.Box(1.0, 0.0)}, ValueError, ["Box lower", "1.0", "0.0"]),
+    "penalty length": ({"penalty": ascd.L1([1.0, 2.0])}, ValueError, ["L1 strength must have length 3", "got 2"]),
+    "unknown loss": ({"loss": "logistics"}, ValueError, ["loss 'logistics'", "mean 'logistic'", "squared_hinge"]),
+    "loss of wrong type": ({"loss": 1}, TypeError, ["loss", "got 1", "derivative"]),
+    "overflow": ({"A": with_entry(A, 1e200)}, ValueError, ["A has columns", "overflows"]),
+}
+
+
+@pytest.mark.parametrize(("change", "error", "words"), PROBLEMS.values(), ids=PROBLEMS)
+def test_a_bad_problem_is_refused(change, error, words):
+    with np.errstate(over="ignore"), pytest.raises(error) as caught:
+        ascd.Problem(**{"A": A, "b": B, **change})
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+RUNS = {
+    "rule": ({"rule": "stepest"}, ValueError, ["rule 'stepest'", "mean 'steepest'", "cyclic, uniform"]),
+    "oracle": ({"oracle": "nrm"}, ValueError, ["oracle 'nrm'", "mean 'norm'", "exact, sketch"]),
+    "steepness": ({"steepness": "gs-x"}, ValueError, ["steepness 'gs-x'", "Did you mean", "gsl-q"]),
+    "step": ({"step": "linesearch"}, ValueError, ["step 'linesearch'", "mean 'line-search'", "fixed, coordinate"]),
+    "init": ({"init": "grad"}, ValueError, ["init 'grad'", "mean 'gradient'", "none"]),
+    "record": ({"record": "epochs"}, ValueError, ["record 'epochs'", "mean 'epoch'", "geometric"]),
+    "nothing near": ({"rule": "zzzzzz"}, ValueError, ["rule 'zzzzzz'. Valid names: cyclic, uniform, importance"]),
+    "rule type": ({"rule": 3}, TypeError, ["rule", "got 3", "select"]),
+    "oracle type": ({"oracle": None}, TypeError, ["oracle", "None", "update"]),
+    "step type": ({"step": 0.5}, TypeError, ["step", "0.5", "take"]),
+    "steepness type": ({"steepness": 1}, TypeError, ["steepness", "got 1", "score"]),
+    "gs with L1": ({"steepness": "gs"}, ValueError, ["steepness 'gs'", "smooth", "L1", "gs-s, gs-r, gs-q"]),
+    "gsl with L1": ({"steepness": "gsl"}, ValueError, ["steepness 'gsl'", "smooth", "L1"]),
+    "rows with dense": ({"oracle": ascd.Exact("rows")}, ValueError, ["Exact method 'rows'", "sparse", "gram"]),
+    "exact method": ({"oracle": ascd.Exact("gramm")}, ValueError, ["Exact method 'gramm'", "mean 'gram'"]),
+    "epsilon": ({"oracle": ascd.Sketch(1.5)}, ValueError, ["Sketch epsilon must be in (0, 1]", "1.5"]),
+    "negative epsilon": ({"oracle": ascd.Simulated(-0.1)}, ValueError, ["Simulated epsilon", "-0.1"]),
+    "capacity": ({"oracle": ascd.Cached(0)}, ValueError, ["Cached capacity must be at least 1", "got 0"]),
+    "blind columns": ({"oracle": ascd.Blind([0, 7])}, ValueError, ["Blind columns must be in 0 .. 2", "7"]),
+    "pick": ({"rule": ascd.ASCD("largest")}, ValueError, ["ASCD pick 'largest'", "largest-lower"]),
+    "power": ({"rule": ascd.Importance(-1.0)}, ValueError, ["Importance power", "-1.0"]),
+    "negative tol": ({"tol": -1e-3}, ValueError, ["tol must be in [0", "-0.001"]),
+    "nan tol": ({"tol": NAN}, ValueError, ["tol", "nan"]),
+    "string tol": ({"tol": "1e-3"}, TypeError, ["tol must be a number", "'1e-3'"]),
+    "None tol": ({"tol": None}, TypeError, ["tol must be a number", "None"]),
+    "negative max_iter": ({"max_iter": -1}, ValueError, ["max_iter must be at least 0", "-1"]),
+    "float max_iter": ({"max_iter": 10.5}, TypeError, ["max_iter must be an integer", "10.5"]),
+    "bool max_iter": ({"max_iter": True}, TypeError, ["max_iter must be an integer", "True"]),
+    "negative max_time": ({"max_time": -1.0}, ValueError, ["max_time must be in [0", "-1.0"]),
+    "string max_time": ({"max_time": "1s"}, TypeError, ["max_time must be a number", "'1s'"]),
+    "record 0": ({"record": 0}, ValueError, ["record must be at least 1", "got 0"]),
+    "record 2.5": ({"record": 2.5}, TypeError, ["record must be an integer", "2.5"]),
+    "short x0": ({"x0": [0.0, 1.0]}, ValueError, ["x0 must have length 3", "got 2"]),
+    "nan x0": ({"x0": [0.0, NAN, 1.0]}, ValueError, ["x0 must be finite", "nan"]),
+    "inf x0": ({"x0": [0.0, INF, 1.0]}, ValueError, ["x0 must be finite", "inf"]),
+    "2-D x0": ({"x0": np.zeros((3, 1))}, ValueError, ["x0 must be one-dimensional", "(3, 1)"]),
+    "init type": ({"init": 3}, TypeError, ["init must be", "(estimate, radius)", "got 3"]),
+    "init length": ({"init": (np.zeros(2), np.zeros(3))}, ValueError, ["init estimate must have length 3", "2"]),
+    "init nan": ({"init": (np.full(3, NAN), np.zeros(3))}, ValueError, ["init estimate must be finite"]),
+    "init radius": ({"init": (np.zeros(3), -np.ones(3))}, ValueError, ["init radius must be non-negative"]),
+    "seed": ({"rng": -1}, ValueError, ["non-negative"]),
+    "callback": ({"callback": 3}, TypeError, ["callback", "3"]),
+}
+
+
+@pytest.mark.parametrize(("change", "error", "words"), RUNS.values(), ids=RUNS)
+def test_a_bad_run_is_refused_before_any_work(change, error, words, monkeypatch):
+    problem = ascd.Problem(A, B, penalty=ascd.L1(0.1))
+    monkeypatch.setattr("ascd.run.descend", lambda *_: pytest.fail("work was done before the error"))
+    with pytest.raises(error) as caught:
+        ascd.minimize(problem, **change)
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_a_start_outside_the_box_is_refused():
+    problem = ascd.Problem(A, B, penalty=ascd.Box(0.0, 1.0))
+    with pytest.raises(ValueError, match=r"x0 must have a finite objective \(lie inside the box"):
+        ascd.minimize(problem, x0=[0.5, 2.0, 0.5])
+
+
+def test_only_problems_are_minimised():
+    with pytest.raises(TypeError, match=r"problem must be an ascd.Problem; got ndarray"):
+        ascd.minimize(A)
+
+
+@pytest.mark.parametrize("x", [[1.0], [0.0, NAN, 0.0], np.zeros((3, 1))])
+def test_points_are_checked(x):
+    for method in ("objective", "gradient", "gap", "image"):
+        with pytest.raises(ValueError, match=r"^x must"):
+            getattr(ascd.Problem(A, B), method)(x)
+
+
+def test_a_smooth_l1_may_use_gs():
+    problem = ascd.Problem(A, B, penalty=ascd.L1(1.0, 0.0))
+    assert ascd.minimize(problem, steepness="gs", max_iter=10).n_iter <= 10
+
+
+NULL = np.c_[A[:, 0], A[:, 0], A[:, 1]]  # (1, −1, 0) costs the loss nothing
+TINY = np.c_[np.zeros(4), A[:, :2]]
+LINEAR = [
+    ("squared", TINY, ascd.Zero([1.0, 0.0, 0.0]), False),
+    ("squared", TINY, ascd.Zero([0.0, 1.0, 0.0]), True),
+    ("squared", TINY, ascd.L1(1.0, 1.0, [1.5, 0.0, 0.0]), False),
+    ("squared", TINY, ascd.L1(1.0, 1.0, [0.9, 0.0, 0.0]), True),
+    ("squared", TINY, ascd.L2(1.0, 1.0, 5.0), True),
+    ("squared", TINY, ascd.L2(1.0, [0.0, 1.0, 1.0], 5.0), False),
+    ("squared", TINY, ascd.Box(0.0, INF, 0.0, -1.0), False),
+    ("squared", TINY, ascd.Box(0.0, INF, 0.0, 1.0), True),
+    ("squared", TINY, ascd.Box(0.0, 9.0, 0.0, -1.0), True),
+    ("squared", NULL, ascd.Zero([1.0, 0.0, 0.0]), False),
+    ("squared", NULL, ascd.Zero([1.0, 1.0, 0.0]), True),
+    ("squared", NULL, ascd.L1(1.0, 1.0, [1.5, -1.5, 0.0]), False),
+    ("squared", NULL, ascd.L1(1.0, 1.0, [1.5, 0.0, 0.0]), True),
+    ("squared", NULL, ascd.Box(0.0, INF, 0.0, [-1.0, 0.0, 0.0]), True),
+    ("squared", NULL, ascd.ElasticNet(0.0, 1.0, 1.0, [1.0, 0.0, 0.0]), True),
+    ("squared", A, ascd.Zero(7.0), True),
+    ("squared", 1e-6 * A, ascd.Zero(7.0), True),
+    ("squared", A * [1e-6, 1.0, 1e6], ascd.Zero(7.0), True),
+    ("logistic", np.c_[SIGNS, -SIGNS], ascd.Zero([-0.5, 0.0]), False),
+    ("logistic", np.c_[SIGNS, SIGNS * [1.0, 1.0, -1.0, -1.0]], ascd.Zero([0.5, 0.0]), True),
+    ("logistic", np.c_[SIGNS, SIGNS * [1.0, 1.0, -1.0, -1.0]], ascd.Zero([5.0, 0.0]), False),
+    ("squared_hinge", np.c_[SIGNS], ascd.Zero(-0.5), False),
+    ("squared_hinge", np.c_[SIGNS], ascd.Zero(0.5), True),
+    ("huber", np.ones((4, 1)), ascd.Zero(4 * 1.35 * 0.99), True),
+    ("huber", np.ones((4, 1)), ascd.Zero(4 * 1.35 * 1.01), False),
+]
+
+
+@pytest.mark.parametrize(("loss", "design", "penalty", "bounded"), LINEAR)
+def test_linear_terms_are_accepted_exactly_where_the_problem_is_bounded(loss, design, penalty, bounded):
+    b = SIGNS if loss in ("logistic", "squared_hinge") else B
+    if bounded:
+        problem = ascd.Problem(design, b, loss, penalty)
+        assert math.isfinite(problem.objective(np.ones(design.shape[1])))
+    else:
+        with pytest.raises(ValueError, match=r"unbounded below: .* remove the linear term or bound the coordinates"):
+            ascd.Problem(design, b, loss, penalty)
+
+
+def test_zero_weights_can_make_a_problem_unbounded():
+    with pytest.raises(ValueError, match="unbounded below"):
+        ascd.Problem(np.eye(2), [1.0, 1.0], penalty=ascd.Zero(1.0), sample_weight=[1.0, 0.0])
+
+
+def test_what_is_too_large_to_be_checked_diverges(monkeypatch):
+    monkeypatch.setattr(recession, "LARGEST_PROGRAM", 0)
+    problem = ascd.Problem(NULL, B, penalty=ascd.Zero([1e13, 0.0, 0.0]))
+    assert ascd.minimize(problem, rule="cyclic", max_iter=3000).status is Status.DIVERGED
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"y": [1.0, 0.0, 1.0, 1.0]}, ValueError, ["y must hold labels -1 and +1", "got 0"]),
+        ({"y": SIGNS[:2]}, ValueError, ["y must have length 4", "got 2"]),
+        ({"C": 0.0}, ValueError, ["C must be in (0", "0.0"]),
+        ({"C": -1.0}, ValueError, ["C must be in (0", "-1.0"]),
+        ({"C": "1"}, TypeError, ["C must be a number", "'1'"]),
+        ({"loss": "squared"}, ValueError, ["loss 'squared'", "hinge, squared_hinge"]),
+        ({"X": with_entry(A, NAN)}, ValueError, ["must be finite", "nan"]),
+    ],
+)
+def test_a_bad_svm_is_refused(arguments, error, words):
+    with pytest.raises(error) as caught:
+        ascd.DualSVM(**{"X": A, "y": SIGNS, **arguments})
+    assert all(word in str(caught.value) for word in words), str(caught.value)

@@ -1,0 +1,126 @@
+"""The rules that do not scan: every pick is one that the scan could have made, with the same distribution."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import reference as ref
+import scipy.sparse as sp
+from lockstep import assemble, is_rounding, recorder_for, score_tolerance
+from problems import CASES, Case
+from scipy.stats import chi2
+
+import ascd
+from ascd.descent import descend
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+LAZY_RULES = ("steepest", "u-ascd", "l-ascd", "a-ascd")
+STEEPNESSES = ("gs-s", "gs-r", "gs-q", "gsl-s", "gsl-r", "gsl-q")
+
+
+def lazily(case, rule, **options):
+    assembly = assemble(case.library("sparse"), rule, "norm", **options)
+    assert type(assembly.rule).__name__.startswith("Lazy")
+    return assembly
+
+
+def walk(assembly, n_iter):
+    """(state before the step, pick, size of the active set after it) for each step."""
+    recorder = recorder_for(assembly.rule, n_iter, assembly.point.x.size)
+    assembly.descend(0, 0, descend.py_func)
+    for t in range(n_iter):
+        state = assembly.state()
+        count = assembly.descend(t, t + 1, descend.py_func, recorder)[2]
+        yield state, recorder.picks[t], count
+
+
+def blurred_sets(case, rule, steepness, state):
+    """(coordinates certainly in the active set, coordinates possibly in it), by the reference's bounds."""
+    x, estimate, radius = state[:3]
+    lower, upper = ref.bounds(case.reference(), steepness, x, estimate, radius)
+    slack = score_tolerance(case.reference(), steepness, x, estimate)
+    low, high = {"u-ascd": (upper, upper), "l-ascd": (lower, lower), "a-ascd": (lower, upper)}[rule]
+    best = low.argmax()
+    return (
+        np.flatnonzero(high - slack >= low[best] + slack[best]),
+        np.flatnonzero(high + slack >= low[best] - slack[best]),
+    )
+
+
+def check_walk(case, rule, steepness, n_iter, **options):
+    """Every pick is in the reference's active set, every count is that set's size; returns the counts."""
+    counts, before = [], None
+    for state, pick, count in walk(lazily(case, rule, steepness=steepness, x0=case.x0, **options), n_iter):
+        if rule == "steepest":
+            assert is_rounding(case.reference(), rule, steepness, state[0], None, pick)
+            continue
+        certain, possible = blurred_sets(case, rule, steepness, state)
+        assert pick in possible
+        assert before is None or len(certain) <= before <= len(possible)
+        before = count
+        counts.append(count)
+    return np.array(counts)
+
+
+@pytest.mark.parametrize("rule", LAZY_RULES)
+@pytest.mark.parametrize("steepness", STEEPNESSES)
+def test_picks_are_in_the_active_set(rule, steepness):
+    for seed, case in enumerate(CASES.values()):
+        init, step = ("gradient", "none")[seed % 2], ("coordinate", "fixed", "line-search")[seed % 3]
+        check_walk(case, rule, steepness, 30, init=init, step=step, seed=seed)
+
+
+def sparse_lasso():
+    rng = np.random.default_rng(300)
+    A = sp.random(40, 150, density=0.1, random_state=rng).toarray() + np.eye(40, 150)
+    b = A[:, :10] @ rng.standard_normal(10) + 0.1 * rng.standard_normal(40)
+    strength = 0.1 * np.abs(A.T @ b).max()
+    return Case("sparse lasso", A, b, "squared", ascd.L1(strength), ref.L1(np.full(150, strength)))
+
+
+@pytest.mark.parametrize("rule", LAZY_RULES)
+@pytest.mark.parametrize("steepness", ["gs-s", "gsl-s"])
+def test_long_runs_in_which_coordinates_leave_and_return(rule, steepness):
+    counts = check_walk(sparse_lasso(), rule, steepness, 300, seed=1)
+    if rule == "a-ascd":
+        assert counts.min() < 130
+        assert np.any(np.diff(counts) > 0)
+        assert np.any(np.diff(counts) < 0)
+
+
+def draws(assembly, t, count, rng):
+    """Picks from the same state again and again; the rule is restored after each."""
+    return [copy.deepcopy(assembly.rule).select(assembly.point, t, rng) for _ in range(count)]
+
+
+#: rule, init, steps before the pick
+DRAWS = [("a-ascd", "gradient", 1), ("a-ascd", "gradient", 25), ("a-ascd", "none", 30)]
+DRAWS += [("l-ascd", "none", 0), ("u-ascd", "none", 0), ("u-ascd", "none", 4)]
+
+
+@pytest.mark.parametrize(("rule", "init", "steps"), DRAWS)
+def test_picks_are_uniform_on_the_active_set(rule, init, steps):
+    case = CASES["squared, sparse, l1, weights"]
+    assembly = lazily(case, rule, init=init, seed=2)
+    count = assembly.descend(0, steps, descend.py_func)[2]
+    lower, upper = assembly.state()[3:]
+    active = ref.active_set(rule, upper, lower)
+    assert count == len(active) > 1
+    found = np.bincount(draws(assembly, steps, 3000, np.random.default_rng(3)), minlength=case.n)
+    expected = 3000 / len(active)
+    assert found.sum() == found[active].sum()
+    assert np.sum((found[active] - expected) ** 2 / expected) < chi2.ppf(1 - 1e-6, len(active) - 1)
+
+
+@pytest.mark.parametrize("steepness", STEEPNESSES)
+def test_lazy_steepest_descends_as_the_scan_does_and_reads_less(steepness):
+    case = sparse_lasso()
+    lazy = lazily(case, "steepest", steepness=steepness)
+    scan = assemble(case.library("sparse"), ascd.Steepest(scan=True), "norm", steepness)
+    for assembly in (lazy, scan):
+        assembly.descend(0, 60, descend.py_func)
+    np.testing.assert_allclose(lazy.point.x, scan.point.x, rtol=0, atol=1e-10)
+    assert lazy.point.reads[0] < 0.9 * scan.point.reads[0]

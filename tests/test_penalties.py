@@ -1,0 +1,196 @@
+"""Every penalty against its definition: prox and conjugate by brute force, subgradients by differences."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from formulas import PENALTIES, C, W
+
+import ascd
+from ascd.penalties import as_penalty, nearest_allowed
+
+N = 4
+POINTS = (-3.0, -1.0, -0.5, 0.0, 0.1, 0.25, 0.5, 1.5, 2.0, 4.0)
+GRID = np.unique(np.round(np.r_[np.linspace(-5.0, 5.0, 10_001), np.linspace(-200.0, 200.0, 40_001)], 9))
+U = (-5.0, -0.9, -0.8, -0.3, 0.0, 0.2, 0.3, 0.8, 1.1, 6.0)
+SHARES = np.linspace(0.0, 1.0, 4001)
+CASES = {
+    **PENALTIES,
+    "zero linear": (ascd.Zero(C), lambda x: C * x),
+    "l1 weights linear": (ascd.L1(0.8, W, C), lambda x: 0.8 * W * np.abs(x) + C * x),
+    "l2 weights 0 linear": (ascd.L2(0.5, W, C), lambda x: 0.25 * W * x**2 + C * x),
+    "elastic net weights 0 linear": (
+        ascd.ElasticNet(0.6, np.array([0.0, 0.4, 0.0, 0.1]), W, C),
+        lambda x: W * (0.6 * np.abs(x) + np.array([0.0, 0.2, 0.0, 0.05]) * x**2) + C * x,
+    ),
+    "free box linear": (ascd.Box(-math.inf, math.inf, 0.0, C), lambda x: C * x),
+}
+each = pytest.mark.parametrize("name", CASES)
+
+
+def penalty_of(name):
+    return CASES[name][0].check(N)
+
+
+def cost_of(name, j):
+    """Ψ_j for an array of points, from the formula."""
+    formula = CASES[name][1]
+    return lambda x: np.array(formula(np.broadcast_to(np.asarray(x, float)[..., None], (*np.shape(x), N)))[..., j])
+
+
+@each
+def test_cost_equals_the_formula(name):
+    penalty = penalty_of(name)
+    for j in range(N):
+        expected = cost_of(name, j)(np.array(POINTS))
+        np.testing.assert_allclose([penalty.cost(x, j) for x in POINTS], expected, rtol=1e-14, atol=1e-15)
+
+
+@each
+@pytest.mark.parametrize("step", [0.05, 1.0, 7.0])
+def test_prox_minimises(name, step):
+    penalty, near = penalty_of(name), np.geomspace(1e-7, 1.0, 30)
+    for j in range(N):
+        cost = cost_of(name, j)
+        for v in (-20.0, -1.0, -0.2, 0.0, 0.3, 0.7, 30.0):
+            best = penalty.prox(v, step, j)
+            rivals = np.r_[GRID, best + near, best - near]
+            model = 0.5 * (rivals - v) ** 2 + step * cost(rivals)
+            assert 0.5 * (best - v) ** 2 + step * cost(best) <= model.min() + 1e-13 * (1.0 + v * v)
+
+
+@each
+def test_subgradient_is_the_pair_of_one_sided_difference_quotients(name):
+    penalty, h = penalty_of(name), 1e-6
+    for j in range(N):
+        cost = cost_of(name, j)
+        for x in (x for x in POINTS if math.isfinite(cost(x))):
+            left, right = (cost(x) - cost(x - h)) / h, (cost(x + h) - cost(x)) / h
+            assert penalty.subgradient(x, j) == pytest.approx((float(left), float(right)), rel=1e-4, abs=1e-5)
+
+
+@each
+@pytest.mark.parametrize("u", U)
+def test_conjugate_is_the_supremum(name, u):
+    penalty = penalty_of(name)
+    for j in range(N):
+        cost, conjugate = cost_of(name, j), penalty.cost_conjugate(u, j)
+        if math.isinf(conjugate):
+            far = np.array([-1e8, 1e8])
+            assert conjugate > 0
+            assert np.max(u * far - cost(far)) > 1e4
+        else:
+            brute = np.max(u * GRID - cost(GRID))
+            assert conjugate == pytest.approx(brute, rel=1e-5, abs=1e-6)
+            assert conjugate >= brute - 1e-12 * (1.0 + abs(brute))
+
+
+@each
+def test_fenchel_young_is_an_equality_on_the_subdifferential(name):
+    penalty = penalty_of(name)
+    for j in range(N):
+        for x in (x for x in POINTS if math.isfinite(penalty.cost(x, j))):
+            for u in filter(math.isfinite, penalty.subgradient(x, j)):
+                total = penalty.cost(x, j) + penalty.cost_conjugate(u, j)
+                assert total == pytest.approx(u * x, rel=1e-9, abs=1e-9)
+
+
+@each
+@pytest.mark.parametrize("u", U)
+def test_dual_scale_is_the_largest_allowed_share(name, u):
+    penalty = penalty_of(name)
+    for j in range(N):
+        scale = penalty.dual_scale(u, j)
+        allowed = np.array([math.isfinite(penalty.cost_conjugate(s * u, j)) for s in SHARES])
+        assert scale == -1.0 or 0.0 <= scale <= 1.0
+        if scale == -1.0:
+            assert not allowed.any()
+        else:
+            assert not allowed[scale + 1e-9 < SHARES].any()
+            assert math.isfinite(penalty.cost_conjugate(scale * u, j))
+
+
+@each
+def test_a_scaled_dual_point_never_leaves_the_domain_by_rounding(name):
+    penalty, rng = penalty_of(name), np.random.default_rng(0)
+    for j in range(N):
+        for u in 3.0 * rng.standard_normal(500):
+            scale = penalty.dual_scale(u, j)
+            assert scale < 0.0 or math.isfinite(penalty.cost_conjugate(scale * u, j))
+
+
+@each
+def test_smooth_means_no_kink_anywhere(name):
+    penalty = penalty_of(name)
+    ends = [penalty.subgradient(x, j) for j in range(N) for x in POINTS]
+    assert penalty.is_smooth() == all(low == high for low, high in ends)
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [ascd.L1(1.0, 0.0), ascd.L1(0.0), ascd.L2(0.0), ascd.ElasticNet(1.0, 2.0, 0.0), ascd.Box(-math.inf, math.inf)],
+)
+def test_weight_zero_leaves_the_coordinate_free(penalty):
+    free = penalty.check(N)
+    assert free.is_smooth()
+    assert (free.prox(-1.7, 3.0, 2), free.cost(5.0, 2), free.subgradient(0.0, 2)) == (-1.7, 0.0, (0.0, 0.0))
+    assert (free.cost_conjugate(0.0, 2), free.cost_conjugate(0.1, 2), free.dual_scale(0.1, 2)) == (0.0, math.inf, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("box", "start"), [(ascd.Box(), 0.0), (ascd.Box(0.5, 2.0), 0.5), (ascd.Box(-3.0, -1.0), -1.0), (ascd.Zero(), 0.0)]
+)
+def test_the_default_start_is_the_nearest_allowed_point(box, start):
+    np.testing.assert_array_equal(nearest_allowed(box.check(N), N), np.full(N, start))
+
+
+def test_parameters_arrive_in_compiled_form():
+    penalty = ascd.ElasticNet(1, np.arange(N, dtype=np.float32), [1, 2, 3, 4], np.float32(0.5)).check(N)
+    assert [type(field) for field in penalty] == [float, np.ndarray, np.ndarray, float]
+    assert penalty.l2.dtype == penalty.weights.dtype == np.float64
+
+
+BAD = [
+    (ascd.L1(-1.0), ValueError, ["L1 strength", "at least 0", "-1"]),
+    (ascd.L1(math.nan), ValueError, ["L1 strength", "finite", "nan"]),
+    (ascd.L1(math.inf), ValueError, ["L1 strength", "finite", "inf"]),
+    (ascd.L1("strong"), TypeError, ["L1 strength", "real numbers"]),
+    (ascd.L1(None), TypeError, ["L1 strength", "real numbers"]),
+    (ascd.L1(1.0, [1.0, 2.0]), ValueError, ["L1 weights", "length 4", "2"]),
+    (ascd.L1(1.0, [1.0, 2.0, -3.0, 0.0]), ValueError, ["L1 weights", "at least 0", "-3"]),
+    (ascd.L1(1.0, np.ones((2, 2))), ValueError, ["L1 weights", "one-dimensional", "(2, 2)"]),
+    (ascd.L1(1.0, 1.0, math.inf), ValueError, ["L1 linear", "finite", "inf"]),
+    (ascd.L1(1 + 2j), TypeError, ["L1 strength", "complex"]),
+    (ascd.L2(-0.5), ValueError, ["L2 strength", "at least 0", "-0.5"]),
+    (ascd.L2(1.0, -2.0), ValueError, ["L2 weights", "at least 0", "-2"]),
+    (ascd.L2(1.0, 1.0, [0.0] * 5), ValueError, ["L2 linear", "length 4", "5"]),
+    (ascd.Zero([1.0]), ValueError, ["Zero linear", "length 4", "1"]),
+    (ascd.Zero(math.nan), ValueError, ["Zero linear", "finite", "nan"]),
+    (ascd.ElasticNet(-1.0, 1.0), ValueError, ["ElasticNet l1", "at least 0", "-1"]),
+    (ascd.ElasticNet(1.0, -1.0), ValueError, ["ElasticNet l2", "at least 0", "-1"]),
+    (ascd.ElasticNet(1.0, 1.0, -1.0), ValueError, ["ElasticNet weights", "at least 0", "-1"]),
+    (ascd.ElasticNet(1.0, 1.0, 1.0, "x"), TypeError, ["ElasticNet linear", "real numbers"]),
+    (ascd.Box(1.0, 0.0), ValueError, ["Box lower", "upper", "1.0", "0.0"]),
+    (ascd.Box([0.0, 0.0, 3.0, 0.0], 2.0), ValueError, ["Box lower", "upper", "2.0"]),
+    (ascd.Box(math.inf, math.inf), ValueError, ["Box lower", "+inf"]),
+    (ascd.Box(-math.inf, -math.inf), ValueError, ["upper", "-inf"]),
+    (ascd.Box(math.nan, 1.0), ValueError, ["Box lower", "nan"]),
+    (ascd.Box(0.0, 1.0, -1.0), ValueError, ["Box l2", "at least 0", "-1"]),
+    (ascd.Box(0.0, 1.0, 0.0, math.inf), ValueError, ["Box linear", "finite", "inf"]),
+    (ascd.Box([0.0, 1.0]), ValueError, ["Box lower", "length 4", "2"]),
+    (ascd.L1, TypeError, ["penalty", "NamedTuple"]),
+    ("l1", TypeError, ["penalty", "'l1'", "NamedTuple"]),
+]
+
+
+@pytest.mark.parametrize(("penalty", "error", "words"), BAD)
+def test_bad_parameters_are_named(penalty, error, words):
+    with pytest.raises(error) as caught:
+        as_penalty(penalty, N)
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_no_penalty_is_zero():
+    assert as_penalty(None, N) == ascd.Zero()

@@ -1,0 +1,183 @@
+"""Objective, gradient and duality gap against NumPy, for every loss with every penalty.
+
+Interpreted, so that the many combinations cost no compiling; compiled code is held to the same in test_minimize.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from formulas import LOSSES, PENALTIES, feasible, gradient, smooth, targets
+
+import ascd
+from ascd import duality
+
+D, N = 12, 4
+WEIGHTS = {"no weights": None, "weights": np.r_[0.0, 0.0, np.linspace(0.2, 3.0, D - 2)]}
+pytestmark = pytest.mark.usefixtures("interpreted")
+every_pair = [pytest.mark.parametrize("loss", LOSSES), pytest.mark.parametrize("penalty", PENALTIES)]
+
+
+def pairs(test):
+    for mark in every_pair:
+        test = mark(test)
+    return test
+
+
+def data(loss, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((D, N)), targets(loss, D, rng), rng
+
+
+def make(loss, penalty, weights=None):
+    A, b, rng = data(loss)
+    return ascd.Problem(A, b, loss, PENALTIES[penalty][0], weights), A, b, rng
+
+
+@pairs
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_values_equal_numpy(loss, penalty, weights):
+    problem, A, b, rng = make(loss, penalty, weights)
+    s = np.ones(D) if weights is None else weights
+    for _ in range(3):
+        x = feasible(PENALTIES[penalty][0], rng)
+        expected = smooth(loss, A, b, s, x) + PENALTIES[penalty][1](x).sum()
+        slopes = gradient(loss, A, b, s, x)
+        assert problem.objective(x) == pytest.approx(expected, rel=1e-13, abs=1e-13)
+        np.testing.assert_allclose(problem.gradient(x), slopes, rtol=1e-11, atol=1e-13)
+        partials = [problem.partial(x, j) for j in range(N)]
+        np.testing.assert_allclose(partials, slopes, rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(problem.image(x), A @ x, rtol=1e-13, atol=1e-14)
+
+
+@pairs
+def test_a_point_outside_the_box_costs_infinity(loss, penalty):
+    problem, A, b, _ = make(loss, penalty)
+    x = np.full(N, -7.0)
+    expected = smooth(loss, A, b, 1.0, x) + PENALTIES[penalty][1](x).sum()
+    assert problem.objective(x) == pytest.approx(expected, rel=1e-13)
+    assert math.isinf(problem.objective(x)) == isinstance(PENALTIES[penalty][0], ascd.Box)
+
+
+@pairs
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_the_gap_bounds_the_distance_to_the_optimum_and_vanishes_there(loss, penalty, weights):
+    problem, _, _, rng = make(loss, penalty, weights)
+    solution = ascd.minimize(problem, rule="cyclic", step="line-search", tol=1e-9, max_iter=4000)
+    assert solution.converged
+    scale = 1.0 + abs(solution.objective)
+    assert 0.0 <= problem.gap(solution.x) <= 1e-9 * scale
+    assert solution.gap == pytest.approx(problem.gap(solution.x), abs=1e-9 * scale)
+    finite = 0
+    for size in (1e-3, 0.1, 1.0):
+        shifted = solution.x + size * rng.standard_normal(N)
+        x = np.clip(
+            shifted, getattr(problem.parts.penalty, "lower", -np.inf), getattr(problem.parts.penalty, "upper", np.inf)
+        )
+        gap = problem.gap(x)
+        assert gap >= problem.objective(x) - solution.objective - 1e-9 * scale
+        finite += math.isfinite(gap)
+    assert finite >= 1
+
+
+def numpy_lasso_gap(A, b, x, lam, s):
+    """Primal minus dual value at the scaled residual; no help from the library."""
+    residual = b - A @ x
+    theta = s * residual
+    theta = theta * min(1.0, lam / np.abs(A.T @ theta).max())
+    dual = theta @ b - 0.5 * np.sum(np.divide(theta**2, s, out=np.zeros(len(s)), where=s > 0))
+    return 0.5 * np.sum(s * residual**2) + lam * np.abs(x).sum() - dual
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_lasso_gap_equals_the_textbook(weights, seed):
+    A, b, rng = data("squared", seed)
+    problem = ascd.Problem(A, b, penalty=ascd.L1(2.0), sample_weight=weights)
+    s = np.ones(D) if weights is None else weights
+    for x in (np.zeros(N), rng.standard_normal(N), ascd.minimize(problem, rule="cyclic").x):
+        assert problem.gap(x) == pytest.approx(numpy_lasso_gap(A, b, x, 2.0, s), rel=1e-9, abs=1e-11)
+
+
+FREE = {
+    "one free": ascd.L1(0.8, [1.0, 0.0, 1.0, 1.0]),
+    "one free, linear": ascd.L1(0.8, [1.0, 0.0, 1.0, 1.0], [0.0, 0.4, 0.0, 0.0]),
+    "one free, net": ascd.ElasticNet(0.5, 0.5, [1.0, 1.0, 1.0, 0.0]),
+    "one free, box": ascd.Box([0.0, -np.inf, 0.0, 0.0], [1.0, np.inf, 1.0, 1.0]),
+    "one free, l2": ascd.L2(0.5, [0.0, 1.0, 1.0, 1.0]),
+    "all free": ascd.Zero(),
+    "all free, linear": ascd.Zero([0.3, 0.1, 0.2, 0.4]),
+    "all free, l1": ascd.L1(0.0),
+}
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
+@pytest.mark.parametrize("penalty", FREE.values(), ids=FREE)
+def test_free_coordinates_are_projected(loss, penalty):
+    A, b, _ = data(loss)
+    problem = ascd.Problem(A, b, loss, penalty)
+    solution = ascd.minimize(problem, rule="cyclic", step="line-search", tol=1e-12, max_iter=4000)
+    assert problem.gap(solution.x) <= 1e-9 * (1.0 + abs(solution.objective))
+
+
+def test_without_projection_the_gap_of_a_free_coordinate_is_useless(monkeypatch):
+    A, b, _ = data("squared")
+    problem = ascd.Problem(A, b, penalty=FREE["one free"])
+    x = ascd.minimize(problem, rule="cyclic", tol=1e-6).x
+    projected = problem.gap(x)
+    monkeypatch.setattr(duality, "MOST_PROJECTED", 0)
+    assert projected < 1e-6 < problem.gap(x)
+
+
+def test_many_unpenalised_columns_cost_no_projection(monkeypatch):
+    monkeypatch.setattr(duality, "_projected", None)
+    monkeypatch.setattr(duality, "MOST_PROJECTED", N - 1)
+    A, b, _ = data("squared")
+    assert ascd.Problem(A, b).gap(np.ones(N)) >= 0.0
+
+
+def test_a_zero_column_stays_and_divides_by_nothing():
+    A, b, _ = data("squared")
+    A[:, 2] = 0.0
+    with np.errstate(all="raise"):
+        for x0 in (None, [0.0, 0.0, 3.5, 0.0]):
+            solution = ascd.minimize(ascd.Problem(A, b), rule="cyclic", x0=x0, tol=1e-10)
+            assert solution.converged
+            assert solution.x[2] == (0.0 if x0 is None else 3.5)
+            assert np.isfinite(solution.x).all()
+
+
+@pytest.mark.parametrize(
+    ("penalty", "best"), [(ascd.L1(1.0), 0.0), (ascd.L2(1.0, 1.0, -2.0), 2.0), (ascd.Box(0.0, 1.5, 0.0, -1.0), 1.5)]
+)
+def test_a_zero_column_follows_its_penalty(penalty, best):
+    A = np.c_[np.zeros(3), np.eye(3)]
+    solution = ascd.minimize(ascd.Problem(A, np.ones(3), penalty=penalty), rule="cyclic", tol=1e-9)
+    assert solution.converged
+    assert solution.x[0] == pytest.approx(best, abs=1e-9)
+
+
+def test_all_columns_zero():
+    solution = ascd.minimize(ascd.Problem(np.zeros((3, 2)), np.ones(3), penalty=ascd.L1(1.0)), rule="cyclic")
+    assert solution.converged
+    assert solution.objective == 1.5
+    np.testing.assert_array_equal(solution.x, np.zeros(2))
+
+
+def test_repr_says_what_it_is():
+    assert repr(make("huber", "l1")[0]) == "Problem(12 x 4 Dense, loss=Huber, penalty=L1)"
+
+
+@pytest.mark.parametrize("j", [-1, N, N + 7])
+def test_partial_refuses_columns_that_do_not_exist(j):
+    with pytest.raises(IndexError, match=f"j must be in 0 .. 3; got {j}"):
+        make("squared", "zero")[0].partial(np.zeros(N), j)
+
+
+@pytest.mark.parametrize("penalty", ["zero", "l1", "non-negative"])
+def test_the_gap_of_a_point_beyond_float64_is_no_number_and_no_error(penalty):
+    with np.errstate(all="ignore"):
+        for size in (1e160, 1e308):
+            assert make("squared", penalty)[0].gap(np.full(N, size)) == math.inf

@@ -1,0 +1,181 @@
+"""What a run records, how much it says it has read, and who may watch."""
+
+from __future__ import annotations
+
+import math
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_run import LAM, A, B, N, problem
+
+import ascd
+from ascd.trace import COLUMNS, Schedule
+
+GEOMETRIC = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 41, 51, 60]
+
+
+@pytest.mark.parametrize(
+    ("record", "iterations"),
+    [
+        (1, list(range(61))),
+        (7, [0, 7, 14, 21, 28, 35, 42, 49, 56, 60]),
+        (20, [0, 20, 40, 60]),
+        (np.int64(60), [0, 60]),
+        (1000, [0, 60]),
+        ("epoch", [0, 10, 20, 30, 40, 50, 60]),
+        ("geometric", GEOMETRIC),
+        (None, [0, 60]),
+    ],
+)
+def test_when_a_run_records(record, iterations):
+    solution = ascd.minimize(problem(), rule="cyclic", tol=0.0, max_iter=60, record=record)
+    assert solution.trace.iteration.tolist() == iterations
+    assert len(solution.trace) == len(iterations)
+    assert solution.trace.objective[-1] == solution.objective
+    assert (np.diff(solution.trace.objective) <= 1e-12).all()
+    assert (np.diff(solution.trace.seconds) >= 0).all()
+
+
+def test_geometric_records_thin_out_evenly():
+    schedule, times = Schedule("geometric", N), []
+    while schedule.next <= 1e6:
+        times.append(schedule.next)
+        schedule.advance(int(schedule.next))
+    late = np.array(times[20:])
+    assert (np.abs(late[1:] / late[:-1] - 10**0.1) < 0.02).all()
+
+
+def test_recording_does_not_change_the_run():
+    runs = [ascd.minimize(problem(), rule="uniform", rng=3, tol=0.0, max_iter=60, record=r).x for r in (None, 1, 13)]
+    assert runs[0].tobytes() == runs[1].tobytes() == runs[2].tobytes()
+
+
+def test_the_columns():
+    trace = ascd.minimize(problem(), rule="cyclic", max_iter=30).trace
+    frame = trace.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert tuple(frame.columns) == COLUMNS
+    for column in COLUMNS:
+        np.testing.assert_array_equal(frame[column], getattr(trace, column))
+    assert repr(trace) == f"Trace({len(trace)} records)"
+    with pytest.raises(AttributeError, match="objektive"):
+        _ = trace.objektive
+
+
+def test_the_first_record_tells_the_start_exactly():
+    trace = ascd.minimize(problem(), rule="a-ascd", max_iter=1, rng=0).trace
+    scores = np.maximum(np.abs(A.T @ B) - LAM, 0.0)
+    assert trace.objective[0] == pytest.approx(0.5 * B @ B)
+    assert trace.bound[0] == pytest.approx(scores.max())
+    assert trace.zero_lower[0] == np.mean(scores == 0.0)
+    assert trace.active[0] == 1  # all entries are known: only the steepest may be steepest
+
+
+def test_the_gap_is_recorded_when_asked_for():
+    shots = []
+    trace = ascd.minimize(
+        problem(), rule="cyclic", record_gap=True, max_iter=40, tol=0.0, callback=lambda s: shots.append(s.x.copy())
+    ).trace
+    expected = [problem().gap(x) for x in [np.zeros(N), *shots]]
+    np.testing.assert_allclose(trace.gap, expected, rtol=1e-9, atol=1e-11)
+    assert np.isnan(ascd.minimize(problem(), rule="cyclic", max_iter=40).trace.gap).all()
+
+
+@pytest.mark.parametrize(
+    ("rule", "active"), [("cyclic", {N}), ("uniform", {N}), ("steepest", {1}), ("a-ascd", set(range(1, N + 1)))]
+)
+def test_the_active_set_is_traced(rule, active, interpreted):
+    trace = ascd.minimize(problem(), rule=rule, rng=0, max_iter=40, record=1, tol=0.0).trace
+    assert set(trace.active) <= active
+    assert len(set(trace.active)) > 1 or len(active) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "init", "reads"),
+    [
+        ("cyclic", "gradient", [N, N + 1, N + 2, N + 3]),
+        ("uniform", "gradient", [N, N + 1, N + 2, N + 3]),
+        ("cyclic", "none", [0, 1, 2, 3]),
+        (ascd.Steepest(scan=True), "gradient", [N, N + 1, 2 * N + 1, 3 * N + 1]),
+        (ascd.Steepest(scan=True), "none", [0, N + 1, 2 * N + 1, 3 * N + 1]),
+    ],
+)
+def test_reads_are_counted(rule, init, reads, interpreted):
+    solution = ascd.minimize(problem(), rule=rule, oracle="norm", init=init, rng=0, max_iter=3, record=1, tol=0.0)
+    assert solution.trace.reads.tolist() == reads
+    assert solution.reads == reads[-1]
+
+
+def test_simulated_products_cost_a_pass_over_the_data(interpreted):
+    points = [np.zeros(N)]
+    options = {"rule": "cyclic", "oracle": "simulated", "max_iter": 12, "record": 1, "tol": 0.0}
+    trace = ascd.minimize(problem(), **options, rng=0, callback=lambda shot: points.append(shot.x.copy())).trace
+    moved = [(after != before).any() for before, after in pairwise(points)]
+    assert 0 < sum(moved) < len(moved)
+    np.testing.assert_array_equal(np.diff(trace.reads), 1 + N * np.array(moved))
+
+
+@pytest.mark.parametrize("safe", [True, False])
+def test_violations_are_counted_for_unsafe_oracles_only(safe, interpreted):
+    oracle = ascd.Random(printed=not safe)
+    trace = ascd.minimize(problem(), rule="cyclic", oracle=oracle, rng=0, max_iter=20, record=1, tol=0.0).trace
+    assert np.isnan(trace.violations).all() if safe else (trace.violations >= 0).all()
+
+
+def test_given_intervals_replace_the_first_pass():
+    options = {"rule": "a-ascd", "rng": 0, "tol": 1e-8}
+    gradient = problem().gradient(np.zeros(N))
+    plain = ascd.minimize(problem(), **options)
+    given = ascd.minimize(problem(), init=(gradient, np.zeros(N)), **options)
+    np.testing.assert_array_equal(given.x, plain.x)
+    assert given.reads == plain.reads - N
+    unknown = ascd.minimize(problem(), init=(np.zeros(N), np.full(N, math.inf)), **options)
+    none = ascd.minimize(problem(), init="none", **options)
+    np.testing.assert_array_equal(unknown.x, none.x)
+    loose = ascd.minimize(problem(), init=(gradient + 0.5, np.full(N, 0.5)), **options)
+    assert loose.converged
+    np.testing.assert_array_equal(gradient, problem().gradient(np.zeros(N)))  # the user's arrays are not written to
+
+
+def test_the_callback_sees_the_run():
+    shots, points = [], []
+
+    def watch(shot):
+        shots.append(shot)
+        points.append(shot.x.copy())
+        assert shot.objective == shot.trace.objective[-1]
+        assert shot.iteration == shot.trace.iteration[-1]
+
+    solution = ascd.minimize(problem(), rule="cyclic", max_iter=50, tol=0.0, callback=watch)
+    assert [shot.iteration for shot in shots] == [10, 20, 30, 40, 50]
+    assert all(isinstance(shot, ascd.Snapshot) for shot in shots)
+    assert all(shot.objective == pytest.approx(problem().objective(x)) for shot, x in zip(shots, points, strict=True))
+    assert np.shares_memory(shots[0].x, shots[-1].x)
+    assert not np.shares_memory(solution.x, shots[0].x)
+
+
+def test_a_progress_bar_is_shown_and_changes_nothing(capsys):
+    plain = ascd.minimize(problem(), rule="cyclic")
+    assert capsys.readouterr().out == ""
+    watched = ascd.minimize(problem(), rule="cyclic", progress=True)
+    np.testing.assert_array_equal(watched.x, plain.x)
+
+
+def test_the_progress_bar_follows(monkeypatch):
+    from rich.progress import Progress
+
+    updates = []
+    monkeypatch.setattr(Progress, "update", lambda self, task, **fields: updates.append(fields))
+    solution = ascd.minimize(problem(), rule="cyclic", tol=0.0, max_iter=30, progress=True)
+    assert [fields["completed"] for fields in updates] == [10, 20, 30]
+    assert updates[-1]["objective"] == solution.objective
+
+
+def test_without_rich_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    monkeypatch.setattr("ascd.run.descend", lambda *_: pytest.fail("work was done before the error"))
+    with pytest.raises(ImportError, match=r"progress=True needs the package rich: pip install ascd\[cli\]"):
+        ascd.minimize(problem(), rule="cyclic", progress=True)

@@ -1,0 +1,1 @@
+"""Parts as a user writes them, outside the package."""
