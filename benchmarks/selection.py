@@ -20,6 +20,7 @@ import json
 import math
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -92,32 +93,55 @@ def cases(folder, quick):
     return found
 
 
+class Recorder(NamedTuple):
+    """A rule, and the picks it made."""
+
+    inner: Any
+    picks: Any
+
+    def select(self, point, t, rng):
+        self.picks[t] = self.inner.select(point, t, rng)
+        return self.picks[t]
+
+
+class Replay(NamedTuple):
+    """Picks made before: the same steps without any selection."""
+
+    picks: Any
+
+    def select(self, point, t, rng):
+        return self.picks[t]
+
+
 def iteration_price(folder, quick):
-    print("\ntime of an iteration against uniform (bar 3 on rcv1_sample, aim 1.5)")
+    print("\ntime of an iteration against uniform (bar 3 on rcv1_sample, aim 1.5), and against the same steps replayed")
     for name, (A, y) in cases(folder, True).items():
         largest = np.abs(A.T @ y).max()
         for part in (20, 100):
             problem = ascd.Problem(A, y, penalty=ascd.L1(largest / part))
-            n = problem.n_features
-            rules = ("uniform", "a-ascd", "u-ascd", "look-ahead", "block")
-            functions = {rule: partial(stepper(problem, rule, steepness="gsl-s"), n) for rule in rules}
-            functions["uniform, nonempty"] = nonempty_uniform(problem, n)
-            best = interleaved(functions, 3 if quick else 8)
-            for rule in rules[1:]:
-                print(
-                    f"  {name} lambda_max/{part} {rule:10}: {1e9 * best[rule]:6.0f} / {1e9 * best['uniform']:5.0f} ns"
-                    f" = {best[rule] / best['uniform']:.2f}"
-                    f"   ({best[rule] / best['uniform, nonempty']:.2f} of uniform on nonempty columns)"
-                )
+            iteration_table(f"{name} lambda_max/{part}", problem, 2 if quick else 5)
 
 
-def nonempty_uniform(problem, count):
-    """Uniform steps on the nonempty columns only: what a step that does something costs."""
-    parts = problem.parts
-    A = sp.csc_array((parts.matrix.data, parts.matrix.indices, parts.matrix.indptr))
-    kept = np.flatnonzero(np.diff(A.indptr))
-    smaller = ascd.Problem(A[:, kept], parts.sample.target, penalty=parts.penalty)
-    return partial(stepper(smaller, "uniform", steepness="gsl-s"), count)
+def iteration_table(title, problem, repeats):
+    """Each rule's first 3n steps: as they are, and replayed."""
+    n, rules = problem.n_features, ("a-ascd", "u-ascd", "look-ahead", "block")
+    runs = {"uniform": "uniform"}
+    for rule in rules:
+        picks = np.zeros(3 * n, dtype=np.int64)
+        compiled = as_rule(rule, problem.parts, ascd.Norm(), as_steepness("gsl-s", problem.parts))
+        stepper(problem, Recorder(compiled, picks), steepness="gsl-s")(3 * n)
+        runs |= {rule: rule, f"{rule} replayed": Replay(picks)}
+
+    def seconds(rule):
+        return stepper(problem, rule, steepness="gsl-s")(3 * n)
+
+    best = interleaved({name: partial(seconds, rule) for name, rule in runs.items()}, repeats)
+    for rule in rules:
+        own, base, replayed = best[rule], best["uniform"], best[f"{rule} replayed"]
+        print(
+            f"  {title} {rule:10}: {1e9 * own:6.0f} ns / uniform {1e9 * base:5.0f} ns = {own / base:5.2f};"
+            f"   / its own steps replayed {1e9 * replayed:6.0f} ns = {own / replayed:5.2f}"
+        )
 
 
 def growth_price(folder, quick):

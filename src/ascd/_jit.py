@@ -96,7 +96,8 @@ def _numba() -> Any:
     # run time that they do not overlap; by default it gives up beyond eight such checks.
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
 
-    options = {"fastmath": _FAST, "_nrt": False}
+    # A part is a hundred numbers to the machine: calls that pass one are inlined, or they would cost more than they do.
+    options = {"fastmath": _FAST, "_nrt": False, "forceinline": True}
     for method, arguments in _compiled_methods().items():
         namespace: dict[str, Any] = {}
         exec(f"def shim({', '.join(arguments)}):\n    return self.instance_class.{method}", namespace)

@@ -57,6 +57,11 @@ class Intervals(NamedTuple):
         """The steepness of coordinate j where ∇_j f(x) = g."""
         return self.steepness.score(self.penalty, j, self.x[j], g)
 
+    def signed_upper_at(self, j: int) -> float:
+        """The upper bound on the steepness of coordinate j, negative where it certainly has none."""
+        g, r = self.extra.tighten(j, self.estimate[j], self.radius_at(j))
+        return self.steepness.signed_upper(self.penalty, j, self.x[j], g, r)
+
     def bounds_at(self, j: int) -> tuple[float, float]:
         """Lower and upper bound on the steepness of coordinate j over its interval."""
         g, r = self.extra.tighten(j, self.estimate[j], self.radius_at(j))

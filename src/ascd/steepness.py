@@ -20,7 +20,8 @@ the decrease of F that it stands for.  As functions of g all of them are convex 
 
 As functions of g all are Lipschitz: with constant 1, or 1/√L_j for the scaled forms (for gs-q because
 d(−min V)/dg = −y* and −min V ≥ L/2·y*²).  ``rates`` gives that constant times ‖a_j‖: how fast bounds can grow with
-the clock.
+the clock.  ``signed_upper`` is the upper bound with its sign: for gs-s the slack + r, negative while the interval keeps
+the coordinate inactive, so that lazy selection can tell a deep sleeper from a light one.
 
 For gs-q this equals the paper's Algorithm 2 (its ω_u, ω_ℓ), with the −Ψ_j(x) that the printed model lacks.
 """
@@ -60,6 +61,11 @@ class Subgradient(NamedTuple):
         # a coordinate that its box holds from both sides has slack −∞; with r = ∞ the comparison turns nan into 0
         return scale * (lower if lower > 0.0 else 0.0), scale * (upper if upper > 0.0 else 0.0)
 
+    def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
+        low, high = penalty.subgradient(x, j)
+        right, left = g + low, -g - high
+        return at(self.scale, j) * ((right if right > left else left) + r)
+
 
 class Displacement(NamedTuple):
     """GS-r: the length of the model's step, times ``scale`` (L, or √L_j)."""
@@ -78,6 +84,9 @@ class Displacement(NamedTuple):
         at_lo, at_hi = self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r)
         low, high = penalty.subgradient(x, j)
         return ordered_bounds(at_lo, at_hi, low, high, g - r, g + r)
+
+    def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
+        return self.bounds(penalty, j, x, g, r)[1]
 
 
 class Progress(NamedTuple):
@@ -107,6 +116,9 @@ class Progress(NamedTuple):
         at_lo, at_hi = self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r)
         low, high = penalty.subgradient(x, j)
         return ordered_bounds(at_lo, at_hi, low, high, g - r, g + r)
+
+    def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
+        return self.bounds(penalty, j, x, g, r)[1]
 
 
 @helper

@@ -29,7 +29,8 @@ from ascd._checks import Array, as_number
 from ascd._jit import at
 from ascd.matrices import dot, weighted_squares
 
-#: Squared distances are sums with rounding errors: the orthogonal part is taken this much longer, relative to D.
+#: Squares of lengths are sums with rounding errors: ‖e‖² is taken this much longer, relative to D, and w_j², relative
+#: to ‖a_j‖².
 ROUNDING = 1e-12
 PRODUCT, DISTANCE, SQUARE, READS, MOVES, STARTED = range(6)
 
@@ -125,7 +126,8 @@ class Referenced(NamedTuple):
             g = dot(point.problem.matrix, j, point.slope)
             point.intervals.pin(j, g, 0.0)
             bound.product[j] = g
-            bound.width[j] = math.sqrt(max(self.square[j] - g * g / max(account[SQUARE], 1e-300), 0.0))
+            across = max(self.square[j] - g * g / max(account[SQUARE], 1e-300), 0.0)
+            bound.width[j] = math.sqrt(across + ROUNDING * self.square[j])
         point.reads[0] += point.x.size
         account[PRODUCT], account[DISTANCE], account[MOVES], account[STARTED] = 0.0, 0.0, 0.0, 1.0
         account[READS] = point.reads[0]

@@ -1,9 +1,10 @@
-"""Coordinates in buckets that double in size, from the largest keys to the smallest.
+"""Coordinates in buckets that grow fourfold, from the largest keys to the smallest.
 
-A permutation holds the 1 largest key, then the next 1, 2, 4, 8, … up to n, unordered inside a bucket.  The
-coordinates whose key reaches a threshold lie in a prefix of it, and the prefix up to the end of the threshold's bucket
-is at most about twice as long: a uniform draw from the prefix that is rejected where the key is too small is uniform
-above the threshold and needs about two tries.  Changing a key costs one swap for each bucket passed, at most log₂ n.
+A permutation holds the largest key, then the next 3, 12, 48, …, unordered inside a bucket, so that the first b buckets
+hold 4^b.  The coordinates whose key reaches a threshold lie in a prefix of it, and the prefix up to the end of the
+threshold's bucket is at most about four times as long: a uniform draw from the prefix that is rejected where the key is
+too small is uniform above the threshold and needs two tries or so.  Changing a key costs one swap for each bucket
+passed, at most log₄ n.
 
 Keys that change fill some buckets and empty others; ``distribute`` starts afresh, in O(n).
 """
@@ -17,6 +18,8 @@ import numpy as np
 
 from ascd._checks import Array
 from ascd._jit import helper
+
+GROWTH = 4
 
 
 class Buckets(NamedTuple):
@@ -34,11 +37,11 @@ class Buckets(NamedTuple):
     @staticmethod
     def of(n: int) -> Buckets:
         index = np.arange(n, dtype=np.int32)
-        number = max(1, math.ceil(math.log2(n))) + 1
+        number = max(1, math.ceil(math.log(n, GROWTH))) + 1
         return Buckets(np.empty(n), index, index.copy(), np.empty(number), np.empty(number, dtype=np.int64))
 
     def distribute(self) -> None:
-        """Halve from the back: the upper half of all, the upper half of that, and so on; O(n) in all."""
+        """Quarter from the back: the upper quarter of all, the upper quarter of that, and so on; O(n) in all."""
         size = self.key.size
         for b in range(self.edge.size - 1, -1, -1):
             self.end[b] = size
@@ -48,10 +51,10 @@ class Buckets(NamedTuple):
                 for position in range(size):
                     smallest = min(smallest, self.key[self.order[position]])
                 self.edge[b] = smallest
-            half = (size + 1) // 2
-            if half < size:
-                put_largest_first(self.order, self.key, size, half)
-            size = half
+            upper = (size + GROWTH - 1) // GROWTH
+            if upper < size:
+                put_largest_first(self.order, self.key, size, upper)
+            size = upper
         for position in range(self.order.size):
             self.place[self.order[position]] = position
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ascd._checks import Array
 from ascd.oracles.norm import Norm
+from ascd.rules.lazy import Rates
 from ascd.rules.lazy_rules import LazyHeuristic, LazyLower, LazyUpper
 from ascd.rules.scan import count_at_least, fill_bounds, highest, pick_at_least
 
@@ -119,5 +120,5 @@ def _lazy_or_scan(scan: bool, lazy: Any, scanning: Any, parts: Any, oracle: Any,
     """The lazy form wherever its argument holds: the "norm" oracle and a steepness with known rates."""
     n = parts.norm.size
     if not scan and isinstance(oracle, Norm) and hasattr(steepness, "rates"):
-        return lazy.start(n, steepness.rates(parts.norm))
+        return lazy.start(n, Rates.of(parts, steepness))
     return scanning(np.empty(n), np.empty(n))

@@ -10,6 +10,13 @@ may therefore hold these numbers *as of their last evaluation*: they can only ha
 top until it stays on top gives the exact maximum.  For Lipschitz-scaled scores the order of the upper bounds is
 static between visits and nothing is ever re-evaluated: a selection costs O(log n).
 
+Upper bounds are kept with their sign: an inactive coordinate sleeps until the clock has used up its slack.
+
+Lower bounds that all fall at one rate at least (GS-s and GSL-s: ℓ = max(0, slack − r)) are kept as ℓ + ρ'G with the
+smallest such rate ρ' of a nonzero column, which spares re-evaluations too.  Bounds that have reached 0 no longer fall,
+but they only come to the top when all are 0.  Zero columns never fall: where one has ℓ > 0 at the start, ρ' is taken
+as 0.
+
 ``LazyBounds`` keeps one heap for the lower or the upper bounds.  What a rule does with it is in ``lazy_rules.py``.
 """
 
@@ -21,47 +28,77 @@ import numpy as np
 
 from ascd._checks import Array
 from ascd.rules.heap import Heap
+from ascd.steepness import Subgradient
+
+
+class Rates(NamedTuple):
+    """How fast bounds move with the clock: upper bounds rise at most, lower bounds fall at least, that fast."""
+
+    rise: float
+    fall: float
+
+    @staticmethod
+    def of(parts: Any, steepness: Any) -> Rates:
+        rates = steepness.rates(parts.norm)
+        moving = parts.norm > 0.0
+        even = isinstance(steepness, Subgradient) and bool(moving.any())
+        return Rates(float(rates.max()), float(rates[moving].min()) if even else 0.0)
 
 
 class LazyBounds(NamedTuple):
     """A heap of bounds, stale but never too small.
 
-    ``which`` is 0 for lower bounds and 1 for upper bounds; ``drift`` is 0 for lower bounds and ρ for upper bounds.
+    ``which`` is 0 for lower bounds and 1 for upper bounds; keys are the bounds minus ``drift`` times the clock.
     """
 
     heap: Heap
     which: int
-    drift: float
+    drift: Array
 
     @staticmethod
-    def lower(n: int) -> LazyBounds:
-        return LazyBounds(Heap.of(n), 0, 0.0)
+    def lower(n: int, fall: float) -> LazyBounds:
+        return LazyBounds(Heap.of(n, tracked=True), 0, np.array([-fall]))
 
     @staticmethod
-    def upper(n: int, rates: Array) -> LazyBounds:
-        return LazyBounds(Heap.of(n), 1, float(np.max(rates)))
+    def upper(n: int, rise: float) -> LazyBounds:
+        return LazyBounds(Heap.of(n, tracked=False), 1, np.array([rise]))
 
     def level(self, intervals: Any, j: int) -> float:
         """The key that belongs to coordinate j now."""
-        return intervals.bounds_at(j)[self.which] - self.drift * intervals.clock[0]
+        return self.bound(intervals, j) - self.drift[0] * intervals.clock[0]
 
-    def evaluate_all(self, intervals: Any) -> None:
-        """Start: the keys of all coordinates, and their order."""
-        for j in range(self.heap.key.size):
-            self.heap.key[j] = self.level(intervals, j)
-        self.heap.arrange()
+    def bound(self, intervals: Any, j: int) -> float:
+        """The bound itself; upper bounds with their sign."""
+        return intervals.signed_upper_at(j) if self.which == 1 else intervals.bounds_at(j)[0]
+
+    def largest(self, intervals: Any) -> float:
+        """The largest bound, which then stands on top: re-evaluate the top until it stays there."""
+        shift = self.drift[0] * intervals.clock[0]
+        while True:
+            top = int(self.heap.order[0])
+            bound = self.bound(intervals, top)
+            if bound - shift >= self.heap.key[0]:
+                return bound
+            self.heap.replace_top(bound - shift)
+
+    def evaluate_all(self, intervals: Any, rng: Any) -> None:
+        """Start: the keys of all coordinates, and their order; where only the top counts, ties in random order."""
+        heap = self.heap
+        if heap.place.size == 0:
+            for position in range(heap.order.size - 1, 0, -1):
+                other, j = int(rng.random() * (position + 1)), heap.order[position]
+                heap.order[position], heap.order[other] = heap.order[other], j
+        for j in range(heap.key.size):
+            if self.which == 0 and intervals.reach[j] == 0.0 and intervals.bounds_at(j)[0] > 0.0:
+                self.drift[0] = 0.0
+        for position in range(heap.key.size):
+            heap.key[position] = self.level(intervals, heap.order[position])
+        heap.arrange()
 
     def renew(self, intervals: Any, j: int) -> None:
         """Coordinate j was visited: its bounds may have moved either way."""
-        self.heap.key[j] = self.level(intervals, j)
-        self.heap.settle(j)
+        self.heap.settle(j, self.level(intervals, j))
 
-    def true_top(self, intervals: Any) -> int:
-        """The coordinate with the largest bound: re-evaluate the top until it stays on top."""
-        while True:
-            top = int(self.heap.order[0])
-            level = self.level(intervals, top)
-            if level >= self.heap.key[top]:
-                return top
-            self.heap.key[top] = level
-            self.heap.settle(top)
+    def renew_top(self, intervals: Any) -> None:
+        """The top was visited."""
+        self.heap.replace_top(self.level(intervals, int(self.heap.order[0])))

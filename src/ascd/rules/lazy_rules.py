@@ -1,7 +1,7 @@
 """The bound-based rules on lazy heaps (see ``lazy.py``): u-ASCD, ℓ-ASCD, a-ASCD and SCD.
 
-**u-ASCD** takes the top of the upper bounds; **ℓ-ASCD** the top of the lower bounds, or anything where all are 0.
-Where several are equal, as all unknown upper bounds are, the pick is uniform among them, by rejection.
+**u-ASCD** takes the top of the upper bounds.  Unknown ones are all infinite: the heap starts in random order, so that a
+tie is broken uniformly.  **ℓ-ASCD** takes the top of the lower bounds, or any coordinate where all are 0.
 
 **SCD** takes the top of the upper bounds and reads it, until the top is known exactly: then its score is the largest,
 because it beats the upper bounds of all others.
@@ -9,12 +9,12 @@ because it beats the upper bounds of all others.
 **a-ASCD** keeps the upper bounds in buckets (``buckets.py``), by keys u − ρG as of their last evaluation.  All members
 of the active set have a key of at least max ℓ − ρG; a uniform draw from the prefix above that which has u ≥ max ℓ is
 uniform on the active set.  A draw that fails gets its key renewed, so that the same stale key fails once.  Where the
-buckets have lost their proportions and draws have been wasted to the worth of a scan, they are filled afresh.
+buckets have lost their proportions and draws have been wasted to the worth of a scan, they are filled afresh.  Where
+max ℓ = 0 everything is active.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy as np
 from ascd._checks import Array
 from ascd._jit import helper
 from ascd.rules.buckets import Buckets
-from ascd.rules.lazy import LazyBounds
+from ascd.rules.lazy import LazyBounds, Rates
 
 #: Filling the buckets costs about as much as n/2 wasted draws.
 DRAWS_A_REFILL = 2
@@ -32,68 +32,66 @@ class LazyUpper(NamedTuple):
     """u-ASCD."""
 
     ceiling: LazyBounds
-    last: Array  # [the last pick, −1 before the first]
+    started: Array
 
     @staticmethod
-    def start(n: int, rates: Array) -> LazyUpper:
-        return LazyUpper(LazyBounds.upper(n, rates), np.array([-1]))
+    def start(n: int, rates: Rates) -> LazyUpper:
+        return LazyUpper(LazyBounds.upper(n, rates.rise), np.array([False]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
-        follow(self.ceiling, point.intervals, self.last[0])
-        pick = self.ceiling.true_top(point.intervals)
-        if math.isinf(point.intervals.bounds_at(pick)[1]):
-            pick = draw_reaching(point.intervals, 1, math.inf, rng)
-        self.last[0] = pick
-        return pick
+        follow_top(self.ceiling, point.intervals, self.started, rng)
+        self.ceiling.largest(point.intervals)
+        return int(self.ceiling.heap.order[0])
 
     def active_count(self, point: Any) -> int:
         return count_reaching(point.intervals, 1, 1)
-
-
-class LazyLower(NamedTuple):
-    """ℓ-ASCD."""
-
-    floor: LazyBounds
-    last: Array
-
-    @staticmethod
-    def start(n: int, rates: Array) -> LazyLower:
-        return LazyLower(LazyBounds.lower(n), np.array([-1]))
-
-    def select(self, point: Any, t: int, rng: Any) -> int:
-        follow(self.floor, point.intervals, self.last[0])
-        pick = self.floor.true_top(point.intervals)
-        if point.intervals.bounds_at(pick)[0] == 0.0:
-            pick = int(rng.random() * point.x.size)
-        self.last[0] = pick
-        return pick
-
-    def active_count(self, point: Any) -> int:
-        return count_reaching(point.intervals, 0, 0)
 
 
 class LazySteepest(NamedTuple):
     """SCD that reads only what may be steepest."""
 
     ceiling: LazyBounds
-    last: Array
+    started: Array
 
     @staticmethod
-    def start(n: int, rates: Array) -> LazySteepest:
-        return LazySteepest(LazyBounds.upper(n, rates), np.array([-1]))
+    def start(n: int, rates: Rates) -> LazySteepest:
+        return LazySteepest(LazyBounds.upper(n, rates.rise), np.array([False]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
-        follow(self.ceiling, point.intervals, self.last[0])
+        follow_top(self.ceiling, point.intervals, self.started, rng)
         while True:
-            top = self.ceiling.true_top(point.intervals)
+            self.ceiling.largest(point.intervals)
+            top = int(self.ceiling.heap.order[0])
             if point.intervals.radius_at(top) == 0.0:
-                self.last[0] = top
                 return top
             point.intervals.pin(top, point.partial(top), 0.0)
-            self.ceiling.renew(point.intervals, top)
+            self.ceiling.renew_top(point.intervals)
 
     def active_count(self, point: Any) -> int:
         return 1
+
+
+class LazyLower(NamedTuple):
+    """ℓ-ASCD."""
+
+    floor: LazyBounds
+    last: Array  # [the last pick, −1 before the first]
+
+    @staticmethod
+    def start(n: int, rates: Rates) -> LazyLower:
+        return LazyLower(LazyBounds.lower(n, rates.fall), np.array([-1]))
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        if self.last[0] < 0:
+            self.floor.evaluate_all(point.intervals, rng)
+        else:
+            self.floor.renew(point.intervals, self.last[0])
+        largest = self.floor.largest(point.intervals)
+        self.last[0] = int(self.floor.heap.order[0]) if largest > 0.0 else int(rng.random() * point.x.size)
+        return self.last[0]
+
+    def active_count(self, point: Any) -> int:
+        return count_reaching(point.intervals, 0, 0)
 
 
 class LazyHeuristic(NamedTuple):
@@ -105,22 +103,26 @@ class LazyHeuristic(NamedTuple):
     state: Array  # [the last pick, wasted draws]
 
     @staticmethod
-    def start(n: int, rates: Array) -> LazyHeuristic:
-        return LazyHeuristic(LazyBounds.lower(n), Buckets.of(n), float(np.max(rates)), np.array([-1, 0]))
+    def start(n: int, rates: Rates) -> LazyHeuristic:
+        return LazyHeuristic(LazyBounds.lower(n, rates.fall), Buckets.of(n), rates.rise, np.array([-1, 0]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, last = point.intervals, self.state[0]
-        follow(self.floor, intervals, last)
         if last < 0:
+            self.floor.evaluate_all(intervals, rng)
             self.refill(intervals)
         else:
+            self.floor.renew(intervals, last)
             self.ceiling.rekey(last, self.level(intervals, last))
-        largest = intervals.bounds_at(self.floor.true_top(intervals))[0]
+        largest = self.floor.largest(intervals)
+        if largest == 0.0:
+            self.state[0] = int(rng.random() * point.x.size)
+            return self.state[0]
         while True:
             threshold = largest - self.drift * intervals.clock[0]
             candidates = self.ceiling.end[self.ceiling.bucket_of(threshold)]
             j = int(self.ceiling.order[int(rng.random() * candidates)])
-            if intervals.bounds_at(j)[1] >= largest:
+            if intervals.signed_upper_at(j) >= largest:
                 self.state[0] = j
                 return j
             self.state[1] += 1
@@ -131,7 +133,7 @@ class LazyHeuristic(NamedTuple):
 
     def level(self, intervals: Any, j: int) -> float:
         """The key that belongs to coordinate j now."""
-        return intervals.bounds_at(j)[1] - self.drift * intervals.clock[0]
+        return intervals.signed_upper_at(j) - self.drift * intervals.clock[0]
 
     def refill(self, intervals: Any) -> None:
         """Evaluate all keys and fill the buckets afresh."""
@@ -145,21 +147,13 @@ class LazyHeuristic(NamedTuple):
 
 
 @helper
-def follow(bounds: Any, intervals: Any, last: int) -> None:
-    """Bring the heap up to date with the coordinate that was visited last."""
-    if last < 0:
-        bounds.evaluate_all(intervals)
+def follow_top(bounds: Any, intervals: Any, started: Array, rng: Any) -> None:
+    """Bring the heap up to date: the coordinate that was visited last is its top."""
+    if started[0]:
+        bounds.renew_top(intervals)
     else:
-        bounds.renew(intervals, last)
-
-
-@helper
-def draw_reaching(intervals: Any, which: int, threshold: float, rng: Any) -> int:
-    """Uniform among the coordinates whose bound reaches the threshold, by rejection; there must be one."""
-    j = int(rng.random() * intervals.x.size)
-    while intervals.bounds_at(j)[which] < threshold:
-        j = int(rng.random() * intervals.x.size)
-    return j
+        started[0] = True
+        bounds.evaluate_all(intervals, rng)
 
 
 @helper

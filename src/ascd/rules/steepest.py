@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ascd.oracles.norm import Norm
+from ascd.rules.lazy import Rates
 from ascd.rules.lazy_rules import LazySteepest
 
 
@@ -31,7 +32,7 @@ class Steepest(NamedTuple):
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
         if not self.scan and isinstance(oracle, Norm) and hasattr(steepness, "rates"):
-            return LazySteepest.start(parts.norm.size, steepness.rates(parts.norm))
+            return LazySteepest.start(parts.norm.size, Rates.of(parts, steepness))
         return self
 
     def select(self, point: Any, t: int, rng: Any) -> int:
