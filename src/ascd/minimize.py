@@ -42,14 +42,15 @@ def minimize(
     callback: Callable[[Snapshot], Any] | None = None,
     progress: bool = False,
 ) -> Solution:
-    """Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
+    r"""Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
 
     Parameters
     ----------
     problem : Problem
-    rule : {"cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd"} or a rule
+    rule : {"cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd", "look-ahead", \
+            "adaptive", "block"} or a rule
         Which coordinate next.
-    oracle : {"exact", "sketch", "simulated", "norm", "random", "cached"} or an oracle
+    oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference"} or an oracle
         How the other gradient entries' intervals follow a step.
     steepness : {"gs", "gs-s", "gs-r", "gs-q", "gsl", "gsl-s", "gsl-r", "gsl-q"} or a steepness
         What is steep; "gs" and "gsl" are for smooth penalties.

@@ -64,7 +64,9 @@ class Subgradient(NamedTuple):
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
         low, high = penalty.subgradient(x, j)
         right, left = g + low, -g - high
-        return at(self.scale, j) * ((right if right > left else left) + r)
+        slack = right if right > left else left
+        # held from both sides by its box: never steep, also where r = ∞
+        return at(self.scale, j) * (slack + r) if slack > -math.inf else slack
 
 
 class Displacement(NamedTuple):

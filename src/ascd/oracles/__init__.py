@@ -16,6 +16,7 @@ simulated       ⟨a_i, a_j⟩ + error within ε   ε‖a_i‖‖a_j‖         
 norm (g³)       0                             ‖a_i‖‖a_j‖               O(1): one clock for all
 random (g⁴)     uniform in ±‖a_i‖‖a_j‖        ‖a_i‖‖a_j‖ + |p_ij|      O(n)
 cached          exact for cached columns      0 there                  O(n), another oracle elsewhere
+reference       (intervals from an angle)     (see its module)         O(entries of a_i)
 ==============  ============================  =======================  ================================
 
 An oracle is a NamedTuple with the compiled method ``update(point, i, change, rng)``.  What it needs of a problem

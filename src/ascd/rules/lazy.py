@@ -14,8 +14,8 @@ Upper bounds are kept with their sign: an inactive coordinate sleeps until the c
 
 Lower bounds that all fall at one rate at least (GS-s and GSL-s: ℓ = max(0, slack − r)) are kept as ℓ + ρ'G with the
 smallest such rate ρ' of a nonzero column, which spares re-evaluations too.  Bounds that have reached 0 no longer fall,
-but they only come to the top when all are 0.  Zero columns never fall: where one has ℓ > 0 at the start, ρ' is taken
-as 0.
+but they only come to the top when all are 0.  Zero columns never fall: where one may have ℓ > 0 (u > 0 at the
+start), ρ' is taken as 0.
 
 ``LazyBounds`` keeps one heap for the lower or the upper bounds.  What a rule does with it is in ``lazy_rules.py``.
 """
@@ -89,7 +89,7 @@ class LazyBounds(NamedTuple):
                 other, j = int(rng.random() * (position + 1)), heap.order[position]
                 heap.order[position], heap.order[other] = heap.order[other], j
         for j in range(heap.key.size):
-            if self.which == 0 and intervals.reach[j] == 0.0 and intervals.bounds_at(j)[0] > 0.0:
+            if self.which == 0 and intervals.reach[j] == 0.0 and intervals.bounds_at(j)[1] > 0.0:
                 self.drift[0] = 0.0
         for position in range(heap.key.size):
             heap.key[position] = self.level(intervals, heap.order[position])
