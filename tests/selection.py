@@ -73,6 +73,29 @@ def regression(d, n, loss="squared", share=0.1, seed=0, weights=None):
     return Case(loss, A, b, loss, ascd.L1(share * top), ref.L1(np.full(n, share * top)), weights)
 
 
+def few_steep():
+    """Fixed steps are short here, because of one long column: small sets that live through many steps."""
+    rng = np.random.default_rng(6)
+    A = np.diag(np.where(np.arange(150) == 0, 10.0, 1.0)) + 0.02 * rng.standard_normal((150, 150))
+    b = A @ np.where(np.arange(150) % 15 == 1, 3.0, 0.02 * rng.standard_normal(150))
+    return Case("few steep", A, b, "squared", ascd.L1(0.05), ref.L1(np.full(150, 0.05)))
+
+
+def leaning():
+    """Short steps of one steep column make all others steep, which were not when the set was built."""
+    A = np.zeros((10, 10))
+    A[0, :9], A[np.arange(1, 9), np.arange(1, 9)], A[9, 9] = [1.0] + [0.9] * 8, np.sqrt(0.19), 10.0
+    b = np.array([3.0] + [-2.7 / np.sqrt(0.19)] * 8 + [0.0])
+    return Case("leaning", A, b, "squared", ascd.Zero(), ref.Zero(10))
+
+
+def kinks():
+    """Half of the coordinates are steep until a tiny step takes them to 0."""
+    start = np.where(np.arange(10) < 5, 1e-3, 0.0)
+    b = start + np.where(np.arange(10) < 5, 0.0, 4.0)
+    return Case("kinks", np.eye(10), b, "squared", ascd.L1(3.0), ref.L1(np.full(10, 3.0)), x0=start)
+
+
 class Stay(NamedTuple):
     """A step that goes nowhere and leaves the interval as it is: the rule meets the same state again."""
 

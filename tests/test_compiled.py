@@ -15,6 +15,7 @@ from lockstep import BOUNDED_RULES, assemble, record, replay
 from problems import CASES
 
 import ascd
+from ascd._jit import _compiled_methods
 from ascd.descent import descend
 from ascd.steepness import STEEPNESS
 from ascd.steps import STEPS
@@ -104,6 +105,14 @@ def test_compiled_is_interpreted_and_dense_is_sparse(row):
     assert compared >= N_ITER / 2
     assert alike >= 3
     assert len(descend.stored.signatures) >= 2
+
+
+def test_no_field_of_the_parts_hides_a_compiled_method():
+    """Compiled code would read the method where it means the field."""
+    assembly = assembled(ROWS[0], "dense")
+    parts = [assembly.point, *assembly.point.problem, *assembly.point, assembly.oracle, assembly.rule, assembly.step]
+    for part in filter(lambda part: hasattr(part, "_fields"), parts):
+        assert not set(part._fields) & set(_compiled_methods()), type(part).__name__
 
 
 def test_the_rows_cover_all_parts():

@@ -71,7 +71,7 @@ class LazyBounds(NamedTuple):
         """The bound itself; upper bounds with their sign."""
         return intervals.signed_upper_at(j) if self.which == 1 else intervals.bounds_at(j)[0]
 
-    def largest(self, intervals: Any) -> float:
+    def largest_bound(self, intervals: Any) -> float:
         """The largest bound, which then stands on top: re-evaluate the top until it stays there."""
         shift = self.drift[0] * intervals.clock[0]
         while True:

@@ -40,7 +40,7 @@ class LazyUpper(NamedTuple):
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         follow_top(self.ceiling, point.intervals, self.started, rng)
-        self.ceiling.largest(point.intervals)
+        self.ceiling.largest_bound(point.intervals)
         return int(self.ceiling.heap.order[0])
 
     def active_count(self, point: Any) -> int:
@@ -60,7 +60,7 @@ class LazySteepest(NamedTuple):
     def select(self, point: Any, t: int, rng: Any) -> int:
         follow_top(self.ceiling, point.intervals, self.started, rng)
         while True:
-            self.ceiling.largest(point.intervals)
+            self.ceiling.largest_bound(point.intervals)
             top = int(self.ceiling.heap.order[0])
             if point.intervals.radius_at(top) == 0.0:
                 return top
@@ -86,7 +86,7 @@ class LazyLower(NamedTuple):
             self.floor.evaluate_all(point.intervals, rng)
         else:
             self.floor.renew(point.intervals, self.last[0])
-        largest = self.floor.largest(point.intervals)
+        largest = self.floor.largest_bound(point.intervals)
         self.last[0] = int(self.floor.heap.order[0]) if largest > 0.0 else int(rng.random() * point.x.size)
         return self.last[0]
 
@@ -114,7 +114,7 @@ class LazyHeuristic(NamedTuple):
         else:
             self.floor.renew(intervals, last)
             self.ceiling.rekey(last, self.level(intervals, last))
-        largest = self.floor.largest(intervals)
+        largest = self.floor.largest_bound(intervals)
         if largest == 0.0:
             self.state[0] = int(rng.random() * point.x.size)
             return self.state[0]

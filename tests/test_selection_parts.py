@@ -1,0 +1,85 @@
+"""The new rules and oracles: what they say to bad input, the minima they reach, and the memory they take."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from selection import bytes_of, equip, regression
+from sklearn.linear_model import Lasso
+
+import ascd
+
+# ------------------------------------------------------------------------------------------- bad input
+
+BAD = [
+    ({"rule": ascd.Block(size=0)}, ValueError, "Block size must be at least 1; got 0"),
+    ({"rule": ascd.Block(size=-3)}, ValueError, "Block size must be at least 1; got -3"),
+    ({"rule": ascd.Block(size=2.5)}, TypeError, "Block size must be an integer; got 2.5"),
+    ({"rule": ascd.Block(size=True)}, TypeError, "Block size must be an integer; got True"),
+    ({"rule": ascd.Block(share=0.0)}, ValueError, r"Block share must be in \(0, 1\]; got 0.0"),
+    ({"rule": ascd.Block(share=1.5)}, ValueError, r"Block share must be in \(0, 1\]; got 1.5"),
+    ({"rule": ascd.Block(share=math.nan)}, ValueError, "Block share"),
+    ({"rule": ascd.Block(share="half")}, TypeError, "Block share must be a number; got 'half'"),
+    ({"oracle": ascd.Reference(0.0)}, ValueError, "Reference patience must be in .*; got 0.0"),
+    ({"oracle": ascd.Reference(-1)}, ValueError, "Reference patience must be in .*; got -1"),
+    ({"oracle": ascd.Reference(math.inf)}, ValueError, "Reference patience must be in .*; got inf"),
+    ({"oracle": ascd.Reference(math.nan)}, ValueError, "Reference patience"),
+    ({"oracle": ascd.Reference("long")}, TypeError, "Reference patience must be a number; got 'long'"),
+    ({"rule": "lookahead"}, ValueError, "unknown rule 'lookahead'.*mean 'look-ahead'"),
+    ({"rule": "adaptiv"}, ValueError, "unknown rule 'adaptiv'.*mean 'adaptive'"),
+    ({"rule": "blocks"}, ValueError, "unknown rule 'blocks'.*mean 'block'"),
+    ({"oracle": "references"}, ValueError, "unknown oracle 'references'.*mean 'reference'"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "message"), BAD)
+def test_bad_input_is_named(interpreted, options, error, message):
+    with pytest.raises(error, match=message):
+        ascd.minimize(ascd.Problem(np.eye(3), np.ones(3)), **options)
+
+
+# ----------------------------------------------------------------------------------- minima and memory
+
+#: not l-ascd: lazy or not, it may stay for ever with a coordinate whose lower bound is positive by rounding alone
+NEW_RULES = ("look-ahead", "adaptive", "block", "u-ascd", "a-ascd", "steepest")
+MINIMA = list(product(NEW_RULES, ("norm", "reference"), ("squared", "logistic")))
+
+
+@cache
+def minimum(loss):
+    case = regression(40, 20, loss, seed=13)
+    if loss != "squared":
+        return ascd.minimize(case.library(), "cyclic", tol=1e-12, step="line-search").objective
+    model = Lasso(alpha=case.penalty.strength / 40, fit_intercept=False, tol=1e-14, max_iter=100_000)
+    return case.library().objective(model.fit(case.A, case.b).coef_)
+
+
+def check_minimum(rule, oracle, loss):
+    case = regression(40, 20, loss, seed=13)
+    solution = ascd.minimize(case.library("sparse"), rule, oracle, tol=1e-8, rng=0)
+    assert solution.converged
+    assert solution.objective == pytest.approx(minimum(loss), rel=1e-8)
+
+
+@pytest.mark.parametrize(("rule", "oracle", "loss"), MINIMA)
+def test_new_parts_reach_the_minimum(interpreted, rule, oracle, loss):
+    check_minimum(rule, oracle, loss)
+
+
+@pytest.mark.parametrize(("rule", "oracle", "loss"), MINIMA[2:11:4])
+def test_new_parts_reach_the_minimum_compiled(compiled, rule, oracle, loss):
+    check_minimum(rule, oracle, loss)
+
+
+@pytest.mark.parametrize("rule", [*NEW_RULES, "ascd", "l-ascd"])
+@pytest.mark.parametrize("oracle", ["norm", "reference", "random"])
+def test_extra_memory_is_a_few_vectors(interpreted, rule, oracle):
+    n, d = 20_000, 10
+    problem = ascd.Problem(sp.random_array((d, n), density=1e-2, rng=np.random.default_rng(0)), np.ones(d))
+    assembly = equip(problem, rule, oracle)
+    assert bytes_of(assembly.rule) + bytes_of(assembly.oracle) <= 8 * (8 * n + d) + 10_000

@@ -1,0 +1,178 @@
+"""What docs/selection.md proves about the reference oracle: its interval contains every gradient entry for every loss,
+no tighter one follows from a norm and one product, and its refreshes are paid for by the reads that they may spare.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import reference as ref
+from problems import CASES, Case
+from selection import LOSSES, equip, regression, watch
+
+import ascd
+from ascd import descent
+from ascd.oracles import reference as module
+from ascd.oracles.reference import DISTANCE, PRODUCT, SQUARE, STARTED, Referenced
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+def check_intervals(case, oracle, point):
+    """Every tightened interval, against the gradient that NumPy computes from x."""
+    problem, intervals = case.reference(), point.intervals
+    slope = problem.s * problem.loss.derivative(problem.b, problem.A @ point.x)
+    scale = np.linalg.norm(problem.A, axis=0) * (np.linalg.norm(slope) + math.sqrt(oracle.account[SQUARE]))
+    for j, gradient in enumerate(problem.A.T @ slope):
+        middle, radius = intervals.extra.tighten(j, intervals.estimate[j], intervals.radius_at(j))
+        assert radius >= 0.0
+        assert abs(gradient - middle) <= radius + 1e-9 * scale[j] + 1e-300
+        middle, radius = intervals.extra.tighten(j, 0.0, math.inf)  # without the clock's help
+        assert abs(gradient - middle) <= radius + 1e-9 * scale[j] + 1e-300
+    if oracle.account[STARTED]:
+        check_account(oracle, slope)
+        check_widths(problem.A, oracle)
+
+
+def check_account(oracle, slope):
+    """P, D, s and ‖e‖ from scratch."""
+    account, (along, across) = oracle.account, oracle.tightening.place
+    square = oracle.slope @ oracle.slope
+    product, distance = (slope - oracle.slope) @ oracle.slope, np.sum((slope - oracle.slope) ** 2)
+    rest = slope - (1.0 + product / max(square, 1e-300)) * oracle.slope
+    size = square + slope @ slope + 1e-300
+    np.testing.assert_allclose(account[SQUARE], square, rtol=1e-12)
+    np.testing.assert_allclose([account[PRODUCT], account[DISTANCE]], [product, distance], rtol=0, atol=1e-12 * size)
+    assert abs(along - 1.0 - product / max(square, 1e-300)) <= 1e-12 * size / max(square, 1e-300)
+    assert abs(across**2 - rest @ rest) <= 3e-12 * size
+
+
+def check_widths(A, oracle):
+    """w_j is the length of what is orthogonal to v_ref in a_j, a little more, whatever the samples weigh."""
+    unit = oracle.slope / max(np.linalg.norm(oracle.slope), 1e-300)
+    across = np.linalg.norm(A - np.outer(unit, unit @ A), axis=0)
+    longer = oracle.tightening.width - across
+    size = np.linalg.norm(A, axis=0)
+    assert np.all((longer >= 0.0) & (longer <= 2e-6 * size))
+
+
+def cases_of(loss):
+    """Sample weights: none, some, and some of them 0."""
+    weight = 0.1 + np.arange(15.0) % 4
+    for seed, weights in enumerate([None, weight, weight * (np.arange(15) % 3 > 0)]):
+        yield regression(15, 20, loss, seed=seed, weights=weights)
+    yield from (case for case in CASES.values() if case.loss == loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("step", ["coordinate", "line-search"])
+def test_reference_interval_contains_the_truth(monkeypatch, loss, storage, step):
+    count = count_refreshes(monkeypatch)
+    for seed, case in enumerate(cases_of(loss)):
+        rule, init = ("block", "uniform", "a-ascd")[seed % 3], ("gradient", "none")[seed % 2]
+        patience = (0.05, 0.5)[seed % 2]
+        assembly = equip(
+            case.library(storage), rule, ascd.Reference(patience), step=step, init=init, x0=case.x0, seed=seed
+        )
+        watch(assembly, 60, lambda point, pick, case=case, oracle=assembly.oracle: check_intervals(case, oracle, point))
+    assert len(count) > 2 * seed
+
+
+def test_reference_interval_contains_the_truth_for_nearly_parallel_columns():
+    """Where w_j² is a difference of nearly equal numbers, its rounding must not shorten the interval."""
+    rng = np.random.default_rng(2)
+    for tilt in (1e-5, 1e-7, 3e-8, 1e-8, 3e-9):
+        b = rng.standard_normal(6)
+        A = b[:, None] * (0.5 + rng.random(8)) + tilt * rng.standard_normal((6, 8))
+        A = np.column_stack([rng.standard_normal(6), A])
+        case = Case("parallel", A, b, "squared", ascd.Zero(), ref.Zero(9))
+        assembly = equip(case.library(), "cyclic", ascd.Reference(1e9))
+        assembly.descend(0, 0, descent.descend.py_func)
+        assembly.oracle.refresh(assembly.point)
+        watch(assembly, 20, lambda point, pick, case=case, oracle=assembly.oracle: check_intervals(case, oracle, point))
+
+
+# ------------------------------------------------------------------------------------------- tightness
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_reference_interval_is_tight(seed):
+    """Columns with the same norm and the same product with v_ref attain both ends."""
+    rng = np.random.default_rng(seed)
+    start, moving = rng.standard_normal(7), rng.standard_normal(7)
+    change, norm = rng.standard_normal(), 1.0 + rng.random()
+    product = norm * np.linalg.norm(start) * rng.uniform(-0.9, 0.9)
+    now = start + change * moving
+    rest = now - (now @ start) / (start @ start) * start
+    parallel = product / (start @ start) * start
+    across = math.sqrt(norm**2 - parallel @ parallel) * rest / np.linalg.norm(rest)
+    ends = np.column_stack([parallel - across, parallel + across])
+    np.testing.assert_allclose(np.linalg.norm(ends, axis=0), norm)
+    np.testing.assert_allclose(ends.T @ start, product, atol=1e-12)
+
+    problem = ascd.Problem(np.column_stack([moving, ends]), -start)  # v = Ax − b
+    assembly = equip(problem, "cyclic", "reference")
+    point, oracle = assembly.point, assembly.oracle
+    oracle.refresh(point)
+    point.x[0] += change
+    point.slope[:] = now
+    oracle.follow_step(point, 0, change)
+    for j, gradient in zip((1, 2), ends.T @ now, strict=True):
+        middle, radius = point.intervals.extra.tighten(j, 0.0, math.inf)
+        assert gradient == pytest.approx(middle + (2 * j - 3) * radius, abs=1e-9)
+
+
+# ----------------------------------------------------------------------------------------- refreshing
+
+
+def count_refreshes(monkeypatch):
+    """Every refresh from now on: (reads before it, reads after it)."""
+    seen, refresh = [], Referenced.refresh
+
+    def counting(self, point):
+        before = point.reads[0]
+        refresh(self, point)
+        seen.append((before, point.reads[0]))
+
+    monkeypatch.setattr(Referenced, "refresh", counting)
+    return seen
+
+
+def count_products(monkeypatch):
+    """[how many inner products with a column have been computed]"""
+    total = [0]
+    for place in (descent, module):
+
+        def counting(matrix, j, vector, dot=place.dot):
+            total[0] += 1
+            return dot(matrix, j, vector)
+
+        monkeypatch.setattr(place, "dot", counting)
+    return total
+
+
+@pytest.mark.parametrize("patience", [0.05, 0.25, 2.0])
+@pytest.mark.parametrize("rule", ["uniform", "block", "a-ascd"])
+def test_reference_refresh_is_paid_for(monkeypatch, rule, patience):
+    case, steps = regression(15, 40, seed=1), 600
+    refreshes, products = count_refreshes(monkeypatch), count_products(monkeypatch)
+    assembly, moves = equip(case.library(), rule, ascd.Reference(patience)), []
+    update = type(assembly.oracle).update
+
+    def counting(self, point, i, change, rng):
+        moves.append(point.reads[0])
+        update(self, point, i, change, rng)
+
+    monkeypatch.setattr(Referenced, "update", counting)
+    watch(assembly, steps)
+    assert assembly.point.reads[0] == products[0] == case.n + steps + len(refreshes) * case.n
+    assert len(refreshes) > 1
+    assert refreshes[0][0] == moves[0]
+    for (_, since), (until, after) in pairwise(refreshes):
+        wasted = until - since - sum(since < read <= until for read in moves)
+        assert after - until == case.n
+        assert wasted > patience * case.n

@@ -1,0 +1,195 @@
+"""The lazy rules beside the scanning ones: the same picks, the same sets, the same chances, also on hard data."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+import reference as ref
+from lockstep import score_tolerance
+from problems import CASES, Case
+from selection import bounds_of, equip, follows, redraws, regression, sparse_matrix, watch
+
+import ascd
+from ascd.descent import descend
+from ascd.steepness import STEEPNESS
+
+RULES = {"u-ascd": ascd.UpperASCD, "l-ascd": ascd.LowerASCD, "a-ascd": ascd.HeuristicASCD, "steepest": ascd.Steepest}
+
+
+@cache
+def generic(smooth, loss):
+    """No two coordinates are alike."""
+    case = regression(25, 40, loss, seed=11)
+    if not smooth:
+        return case
+    return Case("smooth", case.A, case.b, loss, ascd.L2(0.5), ref.L2(np.full(40, 0.5)))
+
+
+def both(case, rule, **options):
+    """The lazy run and the scanning one."""
+    lazy, scan = (equip(case.library("sparse"), RULES[rule](scan=scan), **options) for scan in (False, True))
+    assert type(lazy.rule).__name__.startswith("Lazy")
+    assert not type(scan.rule).__name__.startswith("Lazy")
+    return lazy, scan
+
+
+def drift_of(assembly):
+    """ρ, the fastest that an upper bound can grow with the clock."""
+    return assembly.point.intervals.steepness.rates(assembly.point.problem.norm).max()
+
+
+# -------------------------------------------------------------------------------------- the same picks
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("steepness", STEEPNESS)
+@pytest.mark.parametrize("rule", ["u-ascd", "steepest"])
+def test_lazy_picks_are_the_scans(interpreted, rule, steepness, loss):
+    """As long as the largest and the next differ by more than rounding: at the minimum, and after two visits that
+    move nothing, they do not.
+    """
+    case = generic(STEEPNESS[steepness][2], loss)
+    for step in ("coordinate", "fixed"):
+        lazy, scan = both(case, rule, steepness=steepness, step=step)
+        drift, decided = drift_of(lazy), []
+
+        def look(point, pick, drift=drift, decided=decided):
+            second, first = np.sort(bounds_of(point)[1])[-2:]  # the scan for the steepest has made these exact
+            decided.append(first - second > 1e-12 * (first + drift * point.intervals.clock[0]))
+
+        picks = watch(scan, 150, look)
+        until = decided.index(False) if False in decided else 150
+        assert until > 50
+        assert watch(lazy, until) == picks[:until]
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("steepness", STEEPNESS)
+def test_lazy_l_ascd_picks_as_the_scan_while_something_is_known(interpreted, steepness, loss):
+    """As long as a lower bound is positive; after that any coordinate is as good as any other."""
+    case, known = generic(STEEPNESS[steepness][2], loss), []
+    lazy, scan = both(case, "l-ascd", steepness=steepness, step="fixed")
+    picks = watch(scan, 100, lambda point, pick: known.append(bounds_of(point)[0].max() > 0.0))
+    first = known.index(False) if False in known else len(known)
+    assert first > 3
+    assert watch(lazy, first) == picks[:first]
+
+
+def test_lazy_l_ascd_is_uniform_where_nothing_is_known(interpreted):
+    lazy, scan = both(generic(False, "squared"), "l-ascd", init="none")
+    for assembly in (lazy, scan):
+        watch(assembly, 3)
+        assert bounds_of(assembly.point)[0].max() == 0.0
+        assert follows(redraws(assembly, 4000), np.full(40, 1 / 40))
+
+
+@pytest.mark.parametrize("steepness", STEEPNESS)
+def test_lazy_a_ascd_has_the_scans_set(interpreted, steepness):
+    case = generic(STEEPNESS[steepness][2], "squared")
+    lazy, scan = both(case, "a-ascd", steepness=steepness, step="fixed")
+    sizes = []
+
+    def look(point, pick):
+        lower, upper = bounds_of(point)
+        active = np.flatnonzero(upper >= lower.max())
+        sizes.append(active.size)
+        assert pick in active
+        assert lazy.rule.active_count(point) == scan.rule.active_count(point) == active.size
+        keys = lazy.rule.ceiling
+        prefix = keys.order[: keys.end[keys.bucket_of(lower.max() - lazy.rule.drift * point.intervals.clock[0])]]
+        assert lower.max() == 0.0 or set(active) <= set(prefix)  # what is drawn from
+
+    watch(lazy, 120, look)
+    assert min(sizes) < 20 < max(sizes)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 6, 30])
+def test_lazy_a_ascd_is_uniform_on_its_set(interpreted, steps):
+    for case in (generic(False, "squared"), hard("duplicates"), hard("all alike")):
+        lazy, _ = both(case, "a-ascd", steepness="gs-s", step="fixed", seed=steps)
+        watch(lazy, steps)
+        lazy.descend(0, 0, descend.py_func)
+        lower, upper = bounds_of(lazy.point)
+        active = upper >= lower.max()
+        assert follows(redraws(lazy, 3000, seed=steps), active / active.sum())
+
+
+def test_lazy_u_ascd_first_visits_are_uniform(interpreted):
+    """Every order of first visits is as likely as any other: checked for single visits and for pairs of them."""
+    case = CASES["squared, sparse, l1 weighted, start"]
+    runs = np.array([watch(both(case, "u-ascd", init="none", seed=seed)[0], case.n) for seed in range(1500)])
+    assert np.array_equal(np.sort(runs), np.tile(np.arange(case.n), (1500, 1)))
+    for t in (0, 1, 5, 11):
+        assert follows(runs[:, t], np.full(case.n, 1 / case.n))
+    for t in (0, 4, 10):
+        pairs = runs[:, t] * case.n + runs[:, t + 1]
+        assert follows(pairs, (1.0 - np.eye(case.n)).ravel() / (case.n * (case.n - 1)))
+
+
+# ------------------------------------------------------------------------------------------- hard data
+
+
+@cache
+def hard(kind):
+    rng = np.random.default_rng(12)
+    A = sparse_matrix(rng, 25, 40)
+    if kind == "zero columns":
+        A[:, ::4] = 0.0
+    elif kind == "duplicates":
+        A[:, 20:] = A[:, :20] * (-1.0) ** np.arange(20)
+    elif kind == "scales":
+        A = A / np.linalg.norm(A, axis=0) * np.logspace(-6, 6, 40)[rng.permutation(40)]
+    elif kind == "all alike":
+        A = np.eye(40)
+    b = np.ones(40) if kind == "all alike" else A @ (rng.standard_normal(40) / np.maximum(np.abs(A).sum(axis=0), 1e-9))
+    strength = 0.1 * np.abs(A.T @ b).max() if kind != "scales" else 1e-9
+    return Case(kind, A, b, "squared", ascd.L1(strength), ref.L1(np.full(40, strength)))
+
+
+def check_pick(case, rule, steepness, lazy, point, pick):
+    """The pick has the largest bound, or for the steepest the largest score, up to rounding."""
+    lower, upper = bounds_of(point)
+    exact = ref.scores(case.reference(), steepness, point.x, case.reference().gradient(point.x))
+    pairs = {"u-ascd": (upper, upper), "l-ascd": (lower, lower), "a-ascd": (upper, lower), "steepest": (exact, exact)}
+    mine, best = pairs[rule]
+    slack = score_tolerance(case.reference(), steepness, point.x, exact)
+    slack += 1e-12 * drift_of(lazy) * point.intervals.clock[0]
+    assert mine[pick] == best.max() or mine[pick] + slack[pick] >= np.max(best - slack)
+
+
+@pytest.mark.parametrize("kind", ["zero columns", "duplicates", "scales", "all alike"])
+@pytest.mark.parametrize("steepness", ["gs-s", "gs-r", "gs-q", "gsl-s", "gsl-r", "gsl-q"])
+def test_lazy_picks_attain_the_scans_bounds(interpreted, kind, steepness):
+    case = hard(kind)
+    for rule in RULES:
+        lazy, scan = both(case, rule, steepness=steepness, init="none" if rule == "a-ascd" else "gradient")
+
+        watch(lazy, 80, lambda point, pick, lazy=lazy, rule=rule: check_pick(case, rule, steepness, lazy, point, pick))
+        if rule == "a-ascd":
+            assert lazy.rule.active_count(lazy.point) == scan.rule.active_count(lazy.point)
+
+
+def test_lazy_lower_bounds_of_a_zero_column_that_is_not_known_at_first(interpreted):
+    """Its lower bound does not fall with the clock, as those of all others do."""
+    A = np.diag([1.0, 0.0, 10.0])
+    case = Case("zero", A, np.array([100.0, 0.0, 0.0]), "squared", ascd.L2(1.0), ref.L2(np.ones(3)))
+    for rule in ("l-ascd", "a-ascd"):
+        for seed in range(10):
+            lazy, _ = both(case, rule, init="none", x0=np.array([0.0, 50.0, 0.0]), step="fixed", seed=seed)
+            watch(
+                lazy, 120, lambda point, pick, lazy=lazy, rule=rule: check_pick(case, rule, "gs-s", lazy, point, pick)
+            )
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_lazy_rules_with_coordinates_that_their_box_holds(interpreted, rule):
+    """Nothing is known of them at first, and yet they cannot be steep."""
+    rng, lower = np.random.default_rng(14), np.full(6, 0.5)
+    for upper in (lower, np.array([0.5, 0.5, 0.5, 0.5, 0.5, 1.0]), np.array([0.5, 2.0, 0.5, 2.0, 0.5, 2.0])):
+        A, b = rng.standard_normal((8, 6)), rng.standard_normal(8)
+        case = Case("held", A, b, "squared", ascd.Box(lower, upper), ref.Box(lower, upper))
+        lazy, _ = both(case, rule, init="none")
+        watch(lazy, 40, lambda point, pick, lazy=lazy, case=case: check_pick(case, rule, "gs-s", lazy, point, pick))
+        assert ref.scores(case.reference(), "gs-s", lazy.point.x, case.reference().gradient(lazy.point.x)).max() < 1e-3
