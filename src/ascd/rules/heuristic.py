@@ -34,7 +34,7 @@ class UpperASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        return _lazy_or_scan(self.scan, LazyUpper, UpperSet, parts, oracle, steepness)
+        return _lazy_or_scan(self.scan, LazyUpper, (1, 1), parts, oracle, steepness)
 
 
 class LowerASCD(NamedTuple):
@@ -51,7 +51,7 @@ class LowerASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        return _lazy_or_scan(self.scan, LazyLower, LowerSet, parts, oracle, steepness)
+        return _lazy_or_scan(self.scan, LazyLower, (0, 0), parts, oracle, steepness)
 
 
 class HeuristicASCD(NamedTuple):
@@ -68,57 +68,33 @@ class HeuristicASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        return _lazy_or_scan(self.scan, LazyHeuristic, PossiblySteepest, parts, oracle, steepness)
+        return _lazy_or_scan(self.scan, LazyHeuristic, (1, 0), parts, oracle, steepness)
 
 
-class UpperSet(NamedTuple):
+class LevelSet(NamedTuple):
+    """{j : bound_j ≥ the largest bound of a kind}; the kinds are 0 for lower and 1 for upper bounds."""
+
     lower: Array
     upper: Array
+    which: int
+    against: int
 
     def find_threshold(self, point: Any) -> float:
         fill_bounds(point.intervals, self.lower, self.upper)
-        return highest(self.upper)
+        return highest(self.upper if self.against == 1 else self.lower)
 
     def select(self, point: Any, t: int, rng: Any) -> int:
-        return pick_at_least(self.upper, self.find_threshold(point), rng)
+        threshold = self.find_threshold(point)
+        return pick_at_least(self.upper if self.which == 1 else self.lower, threshold, rng)
 
     def active_count(self, point: Any) -> int:
-        return count_at_least(self.upper, self.find_threshold(point), 0, self.upper.size)
+        threshold = self.find_threshold(point)
+        return count_at_least(self.upper if self.which == 1 else self.lower, threshold, 0, self.upper.size)
 
 
-class LowerSet(NamedTuple):
-    lower: Array
-    upper: Array
-
-    def find_threshold(self, point: Any) -> float:
-        fill_bounds(point.intervals, self.lower, self.upper)
-        return highest(self.lower)
-
-    def select(self, point: Any, t: int, rng: Any) -> int:
-        return pick_at_least(self.lower, self.find_threshold(point), rng)
-
-    def active_count(self, point: Any) -> int:
-        return count_at_least(self.lower, self.find_threshold(point), 0, self.lower.size)
-
-
-class PossiblySteepest(NamedTuple):
-    lower: Array
-    upper: Array
-
-    def find_threshold(self, point: Any) -> float:
-        fill_bounds(point.intervals, self.lower, self.upper)
-        return highest(self.lower)
-
-    def select(self, point: Any, t: int, rng: Any) -> int:
-        return pick_at_least(self.upper, self.find_threshold(point), rng)
-
-    def active_count(self, point: Any) -> int:
-        return count_at_least(self.upper, self.find_threshold(point), 0, self.upper.size)
-
-
-def _lazy_or_scan(scan: bool, lazy: Any, scanning: Any, parts: Any, oracle: Any, steepness: Any) -> Any:
+def _lazy_or_scan(scan: bool, lazy: Any, kinds: tuple[int, int], parts: Any, oracle: Any, steepness: Any) -> Any:
     """The lazy form wherever its argument holds: the "norm" oracle and a steepness with known rates."""
     n = parts.norm.size
     if not scan and isinstance(oracle, Norm) and hasattr(steepness, "rates"):
         return lazy.start(n, Rates.of(parts, steepness))
-    return scanning(np.empty(n), np.empty(n))
+    return LevelSet(np.empty(n), np.empty(n), *kinds)

@@ -1,0 +1,78 @@
+"""Bounds on the coordinates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._checks import as_parameter
+from ascd._jit import at
+from ascd.penalties.formulas import ROUNDING, scale_between
+
+
+class Box(NamedTuple):
+    """The constraint lower_j ≤ x ≤ upper_j, plus ½·l2_j·x² + linear_j·x inside it.
+
+    ``Box(0, inf)`` is non-negative least squares; with ``linear=lam`` it is the non-negative Lasso.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.Box(0.0, 1.0).prox(-3.0, 1.0, 0), ascd.Box(0.0, 1.0).prox(0.25, 1.0, 0)
+    (0.0, 0.25)
+    """
+
+    lower: Any = 0.0
+    upper: Any = math.inf
+    l2: Any = 0.0
+    linear: Any = 0.0
+
+    def cost(self, x: float, j: int) -> float:
+        if x < at(self.lower, j) or x > at(self.upper, j):
+            return math.inf
+        return (0.5 * at(self.l2, j) * x + at(self.linear, j)) * x
+
+    def prox(self, v: float, step: float, j: int) -> float:
+        free = (v - step * at(self.linear, j)) / (1.0 + step * at(self.l2, j))
+        return max(at(self.lower, j), min(at(self.upper, j), free))
+
+    def subgradient(self, x: float, j: int) -> tuple[float, float]:
+        slope = at(self.l2, j) * x + at(self.linear, j)
+        low = -math.inf if x <= at(self.lower, j) else slope
+        high = math.inf if x >= at(self.upper, j) else slope
+        return low, high
+
+    def cost_conjugate(self, u: float, j: int) -> float:
+        tilt, l2 = u - at(self.linear, j), at(self.l2, j)
+        if l2 > 0.0:
+            best = tilt / l2
+        elif abs(tilt) <= ROUNDING * (abs(u) + abs(at(self.linear, j))):
+            best = 0.0  # scaled onto the edge of the domain: rounding must not push it over
+        else:
+            best = math.inf if tilt > 0.0 else -math.inf
+        best = max(at(self.lower, j), min(at(self.upper, j), best))
+        if math.isinf(best):
+            return math.inf
+        return (tilt - 0.5 * l2 * best) * best
+
+    def dual_scale(self, u: float, j: int) -> float:
+        if at(self.l2, j) > 0.0:
+            return 1.0
+        low = at(self.linear, j) if math.isinf(at(self.lower, j)) else -math.inf
+        high = at(self.linear, j) if math.isinf(at(self.upper, j)) else math.inf
+        return scale_between(u, low, high)
+
+    def check(self, n: int) -> Box:
+        lower = as_parameter(self.lower, "Box lower", n, finite=False)
+        upper = as_parameter(self.upper, "Box upper", n, finite=False)
+        if np.any(np.asarray(lower) > np.asarray(upper)):
+            raise ValueError(f"Box lower must not exceed upper; got lower {self.lower!r}, upper {self.upper!r}")
+        if np.any(np.asarray(lower) == math.inf) or np.any(np.asarray(upper) == -math.inf):
+            raise ValueError("Box lower must be below +inf and upper above -inf: the box is empty otherwise")
+        l2 = as_parameter(self.l2, "Box l2", n, low=0.0)
+        return Box(lower, upper, l2, as_parameter(self.linear, "Box linear", n))
+
+    def is_smooth(self) -> bool:
+        return bool(np.all(np.isinf(self.lower)) and np.all(np.isinf(self.upper)))

@@ -1,0 +1,50 @@
+"""One-dimensional formulas that the penalties share."""
+
+from __future__ import annotations
+
+import math
+
+from ascd._jit import helper
+
+#: A scaled dual point may leave the conjugate's domain by rounding alone; this much is forgiven.
+ROUNDING = 1e-12
+
+
+@helper
+def soft_threshold(v: float, threshold: float) -> float:
+    """argmin_z ½(z − v)² + threshold·|z|."""
+    if v > threshold:
+        return v - threshold
+    if v < -threshold:
+        return v + threshold
+    return 0.0
+
+
+@helper
+def absolute_subgradient(x: float, strength: float, slope: float) -> tuple[float, float]:
+    """∂(strength·|x|) + slope."""
+    low = strength if x > 0.0 else -strength
+    high = -strength if x < 0.0 else strength
+    return low + slope, high + slope
+
+
+@helper
+def even_conjugate(u: float, l1: float, l2: float, size: float) -> float:
+    """The conjugate of l1·|x| + ½·l2·x² at u, which without l2 is the indicator of |u| ≤ l1.
+
+    ``size`` is that of the numbers whose difference u is: rounding of theirs is forgiven too.
+    """
+    beyond = max(0.0, abs(u) - l1)
+    if l2 > 0.0:
+        return 0.5 * beyond * beyond / l2
+    return 0.0 if beyond <= ROUNDING * (l1 + size) else math.inf
+
+
+@helper
+def scale_between(u: float, low: float, high: float) -> float:
+    """The largest s in [0, 1] with low ≤ s·u ≤ high, −1 if there is none."""
+    if u > high:
+        return high / u if high >= 0.0 else -1.0
+    if u < low:
+        return low / u if low <= 0.0 else -1.0
+    return 1.0
