@@ -15,3 +15,11 @@ def interpreted(monkeypatch):
 def compiled(monkeypatch):
     """Kernels are compiled, whatever the surroundings say."""
     monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+
+
+@pytest.fixture(scope="module")
+def lazy_everywhere():
+    """Rules select lazily wherever they can, also on problems so small that they would rather scan."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ascd.rules.lazy.SMALLEST", 0)
+        yield

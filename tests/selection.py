@@ -84,7 +84,7 @@ def few_steep():
 def leaning():
     """Short steps of one steep column make all others steep, which were not when the set was built."""
     A = np.zeros((10, 10))
-    A[0, :9], A[np.arange(1, 9), np.arange(1, 9)], A[9, 9] = [1.0] + [0.9] * 8, np.sqrt(0.19), 10.0
+    A[0, :9], A[np.arange(1, 9), np.arange(1, 9)], A[9, 9] = [1.0] + [0.9] * 8, np.sqrt(0.19), 5.0
     b = np.array([3.0] + [-2.7 / np.sqrt(0.19)] * 8 + [0.0])
     return Case("leaning", A, b, "squared", ascd.Zero(), ref.Zero(10))
 

@@ -20,6 +20,8 @@ from ascd.descent import descend
 from ascd.steepness import STEEPNESS
 from ascd.steps import STEPS
 
+pytestmark = pytest.mark.usefixtures("lazy_everywhere")
+
 SQUARED_L1 = "squared, wide, l1"
 SPARSE_L1 = "squared, sparse, l1, weights"
 LOGISTIC = "logistic, wide, elastic net weighted, linear"

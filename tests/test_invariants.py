@@ -18,6 +18,8 @@ from ascd.rules.ascd import BUCKETS, smallest_set_threshold
 from ascd.steepness import STEEPNESS, as_steepness
 from ascd.steps import STEPS
 
+pytestmark = pytest.mark.usefixtures("lazy_everywhere")
+
 N_ITER = 15
 LOSSES = ("squared", "logistic", "huber", "squared_hinge")
 

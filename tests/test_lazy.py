@@ -15,7 +15,7 @@ from scipy.stats import chi2
 import ascd
 from ascd.descent import descend
 
-pytestmark = pytest.mark.usefixtures("interpreted")
+pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 
 LAZY_RULES = ("steepest", "u-ascd", "l-ascd", "a-ascd")
 STEEPNESSES = ("gs-s", "gs-r", "gs-q", "gsl-s", "gsl-r", "gsl-q")

@@ -14,6 +14,8 @@ from sklearn.linear_model import Lasso
 
 import ascd
 
+pytestmark = pytest.mark.usefixtures("lazy_everywhere")
+
 # ------------------------------------------------------------------------------------------- bad input
 
 BAD = [

@@ -18,7 +18,7 @@ from ascd import descent
 from ascd.oracles import reference as module
 from ascd.oracles.reference import DISTANCE, PRODUCT, SQUARE, STARTED, Referenced
 
-pytestmark = pytest.mark.usefixtures("interpreted")
+pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 
 
 def check_intervals(case, oracle, point):

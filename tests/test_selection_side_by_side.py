@@ -15,6 +15,8 @@ import ascd
 from ascd.descent import descend
 from ascd.steepness import STEEPNESS
 
+pytestmark = pytest.mark.usefixtures("lazy_everywhere")
+
 RULES = {"u-ascd": ascd.UpperASCD, "l-ascd": ascd.LowerASCD, "a-ascd": ascd.HeuristicASCD, "steepest": ascd.Steepest}
 
 
@@ -113,7 +115,7 @@ def test_lazy_a_ascd_is_uniform_on_its_set(interpreted, steps):
         lazy.descend(0, 0, descend.py_func)
         lower, upper = bounds_of(lazy.point)
         active = upper >= lower.max()
-        assert follows(redraws(lazy, 3000, seed=steps), active / active.sum())
+        assert follows(redraws(lazy, 1500, seed=steps), active / active.sum())
 
 
 def test_lazy_u_ascd_first_visits_are_uniform(interpreted):

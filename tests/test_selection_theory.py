@@ -35,6 +35,8 @@ import ascd
 from ascd.descent import descend
 from ascd.steepness import STEEPNESS, as_steepness
 
+pytestmark = pytest.mark.usefixtures("lazy_everywhere")
+
 SPARSE, BOXED = CASES["squared, sparse, l1, weights"], CASES["logistic, zero_column, box"]
 
 

@@ -81,4 +81,4 @@ class BlockScan(NamedTuple):
         self.queue[1] = count
 
     def active_count(self, point: Any) -> int:
-        return self.queue[1] - self.queue[0]
+        return max(int(self.queue[1]), 1)

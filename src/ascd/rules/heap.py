@@ -1,6 +1,7 @@
 """A max-heap of all coordinates by key, in which one coordinate's key can change.
 
-``order`` holds the coordinates, ``place`` the position of each in ``order``, both int32.  ``key`` holds the keys *by
+``order`` holds the coordinates, ``place`` the position of each in ``order``, both integers of one width
+(two widths would compile everything twice).  ``key`` holds the keys *by
 position*, and every node has four children: a step down reads four neighbouring keys, one cache line, where a binary
 heap with keys by coordinate would read two scattered ones at each of twice as many levels.  Where only the top's key
 ever changes, ``place`` is left empty and costs nothing.
@@ -27,7 +28,7 @@ class Heap(NamedTuple):
     @staticmethod
     def of(n: int, tracked: bool) -> Heap:
         """All n coordinates: set the key of each position, then ``arrange``."""
-        index = np.arange(n, dtype=np.int32)
+        index = np.arange(n)
         return Heap(np.empty(n), index, index.copy() if tracked else index[:0].copy())
 
     def arrange(self) -> None:

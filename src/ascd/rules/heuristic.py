@@ -4,7 +4,8 @@
 
 with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.
 
-With the "norm" oracle nothing is scanned (``lazy_rules.py``); the picks are the same.  ``scan=True`` forces the scan.
+With the "norm" oracle large problems are not scanned (``lazy_rules.py``); the picks are the same.  ``scan=True`` forces
+the scan.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array
-from ascd.oracles.norm import Norm
-from ascd.rules.lazy import Rates
+from ascd.rules.lazy import Rates, lazy_applies
 from ascd.rules.lazy_rules import LazyHeuristic, LazyLower, LazyUpper
 from ascd.rules.scan import count_at_least, fill_bounds, highest, pick_at_least
 
@@ -93,8 +93,7 @@ class LevelSet(NamedTuple):
 
 
 def _lazy_or_scan(scan: bool, lazy: Any, kinds: tuple[int, int], parts: Any, oracle: Any, steepness: Any) -> Any:
-    """The lazy form wherever its argument holds: the "norm" oracle and a steepness with known rates."""
     n = parts.norm.size
-    if not scan and isinstance(oracle, Norm) and hasattr(steepness, "rates"):
+    if not scan and lazy_applies(n, oracle, steepness):
         return lazy.start(n, Rates.of(parts, steepness))
     return LevelSet(np.empty(n), np.empty(n), *kinds)

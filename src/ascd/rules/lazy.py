@@ -27,8 +27,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array
+from ascd.oracles.norm import Norm
 from ascd.rules.heap import Heap
 from ascd.steepness import Subgradient
+
+#: Below this many coordinates a scan costs less than compiling the heaps is worth.
+SMALLEST = 1500
+
+
+def lazy_applies(n: int, oracle: Any, steepness: Any) -> bool:
+    """Does the argument above hold, and is the problem large enough to profit?"""
+    return n >= SMALLEST and isinstance(oracle, Norm) and hasattr(steepness, "rates")
 
 
 class Rates(NamedTuple):

@@ -28,6 +28,7 @@ from ascd.rules.ascd import BUCKETS, smallest_set_threshold
 from ascd.rules.scan import highest
 
 SHORTEST, LONGEST = 64, 8  # a set should last for n/64 to n/8 steps
+FIRST_SHARE = 0.01
 LAST, SIZE, STEPS = range(3)
 TRAVEL, WINDOW, OUTSIDE, TOTAL, OLD = range(5)
 
@@ -47,7 +48,6 @@ class LookAhead(NamedTuple):
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> WindowedSet:
         n = parts.norm.size
-        typical = max(float(parts.norm.mean()), 1e-300)
         return WindowedSet(
             lower=np.empty(n),
             upper=np.empty(n),
@@ -55,7 +55,6 @@ class LookAhead(NamedTuple):
             members=np.empty(n, dtype=np.int32),
             whole=np.array([-1, 0, 0]),
             real=np.array([0.0, -1.0, 0.0, 0.0, 0.0]),
-            typical=typical,
         )
 
 
@@ -68,7 +67,6 @@ class WindowedSet(NamedTuple):
     members: Array
     whole: Array  # [last pick, size of the set, steps since it was built]
     real: Array  # [travel since then, window Δ, largest u'² outside, Σ ℓ'² inside, x of the last pick before its step]
-    typical: float
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         whole, real = self.whole, self.real
@@ -103,7 +101,7 @@ class WindowedSet(NamedTuple):
     def build_set(self, point: Any) -> None:
         """The smallest active set for intervals widened by the window."""
         intervals, real, whole, n = point.intervals, self.real, self.whole, point.x.size
-        self.adjust_window(intervals)
+        self.adjust_window(point)
         for j in range(n):
             self.widened(intervals, j, real[WINDOW])
         threshold = smallest_set_threshold(self.lower, self.upper, highest(self.lower), self.buckets, self.members)
@@ -117,15 +115,14 @@ class WindowedSet(NamedTuple):
             else:
                 real[OUTSIDE] = max(real[OUTSIDE], self.upper[j] * self.upper[j])
 
-    def adjust_window(self, intervals: Any) -> None:
-        """Δ by how long the last set lasted; the first one widens a typical interval by a quarter of the steepest."""
-        real, steps, n = self.real, self.whole[STEPS], intervals.x.size
+    def adjust_window(self, point: Any) -> None:
+        """Δ by how long the last set lasted; travel is measured along v, so the first one is a share of ‖v‖."""
+        real, steps, n = self.real, self.whole[STEPS], point.x.size
         if real[WINDOW] < 0.0:
-            steepest = 0.0
-            for j in range(n):
-                upper = intervals.bounds_at(j)[1]
-                steepest = max(steepest, upper if upper < math.inf else 0.0)
-            real[WINDOW] = max(0.25 * steepest / self.typical, 1e-300)
+            square = 0.0
+            for k in range(point.slope.size):
+                square += point.slope[k] * point.slope[k]
+            real[WINDOW] = max(FIRST_SHARE * math.sqrt(square), 1e-300)
         elif steps * SHORTEST < n:
             real[WINDOW] *= 2.0
         elif steps * LONGEST > n:

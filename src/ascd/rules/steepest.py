@@ -3,7 +3,8 @@
 Entries whose interval is already a point (oracle "exact") are taken as they are; all others are read, which makes
 a step cost up to n column reads.  Ties go to the first coordinate.
 
-With the "norm" oracle only coordinates that may be steepest are read (``lazy_rules.py``): the pick is the same.
+With the "norm" oracle, on large problems, only coordinates that may be steepest are read (``lazy_rules.py``): the pick
+is the same.
 ``scan=True`` reads them all, as the paper's SCD does.
 """
 
@@ -11,8 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ascd.oracles.norm import Norm
-from ascd.rules.lazy import Rates
+from ascd.rules.lazy import Rates, lazy_applies
 from ascd.rules.lazy_rules import LazySteepest
 
 
@@ -31,7 +31,7 @@ class Steepest(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        if not self.scan and isinstance(oracle, Norm) and hasattr(steepness, "rates"):
+        if not self.scan and lazy_applies(parts.norm.size, oracle, steepness):
             return LazySteepest.start(parts.norm.size, Rates.of(parts, steepness))
         return self
 
