@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array
+from ascd._jit import helper
 from ascd.rules.ascd import BUCKETS, smallest_set_threshold
 from ascd.rules.scan import highest
 
@@ -116,13 +117,10 @@ class WindowedSet(NamedTuple):
                 real[OUTSIDE] = max(real[OUTSIDE], self.upper[j] * self.upper[j])
 
     def adjust_window(self, point: Any) -> None:
-        """Δ by how long the last set lasted; travel is measured along v, so the first one is a share of ‖v‖."""
+        """Δ by how long the last set lasted; for the first see ``first_window``."""
         real, steps, n = self.real, self.whole[STEPS], point.x.size
         if real[WINDOW] < 0.0:
-            square = 0.0
-            for k in range(point.slope.size):
-                square += point.slope[k] * point.slope[k]
-            real[WINDOW] = max(FIRST_SHARE * math.sqrt(square), 1e-300)
+            real[WINDOW] = first_window(point)
         elif steps * SHORTEST < n:
             real[WINDOW] *= 2.0
         elif steps * LONGEST > n:
@@ -130,3 +128,22 @@ class WindowedSet(NamedTuple):
 
     def active_count(self, point: Any) -> int:
         return max(int(self.whole[SIZE]), 1)
+
+
+@helper
+def first_window(point: Any) -> float:
+    """A window that widens a typical interval by a quarter of the steepest score; where none is known, a share of ‖v‖.
+
+    (Travel is measured along v, so ‖v‖ is a length that it can be compared with.)
+    """
+    steepest, reach = 0.0, 0.0
+    for j in range(point.x.size):
+        upper = point.intervals.bounds_at(j)[1]
+        steepest = max(steepest, upper if upper < math.inf else 0.0)
+        reach += point.problem.norm[j]
+    if steepest > 0.0 and reach > 0.0:
+        return 0.25 * steepest * point.x.size / reach
+    square = 0.0
+    for k in range(point.slope.size):
+        square += point.slope[k] * point.slope[k]
+    return max(FIRST_SHARE * math.sqrt(square), 1e-300)
