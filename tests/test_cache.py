@@ -78,7 +78,7 @@ def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(tmp_path):
     shutil.copytree(PACKAGE, site / "ascd", ignore=shutil.ignore_patterns("__pycache__"))
     assert report(cache, site) == (3.125, [0], [1])
     assert report(cache, site) == (3.125, [1], [0])
-    penalties = site / "ascd" / "penalties.py"
+    penalties = site / "ascd" / "penalties" / "norms.py"
     source = penalties.read_text()
     once = "at(self.strength, j) * at(self.weights, j) * abs(x)"
     assert source.count(once) == 1
