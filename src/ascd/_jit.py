@@ -77,6 +77,14 @@ def at(parameter: Any, j: int) -> Any:
     return parameter[j] if hasattr(parameter, "shape") and parameter.ndim else parameter
 
 
+def wide(index: Any) -> int:
+    """An index read from a narrow integer array, as the integer that all methods take.
+
+    Without it every method would be compiled once for each width of integer.
+    """
+    return int(index)
+
+
 @cache
 def digest() -> str:
     """A fingerprint of every source file of the package."""
@@ -109,6 +117,10 @@ def _numba() -> Any:
         if isinstance(parameter, types.Array):
             return lambda parameter, j: parameter[j]
         return lambda parameter, j: parameter
+
+    @overload(wide, strict=False)  # type: ignore[untyped-decorator]
+    def _wide(index: Any) -> Any:
+        return lambda index: np.int64(index)
 
     for function in _helpers:
         _register_helper(numba, function)

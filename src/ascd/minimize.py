@@ -94,6 +94,15 @@ def minimize(
         raise TypeError(f"callback must be a function of a Snapshot; got {callback!r}")
     limits = _as_limits(max_iter, tol, max_time, problem.n_features)
     schedule = Schedule(record, problem.n_features)
+    run, unread = _as_run(problem, rule, oracle, steepness, step, init, x0, rng, record_gap)
+    with progress_bar(progress, limits.max_iter) as show:
+        return run.until(limits, schedule, unread, callback, show)
+
+
+def _as_run(
+    problem: Problem, rule: Any, oracle: Any, steepness: Any, step: Any, init: Any, x0: Any, rng: Any, record_gap: bool
+) -> tuple[Run, bool]:
+    """The parts put together, and whether the gradient is still to be read."""
     generator = np.random.default_rng(rng)
     point, unread = _start(problem, steepness, init, x0)
     compiled_oracle = as_oracle(oracle, problem.parts, generator)
@@ -101,9 +110,7 @@ def minimize(
         point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening))
     compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
     compiled_step = as_step(step, problem.parts)
-    run = Run(problem, point, compiled_rule, compiled_oracle, compiled_step, generator, record_gap)
-    with progress_bar(progress, limits.max_iter) as show:
-        return run.until(limits, schedule, unread, callback, show)
+    return Run(problem, point, compiled_rule, compiled_oracle, compiled_step, generator, record_gap), unread
 
 
 def _as_limits(max_iter: Any, tol: Any, max_time: Any, n: int) -> Limits:

@@ -171,6 +171,7 @@ class Run:
     def _solution(self, status: Status) -> Solution:
         if len(self.trace) == 0 or self.trace.iteration[-1] < self.t:
             self._record()
+        del self.rule, self.oracle  # their work arrays are not needed any more, the certificate's are
         gap, steepest = self._certificate()
         return Solution(
             x=self.point.x.copy(),

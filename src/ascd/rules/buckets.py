@@ -36,7 +36,7 @@ class Buckets(NamedTuple):
 
     @staticmethod
     def of(n: int) -> Buckets:
-        index = np.arange(n)
+        index = np.arange(n, dtype=np.int32)
         number = max(1, math.ceil(math.log(n, GROWTH))) + 1
         return Buckets(np.empty(n), index, index.copy(), np.empty(number), np.empty(number, dtype=np.int64))
 

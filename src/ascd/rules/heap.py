@@ -1,7 +1,6 @@
 """A max-heap of all coordinates by key, in which one coordinate's key can change.
 
-``order`` holds the coordinates, ``place`` the position of each in ``order``, both integers of one width
-(two widths would compile everything twice).  ``key`` holds the keys *by
+``order`` holds the coordinates, ``place`` the position of each in ``order``, both int32.  ``key`` holds the keys *by
 position*, and every node has four children: a step down reads four neighbouring keys, one cache line, where a binary
 heap with keys by coordinate would read two scattered ones at each of twice as many levels.  Where only the top's key
 ever changes, ``place`` is left empty and costs nothing.
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._checks import Array
+from ascd._jit import wide
 
 CHILDREN = 4
 
@@ -28,7 +28,7 @@ class Heap(NamedTuple):
     @staticmethod
     def of(n: int, tracked: bool) -> Heap:
         """All n coordinates: set the key of each position, then ``arrange``."""
-        index = np.arange(n)
+        index = np.arange(n, dtype=np.int32)
         return Heap(np.empty(n), index, index.copy() if tracked else index[:0].copy())
 
     def arrange(self) -> None:
@@ -38,19 +38,19 @@ class Heap(NamedTuple):
 
     def settle(self, j: int, value: float) -> None:
         """Give coordinate j a new key and move it to where that belongs."""
-        position = int(self.place[j])
+        position = wide(self.place[j])
         while position > 0:
             parent = (position - 1) // CHILDREN
             if self.key[parent] >= value:
                 break
-            self.put(position, self.order[parent], self.key[parent])
+            self.put(position, wide(self.order[parent]), self.key[parent])
             position = parent
         self.put(position, j, value)
         self.sink(position)
 
     def sink(self, position: int) -> None:
         """Move what stands at this position down to where its key belongs."""
-        j, value, size = self.order[position], self.key[position], self.order.size
+        j, value, size = wide(self.order[position]), self.key[position], self.order.size
         while True:
             first = CHILDREN * position + 1
             if first >= size:
@@ -61,7 +61,7 @@ class Heap(NamedTuple):
                     best = child
             if self.key[best] <= value:
                 break
-            self.put(position, self.order[best], self.key[best])
+            self.put(position, wide(self.order[best]), self.key[best])
             position = best
         self.put(position, j, value)
 

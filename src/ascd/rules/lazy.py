@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array
+from ascd._jit import wide
 from ascd.oracles.norm import Norm
 from ascd.rules.heap import Heap
 from ascd.steepness import Subgradient
@@ -84,7 +85,7 @@ class LazyBounds(NamedTuple):
         """The largest bound, which then stands on top: re-evaluate the top until it stays there."""
         shift = self.drift[0] * intervals.clock[0]
         while True:
-            top = int(self.heap.order[0])
+            top = wide(self.heap.order[0])
             bound = self.bound(intervals, top)
             if bound - shift >= self.heap.key[0]:
                 return bound
@@ -101,7 +102,7 @@ class LazyBounds(NamedTuple):
             if self.which == 0 and intervals.reach[j] == 0.0 and intervals.bounds_at(j)[1] > 0.0:
                 self.drift[0] = 0.0
         for position in range(heap.key.size):
-            heap.key[position] = self.level(intervals, heap.order[position])
+            heap.key[position] = self.level(intervals, wide(heap.order[position]))
         heap.arrange()
 
     def renew(self, intervals: Any, j: int) -> None:
@@ -110,4 +111,4 @@ class LazyBounds(NamedTuple):
 
     def renew_top(self, intervals: Any) -> None:
         """The top was visited."""
-        self.heap.replace_top(self.level(intervals, int(self.heap.order[0])))
+        self.heap.replace_top(self.level(intervals, wide(self.heap.order[0])))

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array
-from ascd._jit import helper
+from ascd._jit import helper, wide
 from ascd.rules.buckets import Buckets
 from ascd.rules.lazy import LazyBounds, Rates
 
@@ -41,7 +41,7 @@ class LazyUpper(NamedTuple):
     def select(self, point: Any, t: int, rng: Any) -> int:
         follow_top(self.ceiling, point.intervals, self.started, rng)
         self.ceiling.largest_bound(point.intervals)
-        return int(self.ceiling.heap.order[0])
+        return wide(self.ceiling.heap.order[0])
 
     def active_count(self, point: Any) -> int:
         return count_reaching(point.intervals, 1, 1)
@@ -61,7 +61,7 @@ class LazySteepest(NamedTuple):
         follow_top(self.ceiling, point.intervals, self.started, rng)
         while True:
             self.ceiling.largest_bound(point.intervals)
-            top = int(self.ceiling.heap.order[0])
+            top = wide(self.ceiling.heap.order[0])
             if point.intervals.radius_at(top) == 0.0:
                 return top
             point.intervals.pin(top, point.partial(top), 0.0)
@@ -87,7 +87,7 @@ class LazyLower(NamedTuple):
         else:
             self.floor.renew(point.intervals, self.last[0])
         largest = self.floor.largest_bound(point.intervals)
-        self.last[0] = int(self.floor.heap.order[0]) if largest > 0.0 else int(rng.random() * point.x.size)
+        self.last[0] = wide(self.floor.heap.order[0]) if largest > 0.0 else int(rng.random() * point.x.size)
         return self.last[0]
 
     def active_count(self, point: Any) -> int:
@@ -121,7 +121,7 @@ class LazyHeuristic(NamedTuple):
         while True:
             threshold = largest - self.drift * intervals.clock[0]
             candidates = self.ceiling.end[self.ceiling.bucket_of(threshold)]
-            j = int(self.ceiling.order[int(rng.random() * candidates)])
+            j = wide(self.ceiling.order[int(rng.random() * candidates)])
             if intervals.signed_upper_at(j) >= largest:
                 self.state[0] = j
                 return j
