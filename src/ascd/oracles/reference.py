@@ -70,10 +70,11 @@ class ReferenceBound(NamedTuple):
 
     def tighten(self, j: int, g: float, r: float) -> tuple[float, float]:
         middle, half = self.place[0] * self.product[j], self.place[1] * self.width[j]
-        if not half < r:
-            return g, r
-        low, high = max(g - r, middle - half), min(g + r, middle + half)
-        return 0.5 * (low + high), max(0.5 * (high - low), 0.0)
+        # written without branches: a scan of the bounds uses vector registers
+        low = g - r if g - r > middle - half else middle - half
+        high = g + r if g + r < middle + half else middle + half
+        width = high - low if high > low else 0.0
+        return (0.5 * (low + high) if half < r else g), (0.5 * width if half < r else r)
 
 
 class Referenced(NamedTuple):
