@@ -22,10 +22,12 @@ Three rules keep the on-disk cache true:
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
@@ -124,31 +126,7 @@ def _numba() -> Any:
 
     for function in _helpers:
         _register_helper(numba, function)
-    _pause_collector_while_compiling()
     return numba
-
-
-def _pause_collector_while_compiling() -> None:
-    """Compiling makes millions of short-lived objects; walking them for cycles would cost a twentieth of its time."""
-    import gc
-
-    from numba.core import event
-
-    class Pause(event.Listener):  # type: ignore[misc]
-        depth, was_enabled = 0, True
-
-        def on_start(self, event: Any) -> None:
-            if self.depth == 0:
-                self.was_enabled = gc.isenabled()
-                gc.disable()
-            self.depth += 1
-
-        def on_end(self, event: Any) -> None:
-            self.depth -= 1
-            if self.depth == 0 and self.was_enabled:
-                gc.enable()
-
-    event.register("numba:compile", Pause())
 
 
 @cache
@@ -168,17 +146,37 @@ def _is_ours(value: Any) -> bool:
     return True
 
 
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Importing numba, compiling and loading make millions of objects that live; walking them costs a tenth of it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 class Kernel:
     """A function that is compiled at its first call, once for each combination of argument types."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
+        self._was_called = False
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
         if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
             with np.errstate(all="ignore"):  # compiled code does not warn either
                 return self.py_func(*args)
+        if not self._was_called:
+            self._was_called = True
+            with _collector_paused():
+                return self._compiled(*args)
+        return self._compiled(*args)
+
+    def _compiled(self, *args: Any) -> Any:
         if all(map(_is_ours, args)):
             return self.stored(*args)
         try:
