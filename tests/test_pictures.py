@@ -1,0 +1,51 @@
+"""The trace's own plot, and the demo: what people look at shows what the trace holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ascd
+from ascd import demo
+from ascd.datasets import make_synthetic
+
+matplotlib = pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+matplotlib.use("agg")
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+@pytest.fixture
+def problem():
+    data = make_synthetic(n_samples=30, n_features=40, n_nonzero=5, rng=0)
+    return ascd.Problem(data.A, data.b, penalty=ascd.L1(np.abs(data.A.T @ data.b).max() / 5))
+
+
+@pytest.mark.parametrize(
+    ("x", "label"), [("iteration", "iteration"), ("reads", "columns read"), ("seconds", "seconds")]
+)
+def test_a_trace_plots_its_objective_and_its_active_set(problem, x, label):
+    trace = ascd.minimize(problem, rule="ascd", step="fixed", record=20, max_iter=200, tol=0.0, rng=0).trace
+    ax = trace.plot(x=x, label="mine", best=0.0)
+    curve, active = ax.lines[0], ax.right.lines[0]
+    np.testing.assert_array_equal(curve.get_xdata(), getattr(trace, x))
+    np.testing.assert_allclose(curve.get_ydata(), trace.objective / trace.objective[0])
+    np.testing.assert_array_equal(active.get_ydata(), trace.active)
+    assert (ax.get_xlabel(), curve.get_label(), ax.get_yscale()) == (label, "mine", "log")
+    matplotlib.pyplot.close(ax.figure)
+
+
+def test_an_unknown_axis_is_named(problem):
+    trace = ascd.minimize(problem, max_iter=10, rng=0).trace
+    with pytest.raises(ValueError, match=r"unknown x 'time'.*iteration, reads, seconds"):
+        trace.plot(x="time")
+
+
+def test_the_demo_prints_and_draws_three_methods(problem, tmp_path):
+    traces = demo.run(problem, 2)
+    assert list(traces) == list(demo.METHODS)
+    lines = demo.table(traces, problem.n_features).splitlines()
+    assert len(lines) == demo.ROWS + 3
+    assert all(f"{trace.objective[-1]:.4f}" in lines[-2] for trace in traces.values())
+    path = demo.draw(traces, "small", tmp_path / "out")
+    assert (tmp_path / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
+    assert path.endswith("demo.png")
