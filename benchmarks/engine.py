@@ -190,7 +190,7 @@ STARTS = {
     "import alone": "import ascd",
     "import + minimize": (
         "import numpy as np, ascd\n"
-        "A = np.random.default_rng(0).standard_normal((100, 1000))\n"
+        "A = np.random.default_rng(0).standard_normal((100, {n}))\n"
         "problem = ascd.Problem(A, A[:, 0] - A[:, 1], penalty=ascd.L1(10.0))\n"
         "print(ascd.minimize(problem, rule={rule!r}).status)"
     ),
@@ -199,10 +199,10 @@ STARTS = {
 
 def start_price(quick):
     print("\nfresh process, seconds (bars: import 0.6; cold 8, warm 1.0)")
-    for rule in ("a-ascd", "ascd"):
+    for rule, n in (("a-ascd", 1000), ("ascd", 1000), ("a-ascd", 3000)):  # lazy selection from 1500 on
         with tempfile.TemporaryDirectory() as folder:
-            times = [_seconds_of(STARTS["import + minimize"].format(rule=rule), folder) for _ in range(4)]
-        print(f"  import + first minimize, {rule:7}: cold {times[0]:.2f}, warm {min(times[1:]):.2f}")
+            times = [_seconds_of(STARTS["import + minimize"].format(rule=rule, n=n), folder) for _ in range(4)]
+        print(f"  import + first minimize, {rule:7} n = {n}: cold {times[0]:.2f}, warm {min(times[1:]):.2f}")
     print(f"  import alone: {min(_seconds_of(STARTS['import alone'], '') for _ in range(4)):.2f}")
 
 
