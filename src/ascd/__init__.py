@@ -11,7 +11,7 @@ True
 """
 
 from ascd._jit import at, helper
-from ascd.losses import Huber, Logistic, Squared, SquaredHinge
+from ascd.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
 from ascd.minimize import minimize
 from ascd.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch
 from ascd.penalties import L1, L2, Box, ElasticNet, Zero
@@ -31,6 +31,7 @@ from ascd.rules import (
 )
 from ascd.run import Snapshot
 from ascd.solution import Solution, Status
+from ascd.solver import Path, path, solve
 from ascd.svm import DualSVM
 from ascd.trace import Trace
 
@@ -56,6 +57,8 @@ __all__ = [
     "LookAhead",
     "LowerASCD",
     "Norm",
+    "Path",
+    "Poisson",
     "Problem",
     "Random",
     "Reference",
@@ -74,4 +77,6 @@ __all__ = [
     "at",
     "helper",
     "minimize",
+    "path",
+    "solve",
 ]

@@ -79,14 +79,15 @@ def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, fin
 
 
 def as_design(A: Any) -> Any:
-    """Dense column-major float64 ndarray or CSC float64 matrix, made from anything two-dimensional and real."""
+    """Dense column-major float64 ndarray or CSC float64 matrix, made from anything two-dimensional and real.
+
+    Whether its entries are finite is seen later, where the norms of the columns are computed.
+    """
     if hasattr(A, "tocsc"):
         return _as_sparse_design(A)
     array = _numeric(A, "A")
     _check_shape(array.shape)
-    design = np.asfortranarray(array, dtype=np.float64).view(np.ndarray)
-    finite_values(design, "A")
-    return design
+    return np.asfortranarray(array, dtype=np.float64).view(np.ndarray)
 
 
 def _as_sparse_design(A: Any) -> Any:
@@ -99,7 +100,6 @@ def _as_sparse_design(A: Any) -> Any:
         design.sum_duplicates()
     if design.dtype != np.float64:
         design = design.astype(np.float64)
-    finite_values(design.data, "A")
     return design
 
 

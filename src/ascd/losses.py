@@ -10,8 +10,8 @@ Each loss is a NamedTuple whose compiled methods speak of one sample, with targe
 ``is_quadratic``    is the curvature constant?  Then it must be the curvature bound
 ==================  =============================================================================
 
-Plain Python methods tell the rest: ``curvature_bound`` (M, with 0 ≤ curvature ≤ M everywhere) and, if the loss
-cannot take every target, ``check_target``.
+Plain Python methods tell the rest: ``curvature_bound`` (M, with 0 ≤ curvature ≤ M everywhere; inf where there is none,
+then ``solve`` takes the loss and ``minimize`` does not) and, if the loss cannot take every target, ``check_target``.
 """
 
 from __future__ import annotations
@@ -178,6 +178,44 @@ class SquaredHinge(NamedTuple):
         check_signs(target, "squared_hinge")
 
 
+class Poisson(NamedTuple):
+    """exp(z) − y·z + y·log y − y for counts y ≥ 0: half the Poisson deviance of the mean exp(z).
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.Poisson().value(1.0, 0.0)
+    0.0
+    """
+
+    unit: float = 1.0
+
+    def value(self, y: float, z: float) -> float:
+        return math.exp(z) - y * z + entropy_term(y) - y
+
+    def derivative(self, y: float, z: float) -> float:
+        return math.exp(z) - y
+
+    def curvature(self, y: float, z: float) -> float:
+        return math.exp(z)
+
+    def conjugate(self, y: float, u: float) -> float:
+        mean = u + y
+        if mean < -ROUNDING * (1.0 + y):
+            return math.inf
+        return entropy_term(mean) - mean - entropy_term(y) + y
+
+    def curvature_bound(self) -> float:
+        return math.inf
+
+    def is_quadratic(self) -> bool:
+        return False
+
+    def check_target(self, target: Array) -> None:
+        if target.min() < 0.0:
+            raise ValueError(f"b must not be negative for the poisson loss; the smallest entry is {target.min():g}")
+
+
 @helper
 def sigmoid(t: float) -> float:
     """1 / (1 + exp(−t)) without overflow."""
@@ -197,7 +235,13 @@ def check_signs(target: Array, name: str, argument: str = "b") -> None:
         raise ValueError(f"{argument} must hold labels -1 and +1 for the {name} loss; got {wrong[0]:g} among others")
 
 
-LOSSES: dict[str, Any] = {"squared": Squared, "logistic": Logistic, "huber": Huber, "squared_hinge": SquaredHinge}
+LOSSES: dict[str, Any] = {
+    "squared": Squared,
+    "logistic": Logistic,
+    "huber": Huber,
+    "squared_hinge": SquaredHinge,
+    "poisson": Poisson,
+}
 
 
 def as_loss(loss: Any) -> Any:
@@ -209,5 +253,5 @@ def as_loss(loss: Any) -> Any:
     check_methods(loss, Loss, "loss")
     if not hasattr(loss, "curvature_bound"):
         raise TypeError(f"loss {type(loss).__name__} lacks the method curvature_bound(self)")
-    as_number(loss.curvature_bound(), f"{type(loss).__name__}.curvature_bound()", low=0.0, high=1e300, strict=True)
+    as_number(loss.curvature_bound(), f"{type(loss).__name__}.curvature_bound()", low=0.0, strict=True)
     return loss

@@ -73,6 +73,16 @@ def as_matrix(A: Any) -> tuple[Dense | CSC, int, int]:
     return CSC(*map(unlocked, parts)), *design.shape
 
 
+def input_bytes(matrix: Any) -> int:
+    """The memory that the matrix takes."""
+    return sum(array.nbytes for array in matrix)
+
+
+def stored_entries(matrix: Any) -> Array:
+    """All entries that the storage holds."""
+    return matrix.values if isinstance(matrix, Dense) else matrix.data
+
+
 @helper
 def dot(matrix: Any, j: int, vector: Array) -> float:
     total = 0.0
@@ -144,6 +154,36 @@ def weighted_squares(matrix: Any, weight: Any, out: Array) -> None:
     """out_j = ⟨a_j, diag(s) a_j⟩ for all columns."""
     for j in range(out.size):
         out[j] = weighted_square(matrix, j, weight)
+
+
+@kernel
+def column_sums(matrix: Any, weight: Any, out: Array) -> None:
+    """out_j = Σ_k s_k·a_kj for all columns."""
+    for j in range(out.size):
+        total = 0.0
+        for p in range(matrix.start(j), matrix.stop(j)):
+            total += at(weight, matrix.row(p)) * matrix.entry(p, j)
+        out[j] = total
+
+
+@kernel
+def weighted_means(matrix: Any, columns: Array, weight: Array, out: Array) -> None:
+    """out_j = Σ_k s_k·a_kj / Σ_k s_k for some columns."""
+    total = 0.0
+    for k in range(weight.size):
+        total += weight[k]
+    for i in range(columns.size):
+        out[columns[i]] = dot(matrix, columns[i], weight) / total if total > 0.0 else 0.0
+
+
+@kernel
+def add_columns(matrix: Any, columns: Array, factors: Array, out: Array) -> None:
+    """out += Σ_i factors_i·a_columns_i."""
+    for i in range(columns.size):
+        j, factor = columns[i], factors[i]
+        if factor != 0.0:
+            for p in range(matrix.start(j), matrix.stop(j)):
+                out[matrix.row(p)] += factor * matrix.entry(p, j)
 
 
 @kernel

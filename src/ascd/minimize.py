@@ -90,6 +90,9 @@ def minimize(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
+    if math.isinf(problem.parts.largest):
+        name = type(problem.parts.loss).__name__
+        raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function of a Snapshot; got {callback!r}")
     limits = _as_limits(max_iter, tol, max_time, problem.n_features)

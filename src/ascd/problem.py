@@ -13,14 +13,15 @@ M/2·‖a_i‖‖a_j‖ of M/2·⟨a_i, a_j⟩, since H − M/2·I has norm at m
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array, as_finite_vector, as_parameter
+from ascd._checks import Array, as_finite_vector, as_parameter, finite_values
 from ascd._jit import at, kernel
 from ascd.losses import as_loss
-from ascd.matrices import as_matrix, dot, multiply, transposed_product, weighted_squares
+from ascd.matrices import as_matrix, dot, multiply, stored_entries, transposed_product, weighted_squares
 from ascd.penalties import as_penalty
 
 
@@ -54,7 +55,7 @@ class Problem:
         Taken dense or sparse as it comes; converted at most once and never modified.
     b : array of length n_samples
         Targets; labels −1 and +1 for classification losses.
-    loss : {"squared", "logistic", "huber", "squared_hinge"} or a loss object
+    loss : {"squared", "logistic", "huber", "squared_hinge", "poisson"} or a loss object
     penalty : Zero, L1, L2, ElasticNet, Box or a penalty object; None for none
     sample_weight : array of length n_samples, optional
         Non-negative weights s.
@@ -156,9 +157,12 @@ def _assemble(matrix: Any, sample: Sample, loss: Any, penalty: Any, n: int) -> P
     bound = float(loss.curvature_bound())
     square = np.empty(n)
     weighted_squares(matrix, sample.weight, square)
-    if not np.isfinite(bound * square.max()):
+    largest = square.max()
+    if not np.isfinite(largest):  # the norms have seen every entry: no other pass is needed to find what is not finite
+        finite_values(stored_entries(matrix), "A")
+    if not np.isfinite(min(bound, 1.0) * largest):
         raise ValueError("A has columns whose squared norm overflows float64: rescale A")
-    lipschitz = bound * square
+    lipschitz = bound * square if bound < math.inf else np.full(n, bound)
     positive = lipschitz[lipschitz > 0.0]
     # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.
     lipschitz[lipschitz == 0.0] = positive.min() if positive.size else 1.0

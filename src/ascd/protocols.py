@@ -43,6 +43,12 @@ class Penalty(Protocol):
     def dual_scale(self, u: float, j: int) -> float: ...
 
 
+class PiecewisePenalty(Penalty, Protocol):
+    """A penalty made of quadratic pieces: curvature and ends of the one around x.  Uncompiled: ``scaled(factor)``."""
+
+    def piece(self, x: float, j: int) -> tuple[float, float, float]: ...
+
+
 class Steepness(Protocol):
     """The score of a coordinate at a known gradient entry g, and its bounds over g ± r (r may be infinite)."""
 
@@ -132,7 +138,7 @@ class Inner(Protocol):
 
 
 CONTRACTS: tuple[type, ...] = (
-    Matrix, Loss, Penalty, Steepness, LazySteepness, Oracle, Rule, CountingRule, Step, Point, Intervals, Inner,
+    Matrix, Loss, Penalty, PiecewisePenalty, Steepness, LazySteepness, Oracle, Rule, CountingRule, Step, Point, Intervals, Inner,
 )  # fmt: skip
 
 

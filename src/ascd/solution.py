@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -28,7 +29,7 @@ class Status(str, Enum):
 
 
 _SENTENCES = {
-    Status.CONVERGED: "Converged: no coordinate is steeper than tol, and that is certified.",
+    Status.CONVERGED: "Converged: the certificate is within the tolerance.",
     Status.ITERATION_LIMIT: "Stopped at max_iter before the tolerance was reached.",
     Status.TIME_LIMIT: "Stopped at max_time before the tolerance was reached.",
     Status.INTERRUPTED: "Interrupted by Ctrl-C or by the callback; x is the current point.",
@@ -38,19 +39,21 @@ _SENTENCES = {
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of ``minimize``.
+    """The result of ``minimize`` and ``solve``.
 
     Attributes
     ----------
     x : the last point
     objective : F(x)
     status, message : why the run ended, as a ``Status`` and as a sentence
-    n_iter : number of coordinate steps
+    n_iter : number of coordinate steps (``minimize``) or of rounds (``solve``)
     gap : duality gap at x, an upper bound on F(x) − min F (inf where no dual point is known)
     steepness : the largest score at x, from exact gradient entries; 0 means optimal
     reads : columns read during the run, the pass for init="gradient" and checks included
     seconds : time spent descending; recording and compiling are not counted
     trace : the recorded history
+    intercept : the constant c of ``solve(..., intercept=True)``
+    zero_objective : F at zero coefficients, intercept fitted, which the tolerance of ``solve`` refers to
     """
 
     x: Array = field(repr=False)
@@ -62,6 +65,8 @@ class Solution:
     reads: int
     seconds: float
     trace: Trace = field(repr=False)
+    intercept: float = 0.0
+    zero_objective: float = math.nan
 
     @property
     def message(self) -> str:

@@ -64,6 +64,13 @@ class Box(NamedTuple):
         high = at(self.linear, j) if math.isinf(at(self.upper, j)) else math.inf
         return scale_between(u, low, high)
 
+    def piece(self, x: float, j: int) -> tuple[float, float, float]:
+        low, high = at(self.lower, j), at(self.upper, j)
+        return (at(self.l2, j), low, high) if low < x < high else (at(self.l2, j), x, x)
+
+    def scaled(self, factor: float) -> Box:
+        return self._replace(l2=factor * self.l2)
+
     def check(self, n: int) -> Box:
         lower = as_parameter(self.lower, "Box lower", n, finite=False)
         upper = as_parameter(self.upper, "Box upper", n, finite=False)

@@ -48,3 +48,11 @@ def scale_between(u: float, low: float, high: float) -> float:
     if u < low:
         return low / u if low <= 0.0 else -1.0
     return 1.0
+
+
+@helper
+def piece_beside_zero(x: float, kink: float, curvature: float) -> tuple[float, float, float]:
+    """The smooth piece around x of a penalty that bends at 0 by ``kink``: its curvature and its ends."""
+    low = -math.inf if kink == 0.0 or x < 0.0 else 0.0
+    high = math.inf if kink == 0.0 or x > 0.0 else 0.0
+    return curvature, low, high

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._checks import as_parameter
 from ascd._jit import at
-from ascd.penalties.formulas import absolute_subgradient, even_conjugate, scale_between, soft_threshold
+from ascd.penalties.formulas import (
+    absolute_subgradient,
+    even_conjugate,
+    piece_beside_zero,
+    scale_between,
+    soft_threshold,
+)
 
 
 class Zero(NamedTuple):
@@ -37,6 +44,12 @@ class Zero(NamedTuple):
 
     def dual_scale(self, u: float, j: int) -> float:
         return scale_between(u, at(self.linear, j), at(self.linear, j))
+
+    def piece(self, x: float, j: int) -> tuple[float, float, float]:
+        return 0.0, -math.inf, math.inf
+
+    def scaled(self, factor: float) -> Zero:
+        return self
 
     def check(self, n: int) -> Zero:
         return Zero(as_parameter(self.linear, "Zero linear", n))
@@ -76,6 +89,12 @@ class L1(NamedTuple):
     def dual_scale(self, u: float, j: int) -> float:
         limit = at(self.strength, j) * at(self.weights, j)
         return scale_between(u, at(self.linear, j) - limit, at(self.linear, j) + limit)
+
+    def piece(self, x: float, j: int) -> tuple[float, float, float]:
+        return piece_beside_zero(x, at(self.strength, j) * at(self.weights, j), 0.0)
+
+    def scaled(self, factor: float) -> L1:
+        return self._replace(strength=factor * self.strength)
 
     def check(self, n: int) -> L1:
         return L1(
@@ -121,6 +140,12 @@ class L2(NamedTuple):
         if at(self.strength, j) * at(self.weights, j) > 0.0:
             return 1.0
         return scale_between(u, at(self.linear, j), at(self.linear, j))
+
+    def piece(self, x: float, j: int) -> tuple[float, float, float]:
+        return at(self.strength, j) * at(self.weights, j), -math.inf, math.inf
+
+    def scaled(self, factor: float) -> L2:
+        return self._replace(strength=factor * self.strength)
 
     def check(self, n: int) -> L2:
         return L2(
@@ -171,6 +196,13 @@ class ElasticNet(NamedTuple):
             return 1.0
         limit = weight * at(self.l1, j)
         return scale_between(u, at(self.linear, j) - limit, at(self.linear, j) + limit)
+
+    def piece(self, x: float, j: int) -> tuple[float, float, float]:
+        weight = at(self.weights, j)
+        return piece_beside_zero(x, weight * at(self.l1, j), weight * at(self.l2, j))
+
+    def scaled(self, factor: float) -> ElasticNet:
+        return self._replace(l1=factor * self.l1, l2=factor * self.l2)
 
     def check(self, n: int) -> ElasticNet:
         return ElasticNet(

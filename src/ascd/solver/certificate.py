@@ -1,0 +1,88 @@
+"""How far from optimal, from intervals instead of exact gradient entries.
+
+For the dual point θ = s·v the gap is a sum of non-negative terms (see ``ascd.duality``); each penalty term is convex in
+u_j = ⟨a_j, v⟩, and so is the set of u_j that allow a scale s.  Over an interval both are therefore worst at its ends: the
+gap from the ends bounds the gap from the exact entries, and where the radius is 0 it is that gap.
+
+Where the dual allows only u_j = 0 (an unpenalised coordinate) or one sign of it, no scale helps.  While the solver
+runs, such coordinates count by their violation alone, |x_j|·violation; the certificate at the end moves the dual point
+so that it fits them exactly, if they are few enough.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd._jit import at, helper, kernel
+from ascd.duality import MOST_PROJECTED, positive_part
+from ascd.matrices import add_columns
+
+
+@kernel
+def survey(
+    sample: Any, loss: Any, penalty: Any, x: Array, image: Array, slope: Array, estimate: Array, radius: Array,
+    norm: Array, score: Array, strict: bool,
+) -> tuple[float, float, float]:  # fmt: skip
+    """An upper bound on the gap, the largest violation possible, and the penalty's cost.
+
+    ``score`` takes each coordinate's signed violation, at most, over ‖a_j‖: negative where it is surely at rest,
+    infinite where it is free to move.  Unless ``strict``, coordinates that no scale fits count by their violation.
+    """
+    scale, steepest, cost, loose = 1.0, 0.0, 0.0, 0.0
+    for j in range(x.size):
+        g, r = estimate[j], radius[j]
+        low, high = penalty.subgradient(x[j], j)
+        slack = max(g + low, -g - high)
+        violation = slack + r if slack > -math.inf else slack
+        steepest = max(steepest, violation)
+        score[j] = math.inf if low == high else (violation / norm[j] if norm[j] > 0.0 else violation)
+        cost += penalty.cost(x[j], j)
+        if violation > 0.0:
+            fits = min(penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
+            if fits > 0.0 or strict:
+                scale = min(scale, fits)
+            else:
+                loose += violation * (abs(x[j]) + violation / max(norm[j] * norm[j], 1e-300))
+    if not scale >= 0.0:
+        return math.inf, steepest, cost
+    gap = loose
+    for k in range(image.size):
+        weight, target = at(sample.weight, k), sample.target[k]
+        if weight > 0.0:
+            dual = scale * slope[k] / weight
+            gap += weight * positive_part(loss.value(target, image[k]) + loss.conjugate(target, dual) - dual * image[k])
+    for j in range(x.size):
+        left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
+        term = gap_term(penalty, x[j], j, left)
+        if right > left:
+            term = max(term, gap_term(penalty, x[j], j, right))
+        if strict or term < math.inf:
+            gap += positive_part(term)
+    return gap, steepest, cost
+
+
+@helper
+def gap_term(penalty: Any, x: float, j: int, u: float) -> float:
+    return penalty.cost(x, j) + penalty.cost_conjugate(-u, j) + x * u
+
+
+def fitted_slope(
+    matrix: Any, intercept: bool, curvature: Array, slope: Array, columns: Array, excess: Array
+) -> Array | None:
+    """The slope moved by H·(A_columns, 1)·c so that the products with these columns fall by ``excess``."""
+    if not 0 < columns.size <= MOST_PROJECTED:
+        return None
+    block = np.zeros((slope.size, columns.size + intercept), order="F")
+    for i, j in enumerate(columns):
+        add_columns(matrix, np.array([j]), np.ones(1), block[:, i])
+    if intercept:
+        block[:, -1] = 1.0
+        excess = np.append(excess, slope.sum())
+    root = np.sqrt(curvature)
+    shift = np.linalg.lstsq((root[:, None] * block).T, excess, rcond=None)[0]
+    fitted: Array = slope - root * shift
+    return fitted

@@ -1,0 +1,163 @@
+"""The quadratic model on a working set too large for a Gram matrix: sweeps over columns, Newton steps by CG.
+
+The same Q as in ``model``.  The slope of the smooth part, u = v + H·(A_WΔ + c·1), follows every step, and a gradient
+entry is a product ⟨a_j, u⟩.  With an intercept, c is kept as one number beside u during a sweep, so that a step costs the
+entries of its column and no more.  Newton's system on the free coordinates is solved by conjugate gradients, preconditioned by its
+diagonal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd._jit import helper, kernel
+from ascd.matrices import add_columns, dot, weighted_square
+from ascd.solver.model import Outcome, cut_step, find_free
+
+#: Sweeps between Newton steps.
+SWEEPS = 10
+MOST_CG_STEPS = 100
+
+
+class ColumnModel:
+    """Q on ``columns``, read anew in every sweep; ``x`` is the solver's own vector and moves."""
+
+    def __init__(
+        self, penalty: Any, matrix: Any, columns: Array, weight: Array, means: Array, slope: Array, x: Array
+    ) -> None:
+        self.penalty, self.matrix, self.columns, self.weight, self.x = penalty, matrix, columns, weight, x
+        self.means, self.total = means[columns], float(weight.sum())
+        self.slope = slope.copy()
+        self.lipschitz = np.empty(columns.size)
+        column_curvatures(matrix, columns, weight, self.means, self.total, self.lipschitz)
+        self.reads = columns.size
+        self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((6, columns.size))
+        self.gradient = np.empty(columns.size)
+
+    def minimise(self, target: float, most_sweeps: int) -> Outcome:
+        """Until no coordinate of W violates its optimality condition by more than ``target``."""
+        sweeps = newtons = 0
+        while True:
+            violation, done = sweep_columns(
+                self.penalty, self.matrix, self.columns, self.lipschitz, self.weight, self.means, self.total,
+                self.slope, self.x, target, min(SWEEPS, most_sweeps - sweeps),
+            )  # fmt: skip
+            sweeps += done
+            self.reads += done * self.columns.size
+            if violation <= target or sweeps >= most_sweeps:
+                return Outcome(violation, sweeps, newtons)
+            if hasattr(self.penalty, "piece"):
+                newtons += 1
+                self._newton_step()
+
+    def _newton_step(self) -> None:
+        transposed_part(self.matrix, self.columns, self.slope, self.gradient)
+        self.reads += self.columns.size
+        known = np.ones(self.columns.size, dtype=np.bool_)
+        count = find_free(self.penalty, self.columns, known, self.gradient, self.x, self.free, self.work)
+        if count == 0:
+            return
+        free = self.free[:count]
+        slope, curvature, low, high = self.work[:4, :count]
+        direction = self._conjugate_gradients(free, curvature, -slope)
+        here = self.x[self.columns[free]]
+        whole, straight = np.empty(count), np.empty(count)
+        cut = cut_step(here, direction, low, high, whole, straight)
+        best, gain, moved = None, 0.0, self.slope
+        for change in (whole, straight)[: 1 + cut]:
+            image = self._image(free, change)
+            value = slope @ change + 0.5 * (image @ (self.weight * image) + curvature @ (change * change))
+            if value < gain:
+                best, gain, moved = change, value, image
+        if best is not None:
+            self.slope += self.weight * moved
+            self.x[self.columns[free]] = np.clip(here + best, low, high)
+
+    def _image(self, free: Array, change: Array) -> Array:
+        """A_free·change + c·1 with the best constant c (zero without an intercept)."""
+        image = np.full(self.slope.size, -float(self.means[free] @ change))
+        add_columns(self.matrix, self.columns[free], change, image)
+        self.reads += free.size
+        return image
+
+    def _conjugate_gradients(self, free: Array, curvature: Array, right: Array) -> Array:
+        """(G + curvature)⁻¹·right on the free coordinates, to a hundredth of its size."""
+        diagonal = self.lipschitz[free] + curvature
+        diagonal[diagonal <= 0.0] = 1.0
+        solution, residual = np.zeros(free.size), right.copy()
+        step = residual / diagonal
+        product, size = step.copy(), float(residual @ step)
+        enough = 1e-6 * size
+        for _ in range(MOST_CG_STEPS):
+            image = self.weight * self._image(free, product)
+            curved = curvature * product
+            transposed_part(self.matrix, self.columns[free], image, step)
+            self.reads += free.size
+            curved += step
+            bend = float(product @ curved)
+            if bend <= 0.0:
+                break
+            solution += size / bend * product
+            residual -= size / bend * curved
+            step = residual / diagonal
+            before, size = size, float(residual @ step)
+            if size <= enough:
+                break
+            product = step + size / before * product
+        return solution
+
+
+@kernel
+def column_curvatures(matrix: Any, columns: Array, weight: Array, means: Array, total: float, out: Array) -> None:
+    """⟨a_j, H a_j⟩, less the share of the intercept."""
+    for i in range(columns.size):
+        square = weighted_square(matrix, columns[i], weight)
+        out[i] = max(square - total * means[i] * means[i], 1e-12 * square)
+
+
+@kernel
+def transposed_part(matrix: Any, columns: Array, slope: Array, out: Array) -> None:
+    """Products of the columns with the slope."""
+    for i in range(columns.size):
+        out[i] = dot(matrix, columns[i], slope)
+
+
+@kernel
+def sweep_columns(
+    penalty: Any, matrix: Any, columns: Array, lipschitz: Array, weight: Array, means: Array, total: float,
+    slope: Array, x: Array, target: float, most: int,
+) -> tuple[float, int]:  # fmt: skip
+    """Sweeps until the largest violation met in one is at most ``target``; that violation, and their number."""
+    worst, done, offset = 0.0, 0, 0.0
+    while done < most:
+        worst = 0.0
+        for i in range(columns.size):
+            j = columns[i]
+            g = dot(matrix, j, slope) + offset * total * means[i]
+            low, high = penalty.subgradient(x[j], j)
+            violation = max(g + low, -g - high)
+            if violation > 0.1 * target:
+                worst = max(worst, violation)
+                bound = lipschitz[i] if lipschitz[i] > 1e-300 else 1.0
+                new = penalty.prox(x[j] - g / bound, 1.0 / bound, j)
+                change = new - x[j]
+                if change != 0.0:
+                    x[j] = new
+                    move_slope(matrix, j, change, weight, slope)
+                    offset -= change * means[i]
+        done += 1
+        if worst <= target:
+            break
+    for k in range(slope.size):
+        slope[k] += offset * weight[k]
+    return worst, done
+
+
+@helper
+def move_slope(matrix: Any, j: int, change: float, weight: Array, slope: Array) -> None:
+    for p in range(matrix.start(j), matrix.stop(j)):
+        k = matrix.row(p)
+        slope[k] += change * weight[k] * matrix.entry(p, j)

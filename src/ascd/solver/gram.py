@@ -1,0 +1,161 @@
+"""Products of the columns in the working set: G = A_Wᵀ H A_W, with H the curvatures.
+
+A column of G is computed when its coordinate first moves, as in covariance updates: coordinates that only wait in the
+working set cost nothing.  With an intercept the best constant follows every step, so the columns of A enter less
+their H-weighted means.  For a quadratic loss H never changes, and the products are kept for the whole run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd._jit import kernel, wide
+from ascd.matrices import Dense
+
+#: Entries of a dense matrix gathered at a time: the size of the work space.
+BLOCK = 1 << 20
+#: Entries of a sparse matrix, listed by rows, that stay in the cache.
+CACHED = 1 << 15
+
+
+class Gram:
+    """The products of ``columns`` with each other: column i of ``store`` is valid where ``known`` says so."""
+
+    def __init__(self, matrix: Any, d: int, n: int, intercept: bool) -> None:
+        self.matrix, self.d, self.intercept = matrix, d, intercept
+        self.position = np.full(n, -1, dtype=np.int32)
+        self.columns = np.empty(0, dtype=np.int64)
+        self.store = np.empty((0, 0), order="F")
+        self.known = np.empty(0, dtype=np.bool_)
+
+    def clear(self) -> None:
+        self.position[self.columns] = -1
+        self.columns = self.columns[:0]
+        self.known[:] = False
+
+    def release(self) -> None:
+        """Forget everything, the memory included."""
+        self.clear()
+        self.store, self.known = np.empty((0, 0), order="F"), self.known[:0]
+
+    def admit(self, joining: Array, weight: Array, means: Array) -> None:
+        """Let columns join; ``weight`` is H's diagonal, ``means`` the columns' weighted means (for the intercept)."""
+        old, self.weight, self.means = self.columns.size, weight, means
+        self.columns = np.concatenate([self.columns, joining])
+        self.position[joining] = np.arange(old, self.columns.size)
+        self._reserve(self.columns.size)
+        known = np.flatnonzero(self.known)
+        if known.size:
+            self._multiply(np.arange(old, self.columns.size), known)
+
+    def learn(self, positions: Array) -> None:
+        """Compute the columns at these positions; each pair is multiplied once."""
+        self._multiply(positions, positions)
+        known = self.known[: self.columns.size]
+        before = np.flatnonzero(known)
+        self.store[np.ix_(before, positions)] = self.store[np.ix_(positions, before)].T
+        known[positions] = True
+        waiting = np.flatnonzero(~known)
+        if waiting.size:
+            self._multiply(waiting, positions)
+
+    def _reserve(self, size: int) -> None:
+        capacity = self.store.shape[0]
+        if size > capacity:
+            store = np.empty((max(size, capacity + capacity // 2),) * 2, order="F")
+            store[:capacity, :capacity] = self.store
+            self.store = store
+            self.known = np.concatenate([self.known, np.zeros(store.shape[0] - capacity, dtype=np.bool_)])
+
+    def _multiply(self, left: Array, right: Array) -> None:
+        """The products of the columns at two sets of positions, which are disjoint or the same."""
+        if isinstance(self.matrix, Dense):
+            self._multiply_dense(left, right)
+        else:
+            self._multiply_sparse(left, right)
+
+    def _multiply_dense(self, left: Array, right: Array) -> None:
+        transposed, root = self.matrix.values.T, np.sqrt(self.weight)
+        block = np.zeros((left.size, right.size), order="F")
+        step = max(64, BLOCK // (left.size + right.size))
+        for start in range(0, self.d, step):
+            there = slice(start, start + step)
+            first = self._gather(transposed, self.columns[left], there, root)
+            second = first if left is right else self._gather(transposed, self.columns[right], there, root)
+            block += first @ second.T
+        self.store[np.ix_(left, right)] = block
+
+    def _gather(self, transposed: Array, columns: Array, there: slice, root: Array) -> Array:
+        part: Array = transposed[columns, there]
+        if self.intercept:
+            part -= self.means[columns, None]
+        part *= root[there]
+        return part
+
+    def _multiply_sparse(self, left: Array, right: Array) -> None:
+        columns = self.columns[left]
+        stored = int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
+        rows = np.zeros(self.d + 2, dtype=np.int64), np.empty(stored, dtype=np.int32), np.empty(stored)
+        list_rows(self.matrix, columns, left, *rows)
+        cursor = self.matrix.indptr[self.columns[right]].astype(np.int64)
+        add_products(self.matrix, self.columns, left, right, left is right, self.weight, *rows, cursor, self.store)
+        if self.intercept:
+            mean, total = self.means[self.columns], float(self.weight.sum())
+            self.store[np.ix_(left, right)] -= total * np.outer(mean[left], mean[right])
+
+
+@kernel
+def list_rows(matrix: Any, columns: Array, names: Array, offsets: Array, place: Array, entries: Array) -> None:
+    """The entries of some columns, row by row: offsets, the columns' names, and values."""
+    for i in range(columns.size):
+        for p in range(matrix.start(columns[i]), matrix.stop(columns[i])):
+            offsets[matrix.row(p) + 2] += 1
+    for k in range(offsets.size - 1):
+        offsets[k + 1] += offsets[k]
+    for i in range(columns.size):
+        j, name = columns[i], names[i]
+        for p in range(matrix.start(j), matrix.stop(j)):
+            k = matrix.row(p) + 1
+            place[offsets[k]] = name
+            entries[offsets[k]] = matrix.entry(p, j)
+            offsets[k] += 1
+
+
+@kernel
+def add_products(
+    matrix: Any, columns: Array, left: Array, right: Array, same: bool, weight: Array,
+    offsets: Array, place: Array, entries: Array, cursor: Array, out: Array,
+) -> None:  # fmt: skip
+    """out[left, right] = A_leftᵀ H A_right: every entry of a right column meets the left ones in its row.
+
+    Blocks of rows are small enough for their lists to stay in the cache while all right columns pass.
+    """
+    for i in right:
+        for other in left:
+            out[other, i] = 0.0
+    last, d = 0, offsets.size - 2
+    while last < d:
+        first = last
+        while last < d and (last == first or offsets[last + 1] - offsets[first] <= CACHED):
+            last += 1
+        for c in range(right.size):
+            i, p = right[c], cursor[c]
+            j = columns[i]
+            while p < matrix.stop(j) and matrix.row(p) < last:
+                k = matrix.row(p)
+                factor = matrix.entry(p, j) * weight[k]
+                for q in range(offsets[k], offsets[k + 1]):
+                    other = wide(place[q])
+                    if same and other > i:
+                        break
+                    out[other, i] += factor * entries[q]
+                p += 1
+            cursor[c] = p
+    if same:
+        for i in right:
+            for other in left:
+                if other > i:
+                    out[other, i] = out[i, other]

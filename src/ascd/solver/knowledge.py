@@ -1,0 +1,104 @@
+"""What is known of every gradient entry, from the columns read so far.
+
+A column read when the slope was v_r left its product g = ⟨a_j, v_r⟩ behind.  For the present slope v = s·v_r + e with
+e ⟂ v_r the entry lies, by Cauchy and Schwarz, in
+
+    ⟨a_j, v⟩  ∈  s·g ± ‖e‖·√(‖a_j‖² − g²/‖v_r‖²),
+
+whatever the loss.  Several slopes v_r are kept, and each column refers to the last one it was read at; so a column is
+read again only where its interval leaves a decision open.  With an intercept the slopes sum to zero, and the part of
+a_j along the ones is taken out of ‖a_j‖ too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd._jit import at, kernel
+from ascd.matrices import column_sums, dot, weighted_squares
+from ascd.solver.threads import share
+
+#: Slopes remembered.
+SLOTS = 4
+#: Squares of lengths are sums with rounding errors: they are taken this much longer.
+ROUNDING = 1e-12
+
+
+class Knowledge:
+    """An interval for every gradient entry: ``estimate`` ± ``radius`` after ``locate``."""
+
+    def __init__(self, parts: Any, intercept: bool, n_jobs: int) -> None:
+        n, d = parts.norm.size, parts.sample.target.size
+        self.matrix, self.n_jobs = parts.matrix, n_jobs
+        self.square = parts.norm**2 if np.ndim(parts.sample.weight) == 0 else np.empty(n)
+        if np.ndim(parts.sample.weight):
+            weighted_squares(parts.matrix, 1.0, self.square)
+        if intercept:
+            sums = np.empty(n)
+            column_sums(parts.matrix, 1.0, sums)
+            self.square = np.maximum(self.square - sums * sums / d, ROUNDING * self.square)
+        self.slopes = np.zeros((SLOTS, d))
+        self.length = np.zeros(SLOTS)  # ‖v_r‖²
+        self.count = np.zeros(SLOTS, dtype=np.int64)
+        self.slot = np.full(n, -1, dtype=np.int8)
+        self.product, self.width = np.zeros(n), np.full(n, np.inf)
+        self.estimate, self.radius = np.zeros(n), np.full(n, np.inf)
+        self.reads = 0
+
+    def locate(self, slope: Array) -> None:
+        """Intervals for a slope that has moved, without reading a column."""
+        shares, errors = np.zeros(SLOTS + 1), np.full(SLOTS + 1, np.inf)
+        for r in range(SLOTS):
+            if self.count[r]:
+                along = float(self.slopes[r] @ slope) / max(self.length[r], 1e-300)
+                rest = slope - along * self.slopes[r]
+                shares[r], errors[r] = along, np.sqrt(rest @ rest + ROUNDING**2 * (slope @ slope))
+        place_intervals(self.slot, self.product, self.width, shares, errors, self.estimate, self.radius)
+
+    def read(self, columns: Array, slope: Array) -> None:
+        """Read these columns at the present slope: their intervals become points."""
+        slot = self._free_slot(columns.size)
+        if self.count[slot] and columns.size < self.slot.size:  # columns that refer to a slope about to go
+            leaving = self.slot == slot
+            leaving[columns] = True
+            columns = np.flatnonzero(leaving)
+        self.slopes[slot] = slope
+        self.length[slot] = length = float(slope @ slope)
+        arrays = (self.product, self.width, self.square, 1.0 / max(length, 1e-300))
+        share(self.n_jobs, columns.size, read_columns, self.matrix, columns, slope, *arrays)
+        self.slot[columns] = slot
+        self.count = np.bincount(self.slot + 1, minlength=SLOTS + 1)[1:]
+        self.estimate[columns] = self.product[columns]
+        self.radius[columns] = 0.0
+        self.reads += int(columns.size)
+
+    def _free_slot(self, size: int) -> int:
+        """The slope that the fewest columns refer to."""
+        return 0 if size == self.slot.size else int(np.argmin(self.count))
+
+
+@kernel
+def read_columns(
+    matrix: Any, columns: Array, slope: Array, product: Array, width: Array, square: Array, inverse: float,
+    start: int, stop: int,
+) -> None:  # fmt: skip
+    """Exact products of some columns with the slope, and the lengths of their parts across it."""
+    for i in range(start, stop):
+        j = columns[i]
+        g = dot(matrix, j, slope)
+        across = square[j] - g * g * inverse
+        product[j] = g
+        width[j] = np.sqrt(max(across, 0.0) + ROUNDING * square[j])
+
+
+@kernel
+def place_intervals(
+    slot: Array, product: Array, width: Array, shares: Array, errors: Array, estimate: Array, radius: Array
+) -> None:
+    for j in range(slot.size):
+        r = slot[j]
+        estimate[j] = at(shares, r) * product[j]
+        radius[j] = at(errors, r) * width[j]

@@ -1,0 +1,278 @@
+"""The solver: read all columns once, then only those whose interval leaves a decision open.
+
+    repeat
+        an interval for every gradient entry            no column read
+        read the columns that may violate optimality    exact from here on
+        certificate: the duality gap from the intervals; confirmed by an exact pass before stopping
+        working set: what is free to move, and the worst violations
+        minimise the quadratic model on it              sweeps and Newton steps, see ``model``
+        go there                                        by a line search where the loss is not quadratic
+
+For other losses than quadratic ones this is a prox-Newton method.  Where the model promised more than the line search
+could find, its curvatures are raised (``damping``) until they are believed again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd.duality import required_products
+from ascd.matrices import add_columns, input_bytes, weighted_means
+from ascd.problem import Problem
+from ascd.solution import Status
+from ascd.solver.certificate import fitted_slope, survey
+from ascd.solver.columns import ColumnModel
+from ascd.solver.gram import Gram
+from ascd.solver.knowledge import Knowledge
+from ascd.solver.model import GramModel
+from ascd.solver.samples import balance, cost_of, look, loss_along
+
+#: The first working set; later ones hold at least twice the coordinates that have moved.
+FIRST_SET = 100
+MOST_SWEEPS = 1000
+#: A Gram matrix may take this share of the input's memory (and always this many bytes).
+GRAM_SHARE, GRAM_FLOOR = 0.18, 8_000_000
+#: A step of the line search must keep this share of the fall that the model promised.
+ENOUGH_FALL = 1e-4
+SMALLEST_STEP = 1e-8
+BOTTOMLESS = -1e15
+#: Rounds of fitting the dual point: what fits some coordinates may push others over their end.
+MOST_FITS = 3
+
+
+class Limits(NamedTuple):
+    max_iter: int
+    max_time: float
+
+
+class Solver:
+    """One problem, minimised for one penalty after another; what was learned is kept between them."""
+
+    def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float, n_jobs: int) -> None:
+        self.parts, self.intercept = problem.parts, intercept
+        self.n, self.d = problem.n_features, problem.n_samples
+        self.x, self.constant = x, constant
+        self.is_quadratic = self.parts.loss.is_quadratic()
+        self.image, self.slope, self.curvature = np.empty(self.d), np.empty(self.d), np.empty(self.d)
+        self.knowledge = Knowledge(self.parts, intercept, n_jobs)
+        self.gram = Gram(self.parts.matrix, self.d, self.n, intercept)
+        self.largest_gram = math.isqrt(int(max(GRAM_FLOOR, GRAM_SHARE * input_bytes(self.parts.matrix))) // 8)
+        self.score, self.means = np.empty(self.n), np.zeros(self.n)
+        bound = self.parts.loss.curvature_bound()
+        self.typical_curvature = float(np.mean(self.parts.sample.weight)) * (bound if math.isfinite(bound) else 1.0)
+        self.damping = 0.0 if self.is_quadratic else 1e-6
+        self.n_iter = self.other_reads = 0
+        self.gap = self.steepest = self.objective = math.inf
+        self.working = 0
+        self.zero_objective = self._start()
+
+    @property
+    def reads(self) -> int:
+        """Columns read so far."""
+        return self.knowledge.reads + self.other_reads
+
+    def _start(self) -> float:
+        """F at zero coefficients with the best constant; then the slopes at x."""
+        constant, self.constant = self.constant, 0.0
+        self.image[:] = 0.0
+        at_zero = self._look()
+        if self.x.any():
+            self.constant = constant
+            self._recompute_image()
+        return at_zero
+
+    def _recompute_image(self) -> None:
+        moved = np.flatnonzero(self.x)
+        self.image[:] = self.constant
+        add_columns(self.parts.matrix, moved, self.x[moved], self.image)
+        self.other_reads += moved.size
+        self._look()
+
+    def _look(self) -> float:
+        """Losses, slopes and curvatures at the image; with an intercept, the best one first."""
+        arrays = (self.parts.sample, self.parts.loss, self.image, self.slope, self.curvature)
+        if self.intercept:
+            self.loss_sum, shift = balance(*arrays)
+            self.constant += shift
+        else:
+            self.loss_sum = look(*arrays)
+        return float(self.loss_sum)
+
+    def minimise(self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any]) -> Status:
+        """Until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run."""
+        self.penalty = penalty
+        began, size = time.perf_counter(), FIRST_SET
+        start = math.inf
+        if self.knowledge.reads == 0:
+            self.knowledge.read(np.arange(self.n), self.slope)
+        for rounds in range(limits.max_iter + 1):
+            self._survey_open()
+            if not math.isfinite(self.objective) or self.objective < BOTTOMLESS * (1.0 + abs(start)):
+                return Status.DIVERGED
+            start = min(start, self.objective)
+            if self.gap <= tolerance and self._confirm(tolerance):
+                return Status.CONVERGED
+            if watch(self):
+                return Status.INTERRUPTED
+            if rounds == limits.max_iter:
+                break
+            if time.perf_counter() - began > limits.max_time:
+                return Status.TIME_LIMIT
+            columns, size = self._working_set(size)
+            self.working = columns.size
+            self._improve(columns, self._target(tolerance, columns.size))
+            self.n_iter += 1
+        return Status.ITERATION_LIMIT
+
+    def settle(self) -> None:
+        """After an interruption anywhere: everything known of the point at x, computed afresh."""
+        self._recompute_image()
+        self.knowledge.read(np.arange(self.n), self.slope)
+        self._survey(strict=True)
+
+    def _survey_open(self) -> None:
+        """Intervals, and exact entries where they leave open whether a coordinate is at rest."""
+        self._survey(strict=False)
+        undecided = np.flatnonzero((self.score > 0.0) & (self.knowledge.radius > 0.0))
+        if undecided.size:
+            self.knowledge.read(undecided, self.slope)
+            self._survey(strict=False)
+
+    def _survey(self, strict: bool, slope: Array | None = None) -> None:
+        know, parts = self.knowledge, self.parts
+        self.gap, self.steepest, self.cost = survey(
+            parts.sample, parts.loss, self.penalty, self.x, self.image, self.slope if slope is None else slope,
+            know.estimate, know.radius, parts.norm, self.score, strict,
+        )  # fmt: skip
+        self.objective = float(self.loss_sum + self.cost)
+
+    def _confirm(self, tolerance: float) -> bool:
+        """Does the certificate hold at an image computed afresh and from exact entries alone?"""
+        self._recompute_image()
+        everything = np.arange(self.n)
+        self.knowledge.read(everything, self.slope)
+        self._survey(strict=False)
+        estimated = self.gap
+        self._survey(strict=True)
+        if self.gap > tolerance >= estimated:
+            self._fit_dual(everything)
+        return self.gap <= tolerance or estimated <= tolerance
+
+    def _fit_dual(self, everything: Array) -> None:
+        """The certificate for a dual point that fits the coordinates which no scale fits, if they are few."""
+        gap, steepest, know = self.gap, self.steepest, self.knowledge
+        slope, columns = self.slope, everything[:0]
+        for _ in range(MOST_FITS):
+            required = know.estimate.copy()
+            required_products(self.penalty, self.x, required)
+            required[columns[np.isnan(required[columns])]] = know.estimate[columns[np.isnan(required[columns])]]
+            columns = np.flatnonzero(~np.isnan(required))
+            excess = know.estimate[columns] - required[columns]
+            slope = fitted_slope(self.parts.matrix, self.intercept, self.curvature, slope, columns, excess)
+            if slope is None:
+                break
+            know.read(everything, slope)
+            know.estimate[columns] = required[columns]
+            self._survey(strict=True, slope=slope)
+            gap = min(gap, self.gap)
+        self.gap, self.steepest = gap, steepest
+        know.locate(self.slope)
+
+    def _target(self, tolerance: float, size: int) -> float:
+        """The violation that the model may keep: what the tolerance needs, or a share of what is left elsewhere."""
+        spread = float(np.abs(self.x).sum())
+        goal = 0.3 * tolerance / spread if spread > 0.0 else math.inf
+        share = 0.01 if self.is_quadratic else 0.1
+        return max(
+            min(goal, 0.3 * self.steepest), share * self.steepest if size < self.n or not self.is_quadratic else 0.0
+        )
+
+    def _working_set(self, size: int) -> tuple[Array, int]:
+        """What is free to move, and the worst violations; at least twice as many as have moved so far."""
+        columns = np.flatnonzero(self.score > 0.0)
+        moved = int(np.count_nonzero((self.x != 0.0) | np.isinf(self.score)))
+        size = min(self.n, max(size, 2 * moved))
+        if columns.size > size:
+            columns = columns[np.argpartition(-self.score[columns], size - 1)[:size]]
+            columns.sort()
+        return columns, size
+
+    def _improve(self, columns: Array, target: float) -> None:
+        """Minimise the model on these columns (and those whose products are kept), then go there."""
+        weight = self.curvature
+        if self.damping:
+            weight = weight + self.damping * self.typical_curvature
+        if not self.is_quadratic:
+            self.gram.clear()
+        joining = columns[self.gram.position[columns] < 0]
+        if self.intercept and joining.size:
+            weighted_means(self.parts.matrix, joining, weight, self.means)
+        if joining.size + self.gram.columns.size <= self.largest_gram:
+            columns = self._improve_by_gram(joining, weight, target)
+        else:
+            if self.gram.columns.size:
+                self.gram.release()
+                weighted_means(self.parts.matrix, columns, weight, self.means)
+            self._improve_by_columns(columns, weight, target)
+        self.knowledge.locate(self.slope)
+
+    def _improve_by_gram(self, joining: Array, weight: Array, target: float) -> Array:
+        if joining.size:
+            self.gram.admit(joining, weight, self.means)
+        columns = self.gram.columns
+        unread = columns[self.knowledge.radius[columns] > 0.0]
+        if unread.size:
+            self.knowledge.read(unread, self.slope)
+        before = self.x[columns]
+        model = GramModel(self.penalty, self.gram, self.knowledge.estimate[columns], self.x)
+        self.outcome = model.minimise(target, MOST_SWEEPS)
+        self._move(columns, before)
+        return columns
+
+    def _improve_by_columns(self, columns: Array, weight: Array, target: float) -> None:
+        before = self.x[columns]
+        model = ColumnModel(self.penalty, self.parts.matrix, columns, weight, self.means, self.slope, self.x)
+        self.outcome = model.minimise(target, MOST_SWEEPS)
+        self.other_reads += model.reads
+        self._move(columns, before)
+
+    def _move(self, columns: Array, before: Array) -> None:
+        """From ``before`` to the model's minimum; for other losses than quadratic ones, as far as F falls."""
+        change = self.x[columns] - before
+        if self.is_quadratic:
+            add_columns(self.parts.matrix, columns, change, self.image)
+        else:
+            self._search(columns, before, change)
+        self.other_reads += int(np.count_nonzero(change))
+        self._look()
+
+    def _search(self, columns: Array, before: Array, change: Array) -> None:
+        direction = np.full(self.d, -float(self.means[columns] @ change))
+        add_columns(self.parts.matrix, columns, change, direction)
+        slope = float(self.slope @ direction)
+        new_cost, there = self._cost(columns), self.x[columns]
+        self.x[columns] = before
+        old_cost = self._cost(columns)
+        promised = slope + new_cost - old_cost
+        t = 1.0
+        while t >= SMALLEST_STEP:
+            self.x[columns] = there if t == 1.0 else np.clip(before + t * change, *np.sort([before, there], axis=0))
+            loss = loss_along(self.parts.sample, self.parts.loss, self.image, direction, t)
+            fall = loss - self.loss_sum + self._cost(columns) - old_cost
+            if fall <= ENOUGH_FALL * t * promised:
+                break
+            t *= 0.5
+        else:
+            t = 0.0
+            self.x[columns] = before
+        self.damping = max(4.0 * self.damping, 1e-3) if t < 1.0 else max(0.25 * self.damping, 1e-10)
+        self.image += t * direction
+
+    def _cost(self, columns: Array) -> float:
+        return float(cost_of(self.penalty, columns, self.x))

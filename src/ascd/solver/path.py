@@ -1,0 +1,219 @@
+"""``path``: the same problem for a falling sequence of penalties, each started from the one before.
+
+What the solver knows is carried along: intervals, and for quadratic losses the products of columns.  So most columns
+are read a few times in the whole path.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import Array, as_count, as_finite_vector, as_number
+from ascd._jit import kernel
+from ascd.problem import Problem
+from ascd.progress import progress_bar
+from ascd.run import Snapshot
+from ascd.solution import Status
+from ascd.solver.loop import Limits, Solver
+from ascd.solver.solve import DEFAULT_ROUNDS, Watch, as_limits, as_start
+from ascd.solver.threads import as_n_jobs, blas_threads
+
+#: The path stops early where the explained deviance exceeds the first number or grows by less than the second times
+#: itself from one penalty to the next, but not before this many penalties.
+ALMOST_ALL, HARDLY_MORE, FEWEST = 0.999, 1e-5, 5
+
+
+@dataclass(frozen=True)
+class Path:
+    """The result of ``path``; one entry (or one column of ``coefs``) for each alpha.
+
+    Attributes
+    ----------
+    alphas : factors of the penalty, falling
+    coefs : array of shape (n_features, n_alphas)
+    intercepts, objectives, gaps, n_iters : per alpha
+    deviance_ratio : share of the loss at zero coefficients that is explained
+    reads : columns read in the whole path
+    status : why the path ended
+    zero_objective : F at zero coefficients, which the tolerance refers to
+    seconds : time spent
+    """
+
+    alphas: Array
+    coefs: Array = field(repr=False)
+    intercepts: Array = field(repr=False)
+    objectives: Array = field(repr=False)
+    gaps: Array = field(repr=False)
+    n_iters: Array = field(repr=False)
+    deviance_ratio: Array = field(repr=False)
+    reads: int
+    status: Status
+    zero_objective: float
+    seconds: float
+
+
+def path(
+    problem: Problem,
+    alphas: Any = None,
+    n_alphas: int = 100,
+    eps: float = 1e-3,
+    tol: float = 1e-6,
+    x0: Any = None,
+    intercept: bool = False,
+    max_iter: int = DEFAULT_ROUNDS,
+    max_time: float | None = None,
+    n_jobs: int | None = None,
+    early_stop: bool | None = None,
+    callback: Callable[[Snapshot], Any] | None = None,
+    progress: bool = False,
+) -> Path:
+    """Minimise f(Ax + c·1) + alpha·Σ Ψ_j(x_j) for a falling sequence of alphas.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its penalty is what the alphas multiply: with ``L1(1.0)`` an alpha is the usual λ.
+    alphas : array, optional
+        Positive factors; by default ``n_alphas`` of them from the largest useful one down to ``eps`` times it.
+    tol : gap allowed at each alpha, relative to F at zero coefficients
+    early_stop : stop when the deviance explained hardly grows; by default only where the alphas are chosen here
+
+    The other parameters are those of ``solve``; ``max_iter`` is for each alpha, ``max_time`` for all.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.standard_normal((50, 20))
+    >>> result = ascd.path(ascd.Problem(A, A[:, 0], penalty=ascd.L1(1.0)), n_alphas=5, eps=0.1)
+    >>> [int(count) for count in (result.coefs != 0).sum(axis=0)]
+    [0, 1, 1, 1, 1]
+    """
+    limits = as_limits(problem, max_iter, max_time, callback)
+    if not hasattr(problem.parts.penalty, "scaled"):
+        raise TypeError(f"path needs a penalty with a method scaled(factor); {problem.parts.penalty!r} has none")
+    tol = as_number(tol, "tol", low=0.0)
+    factors = _as_alphas(alphas)
+    n_alphas, eps = as_count(n_alphas, "n_alphas"), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
+    stop_early = alphas is None if early_stop is None else bool(early_stop)
+    x = as_start(problem, x0)
+    began = time.perf_counter()
+    with blas_threads(as_n_jobs(n_jobs)), progress_bar(progress, n_alphas if factors is None else factors.size) as show:
+        solver = Solver(problem, x, bool(intercept), 0.0, as_n_jobs(n_jobs))
+        if factors is None:
+            factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
+        walk = _Walk(solver, problem.parts.penalty, tol * abs(solver.zero_objective), limits, stop_early)
+        watch = Watch(solver, callback, lambda *_: None, began)
+        status = walk.along(factors, watch, show, began)
+    return walk.result(factors, status, time.perf_counter() - began)
+
+
+class _Walk:
+    """The points met so far."""
+
+    def __init__(self, solver: Solver, penalty: Any, tolerance: float, limits: Limits, stop_early: bool) -> None:
+        self.solver, self.penalty, self.tolerance, self.limits, self.stop_early = (
+            solver, penalty, tolerance, limits, stop_early,
+        )  # fmt: skip
+        self.points: list[tuple[Array, Array]] = []
+        self.rows: list[tuple[float, ...]] = []
+
+    def along(self, factors: Array, watch: Watch, show: Any, began: float) -> Status:
+        worst = Status.CONVERGED
+        try:
+            for number, factor in enumerate(factors):
+                left = self.limits.max_time - (time.perf_counter() - began)
+                before = self.solver.n_iter
+                status = self.solver.minimise(
+                    self.penalty.scaled(float(factor)), self.tolerance, self.limits._replace(max_time=left), watch
+                )
+                self._keep(before)
+                show(number + 1, self.solver.objective)
+                if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
+                    return status
+                worst = worst if status is Status.CONVERGED else status
+                if self.stop_early and self._hardly_changes():
+                    break
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+        return worst
+
+    def _keep(self, before: int) -> None:
+        solver = self.solver
+        support = np.flatnonzero(solver.x)
+        self.points.append((support, solver.x[support]))
+        explained = 1.0 - solver.loss_sum / solver.zero_objective if solver.zero_objective > 0.0 else 0.0
+        self.rows.append((solver.constant, solver.objective, solver.gap, solver.n_iter - before, explained))
+
+    def _hardly_changes(self) -> bool:
+        explained = [row[4] for row in self.rows]
+        if len(explained) < FEWEST:
+            return False
+        return explained[-1] > ALMOST_ALL or explained[-1] - explained[-2] < HARDLY_MORE * explained[-1]
+
+    def result(self, factors: Array, status: Status, seconds: float) -> Path:
+        count = len(self.points)
+        coefs = np.zeros((self.solver.n, count), order="F")
+        for column, (support, values) in enumerate(self.points):
+            coefs[support, column] = values
+        table = np.array(self.rows).reshape(count, 5).T
+        return Path(
+            alphas=factors[:count], coefs=coefs, intercepts=table[0], objectives=table[1], gaps=table[2],
+            n_iters=table[3].astype(np.int64), deviance_ratio=table[4], reads=self.solver.reads, status=status,
+            zero_objective=self.solver.zero_objective, seconds=seconds,
+        )  # fmt: skip
+
+
+def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:
+    """The smallest alpha at which every penalised coordinate is zero (where the penalty has a kink there)."""
+    solver.knowledge.read(np.arange(solver.n), solver.slope)
+    if solver.x.any():
+        raise ValueError("x0 must be zero where the alphas are to be chosen")
+    factor = float(factor_at_zero(penalty, solver.knowledge.estimate))
+    if factor == 0.0 or math.isinf(factor):
+        raise ValueError(
+            "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
+            if math.isinf(factor) else "alphas must be given: every alpha makes all coefficients zero"
+        )  # fmt: skip
+    for _ in range(20):  # with unpenalised coordinates: fit those first, which changes the gradient of the others
+        solver.minimise(penalty.scaled(factor), 1e-12 * solver.zero_objective, limits, lambda solver: False)
+        needed = float(factor_at_zero(penalty, solver.knowledge.estimate))
+        if needed <= factor * (1.0 + 1e-9):
+            return needed
+        factor = needed
+    return factor
+
+
+@kernel
+def factor_at_zero(penalty: Any, gradient: Array) -> float:
+    """The smallest factor whose kinks at zero hold all coordinates that have one; inf where none has."""
+    factor, kinks = 0.0, 0
+    for j in range(gradient.size):
+        low, high = penalty.subgradient(0.0, j)
+        if low < high:
+            kinks += 1
+            pull = -gradient[j]
+            end = high if pull > 0.0 else low
+            if pull != 0.0 and not math.isinf(end):
+                factor = max(factor, pull / end) if end != 0.0 else math.inf
+    return factor if kinks > 0 else math.inf
+
+
+def _as_alphas(alphas: Any) -> Array | None:
+    if alphas is None:
+        return None
+    factors = as_finite_vector(alphas, "alphas")
+    if factors.size == 0 or factors.min() < 0.0:
+        raise ValueError(f"alphas must be non-negative and at least one; got {alphas!r}")
+    return np.sort(factors)[::-1].copy()
+
+
+def _grid(largest: float, n_alphas: int, eps: float) -> Array:
+    grid: Array = largest * np.geomspace(1.0, eps, n_alphas) if n_alphas > 1 else np.array([largest])
+    return grid

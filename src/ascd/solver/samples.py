@@ -1,0 +1,90 @@
+"""The loss as the solver sees it: one number and one slope a sample, at the image z = Ax + c.
+
+The intercept c is free of penalty.  It is kept where it minimises f(Ax + c·1), that is, where the slopes sum to zero;
+then it needs no column of ones, no centred copy of A, and it drops out of every gradient entry.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ascd._checks import Array
+from ascd._jit import at, helper, kernel
+
+#: The slopes sum to zero when their sum is this small beside their sizes, or a step beside the image.
+BALANCED = 1e-15
+#: Where the slopes do not bend (a Huber loss far out), longer and longer steps look for the place where they do.
+SMALL = 1e-9
+#: Data of one class has no finite intercept: the search ends somewhere out there.
+MOST_NEWTON_STEPS = 100
+
+
+@kernel
+def look(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array) -> float:
+    """Σ_k s_k·loss(b_k, z_k); the slopes s·loss' and the curvatures s·loss'' are filled in."""
+    return fill_slopes(sample, loss, image, 0.0, slope, curvature)
+
+
+@kernel
+def loss_along(sample: Any, loss: Any, image: Array, direction: Array, t: float) -> float:
+    """Σ_k s_k·loss(b_k, z_k + t·direction_k)."""
+    total = 0.0
+    for k in range(image.size):
+        total += at(sample.weight, k) * loss.value(sample.target[k], image[k] + t * direction[k])
+    return total
+
+
+@kernel
+def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array) -> tuple[float, float]:
+    """Move all of z by the best constant; the sum of losses there, and the constant.  Slopes are filled in.
+
+    A safeguarded Newton's method on Σ_k s_k·loss'(b_k, z_k + t) = 0, which never falls as t grows.
+    """
+    t, low, high = 0.0, -math.inf, math.inf
+    total, reach, stride = 0.0, 1.0, 1.0
+    for k in range(image.size):
+        reach = max(reach, abs(image[k]))
+    for _ in range(MOST_NEWTON_STEPS):
+        total = fill_slopes(sample, loss, image, t, slope, curvature)
+        first, second, size = 0.0, 0.0, 0.0
+        for k in range(slope.size):
+            first += slope[k]
+            second += curvature[k]
+            size += abs(slope[k])
+        if first > 0.0:
+            high = t
+        else:
+            low = t
+        step = -first / second if second > SMALL * size else math.copysign(stride, -first)
+        if abs(first) <= BALANCED * size or abs(step) <= BALANCED * reach:
+            break
+        if not low < t + step < high:
+            step = 0.5 * (low + high) - t
+            if not math.isfinite(step):
+                step = math.copysign(stride, -first)
+        t += step
+        stride *= 2.0
+    for k in range(image.size):
+        image[k] += t
+    return total, t
+
+
+@helper
+def fill_slopes(sample: Any, loss: Any, image: Array, t: float, slope: Array, curvature: Array) -> float:
+    total = 0.0
+    for k in range(image.size):
+        weight, target, z = at(sample.weight, k), sample.target[k], image[k] + t
+        total += weight * loss.value(target, z)
+        slope[k] = weight * loss.derivative(target, z)
+        curvature[k] = weight * loss.curvature(target, z)
+    return total
+
+
+@kernel
+def cost_of(penalty: Any, columns: Array, x: Array) -> float:
+    """Σ Ψ_j(x_j) over some coordinates."""
+    total = 0.0
+    for i in range(columns.size):
+        total += penalty.cost(x[columns[i]], columns[i])
+    return total

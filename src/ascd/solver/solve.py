@@ -1,0 +1,135 @@
+"""``solve``: the production solver for one problem."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ascd._checks import Array, as_count, as_finite_vector, as_number
+from ascd.penalties import nearest_allowed
+from ascd.problem import Problem
+from ascd.progress import progress_bar
+from ascd.run import Snapshot
+from ascd.solution import Solution, Status
+from ascd.solver.loop import Limits, Solver
+from ascd.solver.threads import as_n_jobs, blas_threads
+from ascd.trace import Trace
+
+DEFAULT_ROUNDS = 1000
+
+
+def solve(
+    problem: Problem,
+    tol: float = 1e-6,
+    x0: Any = None,
+    intercept: bool = False,
+    intercept0: float | None = None,
+    max_iter: int = DEFAULT_ROUNDS,
+    max_time: float | None = None,
+    n_jobs: int | None = None,
+    callback: Callable[[Snapshot], Any] | None = None,
+    progress: bool = False,
+) -> Solution:
+    """Minimise F(x) = f(Ax + c·1) + Σ Ψ_j(x_j) to a certified duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+    tol : float
+        Stop when the duality gap is at most ``tol`` times F at zero coefficients (with the intercept fitted).  Where
+        the problem has no dual point, the largest violation of optimality is held to the same scale.
+    x0 : array of length n_features, optional
+        Where to start; zero (or the nearest allowed point) by default.
+    intercept : bool
+        Fit an unpenalised constant c as well.
+    intercept0 : float, optional
+        Where c starts, with ``x0``.
+    max_iter : number of rounds: working sets, or Newton steps for losses that are not quadratic
+    max_time : seconds, optional
+    n_jobs : threads that share the columns; −1 for all processors
+    callback : called with a ``Snapshot`` in every round; a true answer stops the run
+    progress : show a progress bar (needs ``rich``)
+
+    Returns
+    -------
+    Solution
+        With ``intercept``, and ``zero_objective``, the F that the tolerance refers to.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.standard_normal((50, 200))
+    >>> b = A[:, :3] @ [1.0, -2.0, 3.0] + 10.0
+    >>> solution = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(5.0)), tol=1e-10, intercept=True)
+    >>> solution.converged, np.flatnonzero(solution.x).tolist()
+    (True, [0, 1, 2])
+    """
+    limits = as_limits(problem, max_iter, max_time, callback)
+    tol = as_number(tol, "tol", low=0.0)
+    x = as_start(problem, x0)
+    constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0")
+    began = time.perf_counter()
+    with blas_threads(as_n_jobs(n_jobs)), progress_bar(progress, limits.max_iter) as show:
+        solver = Solver(problem, x, bool(intercept), constant, as_n_jobs(n_jobs))
+        watch = Watch(solver, callback, show, began)
+        status = Status.INTERRUPTED
+        try:
+            status = solver.minimise(problem.parts.penalty, tol * abs(solver.zero_objective), limits, watch)
+        except KeyboardInterrupt:
+            solver.settle()
+        watch(solver)
+    return Solution(
+        x=solver.x,
+        objective=solver.objective,
+        status=status,
+        n_iter=solver.n_iter,
+        gap=solver.gap,
+        steepness=solver.steepest,
+        reads=solver.reads,
+        seconds=time.perf_counter() - began,
+        trace=watch.trace,
+        intercept=solver.constant,
+        zero_objective=solver.zero_objective,
+    )
+
+
+class Watch:
+    """Called in every round: records, shows progress, asks the callback."""
+
+    def __init__(self, solver: Solver, callback: Callable[[Snapshot], Any] | None, show: Any, began: float) -> None:
+        self.solver, self.callback, self.show, self.began = solver, callback, show, began
+        self.trace = Trace()
+
+    def __call__(self, solver: Solver) -> bool:
+        self.trace.add(
+            iteration=solver.n_iter, objective=solver.objective, gap=solver.gap, bound=solver.steepest,
+            active=solver.working, reads=solver.reads, seconds=time.perf_counter() - self.began,
+        )  # fmt: skip
+        self.show(solver.n_iter, solver.objective)
+        if self.callback is None:
+            return False
+        return bool(self.callback(Snapshot(solver.n_iter, solver.x, solver.objective, self.trace)))
+
+
+def as_limits(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limits:
+    """The limits of a run, after a look at what else was passed."""
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of a Snapshot; got {callback!r}")
+    seconds = math.inf if max_time is None else as_number(max_time, "max_time", low=0.0)
+    return Limits(as_count(max_iter, "max_iter", low=0), seconds)
+
+
+def as_start(problem: Problem, x0: Any) -> Array:
+    """A copy of x0, or the point nearest to zero that the penalty allows."""
+    n, penalty = problem.n_features, problem.parts.penalty
+    if x0 is None:
+        return nearest_allowed(penalty, n)
+    x = as_finite_vector(x0, "x0", n).copy()
+    if not math.isfinite(problem.objective(x)):
+        raise ValueError("x0 must have a finite objective (lie inside the box, if there is one)")
+    return x

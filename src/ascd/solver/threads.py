@@ -1,0 +1,56 @@
+"""Columns shared among threads: compiled kernels let go of Python's lock, so a plain pool of threads is enough."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from ascd._checks import as_count
+
+#: Fewer columns than this stay on one thread.
+WORTH_SHARING = 4096
+
+
+def as_n_jobs(n_jobs: Any) -> int:
+    """The number of threads: a positive number, or −1 for one a processor; None is one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == -1:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return as_count(n_jobs, "n_jobs")
+
+
+@cache
+def _pool(n_jobs: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_jobs, thread_name_prefix="ascd")
+
+
+def share(n_jobs: int, size: int, kernel: Callable[..., Any], *arguments: Any) -> None:
+    """Call kernel(*arguments, start, stop) for consecutive parts of range(size), side by side."""
+    if n_jobs == 1 or size < WORTH_SHARING:
+        kernel(*arguments, 0, size)
+        return
+    parts = 4 * n_jobs
+    ends = [size * part // parts for part in range(parts + 1)]
+    futures = [_pool(n_jobs).submit(kernel, *arguments, *span) for span in zip(ends, ends[1:], strict=False)]
+    for future in futures:
+        future.result()
+
+
+@contextmanager
+def blas_threads(n_jobs: int) -> Iterator[None]:
+    """Hold the linear algebra library to as many threads: on small matrices more of them only wait for each other."""
+    with _controller().limit(limits=n_jobs, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> Any:
+    import scipy.linalg  # noqa: F401  its library must be loaded to be found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
