@@ -138,7 +138,8 @@ class Inner(Protocol):
 
 
 CONTRACTS: tuple[type, ...] = (
-    Matrix, Loss, Penalty, PiecewisePenalty, Steepness, LazySteepness, Oracle, Rule, CountingRule, Step, Point, Intervals, Inner,
+    Matrix, Loss, Penalty, PiecewisePenalty, Steepness, LazySteepness, Oracle, Rule, CountingRule, Step, Point,
+    Intervals, Inner,
 )  # fmt: skip
 
 

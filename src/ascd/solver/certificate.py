@@ -1,8 +1,8 @@
 """How far from optimal, from intervals instead of exact gradient entries.
 
-For the dual point θ = s·v the gap is a sum of non-negative terms (see ``ascd.duality``); each penalty term is convex in
-u_j = ⟨a_j, v⟩, and so is the set of u_j that allow a scale s.  Over an interval both are therefore worst at its ends: the
-gap from the ends bounds the gap from the exact entries, and where the radius is 0 it is that gap.
+For the dual point θ = s·v the gap is a sum of non-negative terms (see ``ascd.duality``); each penalty term is convex
+in u_j = ⟨a_j, v⟩, and so is the set of u_j that allow a scale s.  Over an interval both are therefore worst at its
+ends: the gap from the ends bounds the gap from the exact entries, and where the radius is 0 it is that gap.
 
 Where the dual allows only u_j = 0 (an unpenalised coordinate) or one sign of it, no scale helps.  While the solver
 runs, such coordinates count by their violation alone, |x_j|·violation; the certificate at the end moves the dual point

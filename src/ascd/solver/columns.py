@@ -1,9 +1,9 @@
 """The quadratic model on a working set too large for a Gram matrix: sweeps over columns, Newton steps by CG.
 
 The same Q as in ``model``.  The slope of the smooth part, u = v + H·(A_WΔ + c·1), follows every step, and a gradient
-entry is a product ⟨a_j, u⟩.  With an intercept, c is kept as one number beside u during a sweep, so that a step costs the
-entries of its column and no more.  Newton's system on the free coordinates is solved by conjugate gradients, preconditioned by its
-diagonal.
+entry is a product ⟨a_j, u⟩.  With an intercept, c is kept as one number beside u during a sweep, so that a step costs
+the entries of its column and no more.  Newton's system on the free coordinates is solved by conjugate gradients,
+preconditioned by its diagonal.
 """
 
 from __future__ import annotations

@@ -174,9 +174,10 @@ class Solver:
             required[columns[np.isnan(required[columns])]] = know.estimate[columns[np.isnan(required[columns])]]
             columns = np.flatnonzero(~np.isnan(required))
             excess = know.estimate[columns] - required[columns]
-            slope = fitted_slope(self.parts.matrix, self.intercept, self.curvature, slope, columns, excess)
-            if slope is None:
+            fitted = fitted_slope(self.parts.matrix, self.intercept, self.curvature, slope, columns, excess)
+            if fitted is None:
                 break
+            slope = fitted
             know.read(everything, slope)
             know.estimate[columns] = required[columns]
             self._survey(strict=True, slope=slope)
@@ -188,10 +189,8 @@ class Solver:
         """The violation that the model may keep: what the tolerance needs, or a share of what is left elsewhere."""
         spread = float(np.abs(self.x).sum())
         goal = 0.3 * tolerance / spread if spread > 0.0 else math.inf
-        share = 0.01 if self.is_quadratic else 0.1
-        return max(
-            min(goal, 0.3 * self.steepest), share * self.steepest if size < self.n or not self.is_quadratic else 0.0
-        )
+        share = 0.1 if not self.is_quadratic else 0.01 if size < self.n else 0.0
+        return max(min(goal, 0.3 * self.steepest), share * self.steepest)
 
     def _working_set(self, size: int) -> tuple[Array, int]:
         """What is free to move, and the worst violations; at least twice as many as have moved so far."""

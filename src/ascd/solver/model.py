@@ -175,7 +175,7 @@ def gather_free(gram: Array, free: Array, work: Array, shift: float, out: Array)
 def take_newton_step(
     gram: Array, columns: Array, free: Array, direction: Array, work: Array, gradient: Array, x: Array
 ) -> int:
-    """Move along the direction inside the pieces: 0 where it was taken whole, 1 where cut off, 2 where nothing falls."""
+    """Move along the direction inside the pieces: 0 if it was taken whole, 1 if cut off, 2 if nothing falls."""
     for a in range(free.size):
         work[6, a] = x[columns[free[a]]]
     cut = clip_step(work[6], direction, work[2], work[3], work[4], work[5])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from ascd._checks import as_count
@@ -36,7 +37,7 @@ def share(n_jobs: int, size: int, kernel: Callable[..., Any], *arguments: Any) -
         return
     parts = 4 * n_jobs
     ends = [size * part // parts for part in range(parts + 1)]
-    futures = [_pool(n_jobs).submit(kernel, *arguments, *span) for span in zip(ends, ends[1:], strict=False)]
+    futures = [_pool(n_jobs).submit(kernel, *arguments, *span) for span in pairwise(ends)]
     for future in futures:
         future.result()
 
