@@ -8,9 +8,11 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import ascd
+from ascd._cache import SECONDS_KEPT
 
 PACKAGE = Path(ascd.__file__).parent
 
@@ -87,6 +89,20 @@ def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(tmp_path):
     assert report(cache, site) == (5.625, [1], [0])
     penalties.write_text(source)
     assert report(cache, site) == (3.125, [1], [0])
+
+
+def test_old_files_of_former_sources_are_removed_and_nothing_else(tmp_path):
+    report(tmp_path)
+    (current,) = (path for path in tmp_path.rglob("problem.evaluate_*.nbi"))
+    former = re.sub("_[0-9a-f]{12}-", "_0123456789ab-", current.name)
+    old, young, other = (current.with_name(name) for name in (former, former.replace("-", "-9"), "theirs-1.py311.nbi"))
+    for path in (old, young, other):
+        path.write_bytes(b"")
+    aged = time.time() - 2.0 * SECONDS_KEPT
+    for path in (old, other, current):
+        os.utime(path, (aged, aged))
+    assert report(tmp_path)[1:] == ([1], [0])
+    assert [path.exists() for path in (old, young, other, current)] == [False, True, True, True]
 
 
 def test_importing_the_library_does_not_import_numba(tmp_path):

@@ -15,8 +15,8 @@ from lockstep import BOUNDED_RULES, assemble, record, replay
 from problems import CASES
 
 import ascd
-from ascd._jit import _compiled_methods
 from ascd.descent import descend
+from ascd.protocols import compiled_methods
 from ascd.steepness import STEEPNESS
 from ascd.steps import STEPS
 
@@ -114,7 +114,7 @@ def test_no_field_of_the_parts_hides_a_compiled_method():
     assembly = assembled(ROWS[0], "dense")
     parts = [assembly.point, *assembly.point.problem, *assembly.point, assembly.oracle, assembly.rule, assembly.step]
     for part in filter(lambda part: hasattr(part, "_fields"), parts):
-        assert not set(part._fields) & set(_compiled_methods()), type(part).__name__
+        assert not set(part._fields) & set(compiled_methods()), type(part).__name__
 
 
 def test_the_rows_cover_all_parts():

@@ -204,6 +204,24 @@ def test_what_cannot_be_compiled_is_explained(rule, words, compiled):
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
+class Talkative(NamedTuple):
+    """Prints and raises: what needs constants from outside the machine code."""
+
+    last: int
+
+    def select(self, point, t, rng):
+        print("step", t)
+        if t == self.last:
+            raise ValueError("far enough")
+        return 0
+
+
+def test_parts_of_ones_own_may_print_and_raise(compiled, capfd):
+    with pytest.raises(ValueError, match="far enough"):
+        use("rule", Talkative(2))
+    assert capfd.readouterr().out.split("\n") == ["step 0", "step 1", "step 2", ""]
+
+
 @pytest.mark.parametrize(
     ("bound", "error", "words"),
     [

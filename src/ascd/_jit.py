@@ -11,37 +11,35 @@ is set.
 Reference counting is switched off in compiled code (``_nrt``): a part holds many arrays, and counting each of them at
 each call cost more than the calls.  The price: methods must not make new arrays; work arrays are fields.
 
-Three rules keep the on-disk cache true:
+Methods and helpers are compiled for the kernels that call them and for nothing else (``_compilers``): no wrappers for
+calls from Python or C, no machine code of their own, and the same flags as kernels have, because numba compiles a
+method once for each set of flags it is called from.  That takes a third off the time of a first run.
 
-- numba only notices edits of the file that a kernel stands in, so a digest of *all* sources of this package is
-  made part of each kernel's name: any edit is a miss.
-- a specialisation that mentions somebody else's type would make later processes import that module, and fail
-  where it is absent: such specialisations are compiled, but never stored.
-- numba is imported at the first call of a kernel, not at ``import ascd``: importing stays cheap.
+numba is imported at the first call of a kernel, not at ``import ascd``: importing stays cheap.  What is kept on disk is
+the matter of ``ascd._cache``.
 """
 
 from __future__ import annotations
 
 import gc
-import hashlib
-import inspect
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, update_wrapper
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ascd.protocols import CONTRACTS, methods_of
+from ascd._cache import digest, may_be_stored, remove_stale
+from ascd.protocols import check_methods as check_methods
+from ascd.protocols import compiled_methods
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_PACKAGE = __name__.partition(".")[0]
-
 #: Reductions may be reordered (that is what lets a dot product use vector registers); nan and inf keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
+
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "fastmath": _FAST, "no_cfunc_wrapper": True}
 
 _helpers: list[Callable[..., Any]] = []
 
@@ -88,13 +86,6 @@ def wide(index: Any) -> int:
 
 
 @cache
-def digest() -> str:
-    """A fingerprint of every source file of the package."""
-    sources = sorted(Path(__file__).parent.rglob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
-
-
-@cache
 def _numba() -> Any:
     """Import numba and teach it our protocol, once."""
     import numba
@@ -106,21 +97,20 @@ def _numba() -> Any:
     # run time that they do not overlap; by default it gives up beyond eight such checks.
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
 
-    # A part is a hundred numbers to the machine: calls that pass one are inlined, or they would cost more than they do.
-    options = {"fastmath": _FAST, "_nrt": False, "forceinline": True}
-    for method, arguments in _compiled_methods().items():
+    options = _part_options()
+    for method, arguments in compiled_methods().items():
         namespace: dict[str, Any] = {}
         exec(f"def shim({', '.join(arguments)}):\n    return self.instance_class.{method}", namespace)
         # strict would reject implementations with annotations; check_methods holds users to the names
         overload_method(types.BaseNamedTuple, method, strict=False, jit_options=options)(namespace["shim"])
 
-    @overload(at, strict=False)  # type: ignore[untyped-decorator]
+    @overload(at, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
     def _at(parameter: Any, j: Any) -> Any:
         if isinstance(parameter, types.Array):
             return lambda parameter, j: parameter[j]
         return lambda parameter, j: parameter
 
-    @overload(wide, strict=False)  # type: ignore[untyped-decorator]
+    @overload(wide, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
     def _wide(index: Any) -> Any:
         return lambda index: np.int64(index)
 
@@ -129,21 +119,68 @@ def _numba() -> Any:
     return numba
 
 
-@cache
-def _compiled_methods() -> dict[str, list[str]]:
-    return {name: arguments for contract in CONTRACTS for name, arguments in methods_of(contract).items()}
-
-
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:
-    numba.extending.register_jitable(fastmath=_FAST, _nrt=False)(function)
+    numba.extending.register_jitable(**_part_options())(function)
 
 
-def _is_ours(value: Any) -> bool:
-    """Can a later process import every type inside ``value`` from this package?"""
-    if isinstance(value, tuple):
-        home = type(value).__module__.partition(".")[0]
-        return home in (_PACKAGE, "builtins") and all(map(_is_ours, value))
-    return True
+def _part_options() -> dict[str, Any]:
+    # numba's default for overloads, no_cpython_wrapper=True, is another set of flags; the compiler switches it on later
+    return _OPTIONS | {"no_cpython_wrapper": False, "pipeline_class": _compilers()[0]}
+
+
+@cache
+def _compilers() -> tuple[type, type]:
+    """numba's compiler for methods and helpers, whose code is linked into kernels, and the one for kernels."""
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
+    from numba.core.environment import lookup_environment
+
+    class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+        """Code that is optimised and turned into machine code with the kernel that it is linked into."""
+
+        def _optimize_final_module(self) -> None: ...
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            self._ensure_finalized()
+            return 0
+
+        @property
+        def codegen(self) -> PartLibrary:  # asked for set_env only
+            return self
+
+        def set_env(self, name: str, environment: Any) -> None: ...
+
+    class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+        """Sets the environments (the constants that print and raise need) of the parts linked into it."""
+
+        def _finalize_final_module(self) -> None:
+            super()._finalize_final_module()
+            for variable in self._final_module.global_variables:
+                environment = lookup_environment(variable.name)
+                if environment is not None:
+                    self._codegen.set_env(variable.name, environment)
+
+    class KernelCompiler(Compiler):  # type: ignore[misc]
+        library_class = KernelLibrary
+
+        def define_pipelines(self) -> Any:
+            self.state.library = self.library_class(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            self.state.library.enable_object_caching()
+            return super().define_pipelines()
+
+    class PartCompiler(KernelCompiler):
+        library_class = PartLibrary
+
+        def define_pipelines(self) -> Any:
+            # A part is a hundred numbers to the machine: a call that passes one is inlined, or it would cost too much.
+            self.state.flags.forceinline = self.state.flags.no_cpython_wrapper = True
+            return super().define_pipelines()
+
+    return PartCompiler, KernelCompiler
 
 
 @contextmanager
@@ -177,7 +214,7 @@ class Kernel:
         return self._compiled(*args)
 
     def _compiled(self, *args: Any) -> Any:
-        if all(map(_is_ours, args)):
+        if may_be_stored(args):
             return self.stored(*args)
         try:
             return self.fresh(*args)
@@ -200,39 +237,19 @@ class Kernel:
 
 @cache
 def _compile(function: Callable[..., Any], stored: bool) -> Any:
-    options = {"nogil": True, "error_model": "numpy", "cache": stored, "_nrt": False}
+    options = _OPTIONS | {"cache": stored, "pipeline_class": _compilers()[1]}
     if not stored:
         return _numba().njit(function, **options)
     plain = function.__qualname__
     function.__qualname__ = f"{plain}_{digest()}"  # names the cache file
     try:
-        return _numba().njit(function, **options)
+        dispatcher = _numba().njit(function, **options)
     finally:
         function.__qualname__ = plain
+    remove_stale(dispatcher.stats.cache_path)
+    return dispatcher
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Compile ``function`` lazily, generically and cached (see the top of this module)."""
     return Kernel(function)
-
-
-def check_methods(part: Any, contract: type, role: str) -> None:
-    """Raise a TypeError that names what is missing when ``part`` cannot play ``role`` in compiled code."""
-    kind = type(part)
-    methods = methods_of(contract)
-    if not (isinstance(part, tuple) and hasattr(kind, "_fields")):
-        raise TypeError(f"{role} must be a name or a NamedTuple with methods {', '.join(methods)}; got {part!r}")
-    if not kind._fields:
-        # numba passes no ``self`` to methods of a tuple without fields; our own carry a number that nothing reads
-        raise TypeError(f"{role} {kind.__name__} needs at least one field, for example  unit: float = 1.0")
-    clash = sorted(set(kind._fields) & set(_compiled_methods()))
-    if clash:
-        raise TypeError(
-            f"{role} {kind.__name__}: rename the field {clash[0]!r}, compiled code has a method of that name"
-        )
-    for method, expected in methods.items():
-        found = getattr(kind, method, None)
-        if found is None:
-            raise TypeError(f"{role} {kind.__name__} lacks the method {method}({', '.join(expected)})")
-        if list(inspect.signature(found).parameters) != expected:
-            raise TypeError(f"{role} {kind.__name__}: {method} must be written {method}({', '.join(expected)})")

@@ -42,7 +42,7 @@ class Squared(NamedTuple):
     unit: float = 1.0
 
     def value(self, y: float, z: float) -> float:
-        return 0.5 * (z - y) ** 2
+        return 0.5 * (z - y) * (z - y)
 
     def derivative(self, y: float, z: float) -> float:
         return z - y
@@ -154,7 +154,8 @@ class SquaredHinge(NamedTuple):
     unit: float = 1.0
 
     def value(self, y: float, z: float) -> float:
-        return max(0.0, 1.0 - y * z) ** 2
+        missing = max(0.0, 1.0 - y * z)
+        return missing * missing
 
     def derivative(self, y: float, z: float) -> float:
         return -2.0 * y * max(0.0, 1.0 - y * z)

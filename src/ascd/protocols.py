@@ -11,6 +11,8 @@ What a part needs of the problem is built by optional plain methods that run unc
 
 from __future__ import annotations
 
+import inspect
+from functools import cache
 from typing import Any, Protocol
 
 
@@ -134,7 +136,6 @@ class Inner(Protocol):
     def distribute(self) -> None: ...
     def bucket_of(self, value: float) -> int: ...
     def rekey(self, j: int, value: float) -> None: ...
-    def swap(self, j: int, position: int) -> None: ...
 
 
 CONTRACTS: tuple[type, ...] = (
@@ -151,3 +152,31 @@ def methods_of(contract: type) -> dict[str, list[str]]:
         for name, function in functions.items()
         if not name.startswith("_") and hasattr(function, "__code__")
     }
+
+
+@cache
+def compiled_methods() -> dict[str, list[str]]:
+    """The methods of all contracts together."""
+    return {name: arguments for contract in CONTRACTS for name, arguments in methods_of(contract).items()}
+
+
+def check_methods(part: Any, contract: type, role: str) -> None:
+    """Raise a TypeError that names what is missing when ``part`` cannot play ``role`` in compiled code."""
+    kind = type(part)
+    methods = methods_of(contract)
+    if not (isinstance(part, tuple) and hasattr(kind, "_fields")):
+        raise TypeError(f"{role} must be a name or a NamedTuple with methods {', '.join(methods)}; got {part!r}")
+    if not kind._fields:
+        # numba passes no ``self`` to methods of a tuple without fields; our own carry a number that nothing reads
+        raise TypeError(f"{role} {kind.__name__} needs at least one field, for example  unit: float = 1.0")
+    clash = sorted(set(kind._fields) & set(compiled_methods()))
+    if clash:
+        raise TypeError(
+            f"{role} {kind.__name__}: rename the field {clash[0]!r}, compiled code has a method of that name"
+        )
+    for method, expected in methods.items():
+        found = getattr(kind, method, None)
+        if found is None:
+            raise TypeError(f"{role} {kind.__name__} lacks the method {method}({', '.join(expected)})")
+        if list(inspect.signature(found).parameters) != expected:
+            raise TypeError(f"{role} {kind.__name__}: {method} must be written {method}({', '.join(expected)})")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._checks import Array
-from ascd._jit import helper
+from ascd._jit import helper, wide
 
 GROWTH = 4
 
@@ -67,22 +67,23 @@ class Buckets(NamedTuple):
 
     def rekey(self, j: int, value: float) -> None:
         """Change a key and move its coordinate, by swaps with the ends of the buckets in between."""
-        old, new = 0, self.bucket_of(value)
-        while self.place[j] >= self.end[old]:
-            old += 1
         self.key[j] = value
-        for b in range(old, new, -1):
-            self.swap(j, self.end[b - 1])
-            self.end[b - 1] += 1
-        for b in range(old, new):
-            self.end[b] -= 1
-            self.swap(j, self.end[b])
-
-    def swap(self, j: int, position: int) -> None:
-        """Put coordinate j there, and what was there where j was."""
-        other, vacant = self.order[position], self.place[j]
-        self.order[vacant], self.place[other] = other, vacant
-        self.order[position], self.place[j] = j, position
+        vacant, b, new = wide(self.place[j]), 0, self.bucket_of(value)
+        while vacant >= self.end[b]:
+            b += 1
+        while b != new:
+            if b > new:  # to the end of the bucket before, which grows by one
+                b -= 1
+                position = self.end[b]
+                self.end[b] += 1
+            else:  # to the start of the bucket after, which reaches one further to the front
+                self.end[b] -= 1
+                position = self.end[b]
+                b += 1
+            other = self.order[position]
+            self.order[vacant], self.place[other] = other, vacant
+            self.order[position], self.place[j] = j, position
+            vacant = position
 
 
 @helper

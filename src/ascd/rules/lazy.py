@@ -73,10 +73,6 @@ class LazyBounds(NamedTuple):
     def upper(n: int, rise: float) -> LazyBounds:
         return LazyBounds(Heap.of(n, tracked=False), 1, np.array([rise]))
 
-    def level(self, intervals: Any, j: int) -> float:
-        """The key that belongs to coordinate j now."""
-        return self.bound(intervals, j) - self.drift[0] * intervals.clock[0]
-
     def bound(self, intervals: Any, j: int) -> float:
         """The bound itself; upper bounds with their sign."""
         return intervals.signed_upper_at(j) if self.which == 1 else intervals.bounds_at(j)[0]
@@ -99,16 +95,17 @@ class LazyBounds(NamedTuple):
                 other, j = int(rng.random() * (position + 1)), heap.order[position]
                 heap.order[position], heap.order[other] = heap.order[other], j
         for j in range(heap.key.size):
-            if self.which == 0 and intervals.reach[j] == 0.0 and intervals.bounds_at(j)[1] > 0.0:
+            if self.which == 0 and intervals.reach[j] == 0.0 and intervals.signed_upper_at(j) > 0.0:
                 self.drift[0] = 0.0
+        shift = self.drift[0] * intervals.clock[0]
         for position in range(heap.key.size):
-            heap.key[position] = self.level(intervals, wide(heap.order[position]))
+            heap.key[position] = self.bound(intervals, wide(heap.order[position])) - shift
         heap.arrange()
 
     def renew(self, intervals: Any, j: int) -> None:
         """Coordinate j was visited: its bounds may have moved either way."""
-        self.heap.settle(j, self.level(intervals, j))
+        self.heap.settle(j, self.bound(intervals, j) - self.drift[0] * intervals.clock[0])
 
     def renew_top(self, intervals: Any) -> None:
         """The top was visited."""
-        self.heap.replace_top(self.level(intervals, wide(self.heap.order[0])))
+        self.heap.replace_top(self.bound(intervals, wide(self.heap.order[0])) - self.drift[0] * intervals.clock[0])
