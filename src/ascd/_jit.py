@@ -215,7 +215,7 @@ class Kernel:
 
     def _compiled(self, *args: Any) -> Any:
         if may_be_stored(args):
-            return self.stored(*args)
+            return _compile(self.py_func, True)(*args)
         try:
             return self.fresh(*args)
         except _numba().core.errors.NumbaError as error:

@@ -26,8 +26,8 @@ from ascd.matrices import add_columns
 def survey(
     sample: Any, loss: Any, penalty: Any, x: Array, image: Array, slope: Array, estimate: Array, radius: Array,
     norm: Array, score: Array, strict: bool,
-) -> tuple[float, float, float]:  # fmt: skip
-    """An upper bound on the gap, the largest violation possible, and the penalty's cost.
+) -> tuple[float, float, float, bool]:  # fmt: skip
+    """An upper bound on the gap, the largest violation possible, the penalty's cost, and whether the bound is certain.
 
     ``score`` takes each coordinate's signed violation, at most, over ‖a_j‖: negative where it is surely at rest,
     infinite where it is free to move.  Unless ``strict``, coordinates that no scale fits count by their violation.
@@ -48,7 +48,7 @@ def survey(
             else:
                 loose += violation * (abs(x[j]) + violation / max(norm[j] * norm[j], 1e-300))
     if not scale >= 0.0:
-        return math.inf, steepest, cost
+        return math.inf, steepest, cost, True
     gap = loose
     for k in range(image.size):
         weight, target = at(sample.weight, k), sample.target[k]
@@ -62,7 +62,7 @@ def survey(
             term = max(term, gap_term(penalty, x[j], j, right))
         if strict or term < math.inf:
             gap += positive_part(term)
-    return gap, steepest, cost
+    return gap, steepest, cost, loose == 0.0
 
 
 @helper

@@ -104,8 +104,13 @@ class Solver:
             self.loss_sum = look(*arrays)
         return float(self.loss_sum)
 
-    def minimise(self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any]) -> Status:
-        """Until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run."""
+    def minimise(
+        self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any], confirm: bool = True
+    ) -> Status:
+        """Until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run.
+
+        The gap from the intervals is a bound already; ``confirm`` asks for the exact one, computed afresh.
+        """
         self.penalty = penalty
         began, size = time.perf_counter(), FIRST_SET
         start = math.inf
@@ -116,7 +121,7 @@ class Solver:
             if not math.isfinite(self.objective) or self.objective < BOTTOMLESS * (1.0 + abs(start)):
                 return Status.DIVERGED
             start = min(start, self.objective)
-            if self.gap <= tolerance and self._confirm(tolerance):
+            if self.gap <= tolerance and ((self.is_certain and not confirm) or self._confirm(tolerance)):
                 return Status.CONVERGED
             if watch(self):
                 return Status.INTERRUPTED
@@ -146,7 +151,7 @@ class Solver:
 
     def _survey(self, strict: bool, slope: Array | None = None) -> None:
         know, parts = self.knowledge, self.parts
-        self.gap, self.steepest, self.cost = survey(
+        self.gap, self.steepest, self.cost, self.is_certain = survey(
             parts.sample, parts.loss, self.penalty, self.x, self.image, self.slope if slope is None else slope,
             know.estimate, know.radius, parts.norm, self.score, strict,
         )  # fmt: skip

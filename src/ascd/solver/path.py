@@ -37,7 +37,8 @@ class Path:
     ----------
     alphas : factors of the penalty, falling
     coefs : array of shape (n_features, n_alphas)
-    intercepts, objectives, gaps, n_iters : per alpha
+    intercepts, objectives, n_iters : per alpha
+    gaps : upper bounds on the duality gaps, from the intervals (an exact pass confirms the last one)
     deviance_ratio : share of the loss at zero coefficients that is explained
     reads : columns read in the whole path
     status : why the path ended
@@ -131,7 +132,11 @@ class _Walk:
                 left = self.limits.max_time - (time.perf_counter() - began)
                 before = self.solver.n_iter
                 status = self.solver.minimise(
-                    self.penalty.scaled(float(factor)), self.tolerance, self.limits._replace(max_time=left), watch
+                    self.penalty.scaled(float(factor)),
+                    self.tolerance,
+                    self.limits._replace(max_time=left),
+                    watch,
+                    confirm=number + 1 == factors.size,
                 )
                 self._keep(before)
                 show(number + 1, self.solver.objective)
