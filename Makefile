@@ -36,6 +36,7 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/solver.py $(BENCH)
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

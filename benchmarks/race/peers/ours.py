@@ -1,0 +1,44 @@
+"""ascd, asked as its users would: everything from raw data to coefficients is timed."""
+
+from __future__ import annotations
+
+import ascd
+from race.peers.base import Answer, Peer
+
+
+class Ours(Peer):
+    name = package = "ascd"
+    kinds = ("lasso", "enet", "logistic", "path", "cv", "svm")
+    forked = False  # threads it may have started would not survive a fork
+
+    def version(self):
+        if not hasattr(ascd, "solve"):
+            raise ImportError("this version of ascd has no ascd.solve")
+        return ascd.__version__
+
+    def start(self, task, target):
+        """Its tolerance is the relative gap itself."""
+        return target
+
+    def fit(self, task, tol, threads=1):
+        return getattr(self, task.kind, self.single)(task, tol, -1 if threads is None else threads)
+
+    def single(self, task, tol, n_jobs):
+        penalty = ascd.ElasticNet(l1=task.l1, l2=task.l2) if task.l2 else ascd.L1(task.l1)
+        problem = ascd.Problem(task.X, task.y, loss=task.loss, penalty=penalty)
+        solution = ascd.solve(problem, tol=tol, n_jobs=n_jobs)
+        return Answer(solution.x, reads=int(solution.reads))
+
+    def path(self, task, tol, n_jobs):
+        problem = ascd.Problem(task.X, task.y, penalty=ascd.L1(1.0))
+        path = ascd.path(problem, alphas=task.strengths, tol=tol, n_jobs=n_jobs)
+        coefs = path.coefs if path.coefs.shape[0] == task.X.shape[1] else path.coefs.T
+        return Answer(coefs, reads=int(path.reads))
+
+    def cv(self, task, tol, n_jobs):
+        model = ascd.LassoCV(alphas=task.alphas, cv=5, tol=tol, n_jobs=n_jobs).fit(task.X, task.y)
+        return Answer(model.coef_, alpha=model.alpha_)
+
+    def svm(self, task, tol, n_jobs):
+        model = ascd.LinearSVC(C=task.C, loss="hinge", dual=True, fit_intercept=False, tol=tol, max_iter=10**9)
+        return Answer(model.fit(task.X, task.y).coef_.ravel())

@@ -1,0 +1,44 @@
+"""skglm: working sets with Anderson acceleration, prox-Newton for logistic regression."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from race.peers.base import Peer
+
+
+class Skglm(Peer):
+    """Its tolerance bounds the violation of optimality, in units of ∇f/n."""
+
+    name = package = "skglm"
+    kinds = ("lasso", "enet", "logistic", "path")
+    floor = 1e-19
+    limits: ClassVar = {"max_iter": 1000, "max_epochs": 50_000, "fit_intercept": False}
+
+    def unit(self, task):
+        return 100.0 * task.l1 / len(task.y)
+
+    def lasso(self, task, tol):
+        from skglm import Lasso
+
+        return Lasso(alpha=task.l1 / len(task.y), tol=tol, **self.limits).fit(task.X, task.y).coef_
+
+    def enet(self, task, tol):
+        from skglm import ElasticNet
+
+        total = task.l1 + task.l2
+        model = ElasticNet(alpha=total / len(task.y), l1_ratio=task.l1 / total, tol=tol, **self.limits)
+        return model.fit(task.X, task.y).coef_
+
+    def logistic(self, task, tol):
+        from skglm import SparseLogisticRegression
+
+        return (
+            SparseLogisticRegression(alpha=task.l1 / len(task.y), tol=tol, **self.limits).fit(task.X, task.y).coef_[0]
+        )
+
+    def path(self, task, tol):
+        from skglm import Lasso
+
+        model = Lasso(tol=tol, **self.limits)
+        return model.path(task.X, task.y, alphas=task.strengths / len(task.y))[1]
