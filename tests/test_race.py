@@ -6,6 +6,7 @@ import importlib.util
 import json
 import math
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -148,6 +149,21 @@ def test_a_fit_beyond_the_budget_is_stopped(diagonal, monkeypatch):
     results, _ = protocol.race({"slow": Blurred(1e-1, slow=60.0)}, diagonal, (1e-6,), repeats=1, budget=0.1)
     assert results[1e-6, 1]["slow"].seconds is None
     assert time.perf_counter() - began < 30.0
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="Rscript is not installed")
+def test_an_r_process_that_dies_costs_one_race_only():
+    here, absent = peers.installed("glmnet")
+    if absent:
+        pytest.skip(f"R's glmnet: {absent}")
+    peer, task = here["glmnet (R)"], tasks.small("lasso", "dense")
+    try:
+        assert task.gap(peer.fit(task, 1e-20)) < 1e-8
+        peer.process.kill()
+        assert protocol.searched(peer, task, (1e-6,), 5.0) == []
+        assert protocol.first_success(protocol.searched(peer, task, (1e-6,), 5.0), 1e-6) is not None
+    finally:
+        peer.close()
 
 
 def record(ours, **others):

@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from race import tasks
+from race.peers.base import Failed
 
 FAR = 4.0
 GRACE = 2.0
@@ -138,7 +139,7 @@ def searched(peer, task, targets, budget):
     """All runs of a search, in a process of its own where that is possible."""
     runs: list[Run] = []
     if not (peer.forked and hasattr(os, "fork")):
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(Failed):
             search(peer, task, targets, budget, runs.append)
         return runs
     context = multiprocessing.get_context("fork")
@@ -189,8 +190,9 @@ def timings(peers, task, target, runs, repeats, threads):
     waiting = near if repeats else []
     while waiting:
         for name in waiting:
-            times[name].append(timed(peers[name], task, chosen[name].tol, threads)[1])
-        waiting = [name for name in waiting if _unsettled(times[name], repeats)]
+            with contextlib.suppress(Failed):
+                times[name].append(timed(peers[name], task, chosen[name].tol, threads)[1])
+        waiting = [name for name in waiting if times[name] and _unsettled(times[name], repeats)]
     for name in near:
         results[name].seconds = min(times[name], default=results[name].seconds)
         results[name].repeats = len(times[name])

@@ -15,6 +15,10 @@ import numpy as np
 UNLIMITED = 10**7
 
 
+class Failed(Exception):
+    """A fit that was stopped or broke down; the peer is left out of the race, not the race out of the benchmark."""
+
+
 @dataclass
 class Answer:
     """Coefficients; seconds where the library must be timed from inside; columns read; the strength CV chose."""
@@ -34,6 +38,7 @@ class Peer:
     factor = 10.0**0.5
     floor = 1e-16
     forked = True  # its search runs in a process of its own, which can be stopped
+    limit = 60.0  # seconds a fit may take, for those that stop themselves
 
     def version(self):
         """The installed version; raises ImportError where there is none."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from race.peers.base import Answer, Peer
+from race.peers.base import Answer, Failed, Peer
 
 
 class GlmnetR(Peer):
@@ -24,7 +24,6 @@ class GlmnetR(Peer):
     factor, floor = 10.0, 1e-26
     forked = False
     steps = 10
-    limit = 60.0
 
     def __init__(self):
         self.process, self.loaded, self.folder = None, None, None
@@ -47,7 +46,7 @@ class GlmnetR(Peer):
         path = task.strengths / unit if task.kind == "path" else np.geomspace(task.part, 1.0, self.steps) * total
         (path / len(task.y)).tofile(self.folder / "lambda")
         family = "binomial" if task.kind == "logistic" else "gaussian"
-        _, seconds, columns = self._ask("fit", family, ratio, tol, len(path))
+        _, seconds, columns = self._ask("fit", family, ratio, tol, len(path), limit=self.limit)
         coefs = unit * np.fromfile(self.folder / "beta").reshape((task.X.shape[1], int(columns)), order="F")
         return Answer(coefs if task.kind == "path" else coefs[:, -1], seconds=float(seconds))
 
@@ -89,16 +88,16 @@ class GlmnetR(Peer):
         self._ask("load", self.folder, *X.shape, X.nnz if sparse else 0)
         self.loaded = wanted
 
-    def _ask(self, *words):
-        """Send a command and wait for its answer; TimeoutError where it takes longer than the limit."""
-        self.process.stdin.write("\t".join(str(word) for word in words) + "\n")
-        self.process.stdin.flush()
-        ready, _, _ = select.select([self.process.stdout], [], [], self.limit)
-        if not ready:
-            self.close()
-            raise TimeoutError
-        answer = self.process.stdout.readline().split()
+    def _ask(self, *words, limit=None):
+        """Send a command and wait for its answer, at most so many seconds."""
+        try:
+            self.process.stdin.write("\t".join(str(word) for word in words) + "\n")
+            self.process.stdin.flush()
+            ready, _, _ = select.select([self.process.stdout], [], [], limit)
+            answer = self.process.stdout.readline().split() if ready else []
+        except BrokenPipeError:
+            answer = []
         if not answer:
             self.close()
-            raise RuntimeError("R stopped")
+            raise Failed(f"R gave no answer to {words[0]}")
         return answer

@@ -9,7 +9,7 @@ from race.peers.base import Answer, Peer
 class Ours(Peer):
     name = package = "ascd"
     kinds = ("lasso", "enet", "logistic", "path", "cv", "svm")
-    forked = False  # threads it may have started would not survive a fork
+    forked = False  # threads it may have started would not survive a fork; max_time stops it
 
     def version(self):
         if not hasattr(ascd, "solve"):
@@ -26,7 +26,7 @@ class Ours(Peer):
     def single(self, task, tol, n_jobs):
         penalty = ascd.ElasticNet(l1=task.l1, l2=task.l2) if task.l2 else ascd.L1(task.l1)
         problem = ascd.Problem(task.X, task.y, loss=task.loss, penalty=penalty)
-        solution = ascd.solve(problem, tol=tol, n_jobs=n_jobs)
+        solution = ascd.solve(problem, tol=tol, n_jobs=n_jobs, max_time=self.limit)
         return Answer(solution.x, reads=int(solution.reads))
 
     def path(self, task, tol, n_jobs):
