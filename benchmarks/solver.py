@@ -73,7 +73,7 @@ def environment(here, absent, options):
 
 
 def measure(options, say=print):
-    """Run what was asked for; the results as they go to JSON."""
+    """Run what was asked for; the results, stored after every part because all of them take long."""
     here, absent = installed(options.peers)
     for peer in here.values():
         peer.limit = options.budget
@@ -91,24 +91,29 @@ def measure(options, say=print):
         for part in chosen:
             say(f"\n{groups.GROUPS[part].title}")
             results["records"] += races.run(part, here, options, say)
+            store(results, options.json)
         for part in (part for part in options.only if part in EXTRAS):
             results["extras"][part] = EXTRAS[part](here, options)
+            store(results, options.json)
     finally:
         for peer in here.values():
             peer.close()
     return results
 
 
-def save(results, path):
-    """JSON, and one picture a group beside it; the files written."""
+def store(results, path):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(results, indent=1))
-    written = [path]
+
+
+def pictures(results, path):
+    """One picture a group beside the results; the files drawn."""
+    drawn = []
     for key in dict.fromkeys(record["group"] for record in results["records"]):
         image = path.with_name(f"{path.stem}_{key}.png")
         if picture.draw([record for record in results["records"] if record["group"] == key], image):
-            written.append(image)
-    return written
+            drawn.append(image)
+    return drawn
 
 
 def main(given=None):
@@ -118,7 +123,7 @@ def main(given=None):
         return
     results = measure(options, lambda text: print(text, flush=True))
     print("\n" + report.tables(results))
-    print("\nwritten: " + ", ".join(path.name for path in save(results, options.json)))
+    print("\nwritten: " + ", ".join(path.name for path in [options.json, *pictures(results, options.json)]))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+from typing import ClassVar
 
 from race.peers.base import UNLIMITED, Answer, Peer
 
@@ -12,6 +13,7 @@ LIBLINEAR_LIMIT = 10**6
 class ScikitLearn(Peer):
     name, package = "scikit-learn", "sklearn"
     kinds = ("lasso", "enet", "logistic", "path", "cv", "svm")
+    options: ClassVar = {"fit_intercept": False, "copy_X": False, "max_iter": UNLIMITED}
 
     def version(self):
         return importlib.metadata.version("scikit-learn")
@@ -23,19 +25,17 @@ class ScikitLearn(Peer):
         from sklearn.linear_model import Lasso
 
         alpha = task.l1 / len(task.y)
-        return Lasso(alpha=alpha, fit_intercept=False, tol=tol, max_iter=UNLIMITED).fit(task.X, task.y).coef_
+        return Lasso(alpha=alpha, tol=tol, **self.options).fit(task.X, task.y).coef_
 
     def enet(self, task, tol):
         from sklearn.linear_model import ElasticNet
 
         total = task.l1 + task.l2
-        model = ElasticNet(
-            alpha=total / len(task.y), l1_ratio=task.l1 / total, fit_intercept=False, tol=tol, max_iter=UNLIMITED
-        )
+        model = ElasticNet(alpha=total / len(task.y), l1_ratio=task.l1 / total, tol=tol, **self.options)
         return model.fit(task.X, task.y).coef_
 
     def logistic(self, task, tol):
-        """liblinear; scikit-learn's saga is slower at every precision asked for here."""
+        """liblinear's coordinate descent."""
         from sklearn.linear_model import LogisticRegression
 
         model = LogisticRegression(
@@ -47,13 +47,13 @@ class ScikitLearn(Peer):
             max_iter=LIBLINEAR_LIMIT,
             random_state=0,
         )
-        return model.fit(task.X, task.y).coef_[0]
+        return model.fit(task.rows, task.y).coef_[0]
 
     def path(self, task, tol):
         from sklearn.linear_model import lasso_path
 
         alphas = task.strengths / len(task.y)
-        return lasso_path(task.X, task.y, alphas=alphas, tol=tol, max_iter=UNLIMITED)[1]
+        return lasso_path(task.X, task.y, alphas=alphas, tol=tol, max_iter=UNLIMITED, copy_X=False)[1]
 
     def cv(self, task, tol):
         from sklearn.linear_model import LassoCV
