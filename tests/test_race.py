@@ -74,6 +74,7 @@ def test_gaps_of_paths_and_of_fits_with_intercept_are_the_same_gap(storage):
     strengths = np.array([5.0, 3.0, 1.0])
     single = [gaps.relative_gap(X, y, "squared", l1, 0.0, coefs[:, t]) for t, l1 in enumerate(strengths)]
     np.testing.assert_allclose(gaps.path_gaps(X, y, strengths, coefs), single, rtol=1e-12)
+    assert (gaps.path_gaps(X, y, strengths, coefs[:, :2]) == np.inf).all()  # a path that ended early
     dense = X.toarray() if storage == "sparse" else X
     centred = gaps.relative_gap(dense - dense.mean(axis=0), y - y.mean(), "squared", 2.0, 0.0, coefs[:, 0])
     assert gaps.centred_gap(X, y, 2.0, coefs[:, 0]) == pytest.approx(centred, rel=1e-10)
@@ -181,7 +182,7 @@ def test_ratios_are_ours_over_the_best_peer_that_got_there():
     assert report.ratio(record(1.0, celer=None)) is None
     assert report.geometric_mean([0.5, 2.0]) == pytest.approx(1.0)
     rows = report.summary([record(1.0, celer=4.0), record(4.0, celer=4.0), record(1.0, celer=None)])
-    assert rows == [["Lasso, one λ", "1e-06", "1", "2", "0.500", "1.00 (c λmax/10)", "0.6", "0.33"]]
+    assert rows == [["Lasso, one λ", "1e-06", "1", "2", "0.500", "0.500", "1.00 (c λmax/10)", "0.6", "0.33"]]
     assert "alone" in report.cells(record(1.0, celer=None), ["ascd", "celer"])
     assert report.cells(record(1.0, celer=2.0), ["ascd", "celer"])[-1] == "2.00"
 

@@ -35,7 +35,9 @@ def relative_gap(X, y, loss, l1, l2, x):
 
 
 def path_gaps(X, y, strengths, coefs):
-    """Relative gaps of Lasso coefficients, one column a strength l1."""
+    """Relative gaps of Lasso coefficients, one column a strength l1; inf for a path that ended early or overflowed."""
+    if coefs.shape[1] < len(strengths) or not np.isfinite(coefs).all():
+        return np.full(len(strengths), np.inf)
     images = np.asarray(X @ coefs)
     slopes = images - y[:, None]
     products = np.asarray(X.T @ slopes)

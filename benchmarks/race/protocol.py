@@ -8,7 +8,7 @@ compiled code cannot be interrupted; where the system cannot fork, it runs here 
 
 Timing.  Each peer's fit with the tolerance of its first success is repeated, peers taking turns; the minimum counts.
 Short fits are repeated more often, up to ``LITTLE`` seconds a peer, long ones less, down to ``ENOUGH``.
-Peers more than ``FAR`` times slower than the fastest keep the time of their search.
+Peers that need more than ``CHEAP`` seconds and ``FAR`` times the fastest's keep the time of their search.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ import numpy as np
 from race import tasks
 from race.peers.base import Failed
 
-FAR = 4.0
+FAR, CHEAP = 4.0, 1.0
 GRACE = 2.0
 ENOUGH = 10.0
 LITTLE, MOST = 0.2, 100
 STALLED = 6
+MILESTONE = 1e-3
 PATIENCE = 4.0
 LOOSEST = 10.0
 
@@ -128,9 +129,12 @@ class Search:
 
 
 def search(peer, task, targets, budget, report):
-    """Report every run of the search for each target, the easiest first."""
+    """Report every run of the search for each target, the easiest first.
+
+    The milestone before them gives the picture its upper end, and those that get no further a gap to show.
+    """
     looking = Search(peer, task, budget, report)
-    for target in sorted(targets, reverse=True):
+    for target in sorted({MILESTONE, *targets}, reverse=True):
         if not looking.over:
             looking.reach(target)
 
@@ -185,7 +189,7 @@ def timings(peers, task, target, runs, repeats, threads):
     chosen = {name: first_success(found, target) for name, found in runs.items()}
     results = {name: _result(chosen[name], runs[name]) for name in peers}
     best = min((one.seconds for one in chosen.values() if one), default=0.0)
-    near = [name for name, one in chosen.items() if one and one.seconds <= FAR * best]
+    near = [name for name, one in chosen.items() if one and one.seconds <= max(CHEAP, FAR * best)]
     times: dict[str, list[float]] = {name: [] for name in near}
     waiting = near if repeats else []
     while waiting:

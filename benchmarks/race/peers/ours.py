@@ -31,9 +31,8 @@ class Ours(Peer):
 
     def path(self, task, tol, n_jobs):
         problem = ascd.Problem(task.X, task.y, penalty=ascd.L1(1.0))
-        path = ascd.path(problem, alphas=task.strengths, tol=tol, n_jobs=n_jobs)
-        coefs = path.coefs if path.coefs.shape[0] == task.X.shape[1] else path.coefs.T
-        return Answer(coefs, reads=int(path.reads))
+        path = ascd.path(problem, alphas=task.strengths, tol=tol, n_jobs=n_jobs, max_time=self.limit)
+        return Answer(path.coefs, reads=int(path.reads))
 
     def cv(self, task, tol, n_jobs):
         model = ascd.LassoCV(alphas=task.alphas, cv=5, tol=tol, n_jobs=n_jobs).fit(task.X, task.y)
