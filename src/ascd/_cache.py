@@ -43,14 +43,16 @@ def remove_stale(folder: str) -> None:
 
 def may_be_stored(value: Any) -> bool:
     """Can a later process import every type inside ``value`` from this package?"""
-    if not isinstance(value, tuple):
-        return True
-    is_ours, is_flat = _home_of((type(value), *map(type, value)))
-    return is_ours and (is_flat or all(map(may_be_stored, value)))
+    if isinstance(value, tuple):
+        return _is_ours(type(value)) and all(map(may_be_stored, value))
+    return True
+
+
+def nests(value: Any) -> bool:
+    """Does a part hold further parts?"""
+    return isinstance(value, tuple) and any(isinstance(field, tuple) for field in value)
 
 
 @cache
-def _home_of(kinds: tuple[type, ...]) -> tuple[bool, bool]:
-    """Is a tuple type ours (or a plain tuple), and do its fields hold no further tuples?"""
-    is_ours = kinds[0].__module__.partition(".")[0] in (PACKAGE, "builtins")
-    return is_ours, not any(issubclass(kind, tuple) for kind in kinds[1:])
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in (PACKAGE, "builtins")

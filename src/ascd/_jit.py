@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ascd._cache import digest, may_be_stored, remove_stale
+from ascd._cache import digest, may_be_stored, nests, remove_stale
 from ascd.protocols import check_methods as check_methods
 from ascd.protocols import compiled_methods
 
@@ -200,22 +200,24 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
-        self._was_called = False
+        self._known: dict[tuple[type, ...], Callable[..., Any]] = {}
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
         if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
             with np.errstate(all="ignore"):  # compiled code does not warn either
                 return self.py_func(*args)
-        if not self._was_called:
-            self._was_called = True
-            with _collector_paused():
-                return self._compiled(*args)
-        return self._compiled(*args)
+        known = self._known.get(tuple(map(type, args)))
+        if known is not None:
+            return known(*args)
+        with _collector_paused():
+            return self._compiled(*args)
 
     def _compiled(self, *args: Any) -> Any:
         if may_be_stored(args):
-            return _compile(self.py_func, True)(*args)
+            if not any(map(nests, args)):  # then the types of the arguments tell all, and need not be looked at again
+                self._known[tuple(map(type, args))] = self.stored
+            return self.stored(*args)
         try:
             return self.fresh(*args)
         except _numba().core.errors.NumbaError as error:

@@ -163,9 +163,14 @@ def compiled_methods() -> dict[str, list[str]]:
 def check_methods(part: Any, contract: type, role: str) -> None:
     """Raise a TypeError that names what is missing when ``part`` cannot play ``role`` in compiled code."""
     kind = type(part)
-    methods = methods_of(contract)
     if not (isinstance(part, tuple) and hasattr(kind, "_fields")):
-        raise TypeError(f"{role} must be a name or a NamedTuple with methods {', '.join(methods)}; got {part!r}")
+        methods = ", ".join(methods_of(contract))
+        raise TypeError(f"{role} must be a name or a NamedTuple with methods {methods}; got {part!r}")
+    _check_kind(kind, contract, role)
+
+
+@cache
+def _check_kind(kind: Any, contract: type, role: str) -> None:
     if not kind._fields:
         # numba passes no ``self`` to methods of a tuple without fields; our own carry a number that nothing reads
         raise TypeError(f"{role} {kind.__name__} needs at least one field, for example  unit: float = 1.0")
@@ -174,7 +179,7 @@ def check_methods(part: Any, contract: type, role: str) -> None:
         raise TypeError(
             f"{role} {kind.__name__}: rename the field {clash[0]!r}, compiled code has a method of that name"
         )
-    for method, expected in methods.items():
+    for method, expected in methods_of(contract).items():
         found = getattr(kind, method, None)
         if found is None:
             raise TypeError(f"{role} {kind.__name__} lacks the method {method}({', '.join(expected)})")

@@ -25,12 +25,12 @@ from ascd.matrices import add_columns
 @kernel
 def survey(
     sample: Any, loss: Any, penalty: Any, x: Array, image: Array, slope: Array, estimate: Array, radius: Array,
-    norm: Array, score: Array, strict: bool,
+    norm: Array, score: Array, strict: bool, with_gap: bool,
 ) -> tuple[float, float, float, bool]:  # fmt: skip
     """An upper bound on the gap, the largest violation possible, the penalty's cost, and whether the bound is certain.
 
     ``score`` takes each coordinate's signed violation, at most, over ‖a_j‖: negative where it is surely at rest,
-    infinite where it is free to move.  Unless ``strict``, coordinates that no scale fits count by their violation.
+    infinite where it is free to move.  Without ``with_gap`` that is all that is asked for.  Unless ``strict``, coordinates that no scale fits count by their violation.
     """
     scale, steepest, cost, loose = 1.0, 0.0, 0.0, 0.0
     for j in range(x.size):
@@ -47,7 +47,7 @@ def survey(
                 scale = min(scale, fits)
             else:
                 loose += violation * (abs(x[j]) + violation / max(norm[j] * norm[j], 1e-300))
-    if not scale >= 0.0:
+    if not with_gap or not scale >= 0.0:
         return math.inf, steepest, cost, True
     gap = loose
     for k in range(image.size):

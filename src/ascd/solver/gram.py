@@ -19,6 +19,8 @@ from ascd.matrices import Dense
 BLOCK = 1 << 20
 #: Entries of a sparse matrix, listed by rows, that stay in the cache.
 CACHED = 1 << 15
+#: Products of numbers that take less time than a few calls from Python.
+CHEAP = 1_000_000
 
 
 class Gram:
@@ -36,10 +38,15 @@ class Gram:
         self.columns = self.columns[:0]
         self.known[:] = False
 
-    def release(self) -> None:
-        """Forget everything, the memory included."""
+    def keep(self, columns: Array) -> None:
+        """Forget all but these columns, and give back their memory."""
+        position = self.position[columns]
+        position = position[position >= 0]
+        kept, known = self.columns[position], self.known[position]
+        self.store = np.asfortranarray(self.store[np.ix_(position, position)])
         self.clear()
-        self.store, self.known = np.empty((0, 0), order="F"), self.known[:0]
+        self.columns, self.known = kept, known
+        self.position[kept] = np.arange(kept.size)
 
     def admit(self, joining: Array, weight: Array, means: Array) -> None:
         """Let columns join; ``weight`` is H's diagonal, ``means`` the columns' weighted means (for the intercept)."""
@@ -48,15 +55,23 @@ class Gram:
         self.position[joining] = np.arange(old, self.columns.size)
         self._reserve(self.columns.size)
         known = np.flatnonzero(self.known)
+        new = np.arange(old, self.columns.size)
         if known.size:
-            self._multiply(np.arange(old, self.columns.size), known)
+            self._multiply(new, known)
+        if self._is_cheap(new.size):
+            self.learn(new)
+
+    def _is_cheap(self, count: int) -> bool:
+        """Are all products of so many new columns cheaper than finding out which of them are needed?"""
+        return isinstance(self.matrix, Dense) and count * self.columns.size * self.d <= CHEAP
 
     def learn(self, positions: Array) -> None:
         """Compute the columns at these positions; each pair is multiplied once."""
         self._multiply(positions, positions)
         known = self.known[: self.columns.size]
         before = np.flatnonzero(known)
-        self.store[np.ix_(before, positions)] = self.store[np.ix_(positions, before)].T
+        if before.size:
+            self.store[np.ix_(before, positions)] = self.store[np.ix_(positions, before)].T
         known[positions] = True
         waiting = np.flatnonzero(~known)
         if waiting.size:

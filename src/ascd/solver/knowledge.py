@@ -47,6 +47,7 @@ class Knowledge:
         self.product, self.width = np.zeros(n), np.full(n, np.inf)
         self.estimate, self.radius = np.zeros(n), np.full(n, np.inf)
         self.reads = 0
+        self.is_moved = False  # has the slope moved since all columns were read?
 
     def locate(self, slope: Array) -> None:
         """Intervals for a slope that has moved, without reading a column."""
@@ -56,6 +57,7 @@ class Knowledge:
                 along = float(self.slopes[r] @ slope) / max(self.length[r], 1e-300)
                 rest = slope - along * self.slopes[r]
                 shares[r], errors[r] = along, np.sqrt(rest @ rest + ROUNDING**2 * (slope @ slope))
+        self.is_moved = True
         place_intervals(self.slot, self.product, self.width, shares, errors, self.estimate, self.radius)
 
     def read(self, columns: Array, slope: Array) -> None:
@@ -69,11 +71,16 @@ class Knowledge:
         self.length[slot] = length = float(slope @ slope)
         arrays = (self.product, self.width, self.square, 1.0 / max(length, 1e-300))
         share(self.n_jobs, columns.size, read_columns, self.matrix, columns, slope, *arrays)
+        self.reads += int(columns.size)
+        if columns.size == self.slot.size:
+            self.slot[:], self.count[:], self.count[slot] = slot, 0, columns.size
+            self.estimate[:], self.radius[:] = self.product, 0.0
+            self.is_moved = False
+            return
         self.slot[columns] = slot
         self.count = np.bincount(self.slot + 1, minlength=SLOTS + 1)[1:]
         self.estimate[columns] = self.product[columns]
         self.radius[columns] = 0.0
-        self.reads += int(columns.size)
 
     def _free_slot(self, size: int) -> int:
         """The slope that the fewest columns refer to."""

@@ -37,10 +37,12 @@ from ascd.solver.samples import balance, cost_of, look, loss_along
 FIRST_SET = 100
 MOST_SWEEPS = 1000
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
-GRAM_SHARE, GRAM_FLOOR = 0.18, 8_000_000
+GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
 #: A step of the line search must keep this share of the fall that the model promised.
 ENOUGH_FALL = 1e-4
 SMALLEST_STEP = 1e-8
+#: Differences of F this small, relative to F, are rounding: they do not stop a step.
+ROUNDING = 1e-14
 BOTTOMLESS = -1e15
 #: Rounds of fitting the dual point: what fits some coordinates may push others over their end.
 MOST_FITS = 3
@@ -143,17 +145,18 @@ class Solver:
 
     def _survey_open(self) -> None:
         """Intervals, and exact entries where they leave open whether a coordinate is at rest."""
-        self._survey(strict=False)
-        undecided = np.flatnonzero((self.score > 0.0) & (self.knowledge.radius > 0.0))
-        if undecided.size:
-            self.knowledge.read(undecided, self.slope)
-            self._survey(strict=False)
+        if self.knowledge.is_moved:
+            self._survey(with_gap=False)
+            undecided = np.flatnonzero((self.score > 0.0) & (self.knowledge.radius > 0.0))
+            if undecided.size:
+                self.knowledge.read(undecided, self.slope)
+        self._survey()
 
-    def _survey(self, strict: bool, slope: Array | None = None) -> None:
+    def _survey(self, strict: bool = False, with_gap: bool = True, slope: Array | None = None) -> None:
         know, parts = self.knowledge, self.parts
         self.gap, self.steepest, self.cost, self.is_certain = survey(
             parts.sample, parts.loss, self.penalty, self.x, self.image, self.slope if slope is None else slope,
-            know.estimate, know.radius, parts.norm, self.score, strict,
+            know.estimate, know.radius, parts.norm, self.score, strict, with_gap,
         )  # fmt: skip
         self.objective = float(self.loss_sum + self.cost)
 
@@ -162,11 +165,12 @@ class Solver:
         self._recompute_image()
         everything = np.arange(self.n)
         self.knowledge.read(everything, self.slope)
-        self._survey(strict=False)
+        self._survey()
         estimated = self.gap
-        self._survey(strict=True)
-        if self.gap > tolerance >= estimated:
-            self._fit_dual(everything)
+        if not self.is_certain:
+            self._survey(strict=True)
+            if self.gap > tolerance >= estimated:
+                self._fit_dual(everything)
         return self.gap <= tolerance or estimated <= tolerance
 
     def _fit_dual(self, everything: Array) -> None:
@@ -199,6 +203,8 @@ class Solver:
 
     def _working_set(self, size: int) -> tuple[Array, int]:
         """What is free to move, and the worst violations; at least twice as many as have moved so far."""
+        if self.n <= FIRST_SET:
+            return np.arange(self.n), self.n
         columns = np.flatnonzero(self.score > 0.0)
         moved = int(np.count_nonzero((self.x != 0.0) | np.isinf(self.score)))
         size = min(self.n, max(size, 2 * moved))
@@ -215,18 +221,18 @@ class Solver:
         if not self.is_quadratic:
             self.gram.clear()
         joining = columns[self.gram.position[columns] < 0]
-        if self.intercept and joining.size:
+        if self.intercept:  # for a quadratic loss the others keep theirs
             weighted_means(self.parts.matrix, joining, weight, self.means)
+        if joining.size + self.gram.columns.size > self.largest_gram:
+            self.gram.keep(columns)
         if joining.size + self.gram.columns.size <= self.largest_gram:
-            columns = self._improve_by_gram(joining, weight, target)
+            self._improve_by_gram(joining, weight, target)
         else:
-            if self.gram.columns.size:
-                self.gram.release()
-                weighted_means(self.parts.matrix, columns, weight, self.means)
+            self.gram.keep(columns[:0])
             self._improve_by_columns(columns, weight, target)
         self.knowledge.locate(self.slope)
 
-    def _improve_by_gram(self, joining: Array, weight: Array, target: float) -> Array:
+    def _improve_by_gram(self, joining: Array, weight: Array, target: float) -> None:
         if joining.size:
             self.gram.admit(joining, weight, self.means)
         columns = self.gram.columns
@@ -237,7 +243,6 @@ class Solver:
         model = GramModel(self.penalty, self.gram, self.knowledge.estimate[columns], self.x)
         self.outcome = model.minimise(target, MOST_SWEEPS)
         self._move(columns, before)
-        return columns
 
     def _improve_by_columns(self, columns: Array, weight: Array, target: float) -> None:
         before = self.x[columns]
@@ -264,12 +269,13 @@ class Solver:
         self.x[columns] = before
         old_cost = self._cost(columns)
         promised = slope + new_cost - old_cost
+        rounding = ROUNDING * (abs(self.loss_sum) + abs(old_cost))
         t = 1.0
         while t >= SMALLEST_STEP:
             self.x[columns] = there if t == 1.0 else np.clip(before + t * change, *np.sort([before, there], axis=0))
             loss = loss_along(self.parts.sample, self.parts.loss, self.image, direction, t)
             fall = loss - self.loss_sum + self._cost(columns) - old_cost
-            if fall <= ENOUGH_FALL * t * promised:
+            if fall <= ENOUGH_FALL * t * promised + rounding:
                 break
             t *= 0.5
         else:
