@@ -14,7 +14,7 @@ from ascd._jit import at, helper
 from ascd.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
 from ascd.minimize import minimize
 from ascd.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch
-from ascd.penalties import L1, L2, Box, ElasticNet, Zero
+from ascd.penalties import L1, L2, BoundedElasticNet, Box, ElasticNet, Zero
 from ascd.problem import Problem
 from ascd.rules import (
     ASCD,
@@ -44,6 +44,7 @@ __all__ = [
     "Adaptive",
     "Blind",
     "Block",
+    "BoundedElasticNet",
     "Box",
     "Cached",
     "Cyclic",

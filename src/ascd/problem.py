@@ -73,9 +73,7 @@ class Problem:
     def __init__(self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, sample_weight: Any = None) -> None:
         loss = as_loss(loss)
         matrix, self.n_samples, self.n_features = as_matrix(A)
-        target = as_finite_vector(b, "b", self.n_samples)
-        if hasattr(loss, "check_target"):
-            loss.check_target(target)
+        target = self._target(b, loss)
         penalty = as_penalty(penalty, self.n_features)
         sample = Sample(target, _as_weights(sample_weight, self.n_samples))
         self.parts = _assemble(matrix, sample, loss, penalty, self.n_features)
@@ -85,6 +83,33 @@ class Problem:
         loss, penalty = (type(part).__name__ for part in (self.parts.loss, self.parts.penalty))
         storage = type(self.parts.matrix).__name__
         return f"Problem({self.n_samples} x {self.n_features} {storage}, loss={loss}, penalty={penalty})"
+
+    def replace(self, *, b: Any = None, penalty: Any = None, sample_weight: Any = None) -> Problem:
+        """The same problem with another target, penalty or weights; it shares A with this one and is made cheaply.
+
+        A pass over A is needed only where ``sample_weight`` is given.  Held-out samples of a cross-validation are
+        samples of weight 0: so all folds share one matrix.
+
+        Examples
+        --------
+        >>> import numpy as np, ascd
+        >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+        >>> problem.replace(penalty=ascd.L1(2.0)).objective([1.0, 0.0, 0.0])
+        6.5
+        >>> problem.replace(sample_weight=[1.0, 0.0, 0.0]).objective([0.0, 0.0, 0.0])
+        4.5
+        """
+        other, old = Problem.__new__(Problem), self.parts
+        other.n_samples, other.n_features = self.n_samples, self.n_features
+        target = old.sample.target if b is None else self._target(b, old.loss)
+        penalty = old.penalty if penalty is None else as_penalty(penalty, self.n_features)
+        if sample_weight is None:
+            other.parts = old._replace(sample=Sample(target, old.sample.weight), penalty=penalty)
+        else:
+            sample = Sample(target, _as_weights(sample_weight, self.n_samples))
+            other.parts = _assemble(old.matrix, sample, old.loss, penalty, self.n_features)
+        _check_bounded(other.parts)
+        return other
 
     def image(self, x: Any) -> Array:
         """A·x."""
@@ -119,6 +144,12 @@ class Problem:
         image, slope = np.empty(self.n_samples), np.empty(self.n_samples)
         objective = evaluate(self.parts, self._point(x), True, image, slope)
         return float(objective), image, slope
+
+    def _target(self, b: Any, loss: Any) -> Array:
+        target = as_finite_vector(b, "b", self.n_samples)
+        if hasattr(loss, "check_target"):
+            loss.check_target(target)
+        return target
 
     def _point(self, x: Any) -> Array:
         return as_finite_vector(x, "x", self.n_features)
