@@ -187,7 +187,8 @@ def test_the_gap_of_a_point_beyond_float64_is_no_number_and_no_error(penalty):
 def test_a_replaced_problem_equals_one_built_anew_and_shares_the_matrix(loss, penalty):
     problem, A, b, rng = make(loss, "zero")
     weights, new = WEIGHTS["weights"], PENALTIES[penalty][0]
-    for change in ({"penalty": new}, {"b": b[::-1]}, {"sample_weight": weights, "penalty": new}):
+    changes = [{"penalty": new}, {"b": b[::-1]}, {"sample_weight": weights, "penalty": new}, {"loss": ascd.Huber(0.5)}]
+    for change in [*changes, {"loss": "squared"}]:
         other = problem.replace(**change)
         anew = ascd.Problem(**{"A": A, "b": b, "loss": loss, **change})
         assert other.parts.matrix is problem.parts.matrix

@@ -84,11 +84,11 @@ class Problem:
         storage = type(self.parts.matrix).__name__
         return f"Problem({self.n_samples} x {self.n_features} {storage}, loss={loss}, penalty={penalty})"
 
-    def replace(self, *, b: Any = None, penalty: Any = None, sample_weight: Any = None) -> Problem:
-        """The same problem with another target, penalty or weights; it shares A with this one and is made cheaply.
+    def replace(self, *, b: Any = None, loss: Any = None, penalty: Any = None, sample_weight: Any = None) -> Problem:
+        """The same problem with another target, loss, penalty or weights; it shares A with this one.
 
-        A pass over A is needed only where ``sample_weight`` is given.  Held-out samples of a cross-validation are
-        samples of weight 0: so all folds share one matrix.
+        A pass over A is needed only for other weights or a loss with another curvature bound.  Held-out samples of a
+        cross-validation are samples of weight 0: so all folds share one matrix.
 
         Examples
         --------
@@ -101,13 +101,14 @@ class Problem:
         """
         other, old = Problem.__new__(Problem), self.parts
         other.n_samples, other.n_features = self.n_samples, self.n_features
-        target = old.sample.target if b is None else self._target(b, old.loss)
+        new_loss = old.loss if loss is None else as_loss(loss)
+        target = self._target(old.sample.target if b is None else b, new_loss)
         penalty = old.penalty if penalty is None else as_penalty(penalty, self.n_features)
-        if sample_weight is None:
-            other.parts = old._replace(sample=Sample(target, old.sample.weight), penalty=penalty)
+        if sample_weight is None and _same_curvature(new_loss, old.loss):
+            other.parts = old._replace(sample=Sample(target, old.sample.weight), loss=new_loss, penalty=penalty)
         else:
-            sample = Sample(target, _as_weights(sample_weight, self.n_samples))
-            other.parts = _assemble(old.matrix, sample, old.loss, penalty, self.n_features)
+            weight = old.sample.weight if sample_weight is None else _as_weights(sample_weight, self.n_samples)
+            other.parts = _assemble(old.matrix, Sample(target, weight), new_loss, penalty, self.n_features)
         _check_bounded(other.parts)
         return other
 
@@ -199,6 +200,10 @@ def _assemble(matrix: Any, sample: Sample, loss: Any, penalty: Any, n: int) -> P
     lipschitz[lipschitz == 0.0] = positive.min() if positive.size else 1.0
     gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
     return Parts(matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()), gain, slack)
+
+
+def _same_curvature(first: Any, second: Any) -> bool:
+    return (first.curvature_bound(), first.is_quadratic()) == (second.curvature_bound(), second.is_quadratic())
 
 
 def _check_bounded(parts: Parts) -> None:
