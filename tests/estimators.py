@@ -108,7 +108,9 @@ def svc(C, loss, **shared):
 
 def glm(alpha, **shared):
     theirs = peers.PoissonRegressor(alpha=alpha, tol=1e-13, max_iter=10_000, solver="newton-cholesky", **shared)
-    return Model(ours.PoissonRegressor(alpha=alpha, tol=TIGHT, **shared), theirs, "counts", lambda *a: poisson(*a, alpha))
+    return Model(
+        ours.PoissonRegressor(alpha=alpha, tol=TIGHT, **shared), theirs, "counts", lambda *a: poisson(*a, alpha)
+    )
 
 
 def robust(alpha, epsilon=1.35, **shared):
@@ -137,9 +139,7 @@ MODELS = {
     "ridge positive": least_squares(
         1.0, peers.Ridge(alpha=1.0, positive=True, tol=1e-14), ours.Ridge(alpha=1.0, positive=True, tol=TIGHT)
     ),
-    "nnls": least_squares(
-        0.0, peers.LinearRegression(positive=True, fit_intercept=False), ours.NNLS(tol=TIGHT)
-    ),
+    "nnls": least_squares(0.0, peers.LinearRegression(positive=True, fit_intercept=False), ours.NNLS(tol=TIGHT)),
     "nnls intercept": least_squares(
         0.0, peers.LinearRegression(positive=True), ours.NNLS(fit_intercept=True, tol=TIGHT)
     ),

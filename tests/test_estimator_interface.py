@@ -69,7 +69,10 @@ def test_the_estimators_come_from_the_package_itself():
 
 def test_importing_the_package_does_not_import_scikit_learn():
     code = "import sys, ascd; print('sklearn' in sys.modules, 'numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split() == ["False", "False"]
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split() == [
+        "False",
+        "False",
+    ]
 
 
 def test_a_pipeline_and_a_search():

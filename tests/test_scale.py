@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 import ascd
 from ascd.estimators._engine import minimize_problem
-from ascd.scale import fit_with_scale, joint_gap, scale_of, slope_in_scale
+from ascd.scale import dual, fit_with_scale, primal, scale_of, slope_in_scale
 from ascd.solution import Status
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -61,8 +61,14 @@ def make(alpha=0.1, bounds=None, weight=None, intercept=True, n=30, outliers=3):
         penalty = ascd.BoundedElasticNet(0.0, alpha * sigma, *(bounds or (-np.inf, np.inf)))
         return ascd.Problem(A, y, ascd.Huber(1.35 * sigma), penalty, weight)
 
-    def solve_at(problem, x0, intercept0):
-        how = {"tol": 1e-9, "max_iter": 2000, "intercept": intercept, "x0": x0, "intercept0": intercept0 or 0.0}
+    def solve_at(problem, x0, intercept0, tol=1e-9, rounds=None):
+        how = {
+            "tol": min(tol, 1e-9),
+            "max_iter": 20 * (rounds or 100),
+            "intercept": intercept,
+            "x0": x0,
+            "intercept0": intercept0 or 0.0,
+        }
         return minimize_problem(problem, {"rule": "cyclic"}, random_state=0, **how)
 
     return A, y, problem_at, solve_at
@@ -99,11 +105,14 @@ def test_the_gap_bounds_the_distance_at_any_scale():
         problem = problem_at(sigma)
         solution = solve_at(problem, None, None)
         residuals = y - A @ solution.x - solution.intercept
-        gap = joint_gap(problem, solution.objective, residuals, np.ones(30), sigma, 1.35, True)
-        value = sigma * 30 + 2.0 / sigma * solution.objective
-        assert gap >= value - best.objective - 1e-9
+        scale = scale_of(residuals, np.ones(30), 1.35)
+        value = primal(problem, solution, residuals, np.ones(30), sigma, scale)
+        assert value == pytest.approx(joint(residuals, np.ones(30), scale, 1.35) + 0.1 * solution.x @ solution.x)
+        assert value <= sigma * 30 + 2.0 / sigma * solution.objective + 1e-12
+        bound = dual(problem, residuals, np.ones(30), sigma, 1.35, True)
+        assert bound <= best.objective + 1e-9
         if sigma == best.scale:
-            assert gap <= 1e-6 * value
+            assert value - bound <= 1e-6 * value
 
 
 def test_without_a_penalty_the_slope_decides():
@@ -116,7 +125,15 @@ def test_without_a_penalty_the_slope_decides():
 
 def test_a_start_with_a_known_scale_needs_fewer_fits():
     _, _, problem_at, solve_at = make()
-    cold = fit_with_scale(problem_at, solve_at, 1.35, True, 1e-6)
-    warm = fit_with_scale(problem_at, solve_at, 1.35, True, 1e-6, (cold.x, cold.intercept, cold.scale))
-    assert warm.n_iter < cold.n_iter
+    tried = []
+
+    def counted(problem, *how):
+        tried.append(problem.parts.loss.threshold)
+        return solve_at(problem, *how)
+
+    cold = fit_with_scale(problem_at, counted, 1.35, True, 1e-6)
+    needed = len(tried)
+    warm = fit_with_scale(problem_at, counted, 1.35, True, 1e-6, (cold.x, cold.intercept, cold.scale))
+    assert needed > 3
+    assert len(tried) - needed == 2  # one to see that it is good, one to polish
     assert warm.scale == pytest.approx(cold.scale, rel=1e-3)

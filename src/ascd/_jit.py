@@ -218,10 +218,16 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 
 def check_methods(part: Any, contract: type, role: str) -> None:
     """Raise a TypeError that names what is missing when ``part`` cannot play ``role`` in compiled code."""
-    kind = type(part)
+    if not (isinstance(part, tuple) and hasattr(type(part), "_fields")):
+        methods = ", ".join(methods_of(contract))
+        raise TypeError(f"{role} must be a name or a NamedTuple with methods {methods}; got {part!r}")
+    _check_kind(type(part), contract, role)
+
+
+@cache
+def _check_kind(kind: Any, contract: type, role: str) -> None:
+    """Once for each class: reading signatures costs more than a small fit."""
     methods = methods_of(contract)
-    if not (isinstance(part, tuple) and hasattr(kind, "_fields")):
-        raise TypeError(f"{role} must be a name or a NamedTuple with methods {', '.join(methods)}; got {part!r}")
     if not kind._fields:
         # numba passes no ``self`` to methods of a tuple without fields; our own carry a number that nothing reads
         raise TypeError(f"{role} {kind.__name__} needs at least one field, for example  unit: float = 1.0")

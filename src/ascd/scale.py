@@ -18,23 +18,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ascd._checks import Array
 from ascd._jit import kernel
+from ascd.losses import Huber
 from ascd.matrices import transposed_product
 from ascd.problem import Problem
 from ascd.solution import Status
 
 #: The smallest scale, relative to that of the target: a perfect fit has none.
-FLOOR = 1e-6
+FLOOR = 1e-8
 MOST_FITS = 60
 #: A bracket of the scale that is this narrow, relatively, cannot be improved.
 NARROW = 1e-13
-#: A longer secant step than this, in log σ, is not trusted.
+#: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.
 LONGEST_STEP = 3.0
+#: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, a few rounds more are spent on
+#: all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
+SHARE, POLISH, POLISHING = 0.1, 1e-20, 5
 
 
 class ScaledFit(NamedTuple):
@@ -53,35 +57,62 @@ class ScaledFit(NamedTuple):
     seconds: float
 
 
+class SolveAt(Protocol):
+    """Solves a problem from a start to a tolerance, in at most so many rounds (None for the user's own limit)."""
+
+    def __call__(self, problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int | None) -> Any: ...
+
+
 def fit_with_scale(
     problem_at: Callable[[float], Problem],
-    solve_at: Callable[[Problem, Any, Any], Any],
+    solve_at: SolveAt,
     epsilon: float,
     intercept: bool,
     tol: float,
     start: tuple[Any, Any, float | None] = (None, None, None),
 ) -> ScaledFit:
-    """Minimise P: ``problem_at(σ)`` states the problem for a scale, ``solve_at(problem, x0, intercept0)`` solves it."""
+    """Minimise P, where ``problem_at(σ)`` states the problem for a scale and ``solve_at`` solves it."""
     sample = problem_at(1.0).parts.sample
     weight = np.broadcast_to(np.asarray(sample.weight, dtype=float), sample.target.shape)
-    total = float(weight.sum())
     search = _Search(*_first_scale(sample.target, weight, epsilon, intercept, start[2]))
-    x, constant, zero, n_iter, reads, seconds = start[0], start[1], math.nan, 0, 0, 0.0
-    for _ in range(MOST_FITS):
-        sigma, problem = search.sigma, problem_at(search.sigma)
-        solution = solve_at(problem, x, constant)
+    spent = np.zeros(3)
+    x, constant, zero = start[0], start[1], math.nan
+    for number in range(MOST_FITS + 1):
+        problem = problem_at(search.sigma)
+        last = number == MOST_FITS or search.ended
+        solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SHARE * tol, None)))
         x, constant = solution.x, solution.intercept
-        n_iter, reads, seconds = n_iter + solution.n_iter, reads + solution.reads, seconds + solution.seconds
-        zero = sigma * total + 2.0 / sigma * solution.zero_objective if math.isnan(zero) else zero
-        residuals = sample.target - problem.image(x) - constant
-        gap = joint_gap(problem, solution.objective, residuals, weight, sigma, epsilon, intercept)
-        slope = slope_in_scale(residuals, weight, sigma, epsilon)
-        settled = gap <= tol * zero or (math.isinf(gap) and abs(slope) * sigma <= tol * zero)
-        if settled or not search.moves(slope, scale_of(residuals, weight, epsilon)):
+        spent += (solution.n_iter, solution.reads, solution.seconds)
+        if math.isnan(zero):
+            zero = float(search.sigma * weight.sum() + 2.0 / search.sigma * solution.zero_objective)
+        point = _Point(problem, solution, weight, search, epsilon, intercept)
+        if last:
             break
-    objective = sigma * total + 2.0 / sigma * solution.objective
-    status = _status(settled, search.at_floor(), solution.status)
-    return ScaledFit(x, constant, sigma, residuals, objective, zero, gap, status, n_iter, reads, seconds)
+        settled = point.settles(tol * zero)
+        search.ended = settled or not search.moves(point.slope, point.scale)
+        status = solution.status
+    if not (point.settles(tol * zero) or search.at_floor()) and status is Status.CONVERGED:
+        status = Status.ITERATION_LIMIT
+    counts = (int(spent[0]), int(spent[1]), float(spent[2]))
+    return ScaledFit(x, constant, point.scale, point.residuals, point.objective, zero, point.gap, status, *counts)
+
+
+class _Point:
+    """P, its gap and its slope in σ where a solve for one σ ended; the scale is the best one for its residuals."""
+
+    def __init__(
+        self, problem: Problem, solution: Any, weight: Array, search: _Search, epsilon: float, intercept: bool
+    ) -> None:
+        self.sigma = search.sigma
+        self.residuals = problem.parts.sample.target - problem.image(solution.x) - solution.intercept
+        self.scale = max(search.floor, scale_of(self.residuals, weight, epsilon))
+        self.objective = primal(problem, solution, self.residuals, weight, self.sigma, self.scale)
+        self.gap = max(0.0, self.objective - dual(problem, self.residuals, weight, self.sigma, epsilon, intercept))
+        self.slope = slope_in_scale(self.residuals, weight, self.sigma, epsilon)
+
+    def settles(self, tolerance: float) -> bool:
+        """By the gap; by the slope where no dual point is known."""
+        return self.gap <= tolerance or (math.isinf(self.gap) and abs(self.slope) * self.sigma <= tolerance)
 
 
 def _first_scale(
@@ -94,18 +125,13 @@ def _first_scale(
     return FLOOR * size, max(first, FLOOR * size)
 
 
-def _status(settled: bool, at_floor: bool, last: Status) -> Status:
-    if last is not Status.CONVERGED or settled or at_floor:
-        return last
-    return Status.ITERATION_LIMIT
-
-
 class _Search:
     """The zero of an increasing function of σ: secant steps on log σ that stay in the bracket."""
 
     def __init__(self, floor: float, sigma: float) -> None:
         self.low, self.high, self.floor, self.sigma = floor, math.inf, floor, sigma
         self.last: tuple[float, float] | None = None
+        self.ended = False
 
     def moves(self, slope: float, alternate: float) -> bool:
         """Go on from the slope here and the best scale for the current residuals; False where σ cannot move."""
@@ -116,7 +142,8 @@ class _Search:
         if self.high <= self.low * (1.0 + NARROW):
             return False
         before, self.last = self.last, (math.log(self.sigma), slope)
-        self.sigma = self._inside(alternate if before is None else self._secant(before, alternate))
+        candidate = alternate if before is None else self._secant(before, alternate)
+        self.sigma = self._inside(max(candidate, self.sigma * math.exp(-LONGEST_STEP)))
         return True
 
     def at_floor(self) -> bool:
@@ -159,24 +186,31 @@ def scale_of(residuals: Array, weight: Array, epsilon: float) -> float:
     return float(sigma[fits[0]]) if fits.size else 0.0
 
 
-def joint_gap(
-    problem: Problem, inner: float, residuals: Array, weight: Array, sigma: float, epsilon: float, intercept: bool
-) -> float:
-    """P minus the value of the dual point that belongs to it, inf where none is found; ``inner`` is F."""
+def primal(problem: Problem, solution: Any, residuals: Array, weight: Array, sigma: float, scale: float) -> float:
+    """P with the best scale for these residuals, from F at the scale σ of the problem."""
+    at_sigma, at_scale = Huber(problem.parts.loss.threshold), Huber(problem.parts.loss.threshold * scale / sigma)
+    penalty = 2.0 / sigma * (solution.objective - _loss_sum(at_sigma, residuals, weight))
+    return float(scale * weight.sum() + 2.0 / scale * _loss_sum(at_scale, residuals, weight) + penalty)
+
+
+def _loss_sum(huber: Huber, residuals: Array, weight: Array) -> float:
+    size, threshold = np.abs(residuals), huber.threshold
+    return float(weight @ np.where(size <= threshold, 0.5 * size**2, threshold * (size - 0.5 * threshold)))
+
+
+def dual(problem: Problem, residuals: Array, weight: Array, sigma: float, epsilon: float, intercept: bool) -> float:
+    """The value of the dual point that belongs to these residuals; −inf where none is allowed."""
     total = float(weight.sum())
     u = 2.0 * np.clip(residuals / sigma, -epsilon, epsilon)
     if intercept:
         u = u - weight @ u / total
     norm, largest = float(np.sqrt(weight @ u**2)), float(np.abs(u[weight > 0.0]).max(initial=0.0))
-    u = u * min(
-        1.0, 2.0 * math.sqrt(total) / norm if norm > 0.0 else 1.0, 2.0 * epsilon / largest if largest > 0.0 else 1.0
-    )
+    if norm > 0.0:
+        u = u * min(1.0, 2.0 * math.sqrt(total) / norm, 2.0 * epsilon / largest)
     products, conjugates = np.empty(problem.n_features), np.empty(problem.n_features)
     transposed_product(problem.parts.matrix, weight * u, products)
     penalty_conjugates(problem.parts.penalty, 0.5 * sigma * products, conjugates)
-    dual = weight @ (u * problem.parts.sample.target) - 2.0 / sigma * conjugates.sum()
-    primal = sigma * total + 2.0 / sigma * inner
-    return max(0.0, float(primal - dual)) if math.isfinite(dual) else math.inf
+    return float(weight @ (u * problem.parts.sample.target) - 2.0 / sigma * conjugates.sum())
 
 
 @kernel

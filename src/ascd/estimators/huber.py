@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -47,7 +48,7 @@ class HuberRegressor(LinearRegressor):
 
     Notes
     -----
-    A target that is fitted perfectly has no scale: scale_ is then 1e-6 of the target's own.
+    A target that is fitted perfectly has no scale: scale_ is then 1e-8 of the target's own.
 
     Examples
     --------
@@ -119,8 +120,9 @@ class HuberRegressor(LinearRegressor):
             penalty = regulariser(0.0, self.alpha * sigma, X.shape[1], weights=self.penalty_weights, bounds=self.bounds)
             return base.replace(loss=Huber(self.epsilon * sigma), penalty=penalty)
 
-        def solve_at(problem: Problem, x0: Any, intercept0: Any) -> Any:
-            return solve_problem(problem, settings, intercept=self.fit_intercept, x0=x0, intercept0=intercept0)
+        def solve_at(problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int | None) -> Any:
+            how = replace(settings, tol=tol, max_iter=min(rounds or settings.max_iter, settings.max_iter))
+            return solve_problem(problem, how, intercept=self.fit_intercept, x0=x0, intercept0=intercept0)
 
         coefs, constants = self._starts((1, X.shape[1]))
         start = (coefs[0], constants[0], None if coefs[0] is None else self.scale_)

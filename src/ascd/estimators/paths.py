@@ -142,10 +142,20 @@ def as_alphas(problem: Problem, alphas: Any, eps: float, total: float, l1_ratio:
             "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by providing "
             "your estimator with the appropriate `alphas=` argument."
         )
-    largest = float(path(problem, n_alphas=1, intercept=intercept).alphas[0]) / total
-    if largest <= RESOLUTION:
+    largest = _largest_alpha(problem, intercept) / total
+    if largest <= RESOLUTION:  # a constant target
         return np.full(int(alphas), RESOLUTION)
     return np.geomspace(largest, largest * eps, num=int(alphas))
+
+
+def _largest_alpha(problem: Problem, intercept: bool) -> float:
+    """The smallest alpha that gives zero coefficients, 0 if all do."""
+    try:
+        return float(path(problem, n_alphas=1, intercept=intercept).alphas[0])
+    except ValueError as error:
+        if "every alpha" not in str(error):
+            raise
+        return 0.0
 
 
 def logistic_path(
