@@ -158,7 +158,7 @@ def test_logistic_cv_scores_by_what_was_asked_for():
     model = ours.LogisticRegressionCV(Cs=3, cv=3, scoring="neg_log_loss").fit(X, LABELS)
     assert model.score(X, LABELS) == pytest.approx(-log_loss(LABELS, model.predict_proba(X)))
     own = ours.LogisticRegressionCV(Cs=3, cv=3, scoring=lambda model, X, y: -abs(model.coef_).sum())
-    assert own.fit(X, LABELS).C_ == model.Cs_[0]
+    assert model.Cs_[0] == own.fit(X, LABELS).C_
 
 
 def test_logistic_cv_refuses_folds_of_one_class_and_old_attributes():

@@ -118,9 +118,9 @@ def test_counts_of_zero_only_have_no_finite_intercept():
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_one_class_is_refused(name):
-    with pytest.raises(ValueError, match="needs samples of at least 2 classes .* only one class"):
+    with pytest.raises(ValueError, match=r"needs samples of at least 2 classes .* only one class"):
         CLASSIFIERS[name]().fit(X, np.ones(len(Y)))
-    with pytest.raises(ValueError, match="needs samples of at least 2 classes .* only one class"):
+    with pytest.raises(ValueError, match=r"needs samples of at least 2 classes .* only one class"):
         CLASSIFIERS[name]().fit(X, LABELS, sample_weight=LABELS.astype(float))
     three = np.arange(len(Y)) % 3
     with pytest.raises(ValueError, match=r"zero for all samples of the classes \[2\]"):

@@ -202,13 +202,13 @@ class LogisticRegressionCV(SplitterRouting, LogisticRegression):
         score_params: dict[str, Array],
     ) -> FoldScores:
         train = fold.train * per_class
-        limits = {"tol": self.tol, "max_iter": self.max_iter, "intercept": self.fit_intercept, "early_stop": False}
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "early_stop": False}
         weighted = problem.replace(sample_weight=train, penalty=penalty)
         coefs, n_iters = [], np.ones(len(self.Cs_), dtype=np.int32)
         for target in classes:
             if not (target[train > 0.0] > 0.0).any() or not (target[train > 0.0] < 0.0).any():
                 raise ValueError("a fold has samples of one class only to fit: use stratified folds or fewer of them")
-            found = path(weighted.replace(b=target), alphas=strengths(self.Cs_), **limits)
+            found = path(weighted.replace(b=target), alphas=strengths(self.Cs_), intercept=self.fit_intercept, **limits)
             coefs.append(np.vstack([found.coefs, found.intercepts]).T if self.fit_intercept else found.coefs.T)
             n_iters = np.maximum(n_iters, found.n_iters)
         stacked = np.stack(coefs, axis=1)

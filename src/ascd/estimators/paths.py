@@ -215,7 +215,7 @@ def logistic_path(
     penalty = regulariser(l1_ratio, 1.0 - l1_ratio, X.shape[1], weights=penalty_weights, bounds=bounds)
     problem = Problem(X, target, "logistic", penalty, as_sample_weight(sample_weight, X))
     Cs = as_Cs(Cs)
-    limits = {"tol": tol, "max_iter": max_iter, "n_jobs": n_jobs}
+    limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "n_jobs": n_jobs}
     found = path(problem, alphas=strengths(Cs), intercept=fit_intercept, early_stop=False, **limits)
     coefs = np.c_[found.coefs.T, found.intercepts] if fit_intercept else found.coefs.T
     return coefs, Cs, np.maximum(1, found.n_iters)
