@@ -36,9 +36,9 @@ MOST_FITS = 60
 NARROW = 1e-13
 #: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.
 LONGEST_STEP = 3.0
-#: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, a few rounds more are spent on
-#: all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
-SHARE, POLISH, POLISHING = 0.1, 1e-20, 5
+#: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, a few more rounds are spent
+#: on all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
+SHARE, POLISH, POLISHING = 0.1, 1e-20, 10
 
 
 class ScaledFit(NamedTuple):
