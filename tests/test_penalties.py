@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from formulas import PENALTIES, C, W
+from formulas import HIGH, LOW, PENALTIES, C, W, inside
 
 import ascd
 from ascd.penalties import as_penalty, nearest_allowed
@@ -25,6 +25,15 @@ CASES = {
         ascd.ElasticNet(0.6, np.array([0.0, 0.4, 0.0, 0.1]), W, C),
         lambda x: W * (0.6 * np.abs(x) + np.array([0.0, 0.2, 0.0, 0.05]) * x**2) + C * x,
     ),
+    "bounded": (
+        ascd.BoundedElasticNet(0.6, 0.4, LOW, HIGH, W, C),
+        lambda x: inside(x, LOW, HIGH) + W * (0.6 * np.abs(x) + 0.2 * x**2) + C * x,
+    ),
+    "bounded without l2": (
+        ascd.BoundedElasticNet(0.6, 0.0, LOW, HIGH, 1.0, C),
+        lambda x: inside(x, LOW, HIGH) + 0.6 * np.abs(x) + C * x,
+    ),
+    "bounded nowhere": (ascd.BoundedElasticNet(0.6, weights=W), lambda x: 0.6 * W * np.abs(x)),
     "free box linear": (ascd.Box(-math.inf, math.inf, 0.0, C), lambda x: C * x),
 }
 each = pytest.mark.parametrize("name", CASES)
@@ -180,6 +189,12 @@ BAD = [
     (ascd.Box(0.0, 1.0, -1.0), ValueError, ["Box l2", "at least 0", "-1"]),
     (ascd.Box(0.0, 1.0, 0.0, math.inf), ValueError, ["Box linear", "finite", "inf"]),
     (ascd.Box([0.0, 1.0]), ValueError, ["Box lower", "length 4", "2"]),
+    (ascd.BoundedElasticNet(-1.0), ValueError, ["BoundedElasticNet l1", "at least 0", "-1"]),
+    (ascd.BoundedElasticNet(1.0, -1.0), ValueError, ["BoundedElasticNet l2", "at least 0", "-1"]),
+    (ascd.BoundedElasticNet(1.0, 1.0, 2.0, 1.0), ValueError, ["BoundedElasticNet lower", "2.0", "1.0"]),
+    (ascd.BoundedElasticNet(1.0, 1.0, math.inf), ValueError, ["BoundedElasticNet lower", "upper"]),
+    (ascd.BoundedElasticNet(1.0, upper=-math.inf), ValueError, ["BoundedElasticNet lower", "upper"]),
+    (ascd.BoundedElasticNet(1.0, weights=[1.0]), ValueError, ["BoundedElasticNet weights", "length 4"]),
     (ascd.L1, TypeError, ["penalty", "NamedTuple"]),
     ("l1", TypeError, ["penalty", "'l1'", "NamedTuple"]),
 ]
@@ -194,3 +209,28 @@ def test_bad_parameters_are_named(penalty, error, words):
 
 def test_no_penalty_is_zero():
     assert as_penalty(None, N) == ascd.Zero()
+
+
+def test_a_piece_of_the_bounded_elastic_net_is_quadratic_and_ends_at_its_kinks_and_bounds():
+    penalty = ascd.BoundedElasticNet(0.6, 0.4, [-1.0, 0.0, -math.inf, -2.0], [2.0, math.inf, 0.5, 2.0], W).check(N)
+    assert penalty.piece(1.0, 0) == (0.4, 0.0, 2.0)
+    assert penalty.piece(-0.5, 0) == (0.4, -1.0, 0.0)
+    assert penalty.piece(0.0, 0) == (0.4, 0.0, 0.0)
+    assert penalty.piece(2.0, 0) == (0.4, 2.0, 2.0)
+    assert penalty.piece(3.0, 1) == (0.0, 0.0, math.inf)  # weight 0: no kink, no curvature
+    assert penalty.piece(-5.0, 2) == (1.0, -math.inf, 0.0)
+    for j in range(N):
+        for x in (-0.7, 0.3, 1.2):
+            curvature, low, high = penalty.piece(x, j)
+            if low < high:  # the slope grows by the curvature along the piece
+                middle = np.clip([x - 0.01, x + 0.01], low, high)
+                slopes = [penalty.subgradient(float(z), j) for z in middle]
+                assert slopes[1][0] - slopes[0][1] == pytest.approx(curvature * (middle[1] - middle[0]), abs=1e-12)
+
+
+def test_a_scaled_bounded_elastic_net_keeps_its_bounds_and_linear_term():
+    penalty = ascd.BoundedElasticNet(0.6, 0.4, 0.0, 2.0, W, C).check(N)
+    double = penalty.scaled(2.0)
+    for j in range(N):
+        assert double.cost(1.5, j) == pytest.approx(2.0 * penalty.cost(1.5, j) - 1.5 * C[j])
+        assert math.isinf(double.cost(2.5, j))

@@ -181,3 +181,33 @@ def test_the_gap_of_a_point_beyond_float64_is_no_number_and_no_error(penalty):
     with np.errstate(all="ignore"):
         for size in (1e160, 1e308):
             assert make("squared", penalty)[0].gap(np.full(N, size)) == math.inf
+
+
+@pairs
+def test_a_replaced_problem_equals_one_built_anew_and_shares_the_matrix(loss, penalty):
+    problem, A, b, rng = make(loss, "zero")
+    weights, new = WEIGHTS["weights"], PENALTIES[penalty][0]
+    changes = [{"penalty": new}, {"b": b[::-1]}, {"sample_weight": weights, "penalty": new}, {"loss": ascd.Huber(0.5)}]
+    for change in [*changes, {"loss": "squared"}]:
+        other = problem.replace(**change)
+        anew = ascd.Problem(**{"A": A, "b": b, "loss": loss, **change})
+        assert other.parts.matrix is problem.parts.matrix
+        for name in ("norm", "lipschitz", "largest", "gain", "slack", "loss"):
+            np.testing.assert_array_equal(getattr(other.parts, name), getattr(anew.parts, name))
+        x = feasible(new, rng)
+        assert other.objective(x) == anew.objective(x)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"b": [1.0]}, "b must have length 12"),
+        ({"b": np.zeros(D)}, "labels"),
+        ({"penalty": ascd.L1(-1.0)}, "L1 strength"),
+        ({"sample_weight": -np.ones(D)}, "sample_weight must be at least 0"),
+        ({"penalty": ascd.Zero(np.full(N, 1e6))}, "unbounded below"),
+    ],
+)
+def test_a_replacement_is_checked(change, word):
+    with pytest.raises(ValueError, match=word):
+        make("logistic", "zero")[0].replace(**change)

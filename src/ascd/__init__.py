@@ -10,11 +10,15 @@ State a problem, choose the parts, descend:
 True
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 from ascd._jit import at, helper
 from ascd.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
 from ascd.minimize import minimize
 from ascd.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch
-from ascd.penalties import L1, L2, Box, ElasticNet, Zero
+from ascd.penalties import L1, L2, BoundedElasticNet, Box, ElasticNet, Zero
 from ascd.problem import Problem
 from ascd.rules import (
     ASCD,
@@ -44,6 +48,7 @@ __all__ = [
     "Adaptive",
     "Blind",
     "Block",
+    "BoundedElasticNet",
     "Box",
     "Cached",
     "Cyclic",
@@ -80,3 +85,35 @@ __all__ = [
     "path",
     "solve",
 ]
+
+#: Imported from ``ascd.estimators`` at first use: until then scikit-learn is not imported.
+_ESTIMATORS = frozenset(
+    {
+        "NNLS",
+        "Certificate",
+        "ElasticNetCV",
+        "HuberRegressor",
+        "Lasso",
+        "LassoCV",
+        "LinearSVC",
+        "LogisticRegression",
+        "LogisticRegressionCV",
+        "PoissonRegressor",
+        "Ridge",
+        "enet_path",
+        "lasso_path",
+        "logistic_path",
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ESTIMATORS:
+        import ascd.estimators
+
+        return getattr(ascd.estimators, name)
+    raise AttributeError(f"module 'ascd' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ESTIMATORS})

@@ -73,9 +73,7 @@ class Problem:
     def __init__(self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, sample_weight: Any = None) -> None:
         loss = as_loss(loss)
         matrix, self.n_samples, self.n_features = as_matrix(A)
-        target = as_finite_vector(b, "b", self.n_samples)
-        if hasattr(loss, "check_target"):
-            loss.check_target(target)
+        target = self._target(b, loss)
         penalty = as_penalty(penalty, self.n_features)
         sample = Sample(target, _as_weights(sample_weight, self.n_samples))
         self.parts = _assemble(matrix, sample, loss, penalty, self.n_features)
@@ -85,6 +83,34 @@ class Problem:
         loss, penalty = (type(part).__name__ for part in (self.parts.loss, self.parts.penalty))
         storage = type(self.parts.matrix).__name__
         return f"Problem({self.n_samples} x {self.n_features} {storage}, loss={loss}, penalty={penalty})"
+
+    def replace(self, *, b: Any = None, loss: Any = None, penalty: Any = None, sample_weight: Any = None) -> Problem:
+        """The same problem with another target, loss, penalty or weights; it shares A with this one.
+
+        A pass over A is needed only for other weights or a loss with another curvature bound.  Held-out samples of a
+        cross-validation are samples of weight 0: so all folds share one matrix.
+
+        Examples
+        --------
+        >>> import numpy as np, ascd
+        >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+        >>> problem.replace(penalty=ascd.L1(2.0)).objective([1.0, 0.0, 0.0])
+        6.5
+        >>> problem.replace(sample_weight=[1.0, 0.0, 0.0]).objective([0.0, 0.0, 0.0])
+        4.5
+        """
+        other, old = Problem.__new__(Problem), self.parts
+        other.n_samples, other.n_features = self.n_samples, self.n_features
+        new_loss = old.loss if loss is None else as_loss(loss)
+        target = self._target(old.sample.target if b is None else b, new_loss)
+        penalty = old.penalty if penalty is None else as_penalty(penalty, self.n_features)
+        if sample_weight is None and _same_curvature(new_loss, old.loss):
+            other.parts = old._replace(sample=Sample(target, old.sample.weight), loss=new_loss, penalty=penalty)
+        else:
+            weight = old.sample.weight if sample_weight is None else _as_weights(sample_weight, self.n_samples)
+            other.parts = _assemble(old.matrix, Sample(target, weight), new_loss, penalty, self.n_features)
+        _check_bounded(other.parts)
+        return other
 
     def image(self, x: Any) -> Array:
         """A·x."""
@@ -119,6 +145,12 @@ class Problem:
         image, slope = np.empty(self.n_samples), np.empty(self.n_samples)
         objective = evaluate(self.parts, self._point(x), True, image, slope)
         return float(objective), image, slope
+
+    def _target(self, b: Any, loss: Any) -> Array:
+        target = as_finite_vector(b, "b", self.n_samples)
+        if hasattr(loss, "check_target"):
+            loss.check_target(target)
+        return target
 
     def _point(self, x: Any) -> Array:
         return as_finite_vector(x, "x", self.n_features)
@@ -168,6 +200,10 @@ def _assemble(matrix: Any, sample: Sample, loss: Any, penalty: Any, n: int) -> P
     lipschitz[lipschitz == 0.0] = positive.min() if positive.size else 1.0
     gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
     return Parts(matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()), gain, slack)
+
+
+def _same_curvature(first: Any, second: Any) -> bool:
+    return (first.curvature_bound(), first.is_quadratic()) == (second.curvature_bound(), second.is_quadratic())
 
 
 def _check_bounded(parts: Parts) -> None:

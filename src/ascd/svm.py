@@ -6,6 +6,9 @@ With rows x_k, labels y_k = ±1 and A = (y_1 x_1, …, y_m x_m), one column a sa
     squared hinge   min_α ½‖Aα‖² − Σα_k + Σα_k²/(4C)        over 0 ≤ α_k
 
 are the duals of min_w ½‖w‖² + C·Σ loss(y_k, ⟨w, x_k⟩).  The primal weights are w = Aα.
+
+In the signed variables β_k = y_k·α_k the matrix is Xᵀ whatever the labels are; they go into the penalty, ``signed_box``.
+One matrix, which is the user's own, then serves every class of one-against-the-rest.
 """
 
 from __future__ import annotations
@@ -67,3 +70,24 @@ class DualSVM(Problem):
         shortfall = np.maximum(0.0, 1.0 - margins)
         losses = shortfall if self.hinge == "hinge" else shortfall**2
         return float(0.5 * weights @ weights + self.C * losses.sum())
+
+
+def signed_box(y: Array, C: float, loss: str, sample_weight: Array | None = None) -> Box:
+    """The penalty of β_k = y_k·α_k, with C·s_k as the weight of sample k's loss.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> from ascd.svm import signed_box
+    >>> X, y = np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([1.0, -1.0])
+    >>> svm = ascd.Problem(X.T, np.zeros(2), penalty=signed_box(y, C=1.0, loss="hinge"))
+    >>> np.round(svm.image(ascd.minimize(svm, tol=1e-10, rng=0).x), 6)
+    array([0.5, 0. ])
+    """
+    strength = C * (np.ones_like(y) if sample_weight is None else sample_weight)
+    most = strength if loss == "hinge" else np.where(strength > 0.0, math.inf, 0.0)
+    lower, upper = np.where(y > 0.0, 0.0, -most), np.where(y > 0.0, most, 0.0)
+    curvature = np.zeros_like(y)
+    if loss == "squared_hinge":
+        np.divide(0.5, strength, out=curvature, where=strength > 0.0)
+    return Box(lower, upper, curvature, -y)

@@ -26,11 +26,12 @@ from typing import Any
 import numpy as np
 
 from ascd._jit import check_methods
+from ascd.penalties.bounded import BoundedElasticNet
 from ascd.penalties.box import Box
 from ascd.penalties.norms import L1, L2, ElasticNet, Zero
 from ascd.protocols import Penalty
 
-__all__ = ["L1", "L2", "Box", "ElasticNet", "Zero", "as_penalty", "nearest_allowed"]
+__all__ = ["L1", "L2", "BoundedElasticNet", "Box", "ElasticNet", "Zero", "as_penalty", "nearest_allowed"]
 
 
 def as_penalty(penalty: Any, n: int) -> Any:

@@ -72,14 +72,20 @@ class Box(NamedTuple):
         return self._replace(l2=factor * self.l2)
 
     def check(self, n: int) -> Box:
-        lower = as_parameter(self.lower, "Box lower", n, finite=False)
-        upper = as_parameter(self.upper, "Box upper", n, finite=False)
-        if np.any(np.asarray(lower) > np.asarray(upper)):
-            raise ValueError(f"Box lower must not exceed upper; got lower {self.lower!r}, upper {self.upper!r}")
-        if np.any(np.asarray(lower) == math.inf) or np.any(np.asarray(upper) == -math.inf):
-            raise ValueError("Box lower must be below +inf and upper above -inf: the box is empty otherwise")
+        lower, upper = as_bounds(self.lower, self.upper, "Box", n)
         l2 = as_parameter(self.l2, "Box l2", n, low=0.0)
         return Box(lower, upper, l2, as_parameter(self.linear, "Box linear", n))
 
     def is_smooth(self) -> bool:
         return bool(np.all(np.isinf(self.lower)) and np.all(np.isinf(self.upper)))
+
+
+def as_bounds(lower: Any, upper: Any, name: str, n: int) -> tuple[Any, Any]:
+    """Both ends of a box that is not empty, in compiled form."""
+    low = as_parameter(lower, f"{name} lower", n, finite=False)
+    high = as_parameter(upper, f"{name} upper", n, finite=False)
+    if np.any(np.asarray(low) > np.asarray(high)):
+        raise ValueError(f"{name} lower must not exceed upper; got lower {lower!r}, upper {upper!r}")
+    if np.any(np.asarray(low) == math.inf) or np.any(np.asarray(high) == -math.inf):
+        raise ValueError(f"{name} lower must be below +inf and upper above -inf: the box is empty otherwise")
+    return low, high

@@ -262,7 +262,8 @@ class Solver:
         self._look()
 
     def _search(self, columns: Array, before: Array, change: Array) -> None:
-        direction = np.full(self.d, -float(self.means[columns] @ change))
+        drift = float(self.means[columns] @ change)  # the intercept follows the columns
+        direction = np.full(self.d, -drift)
         add_columns(self.parts.matrix, columns, change, direction)
         slope = float(self.slope @ direction)
         new_cost, there = self._cost(columns), self.x[columns]
@@ -283,6 +284,7 @@ class Solver:
             self.x[columns] = before
         self.damping = max(4.0 * self.damping, 1e-3) if t < 1.0 else max(0.25 * self.damping, 1e-10)
         self.image += t * direction
+        self.constant -= t * drift
 
     def _cost(self, columns: Array) -> float:
         return float(cost_of(self.penalty, columns, self.x))

@@ -74,10 +74,11 @@ def solve(
     began = time.perf_counter()
     with blas_threads(as_n_jobs(n_jobs)), progress_bar(progress, limits.max_iter) as show:
         solver = Solver(problem, x, bool(intercept), constant, as_n_jobs(n_jobs))
+        reference = as_reference(problem, solver.zero_objective)
         watch = Watch(solver, callback, show, began)
         status = Status.INTERRUPTED
         try:
-            status = solver.minimise(problem.parts.penalty, tol * abs(solver.zero_objective), limits, watch)
+            status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
         except KeyboardInterrupt:
             solver.settle()
         watch(solver)
@@ -92,7 +93,7 @@ def solve(
         seconds=time.perf_counter() - began,
         trace=watch.trace,
         intercept=solver.constant,
-        zero_objective=solver.zero_objective,
+        zero_objective=reference,
     )
 
 
@@ -122,6 +123,16 @@ def as_limits(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limi
         raise TypeError(f"callback must be a function of a Snapshot; got {callback!r}")
     seconds = math.inf if max_time is None else as_number(max_time, "max_time", low=0.0)
     return Limits(as_count(max_iter, "max_iter", low=0), seconds)
+
+
+def as_reference(problem: Problem, zero_objective: float) -> float:
+    """What the tolerance is a share of: F at zero coefficients, or the gap there if F is 0.
+
+    The dual of a support vector machine is 0 at zero; the gap there is the primal objective at zero weights.
+    """
+    if zero_objective > 0.0:
+        return zero_objective
+    return problem.gap(nearest_allowed(problem.parts.penalty, problem.n_features))
 
 
 def as_start(problem: Problem, x0: Any) -> Array:

@@ -1,0 +1,115 @@
+"""What all estimators share: reading the user's data, building the problem, predicting."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ascd._checks import Array
+from ascd.estimators._fitting import Settings
+from ascd.problem import Problem
+
+NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+COUNT = Interval(Integral, 1, None, closed="left")
+#: Constraints of the parameters that are this library's own.
+OWN: dict[str, list[Any]] = {
+    "penalty_weights": ["array-like", None],
+    "bounds": [tuple, list, None],
+    "n_jobs": [Integral, None],
+    "solver": [str, Mapping],
+}
+#: Constraints of parameters that mean the same everywhere.
+COMMON: dict[str, list[Any]] = {
+    **OWN,
+    "fit_intercept": ["boolean"],
+    "max_iter": [COUNT],
+    "tol": [NON_NEGATIVE],
+    "random_state": ["random_state"],
+}
+
+
+class LinearEstimator(BaseEstimator):
+    """A model X·coef + intercept whose coefficients minimise a loss and a penalty."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Array, Array | None]:
+        """Data as the solver takes them: dense and column-major or CSC, float64, copied only where they are not.
+
+        Whether X is finite is seen when the problem is built, without another pass over the data.
+        """
+        layout = {"accept_sparse": "csc", "dtype": np.float64, "order": "F", "ensure_all_finite": False}
+        X, y = validate_data(self, X, y, **{**layout, **checks})
+        return X, y, as_sample_weight(sample_weight, X)
+
+    def _problem(self, X: Any, y: Array, loss: Any, penalty: Any, sample_weight: Array | None) -> Problem:
+        try:
+            return Problem(X, y, loss, penalty, sample_weight)
+        except ValueError as error:
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+            message = re.sub(r"\bb\b", "y", re.sub(r"\bA\b", "X", str(error)))
+            raise ValueError(message) from None
+
+    def _settings(self) -> Settings:
+        return Settings(
+            tol=self.tol,
+            max_iter=1000 if self.max_iter is None else self.max_iter,
+            n_jobs=1 if self.n_jobs is None else effective_n_jobs(self.n_jobs),
+            solver=self.solver,
+            random_state=getattr(self, "random_state", None),
+        )
+
+    def _starts(self, shape: tuple[int, int]) -> tuple[Any, Any]:
+        """Coefficients and intercepts to start from, one row a problem: those of the last fit for a warm start."""
+        coef = getattr(self, "coef_", None) if getattr(self, "warm_start", False) else None
+        if coef is None or np.size(coef) != shape[0] * shape[1]:
+            return [None] * shape[0], [None] * shape[0]
+        coef = coef.toarray() if hasattr(coef, "toarray") else coef
+        return np.reshape(coef, shape), np.broadcast_to(self.intercept_, shape[0]).astype(float)
+
+    def _linear_predictor(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], dtype=[np.float64, np.float32], reset=False)
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearRegressor(RegressorMixin, LinearEstimator):
+    """A linear estimator of numbers."""
+
+    def predict(self, X: Any) -> Array:
+        """Predict with the linear model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_targets)
+        """
+        return self._linear_predictor(X)
+
+
+def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
+    """Non-negative weights with a positive sum, or None for equal ones."""
+    if sample_weight is None:
+        return None
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weight

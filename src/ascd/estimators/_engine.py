@@ -1,0 +1,141 @@
+"""Fitting with the paper's parts instead of the production solver, for research.
+
+``minimize`` knows no intercept: a column of ones is appended to a copy of the data, with no penalty on it.  It stops on
+steepness where the estimators promise a duality gap: it is run with falling tolerances until the gap is small enough.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._checks import Array, unknown_name
+from ascd.matrices import to_scipy
+from ascd.minimize import minimize
+from ascd.oracles import ORACLES
+from ascd.problem import Problem
+from ascd.rules import RULES
+from ascd.solution import Solution, Status
+
+PARTS = ("rule", "oracle", "steepness", "step", "init")
+#: What each parameter of a penalty is where nothing is penalised or bounded.
+FREE = {"lower": -math.inf, "upper": math.inf}
+#: The steepness asked for, relative to the start's, from one run to the next.
+FALLING = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
+
+
+class Answer(NamedTuple):
+    """What the estimators read of a solution."""
+
+    x: Array
+    intercept: float
+    objective: float
+    zero_objective: float
+    gap: float
+    status: Status
+    n_iter: int
+    reads: int
+    seconds: float
+
+    @property
+    def converged(self) -> bool:
+        return self.status is Status.CONVERGED
+
+
+def as_parts(solver: Any) -> dict[str, Any]:
+    """``"ascd"``-like rule names and dictionaries of parts as the arguments of ``minimize``."""
+    parts = {"rule": solver} if isinstance(solver, str) else dict(solver)
+    for name in parts:
+        if name not in PARTS:
+            raise unknown_name(name, "part in solver", PARTS)
+    if isinstance(parts.get("rule"), str) and parts["rule"] not in RULES:
+        raise unknown_name(parts["rule"], "solver", ["ascd", *RULES])
+    if isinstance(parts.get("oracle"), str) and parts["oracle"] not in ORACLES:
+        raise unknown_name(parts["oracle"], "oracle", ORACLES)
+    return parts
+
+
+def minimize_problem(
+    problem: Problem,
+    solver: Any,
+    *,
+    tol: float,
+    max_iter: int,
+    intercept: bool,
+    x0: Array | None,
+    intercept0: float,
+    random_state: Any,
+) -> Answer:
+    """The problem's minimum by the engine, with ``max_iter`` epochs at most."""
+    parts, seed = as_parts(solver), _seed(random_state)
+    extended = with_intercept(problem) if intercept else problem
+    zero = _zero_objective(problem) if intercept else problem.objective(np.zeros(problem.n_features))
+    target = tol * (zero if zero > 0.0 else problem.gap(np.zeros(problem.n_features)))
+    start = None if x0 is None else np.append(x0, intercept0) if intercept else np.asarray(x0, dtype=float)
+    initial = _initial_steepness(extended, start, parts)
+    steps, reads, seconds = 0, 0, 0.0
+    for share in FALLING:
+        left = max_iter * extended.n_features - steps
+        solution = minimize(extended, x0=start, tol=share * initial, max_iter=left, rng=seed, record=None, **parts)
+        steps, reads, seconds = steps + solution.n_iter, reads + solution.reads, seconds + solution.seconds
+        start = solution.x
+        if not solution.converged or solution.gap <= target or math.isinf(solution.gap):
+            break
+    return _answer(solution, intercept, zero, target, max(1, math.ceil(steps / extended.n_features)), reads, seconds)
+
+
+def _answer(
+    solution: Solution, intercept: bool, zero: float, target: float, epochs: int, reads: int, seconds: float
+) -> Answer:
+    x, constant = (solution.x[:-1], float(solution.x[-1])) if intercept else (solution.x, 0.0)
+    status = solution.status
+    if solution.converged and target < solution.gap < math.inf:
+        status = Status.ITERATION_LIMIT  # as flat as float64 can tell, but not proved good enough
+    elif solution.gap <= target:
+        status = Status.CONVERGED
+    return Answer(x, constant, solution.objective, zero, solution.gap, status, epochs, reads, seconds)
+
+
+def with_intercept(problem: Problem) -> Problem:
+    """The same problem on a copy of the data with a column of ones, which has no penalty."""
+    parts, n = problem.parts, problem.n_features
+    data = to_scipy(parts.matrix, problem.n_samples, n)
+    ones = np.ones((problem.n_samples, 1))
+    if isinstance(data, np.ndarray):
+        extended = np.asfortranarray(np.hstack([data, ones]))
+    else:
+        from scipy.sparse import hstack
+
+        extended = hstack([data, ones], format="csc")
+    penalty = parts.penalty
+    free = {
+        name: np.append(np.broadcast_to(getattr(penalty, name), n), FREE.get(name, 0.0)) for name in penalty._fields
+    }
+    return Problem(extended, parts.sample.target, parts.loss, penalty._replace(**free), _weights(parts.sample.weight))
+
+
+def _zero_objective(problem: Problem) -> float:
+    """The objective with zero coefficients and the best intercept."""
+    parts = problem.parts
+    ones = np.ones((problem.n_samples, 1))
+    alone = Problem(ones, parts.sample.target, parts.loss, None, _weights(parts.sample.weight))
+    best = minimize(alone, rule="cyclic", step="line-search", tol=1e-12 * alone.n_samples, record=None)
+    return best.objective + sum(parts.penalty.cost(0.0, j) for j in range(problem.n_features))
+
+
+def _initial_steepness(problem: Problem, start: Array | None, parts: dict[str, Any]) -> float:
+    steepness = parts.get("steepness", "gs-s")
+    return max(minimize(problem, "cyclic", steepness=steepness, x0=start, max_iter=0, record=None).steepness, 1e-300)
+
+
+def _weights(weight: Any) -> Array | None:
+    return None if np.ndim(weight) == 0 else weight
+
+
+def _seed(random_state: Any) -> Any:
+    """scikit-learn's random_state as a seed for NumPy's generators."""
+    if isinstance(random_state, np.random.RandomState):
+        return random_state.randint(np.iinfo(np.int32).max)
+    return random_state

@@ -1,0 +1,129 @@
+"""From a problem to fitted attributes: the solver is called here, and what it proved is put into the user's units.
+
+The solver minimises F, a sum over the samples.  An estimator's objective is F times ``unit`` (1/n for the Lasso, 2 for
+ridge regression); everything that the user sees, gap and tolerance too, is in that unit.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ascd._checks import Array
+from ascd.estimators._engine import minimize_problem
+from ascd.problem import Problem
+from ascd.solution import Status
+from ascd.solver import solve
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proved about a fit, in the units of the estimator's objective.
+
+    Attributes
+    ----------
+    gap : the duality gap: the objective is at most this far above its minimum (inf where no dual point is known)
+    tolerance : what the gap had to reach: ``tol`` times the objective at zero coefficients with the intercept fitted
+    objective : the value of the estimator's objective
+    status : why the solver stopped
+    columns_read : how many columns of the data were read (of rows, for the dual of a support vector machine)
+    n_iter : iterations of the solver
+    seconds : time inside the solver
+
+    Where several problems are solved in one fit (classes, targets), numbers are sums over them, ``n_iter`` is the
+    largest, and ``status`` is the first that is not "converged".
+
+    Examples
+    --------
+    >>> from ascd import Lasso
+    >>> model = Lasso(alpha=0.1).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0]], [0.0, 1.0, 2.0])
+    >>> model.certificate_.gap <= model.certificate_.tolerance
+    True
+    """
+
+    gap: float
+    tolerance: float
+    objective: float
+    status: Status
+    columns_read: int
+    n_iter: int
+    seconds: float
+
+    @property
+    def converged(self) -> bool:
+        return self.status is Status.CONVERGED
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an estimator wants its problems solved."""
+
+    tol: float
+    max_iter: int
+    n_jobs: int = 1
+    solver: Any = "ascd"
+    random_state: Any = None
+
+
+def solve_problem(
+    problem: Problem, settings: Settings, *, intercept: bool, x0: Array | None = None, intercept0: float | None = None
+) -> Any:
+    """A solution with ``x``, ``intercept``, ``gap``, … by the production solver or by the engine's parts."""
+    limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
+    if settings.solver == "ascd":
+        return solve(problem, intercept0=intercept0, n_jobs=settings.n_jobs, **limits)
+    return minimize_problem(
+        problem, settings.solver, intercept0=intercept0 or 0.0, random_state=settings.random_state, **limits
+    )
+
+
+def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certificate:
+    """One certificate for the solutions of a fit."""
+    missed = [solution.status for solution in solutions if solution.status is not Status.CONVERGED]
+    return Certificate(
+        gap=unit * sum(solution.gap for solution in solutions),
+        tolerance=unit * tol * sum(solution.zero_objective for solution in solutions),
+        objective=unit * sum(solution.objective for solution in solutions),
+        status=missed[0] if missed else Status.CONVERGED,
+        columns_read=sum(solution.reads for solution in solutions),
+        n_iter=max(solution.n_iter for solution in solutions),
+        seconds=sum(solution.seconds for solution in solutions),
+    )
+
+
+#: What to do about a fit that ended early.
+ADVICE = {
+    Status.ITERATION_LIMIT: "Increase max_iter, or increase tol if such a gap is good enough.",
+    Status.TIME_LIMIT: "Allow more time, or increase tol if such a gap is good enough.",
+    Status.INTERRUPTED: "Fit again to finish; warm_start=True continues from here where the estimator has it.",
+    Status.DIVERGED: "The objective has no minimum that can be reached: add a penalty or rescale the features.",
+}
+
+
+def warn_unless_converged(estimator: Any, certificate: Certificate) -> None:
+    """A ``ConvergenceWarning`` with gap and tolerance in the user's units, and what to do."""
+    if certificate.converged:
+        return
+    gap = f"the duality gap is {certificate.gap:.3g}" if certificate.gap < math.inf else "no duality gap is known"
+    warnings.warn(
+        f"{type(estimator).__name__} stopped early ({certificate.status}): {gap}, the tolerance is "
+        f"{certificate.tolerance:.3g} (tol times the objective at zero coefficients), for an objective of "
+        f"{certificate.objective:.6g}, all in the units of the objective. {ADVICE[certificate.status]}",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+def check_finite(name: str, *values: Any) -> None:
+    """Coefficients that left the finite numbers are an error, never a model."""
+    if not all(np.isfinite(value).all() for value in values):
+        raise ValueError(
+            f"{name} ended with coefficients that are not finite. The input data may contain large values and need "
+            "to be preprocessed."
+        )

@@ -1,0 +1,91 @@
+"""Cross-validation without copies: a fold is the same matrix with weight 0 on the samples it holds out.
+
+Folds run side by side in threads (the kernels release the interpreter's lock) and share the matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from ascd._checks import Array
+from ascd.progress import progress_bar
+
+Result = TypeVar("Result")
+
+
+class Fold(NamedTuple):
+    """Weights for fitting, and the samples to score with their weights."""
+
+    train: Array
+    test: Array
+    test_weight: Array | None
+
+
+class SplitterRouting:
+    """Parameters of ``fit`` that belong to the splitter of ``cv``, such as groups, with scikit-learn's routing."""
+
+    _is_classification = False
+    cv: Any
+
+    def get_metadata_routing(self) -> Any:
+        """Where metadata go, for scikit-learn's metadata routing.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        splitter = check_cv(self.cv, classifier=self._is_classification)
+        mapping = MethodMapping().add(caller="fit", callee="split")
+        return MetadataRouter(owner=self).add_self_request(self).add(splitter=splitter, method_mapping=mapping)
+
+    def _folds(self, X: Any, y: Array, weight: Array | None, params: dict[str, Any]) -> list[Fold]:
+        _raise_for_params(params, self, "fit")
+        cv = check_cv(self.cv, y, classifier=self._is_classification)
+        routed: dict[str, Any] = {}
+        if _routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=weight, **params).splitter.split
+        n = X.shape[0]
+        return [
+            _as_fold(np.arange(n)[train], np.arange(n)[test], n, weight) for train, test in cv.split(X, y, **routed)
+        ]
+
+
+def _as_fold(train: Array, test: Array, n: int, weight: Array | None) -> Fold:
+    counts = np.bincount(train, minlength=n).astype(float)  # a splitter may draw a sample more than once
+    fold = Fold(counts if weight is None else counts * weight, test, None if weight is None else weight[test])
+    if not fold.train.any() or (fold.test_weight is not None and not fold.test_weight.any()):
+        raise ValueError("sample_weight is zero for all samples of a fold: use other folds or remove these samples")
+    return fold
+
+
+def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: bool) -> list[Result]:
+    """The results of the tasks, in order, from ``n_jobs`` threads."""
+    results: list[Result] = []
+    with progress_bar(progress, len(tasks)) as show, ThreadPoolExecutor(max(1, min(n_jobs, len(tasks)))) as pool:
+        answers = (task() for task in tasks) if n_jobs <= 1 else pool.map(lambda task: task(), tasks)
+        for number, result in enumerate(answers, start=1):
+            results.append(result)
+            show(number, float("nan"))
+    return results
+
+
+def simplest_within_one_error(errors: Array, best: int) -> int:
+    """The first of the rows (simplest first) whose mean error is within one standard error of the best row's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> simplest_within_one_error(np.array([[3.0, 5.0], [2.0, 2.4], [1.0, 3.0]]), best=2)
+    1
+    """
+    means = errors.mean(axis=1)
+    folds = errors.shape[1]
+    spread = errors[best].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
+    return int(np.flatnonzero(means <= means[best] + spread)[0])

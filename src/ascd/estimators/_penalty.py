@@ -1,0 +1,39 @@
+"""The penalty that an estimator's parameters describe.
+
+There are two kinds, with and without bounds, whatever parts of the elastic net are zero: what is compiled for one
+estimator then serves the others too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import as_parameter
+from ascd.penalties import BoundedElasticNet
+from ascd.penalties import ElasticNet as ElasticNetPenalty
+
+
+def regulariser(
+    l1: float, l2: float, n_features: int, *, weights: Any = None, bounds: Any = None, positive: bool = False
+) -> Any:
+    """``weights_j·(l1·|x| + ½·l2·x²)``, within the bounds where there are any."""
+    weight = 1.0 if weights is None else as_parameter(weights, "penalty_weights", n_features, low=0.0)
+    if bounds is None and not positive:
+        return ElasticNetPenalty(float(l1), float(l2), weight)
+    lower, upper = _as_bounds((-math.inf, math.inf) if bounds is None else bounds, n_features)
+    if positive:
+        lower = np.maximum(lower, 0.0) if np.ndim(lower) else max(lower, 0.0)
+    return BoundedElasticNet(float(l1), float(l2), lower, upper, weight)
+
+
+def _as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
+    if len(bounds) != 2:
+        raise ValueError(f"bounds must be a pair (lower, upper) of numbers or arrays; got {bounds!r}")
+    lower = as_parameter(bounds[0], "bounds[0]", n_features, finite=False)
+    upper = as_parameter(bounds[1], "bounds[1]", n_features, finite=False)
+    if np.any(np.asarray(lower) > 0.0) or np.any(np.asarray(upper) < 0.0):
+        raise ValueError(f"bounds must allow the coefficient 0: lower ≤ 0 ≤ upper; got {bounds!r}")
+    return lower, upper

@@ -1,0 +1,264 @@
+"""Regression with the squared loss: Lasso, ElasticNet, Ridge, NNLS.
+
+==============  =======================================================================
+Lasso           1/(2n)·‖y − Xw − c‖² + alpha·‖w‖₁
+ElasticNet      1/(2n)·‖y − Xw − c‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)
+Ridge           ‖y − Xw − c‖² + alpha·‖w‖²
+NNLS            ‖y − Xw − c‖²  over w ≥ 0
+==============  =======================================================================
+
+With sample weights s, ‖r‖² is Σ s_k r_k² and n is Σ s_k, as in scikit-learn.  The intercept c has no penalty.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import MultiOutputMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ascd._checks import Array
+from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE, LinearRegressor
+from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
+from ascd.estimators._penalty import regulariser
+
+
+class LeastSquares(MultiOutputMixin, LinearRegressor):
+    """The squared loss with a penalty; several targets are fitted one after the other."""
+
+    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
+        """l1 and l2 beside ½‖r‖², and the estimator's objective in units of that sum; ``total`` is Σ s_k."""
+        raise NotImplementedError
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Not copied where it is column-major float64 or CSC float64.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,) or a number, optional
+            Non-negative weights.
+
+        Returns
+        -------
+        self
+        """
+        X, y, weight = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
+        total = float(X.shape[0] if weight is None else weight.sum())
+        targets = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)
+        self._fit_targets(X, targets, weight, total, single=y.ndim == 1)
+        return self
+
+    def _fit_targets(self, X: Any, targets: Array, weight: Array | None, total: float, single: bool) -> None:
+        n_targets = targets.shape[1]
+        strengths = [self._strengths(alpha, total) for alpha in self._alphas(n_targets)]
+        penalties = [self._penalty(l1, l2, X.shape[1]) for l1, l2, _ in strengths]
+        problem = self._problem(X, targets[:, 0], "squared", penalties[0], weight)
+        settings, (coefs, constants) = self._settings(), self._starts((n_targets, X.shape[1]))
+        solutions = []
+        for k in range(n_targets):
+            one = problem if k == 0 else problem.replace(b=targets[:, k], penalty=penalties[k])
+            start = {"x0": coefs[k], "intercept0": constants[k]}
+            solutions.append(solve_problem(one, settings, intercept=self._has_intercept(), **start))
+        self._keep(solutions, strengths[0][2], single)
+
+    def _keep(self, solutions: list[Any], unit: float, single: bool) -> None:
+        coef = np.stack([solution.x for solution in solutions])
+        constants = np.array([solution.intercept for solution in solutions])
+        check_finite(type(self).__name__, coef, constants)
+        self.coef_ = coef[0] if single or (self._flat_single_target and len(coef) == 1) else coef
+        self.intercept_ = (constants[0] if single else constants) if self._has_intercept() else 0.0
+        counts = [max(1, solution.n_iter) for solution in solutions]
+        gaps = [unit * solution.gap for solution in solutions]
+        self.n_iter_ = counts[0] if len(counts) == 1 else counts
+        self.dual_gap_ = gaps[0] if len(gaps) == 1 else np.array(gaps)
+        self.certificate_ = certificate_of(solutions, self.tol, unit)
+        warn_unless_converged(self, self.certificate_)
+
+    #: scikit-learn's Lasso keeps a flat coef_ for a target of shape (n, 1), its Ridge does not.
+    _flat_single_target = True
+
+    def _penalty(self, l1: float, l2: float, n_features: int) -> Any:
+        how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": self.positive}
+        return regulariser(l1, l2, n_features, **how)
+
+    def _alphas(self, n_targets: int) -> list[float]:
+        return [self.alpha] * n_targets
+
+    def _has_intercept(self) -> bool:
+        return self.fit_intercept
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """``coef_`` as a sparse matrix of shape (n_targets, n_features)."""
+        return sparse.csr_matrix(np.atleast_2d(self.coef_))
+
+
+class ElasticNet(LeastSquares):
+    r"""Linear regression with L1 and L2 penalties: 1/(2n)·‖y − Xw‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²).
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty; 0 is ordinary least squares.
+    l1_ratio : float in [0, 1], default=0.5
+        1 is the Lasso, 0 a ridge penalty.
+    fit_intercept : bool, default=True
+    precompute, copy_X, selection
+        Taken as in scikit-learn and without effect: what is worth precomputing is decided by the solver, X is never
+        changed, and the order of the coordinates follows from the data.
+    max_iter : int, default=1000
+        Most iterations of the solver (epochs for the engine's rules).
+    tol : float, default=1e-6
+        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients.
+    warm_start : bool, default=False
+        Start from the last fit.
+    positive : bool, default=False
+        Only non-negative coefficients.
+    random_state : int, RandomState instance, default=None
+        The seed where ``solver`` is a rule of the engine; the production solver has no randomness.
+    penalty_weights : array of shape (n_features,), optional
+        Multiplies the penalty of each coefficient; 0 leaves it unpenalised.
+    bounds : pair (lower, upper), optional
+        Numbers or arrays with lower ≤ 0 ≤ upper, between which each coefficient stays.
+    n_jobs : int, default=None
+        Threads for passes over the data.
+    solver : str or dict, default="ascd"
+        "ascd" is the production solver; the name of a rule (for example "a-ascd") or a dict such as
+        ``{"rule": "ascd", "oracle": "norm"}`` fits with ``ascd.minimize``.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the fitted model
+    certificate_ : Certificate
+        Gap, tolerance, objective, columns read and status, in the units of the objective above.
+    dual_gap_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Examples
+    --------
+    >>> from ascd.estimators import ElasticNet
+    >>> model = ElasticNet(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0])
+    >>> model.coef_.round(4)
+    array([0.4519, 0.4519])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **COMMON,
+        "alpha": [NON_NEGATIVE],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "precompute": ["boolean", "array-like"],
+        "max_iter": [COUNT, None],
+        "copy_X": ["boolean"],
+        "warm_start": ["boolean"],
+        "positive": ["boolean"],
+        "selection": [StrOptions({"cyclic", "random"})],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
+        precompute: Any = False,
+        max_iter: int | None = 1000,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+        penalty_weights: Any = None,
+        bounds: Any = None,
+        n_jobs: int | None = None,
+        solver: Any = "ascd",
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.copy_X = copy_X
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
+        self.n_jobs = n_jobs
+        self.solver = solver
+
+    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
+        if alpha == 0.0:
+            name = type(self).__name__
+            warnings.warn(f"{name} with alpha=0 has no penalty: this is ordinary least squares", stacklevel=5)
+        ratio = self._ratio()
+        return alpha * ratio * total, alpha * (1.0 - ratio) * total, 1.0 / total
+
+    def _ratio(self) -> float:
+        return self.l1_ratio
+
+
+class Lasso(ElasticNet):
+    r"""Linear regression with an L1 penalty: 1/(2n)·‖y − Xw‖² + alpha·‖w‖₁.
+
+    Parameters are those of ``ElasticNet`` without ``l1_ratio``.
+
+    Examples
+    --------
+    >>> from ascd import Lasso
+    >>> model = Lasso(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0])
+    >>> float(round(model.coef_.sum(), 4)), float(round(model.intercept_, 4))
+    (0.85, 0.15)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        name: constraint for name, constraint in ElasticNet._parameter_constraints.items() if name != "l1_ratio"
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        precompute: Any = False,
+        copy_X: bool = True,
+        max_iter: int | None = 1000,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+        penalty_weights: Any = None,
+        bounds: Any = None,
+        n_jobs: int | None = None,
+        solver: Any = "ascd",
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            l1_ratio=1.0,
+            fit_intercept=fit_intercept,
+            precompute=precompute,
+            max_iter=max_iter,
+            copy_X=copy_X,
+            tol=tol,
+            warm_start=warm_start,
+            positive=positive,
+            random_state=random_state,
+            selection=selection,
+            penalty_weights=penalty_weights,
+            bounds=bounds,
+            n_jobs=n_jobs,
+            solver=solver,
+        )
+
+    def _ratio(self) -> float:
+        return 1.0

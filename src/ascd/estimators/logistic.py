@@ -1,0 +1,190 @@
+"""Logistic regression with L1, L2, both or no penalty.
+
+With labels y_k = ±1 it minimises  Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + r(w)/C,  where
+r(w) = l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖².  The intercept c has no penalty.  More than two classes are fitted one
+against the rest, not jointly.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ascd._checks import Array
+from ascd.estimators._base import COMMON
+from ascd.estimators._classes import LinearClassifier, signs
+from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
+from ascd.estimators._penalty import regulariser
+
+RATIOS = {"l1": 1.0, "l2": 0.0}
+
+
+class LogisticRegression(LinearClassifier):
+    r"""Logistic regression: Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + (l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)/C.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2", "elasticnet", None}, optional
+        The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0, None is C=inf.  By default l1_ratio decides.
+    C : float, default=1.0
+        Inverse of the penalty's strength; inf for none.
+    l1_ratio : float in [0, 1], default=0.0
+    dual, intercept_scaling, verbose
+        Taken as in scikit-learn and without effect; the intercept has no penalty.
+    tol : float, default=1e-6
+        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients.
+    fit_intercept : bool, default=True
+    class_weight : dict or "balanced", optional
+        Multiplies the weights of the samples of a class.
+    random_state, solver, penalty_weights, bounds, n_jobs : as in ``ElasticNet``
+    max_iter : int, default=1000
+    warm_start : bool, default=False
+
+    Attributes
+    ----------
+    classes_ : the labels
+    coef_ : array of shape (1, n_features), or (n_classes, n_features) for more than two classes
+    intercept_ : array of shape (1,) or (n_classes,)
+    n_iter_ : iterations of each problem
+    certificate_ : Certificate
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from ascd import LogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression(l1_ratio=1.0, C=0.1).fit(scale(X), y)
+    >>> model.coef_.shape, int((model.coef_ != 0).sum())
+    ((1, 30), 7)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **COMMON,
+        "penalty": [StrOptions({"l1", "l2", "elasticnet", "deprecated"}), None],
+        "C": [Interval(Real, 0, None, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+        "dual": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        penalty: str | None = "deprecated",
+        *,
+        C: float = 1.0,
+        l1_ratio: float | None = 0.0,
+        dual: bool = False,
+        tol: float = 1e-6,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        random_state: Any = None,
+        solver: Any = "ascd",
+        max_iter: int = 1000,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        penalty_weights: Any = None,
+        bounds: Any = None,
+    ) -> None:
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : labels of shape (n_samples,)
+        sample_weight : array of shape (n_samples,) or a number, optional
+
+        Returns
+        -------
+        self
+        """
+        X, y, weight = self._read(X, y, sample_weight)
+        codes, weight = self._encode(y, weight)
+        strength = 0.0 if self.penalty is None or math.isinf(self.C) else 1.0 / self.C
+        ratio = as_ratio(self.penalty, self.l1_ratio)
+        penalty = self._regulariser(strength, ratio, X.shape[1])
+        self._fit_classes(X, codes, weight, penalty)
+        return self
+
+    def _regulariser(self, strength: float, ratio: float, n_features: int) -> Any:
+        how = {"weights": self.penalty_weights, "bounds": self.bounds}
+        return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, **how)
+
+    def _fit_classes(self, X: Any, codes: Array, weight: Array | None, penalty: Any) -> None:
+        targets = list(signs(codes, len(self.classes_)))
+        problem = self._problem(X, targets[0], "logistic", penalty, weight)
+        settings, (coefs, constants) = self._settings(), self._starts((len(targets), X.shape[1]))
+        solutions = []
+        for k, target in enumerate(targets):
+            one, start = problem.replace(b=target) if k else problem, {"x0": coefs[k], "intercept0": constants[k]}
+            solutions.append(solve_problem(one, settings, intercept=self.fit_intercept, **start))
+        self.coef_ = np.stack([solution.x for solution in solutions])
+        self.intercept_ = np.array([solution.intercept for solution in solutions])
+        check_finite(type(self).__name__, self.coef_, self.intercept_)
+        self.n_iter_ = np.array([max(1, solution.n_iter) for solution in solutions], dtype=np.int32)
+        self.certificate_ = certificate_of(solutions, self.tol, 1.0)
+        warn_unless_converged(self, self.certificate_)
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class; of more than two, each one's against the rest, made to sum to 1.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._predict_proba_lr(X)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+def as_ratio(penalty: str | None, l1_ratio: float | None) -> float:
+    """The share of the L1 penalty, from either way to state it."""
+    if penalty == "elasticnet" and l1_ratio is None:
+        raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
+    return RATIOS.get(penalty or "", 0.0 if l1_ratio is None else l1_ratio)

@@ -1,0 +1,311 @@
+"""Logistic regression with C (and l1_ratio) chosen by cross-validation."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.utils._metadata_requests import _routing_enabled
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metadata_routing import MethodMapping, process_routing
+
+from ascd._checks import Array
+from ascd.estimators._base import COMMON
+from ascd.estimators._classes import signs
+from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
+from ascd.estimators.logistic import LogisticRegression, as_ratio
+from ascd.estimators.paths import as_Cs, strengths
+from ascd.problem import Problem
+from ascd.solver import path
+
+
+class FoldScores(NamedTuple):
+    """One fold and one l1_ratio, for all Cs: scores, coefficients with intercepts last, iterations."""
+
+    scores: Array
+    coefs: Array
+    n_iters: Array
+
+
+class LogisticRegressionCV(SplitterRouting, LogisticRegression):
+    r"""Logistic regression with C and l1_ratio chosen by cross-validation.
+
+    Parameters
+    ----------
+    Cs : int or list of floats, default=10
+        How many between 1e-4 and 1e4, or which.
+    l1_ratios : list of floats, default=(0.0,)
+    fit_intercept : bool, default=True
+    cv : int, splitter or iterable, default=None
+        5 stratified folds for None.
+    penalty : {"l1", "l2", "elasticnet"}, optional
+        The older way to choose: "l1" is l1_ratios=(1,), "l2" is l1_ratios=(0,).
+    scoring : str or callable, default=None
+        Accuracy for None.
+    dual, intercept_scaling, verbose
+        Taken as in scikit-learn and without effect.
+    tol : float, default=1e-6
+    max_iter : int, default=1000
+    class_weight : dict or "balanced", optional
+    n_jobs : int, default=None
+        Folds side by side, in threads.
+    refit : bool, default=True
+        Fit all samples with the best; otherwise the best coefficients of the folds are averaged.
+    random_state, solver, penalty_weights, bounds : as in ``ElasticNet``; ``solver`` is for the last fit
+    use_legacy_attributes : bool, default=False
+        Only False, scikit-learn's coming default: the attributes are arrays.
+    progress : bool, default=False
+        Show a progress bar (needs ``rich``).
+
+    Attributes
+    ----------
+    C_, l1_ratio_ : those with the best mean score
+    C_1se_ : the smallest C with a mean score within one standard error of it, for the same l1_ratio
+    Cs_, l1_ratios_ : the grid
+    scores_ : array of shape (n_folds, n_l1_ratios, n_cs)
+    coefs_paths_ : array of shape (n_folds, n_l1_ratios, n_cs, n_classes or 1, n_features, plus 1 with an intercept)
+    n_iter_ : array of shape (n_folds, n_l1_ratios, n_cs)
+    classes_, coef_, intercept_, certificate_ : as in ``LogisticRegression``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ascd import LogisticRegressionCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegressionCV(Cs=5, cv=3).fit(X, y)
+    >>> model.scores_.shape, model.C_1se_ <= model.C_
+    ((3, 1, 5), True)
+    """
+
+    _is_classification = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **COMMON,
+        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "l1_ratios": ["array-like", None],
+        "cv": ["cv_object"],
+        "penalty": [StrOptions({"l1", "l2", "elasticnet", "deprecated"})],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "dual": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "verbose": ["verbose"],
+        "refit": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "use_legacy_attributes": ["boolean"],
+        "progress": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        l1_ratios: Any = (0.0,),
+        fit_intercept: bool = True,
+        cv: Any = None,
+        dual: bool = False,
+        penalty: str = "deprecated",
+        scoring: Any = None,
+        solver: Any = "ascd",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        refit: bool = True,
+        intercept_scaling: float = 1.0,
+        random_state: Any = None,
+        use_legacy_attributes: bool = False,
+        penalty_weights: Any = None,
+        bounds: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.Cs = Cs
+        self.l1_ratios = l1_ratios
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.dual = dual
+        self.penalty = penalty
+        self.scoring = scoring
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.refit = refit
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.use_legacy_attributes = use_legacy_attributes
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
+        self.progress = progress
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> LogisticRegressionCV:
+        """Choose C by cross-validation and fit all samples with it.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Not copied where it is column-major float64 or CSC float64; folds share it.
+        y : labels of shape (n_samples,)
+        sample_weight : array of shape (n_samples,) or a number, optional
+            For fitting and, where scikit-learn's metadata routing is off or asks for it, for scoring.
+        **params
+            For the splitter and the scorer, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        self
+        """
+        if self.use_legacy_attributes:
+            raise ValueError("use_legacy_attributes must be False: the attributes are arrays.")
+        X, y, raw = self._read(X, y, sample_weight)
+        codes, weight = self._encode(y, raw)
+        folds = self._folds(X, y, raw, params)
+        score_params = self._score_params(raw, params)
+        self.Cs_, self.l1_ratios_ = as_Cs(self.Cs), self._ratios()
+        classes = self._each_class(codes)
+        penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in self.l1_ratios_]
+        problem = self._problem(X, classes[0], "logistic", penalties[0], weight)
+        per_class = (
+            np.ones(X.shape[0]) if weight is None else weight / (1.0 if raw is None else np.where(raw, raw, 1.0))
+        )
+        tasks = [
+            partial(self._fold_scores, X, y, problem, classes, penalty, fold, per_class, score_params)
+            for fold in folds
+            for penalty in penalties
+        ]
+        found = side_by_side(tasks, self._settings().n_jobs, self.progress)
+        self._choose(found, len(folds))
+        if self.refit:
+            self._fit_classes(X, codes, weight, self._regulariser(1.0 / self.C_, self.l1_ratio_, X.shape[1]))
+        self.n_iter_ = np.array([one.n_iters for one in found]).reshape(self.scores_.shape)
+        return self
+
+    def _each_class(self, codes: Array) -> list[Array]:
+        return list(signs(codes, len(self.classes_)))
+
+    def _fold_scores(
+        self,
+        X: Any,
+        y: Array,
+        problem: Problem,
+        classes: list[Array],
+        penalty: Any,
+        fold: Fold,
+        per_class: Array,
+        score_params: dict[str, Array],
+    ) -> FoldScores:
+        train = fold.train * per_class
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "early_stop": False}
+        weighted = problem.replace(sample_weight=train, penalty=penalty)
+        coefs, n_iters = [], np.ones(len(self.Cs_), dtype=np.int32)
+        for target in classes:
+            if not (target[train > 0.0] > 0.0).any() or not (target[train > 0.0] < 0.0).any():
+                raise ValueError("a fold has samples of one class only to fit: use stratified folds or fewer of them")
+            found = path(weighted.replace(b=target), alphas=strengths(self.Cs_), intercept=self.fit_intercept, **limits)
+            coefs.append(np.vstack([found.coefs, found.intercepts]).T if self.fit_intercept else found.coefs.T)
+            n_iters = np.maximum(n_iters, found.n_iters)
+        stacked = np.stack(coefs, axis=1)
+        return FoldScores(self._scores(X, y, stacked, fold, score_params), stacked, n_iters)
+
+    def _scores(self, X: Any, y: Array, coefs: Array, fold: Fold, score_params: dict[str, Array]) -> Array:
+        rows = X.tocsr()[fold.test] if sparse.issparse(X) else np.ascontiguousarray(X[fold.test])
+        model, scorer = LogisticRegression(), self._get_scorer()
+        model.classes_, model.n_features_in_ = self.classes_, X.shape[1]
+        chosen = {name: np.asarray(values)[fold.test] for name, values in score_params.items()}
+        scores = []
+        for one in coefs:
+            model.coef_ = one[:, :-1] if self.fit_intercept else one
+            model.intercept_ = one[:, -1] if self.fit_intercept else np.zeros(len(one))
+            scores.append(scorer(model, rows, y[fold.test], **chosen))
+        return np.array(scores)
+
+    def _choose(self, found: list[FoldScores], n_folds: int) -> None:
+        shape = (n_folds, len(self.l1_ratios_), len(self.Cs_))
+        self.scores_ = np.array([one.scores for one in found]).reshape(shape)
+        coefs = np.array([one.coefs for one in found])
+        self.coefs_paths_ = coefs.reshape(*shape, *coefs.shape[2:])
+        means = self.scores_.mean(axis=0)
+        ratio, row = np.unravel_index(int(np.argmax(means)), means.shape)
+        self._best_ratio = int(ratio)
+        simplest = simplest_within_one_error(-self.scores_[:, ratio, :].T, int(row))
+        self.C_1se_ = float(self.Cs_[simplest])
+        self.C_, self.l1_ratio_ = float(self.Cs_[row]), float(self.l1_ratios_[ratio])
+        if not self.refit:
+            self._average_folds()
+
+    def _average_folds(self) -> None:
+        """Coefficients, C and l1_ratio as the mean of each fold's best."""
+        n_folds, n_ratios, n_cs = self.scores_.shape
+        best = self.scores_.reshape(n_folds, -1).argmax(axis=1)
+        ratios, rows = np.unravel_index(best, (n_ratios, n_cs))
+        coefs = self.coefs_paths_[np.arange(n_folds), ratios, rows].mean(axis=0)
+        self.coef_ = coefs[:, :-1] if self.fit_intercept else coefs
+        self.intercept_ = coefs[:, -1] if self.fit_intercept else np.zeros(len(coefs))
+        self.C_, self.l1_ratio_ = float(self.Cs_[rows].mean()), float(np.mean(self.l1_ratios_[ratios]))
+
+    def _ratios(self) -> Array:
+        given = [as_ratio(self.penalty, None if self.penalty != "elasticnet" else 0.0)]
+        if self.penalty in ("deprecated", "elasticnet") and self.l1_ratios is not None:
+            given = [float(ratio) for ratio in np.atleast_1d(self.l1_ratios)]
+        if not given or min(given) < 0.0 or max(given) > 1.0:
+            raise ValueError(f"l1_ratios must be a list of numbers in [0, 1]; got {self.l1_ratios!r}")
+        return np.array(given)
+
+    def _get_scorer(self) -> Any:
+        return get_scorer(self.scoring or "accuracy")
+
+    def _score_params(self, weight: Array | None, params: dict[str, Any]) -> dict[str, Array]:
+        if _routing_enabled():
+            return dict(process_routing(self, "fit", sample_weight=weight, **params).scorer.score)
+        return {} if weight is None else {"sample_weight": weight}
+
+    def get_metadata_routing(self) -> Any:
+        """Where metadata go, for scikit-learn's metadata routing.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
+        return super().get_metadata_routing().add(scorer=self._get_scorer(), method_mapping=mapping)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The score by ``scoring`` (accuracy by default).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : labels of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        known = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self._get_scorer()(self, X, y, **known))
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the scores of the folds and, below them, the path of the coefficients (their mean over the folds).
+
+        Parameters
+        ----------
+        axes : pair of matplotlib axes, optional
+
+        Returns
+        -------
+        the pair of axes
+        """
+        from ascd.estimators._plots import plot_cross_validation
+
+        coefs = self.coefs_paths_[:, self._best_ratio].mean(axis=0)[..., : self.n_features_in_]
+        lines = sparse.csc_matrix(coefs.reshape(len(self.Cs_), -1).T)
+        scores, marks = self.scores_[:, self._best_ratio].T, {"best": self.C_, "one standard error": self.C_1se_}
+        return plot_cross_validation(self.Cs_, scores, lines, marks, "C", str(self.scoring or "accuracy"), axes)

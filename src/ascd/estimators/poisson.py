@@ -1,0 +1,159 @@
+"""Poisson regression: counts with a logarithmic link."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.metrics import d2_tweedie_score
+from sklearn.utils._param_validation import Interval
+
+from ascd._checks import Array
+from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor
+from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
+from ascd.estimators._penalty import regulariser
+
+
+class PoissonRegressor(LinearRegressor):
+    r"""Regression for counts, with the mean exp(x·w + c): half the mean Poisson deviance + alpha/2·‖w‖².
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty; 0 is a generalised linear model without one.
+    l1_ratio : float in [0, 1], default=0.0
+        Share of an L1 penalty, alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²); scikit-learn has the L2 penalty only.
+    fit_intercept : bool, default=True
+    solver : str or dict, default="ascd"
+        The Poisson loss has no bounded curvature: the engine's rules do not take it.
+    max_iter : int, default=1000
+    tol : float, default=1e-6
+        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients.
+    warm_start : bool, default=False
+    verbose : int, default=0
+        Without effect.
+    penalty_weights, bounds, n_jobs : as in ``ElasticNet``
+
+    Attributes
+    ----------
+    coef_, intercept_ : the fitted model
+    certificate_ : Certificate
+    n_iter_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ascd import PoissonRegressor
+    >>> model = PoissonRegressor().fit([[1, 2], [2, 3], [3, 4], [4, 3]], [12, 17, 22, 21])
+    >>> model.predict([[1, 1], [3, 4]]).round(2)
+    array([10.68, 21.88])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        name: constraint for name, constraint in COMMON.items() if name != "random_state"
+    } | {
+        "alpha": [NON_NEGATIVE],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        l1_ratio: float = 0.0,
+        fit_intercept: bool = True,
+        solver: Any = "ascd",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        verbose: int = 0,
+        penalty_weights: Any = None,
+        bounds: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PoissonRegressor:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : non-negative array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,) or a number, optional
+
+        Returns
+        -------
+        self
+        """
+        X, y, weight = self._read(X, y, sample_weight, y_numeric=True)
+        if np.min(y) < 0.0:
+            raise ValueError("Some value(s) of y are out of the valid range of the loss 'HalfPoissonLoss'.")
+        if self.fit_intercept and not np.any(y if weight is None else y * weight):
+            raise ValueError("y must hold a positive count: with counts of 0 only, the intercept has no finite value.")
+        total = float(X.shape[0] if weight is None else weight.sum())
+        strength = self.alpha * total
+        penalty = regulariser(
+            self.l1_ratio * strength,
+            (1.0 - self.l1_ratio) * strength,
+            X.shape[1],
+            weights=self.penalty_weights,
+            bounds=self.bounds,
+        )
+        problem = self._problem(X, y, "poisson", penalty, weight)
+        coefs, constants = self._starts((1, X.shape[1]))
+        start = {"x0": coefs[0], "intercept0": constants[0]}
+        solution = solve_problem(problem, self._settings(), intercept=self.fit_intercept, **start)
+        check_finite("PoissonRegressor", solution.x, solution.intercept)
+        self.coef_, self.n_iter_ = solution.x, max(1, solution.n_iter)
+        self.intercept_ = solution.intercept if self.fit_intercept else 0.0
+        self.certificate_ = certificate_of([solution], self.tol, 1.0 / total)
+        warn_unless_converged(self, self.certificate_)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The expected counts exp(X·coef + intercept).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return np.exp(self._linear_predictor(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """D², the share of the Poisson deviance that is explained; 1 is best.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags

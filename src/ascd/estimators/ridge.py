@@ -1,0 +1,154 @@
+"""Least squares with an L2 penalty, and least squares over non-negative coefficients."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
+from ascd.estimators.least_squares import LeastSquares
+
+
+class Ridge(LeastSquares):
+    r"""Linear regression with an L2 penalty: ‖y − Xw‖² + alpha·‖w‖².
+
+    Parameters
+    ----------
+    alpha : float or array of shape (n_targets,), default=1.0
+        Strength of the penalty.
+    fit_intercept : bool, default=True
+    copy_X : bool, default=True
+        Without effect: X is never changed.
+    max_iter : int, default=None
+        Most iterations of the solver, 1000 for None.
+    tol : float, default=1e-6
+        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients.
+    solver : str or dict, default="ascd"
+        As in ``ElasticNet``.
+    positive, random_state, penalty_weights, bounds, n_jobs : as in ``ElasticNet``
+
+    Attributes
+    ----------
+    coef_, intercept_ : the fitted model
+    certificate_ : Certificate
+    dual_gap_, n_iter_, solver_, sparse_coef_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ascd import Ridge
+    >>> model = Ridge(alpha=1.0, fit_intercept=False).fit([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0])
+    >>> model.coef_.round(4)
+    array([0.5, 1. ])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **COMMON,
+        "alpha": [NON_NEGATIVE, "array-like"],
+        "copy_X": ["boolean"],
+        "max_iter": [COUNT, None],
+        "positive": ["boolean"],
+    }
+    _flat_single_target = False
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-6,
+        solver: Any = "ascd",
+        positive: bool = False,
+        random_state: Any = None,
+        penalty_weights: Any = None,
+        bounds: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
+        self.n_jobs = n_jobs
+
+    @property
+    def solver_(self) -> Any:
+        """The solver that was used."""
+        return self.solver
+
+    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
+        return 0.0, alpha, 2.0
+
+    def _alphas(self, n_targets: int) -> list[float]:
+        alphas = np.atleast_1d(np.asarray(self.alpha, dtype=float))
+        if alphas.size not in (1, n_targets):
+            raise ValueError(
+                f"Number of targets and number of penalties do not correspond: {n_targets} != {alphas.size}"
+            )
+        if alphas.min() < 0.0:
+            raise ValueError(f"alpha must be at least 0; the smallest entry is {alphas.min():g}")
+        return [float(alpha) for alpha in np.broadcast_to(alphas, n_targets)]
+
+
+class NNLS(LeastSquares):
+    r"""Non-negative least squares: ‖y − Xw‖² over w ≥ 0, in scikit-learn's terms LinearRegression(positive=True).
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=False
+        Without an intercept, as SciPy's ``nnls``.
+    max_iter : int, default=1000
+    tol : float, default=1e-6
+        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients.
+    warm_start, random_state, n_jobs, solver : as in ``ElasticNet``
+    bounds : pair (lower, upper), optional
+        Upper bounds beside w ≥ 0.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the fitted model
+    certificate_ : Certificate
+    dual_gap_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ascd import NNLS
+    >>> NNLS().fit([[1.0, 0.0], [0.0, 1.0]], [1.0, -2.0]).coef_
+    array([1., 0.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        name: constraint for name, constraint in COMMON.items() if name != "penalty_weights"
+    } | {"warm_start": ["boolean"]}
+    positive, penalty_weights, alpha = True, None, 0.0
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = False,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        random_state: Any = None,
+        bounds: Any = None,
+        n_jobs: int | None = None,
+        solver: Any = "ascd",
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.bounds = bounds
+        self.n_jobs = n_jobs
+        self.solver = solver
+
+    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
+        return 0.0, 0.0, 2.0

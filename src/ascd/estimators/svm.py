@@ -1,0 +1,188 @@
+"""Linear support vector machines: ½‖w‖² + C·Σ s_k·loss(y_k, x_k·w), or ‖w‖₁ in place of ½‖w‖².
+
+With the L2 penalty the dual is solved, whose coordinates are the samples; the gap between the two is the certificate.
+As in liblinear and scikit-learn, the intercept is the weight of a constant feature ``intercept_scaling`` and shares the
+penalty.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ascd._checks import Array
+from ascd.estimators._base import COMMON
+from ascd.estimators._classes import LinearClassifier, signs
+from ascd.estimators._engine import Answer
+from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
+from ascd.penalties import ElasticNet as ElasticNetPenalty
+from ascd.problem import Problem
+from ascd.svm import signed_box
+
+
+class LinearSVC(LinearClassifier):
+    r"""Linear support vector classification: ½‖w‖² + C·Σ s_k·loss(y_k, x_k·w).
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}, default="l2"
+        "l1" has ‖w‖₁ in place of ½‖w‖² and takes the squared hinge only.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+    dual : bool or "auto", default="auto"
+        Without effect: with the L2 penalty the dual is solved, with L1 the primal.
+    tol : float, default=1e-6
+        The fit ends when the duality gap is at most ``tol`` times C·Σ s_k, the objective at w = 0.
+    C : float, default=1.0
+    multi_class : {"ovr"}
+        More than two classes are fitted one against the rest.
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+        The intercept is the weight of a constant feature of this size, and penalised like the others.
+    class_weight : dict or "balanced", optional
+    verbose : int, default=0
+        Without effect.
+    random_state, solver, n_jobs : as in ``ElasticNet``
+    max_iter : int, default=1000
+
+    Attributes
+    ----------
+    classes_ : the labels
+    coef_ : array of shape (1, n_features), or (n_classes, n_features) for more than two classes
+    intercept_ : array of shape (1,) or (n_classes,)
+    n_iter_ : the most iterations of a problem
+    certificate_ : Certificate
+        ``columns_read`` counts samples where the dual is solved.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ascd import LinearSVC
+    >>> model = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-10).fit([[2.0, 0.0], [-2.0, 0.0]], ["yes", "no"])
+    >>> model.coef_.round(4), model.predict([[1.0, 5.0]])
+    (array([[0.5, 0. ]]), array(['yes'], dtype='<U3'))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        name: constraint for name, constraint in COMMON.items() if name not in ("penalty_weights", "bounds")
+    } | {
+        "penalty": [StrOptions({"l1", "l2"})],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "dual": ["boolean", StrOptions({"auto"})],
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "multi_class": [StrOptions({"ovr"})],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: Any = "auto",
+        tol: float = 1e-6,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        solver: Any = "ascd",
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.solver = solver
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Row-major or CSR data are not copied where there is no intercept.
+        y : labels of shape (n_samples,)
+        sample_weight : array of shape (n_samples,) or a number, optional
+
+        Returns
+        -------
+        self
+        """
+        if self.penalty == "l1" and self.loss == "hinge":
+            raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported: use squared_hinge.")
+        layout = {} if self.penalty == "l1" else {"order": "C", "accept_sparse": "csr"}
+        X, y, weight = self._read(X, y, sample_weight, **layout)
+        codes, weight = self._encode(y, weight)
+        if self.fit_intercept:
+            X = _with_constant(X, self.intercept_scaling)
+        fit = self._fit_primal if self.penalty == "l1" else self._fit_dual
+        self._keep(fit(X, list(signs(codes, len(self.classes_))), weight))
+        return self
+
+    def _fit_primal(self, X: Any, targets: list[Array], weight: Array | None) -> list[Any]:
+        strength = np.full(X.shape[0], self.C) if weight is None else self.C * weight
+        problem = self._problem(X, targets[0], "squared_hinge", ElasticNetPenalty(1.0, 0.0), strength)
+        problems = [problem, *(problem.replace(b=target) for target in targets[1:])]
+        return [solve_problem(one, self._settings(), intercept=False) for one in problems]
+
+    def _fit_dual(self, X: Any, targets: list[Array], weight: Array | None) -> list[Any]:
+        boxes = [signed_box(target, self.C, self.loss, weight) for target in targets]
+        problem = self._problem(X.T, np.zeros(X.shape[1]), "squared", boxes[0], None)
+        problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
+        total = self.C * (X.shape[0] if weight is None else float(weight.sum()))
+        return [self._solve_dual(one, total) for one in problems]
+
+    def _solve_dual(self, problem: Problem, zero_objective: float) -> Answer:
+        """The dual's solution, told as one of the primal problem."""
+        dual = solve_problem(problem, self._settings(), intercept=False)
+        return Answer(
+            x=problem.image(dual.x),
+            intercept=0.0,
+            objective=dual.gap - dual.objective,
+            zero_objective=zero_objective,
+            gap=dual.gap,
+            status=dual.status,
+            n_iter=dual.n_iter,
+            reads=dual.reads,
+            seconds=dual.seconds,
+        )
+
+    def _keep(self, solutions: list[Any]) -> None:
+        weights = np.stack([solution.x for solution in solutions])
+        check_finite("LinearSVC", weights)
+        self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights
+        constants = self.intercept_scaling * weights[:, -1]
+        self.intercept_ = constants if self.fit_intercept else np.zeros(len(weights))
+        self.n_iter_ = max(1, *(solution.n_iter for solution in solutions))
+        self.certificate_ = certificate_of(solutions, self.tol, 1.0)
+        warn_unless_converged(self, self.certificate_)
+
+
+def _with_constant(X: Any, value: float) -> Any:
+    """X with a constant last column, in X's own layout."""
+    column = np.full((X.shape[0], 1), float(value))
+    if sparse.issparse(X):
+        return sparse.hstack([X, column], format=X.format)
+    extended = np.empty((X.shape[0], X.shape[1] + 1), order="C" if X.flags.c_contiguous else "F")
+    extended[:, :-1], extended[:, -1:] = X, column
+    return extended

@@ -1,0 +1,167 @@
+"""Every setting shared with scikit-learn: our objective is theirs or lower, to 1e-7, and never far below theirs."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from estimators import MODELS, form, make_data
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from ascd import estimators as ours
+
+FORMS = ("dense", "sparse", "float32")
+DATA = make_data()
+
+
+def fit_theirs(model, X, y, weight):
+    """scikit-learn on dense float64 data, whatever the form: its float32 answers are not that precise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return clone(model).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+@pytest.mark.parametrize("how", FORMS)
+@pytest.mark.parametrize("name", MODELS)
+def test_the_objective_agrees_with_scikit_learn(name, how, weighted):
+    model = MODELS[name]
+    X = form(DATA.X, how)
+    exact = X.toarray() if sparse.issparse(X) else X.astype(float)
+    y = getattr(DATA, model.target)
+    weight = DATA.weight if weighted else None
+    s = np.ones(len(y)) if weight is None else weight
+    mine = clone(model.ours).fit(X, y, sample_weight=weight)
+    theirs = fit_theirs(model.theirs, exact, y, weight)
+    found, expected = model.objective(mine, exact, y, s), model.objective(theirs, exact, y, s)
+    assert found <= expected * (1.0 + 1e-7)
+    assert found >= expected * (1.0 - 1e-5)
+    certificate = mine.certificate_
+    assert certificate.converged
+    assert certificate.gap <= certificate.tolerance
+    assert certificate.objective == pytest.approx(found, rel=1e-9)
+    assert found - certificate.gap <= expected * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("name", ["Lasso", "ElasticNet", "Ridge"])
+def test_several_targets_are_fitted_as_one_after_the_other(name):
+    Y = np.c_[DATA.y, -2.0 * DATA.y + 1.0, DATA.counts]
+    together = getattr(ours, name)(alpha=0.1, tol=1e-10).fit(DATA.X, Y)
+    assert together.coef_.shape == (3, DATA.X.shape[1])
+    assert together.predict(DATA.X).shape == Y.shape
+    for k in range(3):
+        alone = getattr(ours, name)(alpha=0.1, tol=1e-10).fit(DATA.X, Y[:, k])
+        np.testing.assert_allclose(together.coef_[k], alone.coef_, atol=1e-6)
+        np.testing.assert_allclose(together.intercept_[k], alone.intercept_, atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [ours.LogisticRegression, ours.LinearSVC])
+def test_more_classes_are_fitted_one_against_the_rest(make):
+    y = np.array(["a", "b", "c"])[np.digitize(DATA.y, [-1.0, 2.0])]
+    model = make(C=0.5, tol=1e-10).fit(DATA.X, y, sample_weight=DATA.weight)
+    for k, name in enumerate(model.classes_):
+        one = make(C=0.5, tol=1e-10).fit(DATA.X, (y == name).astype(int), sample_weight=DATA.weight)
+        np.testing.assert_allclose(model.coef_[k], one.coef_[0], atol=1e-5)
+        np.testing.assert_allclose(model.intercept_[k], one.intercept_[0], atol=1e-5)
+
+
+def test_probabilities_of_two_classes_are_scikit_learns():
+    model = MODELS["logistic"]
+    mine, theirs = clone(model.ours).fit(DATA.X, DATA.labels), fit_theirs(model.theirs, DATA.X, DATA.labels, None)
+    np.testing.assert_allclose(mine.predict_proba(DATA.X), theirs.predict_proba(DATA.X), atol=1e-5)
+    np.testing.assert_allclose(mine.predict_log_proba(DATA.X), np.log(mine.predict_proba(DATA.X)))
+    assert mine.score(DATA.X, DATA.labels) == theirs.score(DATA.X, DATA.labels)
+
+
+@pytest.mark.parametrize("name", ["logistic", "svm hinge"])
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 3.0, 1: 0.5}])
+def test_class_weights_are_scikit_learns(name, class_weight):
+    model = MODELS[name]
+    mine = clone(model.ours).set_params(class_weight=class_weight).fit(DATA.X, DATA.labels, sample_weight=DATA.weight)
+    theirs = clone(model.theirs).set_params(class_weight=class_weight)
+    theirs = fit_theirs(theirs, DATA.X, DATA.labels, DATA.weight)
+    np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(mine.intercept_, theirs.intercept_, atol=1e-5)
+
+
+def test_huber_finds_scale_and_outliers():
+    y = DATA.y.copy()
+    y[:5] += 40.0
+    model = MODELS["huber"]
+    mine, theirs = clone(model.ours).fit(DATA.X, y), fit_theirs(model.theirs, DATA.X, y, None)
+    assert mine.scale_ == pytest.approx(theirs.scale_, rel=1e-3)
+    np.testing.assert_array_equal(mine.outliers_, theirs.outliers_)
+
+
+def test_poisson_scores_and_predicts_as_scikit_learn():
+    model = MODELS["poisson"]
+    mine, theirs = clone(model.ours).fit(DATA.X, DATA.counts), fit_theirs(model.theirs, DATA.X, DATA.counts, None)
+    np.testing.assert_allclose(mine.predict(DATA.X), theirs.predict(DATA.X), rtol=1e-5)
+    assert mine.score(DATA.X, DATA.counts) == pytest.approx(theirs.score(DATA.X, DATA.counts), abs=1e-8)
+
+
+def test_svm_with_an_l1_penalty_is_liblinears():
+    from sklearn.svm import LinearSVC
+
+    params = {"penalty": "l1", "C": 0.2}
+    mine = ours.LinearSVC(**params, tol=1e-10).fit(DATA.X, DATA.labels, sample_weight=DATA.weight)
+    theirs = LinearSVC(**params, dual=False, tol=1e-12, max_iter=1_000_000).fit(DATA.X, DATA.labels, DATA.weight)
+    np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(mine.intercept_, theirs.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_penalty_weights_scale_the_features(fit_intercept):
+    """A weight of 2 on a coefficient is the Lasso on a column of half the size."""
+    weights = np.linspace(0.5, 3.0, DATA.X.shape[1])
+    one = ours.Lasso(0.1, penalty_weights=weights, fit_intercept=fit_intercept, tol=1e-12).fit(DATA.X, DATA.y)
+    other = ours.Lasso(0.1, fit_intercept=fit_intercept, tol=1e-12).fit(DATA.X / weights, DATA.y)
+    np.testing.assert_allclose(one.coef_, other.coef_ / weights, atol=1e-6)
+
+
+def test_a_penalty_weight_of_zero_leaves_a_feature_unpenalised():
+    weights = np.ones(DATA.X.shape[1])
+    weights[3] = 0.0
+    model = ours.Lasso(1e3, penalty_weights=weights).fit(DATA.X, DATA.y)
+    line = np.polyfit(DATA.X[:, 3], DATA.y, 1)
+    assert model.coef_[3] == pytest.approx(line[0], rel=1e-3)
+    assert np.count_nonzero(model.coef_) == 1
+
+
+@pytest.mark.parametrize("name", ["Lasso", "ElasticNet", "Ridge", "HuberRegressor", "PoissonRegressor"])
+def test_bounds_hold_and_bind(name):
+    target = DATA.counts if name == "PoissonRegressor" else DATA.y
+    lower = np.where(np.arange(DATA.X.shape[1]) % 2, -0.1, -np.inf)
+    model = getattr(ours, name)(alpha=1e-3, bounds=(lower, 0.2)).fit(DATA.X, target)
+    assert (model.coef_ <= 0.2).all()
+    assert (model.coef_ >= lower).all()
+    assert (model.coef_ == 0.2).any()
+
+
+def test_bounds_that_do_not_bind_change_nothing():
+    free, bounded = (ours.Lasso(0.1, bounds=bounds, tol=1e-12).fit(DATA.X, DATA.y) for bounds in (None, (-9, 9)))
+    np.testing.assert_allclose(free.coef_, bounded.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["cyclic", "a-ascd", {"rule": "steepest", "oracle": "exact", "steepness": "gs-r"}])
+def test_the_engines_rules_fit_the_same_model(solver):
+    for weight in (None, DATA.weight):
+        reference = ours.Lasso(0.1, tol=1e-10).fit(DATA.X, DATA.y, sample_weight=weight)
+        model = ours.Lasso(0.1, tol=1e-10, solver=solver, random_state=0).fit(DATA.X, DATA.y, sample_weight=weight)
+        np.testing.assert_allclose(model.coef_, reference.coef_, atol=1e-4)
+        assert model.certificate_.gap <= model.certificate_.tolerance
+        assert model.certificate_.tolerance == pytest.approx(reference.certificate_.tolerance, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["logistic", "svm hinge", "huber", "nnls intercept"])
+def test_the_engine_fits_other_losses_too(name):
+    model = MODELS[name]
+    y = getattr(DATA, model.target)
+    first = clone(model.ours).set_params(tol=1e-7).fit(form(DATA.X, "sparse"), y)
+    second = clone(first).set_params(solver="cyclic").fit(form(DATA.X, "sparse"), y)
+    s = np.ones(len(y))
+    pair = [model.objective(fitted, DATA.X, y, s) for fitted in (first, second)]
+    assert pair[0] == pytest.approx(pair[1], rel=1e-6)

@@ -1,0 +1,199 @@
+"""The estimators among scikit-learn's tools: pipelines, searches, frames, pickles, routing, warm starts, no copies."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+import sklearn.linear_model
+import sklearn.svm
+from estimators import make_data
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import ascd
+from ascd import estimators as ours
+from ascd.solution import Status
+
+DATA = make_data(60, 8)
+X, Y, LABELS = DATA.X, DATA.y, DATA.labels
+#: Defaults that differ: our tolerance is a share of the objective, and our iterations are cheaper than theirs.
+OTHER_DEFAULTS = {"tol", "max_iter", "solver", "l1_ratios", "scoring", "use_legacy_attributes"}
+PEERS = {
+    "Lasso": sklearn.linear_model.Lasso,
+    "ElasticNet": sklearn.linear_model.ElasticNet,
+    "Ridge": sklearn.linear_model.Ridge,
+    "HuberRegressor": sklearn.linear_model.HuberRegressor,
+    "PoissonRegressor": sklearn.linear_model.PoissonRegressor,
+    "LogisticRegression": sklearn.linear_model.LogisticRegression,
+    "LinearSVC": sklearn.svm.LinearSVC,
+    "LassoCV": sklearn.linear_model.LassoCV,
+    "ElasticNetCV": sklearn.linear_model.ElasticNetCV,
+    "LogisticRegressionCV": sklearn.linear_model.LogisticRegressionCV,
+}
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_parameters_and_defaults_are_scikit_learns(name):
+    theirs, mine = PEERS[name]().get_params(), getattr(ours, name)().get_params()
+    assert set(theirs) <= set(mine)
+    for parameter in set(theirs) - OTHER_DEFAULTS:
+        assert mine[parameter] == theirs[parameter], parameter
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_fit_has_scikit_learns_attributes(name):
+    y = LABELS if "Logistic" in name or "SVC" in name else DATA.counts
+    extra = {"LogisticRegressionCV": {"use_legacy_attributes": False, "l1_ratios": (0,), "scoring": "accuracy"}}
+    theirs = PEERS[name](**extra.get(name, {})).fit(X, y)
+    mine = getattr(ours, name)().fit(X, y)
+    for attribute in (a for a in vars(theirs) if a.endswith("_") and not a.startswith("_")):
+        assert hasattr(mine, attribute), attribute
+        assert np.shape(getattr(mine, attribute)) == np.shape(getattr(theirs, attribute)), attribute
+
+
+def test_the_estimators_come_from_the_package_itself():
+    assert ascd.Lasso is ours.Lasso
+    assert set(ours.__all__) - {"ElasticNet"} <= set(dir(ascd))
+    with pytest.raises(AttributeError, match="module 'ascd' has no attribute 'Laso'"):
+        _ = ascd.Laso
+
+
+def test_importing_the_package_does_not_import_scikit_learn():
+    code = "import sys, ascd; print('sklearn' in sys.modules, 'numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split() == [
+        "False",
+        "False",
+    ]
+
+
+def test_a_pipeline_and_a_search():
+    pipeline = make_pipeline(StandardScaler(), ours.Lasso(alpha=0.1))
+    search = GridSearchCV(pipeline, {"lasso__alpha": [0.01, 0.1, 1.0]}, cv=3).fit(X, Y)
+    assert search.best_params_["lasso__alpha"] == 0.01
+    assert search.score(X, Y) > 0.9
+    assert cross_val_score(ours.LogisticRegression(), X, LABELS, cv=3).mean() > 0.6
+
+
+@pytest.mark.parametrize("make", [ours.Lasso, ours.LogisticRegression, ours.LinearSVC])
+def test_pickles_and_clones(make):
+    model = make().fit(X, LABELS)
+    back = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    assert back.certificate_ == model.certificate_
+    assert not hasattr(clone(model), "coef_")
+
+
+def test_frames_keep_their_names():
+    frame = pd.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])])
+    model = ours.Lasso(0.1).fit(frame, pd.Series(Y))
+    assert list(model.feature_names_in_) == list(frame.columns)
+    np.testing.assert_allclose(model.coef_, ours.Lasso(0.1).fit(X, Y).coef_, atol=1e-12)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"feature 0": "other"}))
+    scaler = StandardScaler().set_output(transform="pandas")
+    pipeline = make_pipeline(scaler, ours.Ridge()).fit(frame, Y)
+    assert list(pipeline[-1].feature_names_in_) == list(frame.columns)
+
+
+@pytest.mark.parametrize("name", ["Lasso", "LogisticRegression", "LassoCV", "LogisticRegressionCV"])
+def test_sample_weights_are_routed(name):
+    y = LABELS if "Logistic" in name else Y
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = getattr(ours, name)().set_fit_request(sample_weight=True)
+        routed = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
+        routed.fit(X, y, sample_weight=DATA.weight)
+        plain = getattr(ours, name)().set_fit_request(sample_weight=True)
+        plain.fit(StandardScaler().fit_transform(X), y, sample_weight=DATA.weight)
+    np.testing.assert_allclose(routed[-1].coef_, plain.coef_)
+
+
+def test_groups_are_routed_to_the_splitter():
+    groups = np.arange(len(Y)) % 4
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = ours.LassoCV(cv=GroupKFold(4), alphas=5).fit(X, Y, groups=groups)
+    assert model.mse_path_.shape == (5, 4)
+    with pytest.raises(ValueError, match="groups"):
+        ours.LassoCV(cv=GroupKFold(4)).fit(X, Y, groups=groups)
+
+
+@pytest.mark.parametrize("make", [ours.Lasso, ours.NNLS, ours.HuberRegressor, ours.LogisticRegression])
+def test_a_warm_start_begins_where_the_last_fit_ended(make):
+    y = LABELS if make is ours.LogisticRegression else Y
+    model = make(warm_start=True, tol=1e-8).fit(X, y)
+    first, cold = model.coef_.copy(), model.n_iter_
+    model.fit(X, y)
+    assert np.max(model.n_iter_) <= max(1, np.max(cold))
+    np.testing.assert_allclose(model.coef_, first, atol=1e-3)
+    model.fit(X[:, :5], y)
+    assert model.coef_.shape[-1] == 5
+
+
+def test_data_in_the_solvers_layout_are_not_copied_nor_changed():
+    for data in (X, sparse.csc_array(X)):
+        kept = data.copy()
+        read = ours.Lasso()._read(data, Y, None)[0]
+        same = np.shares_memory(read, data) if data is X else np.shares_memory(read.data, data.data)
+        assert same
+        ours.Lasso(0.1).fit(data, Y)
+        assert (abs(kept - data)).max() == 0.0
+    rows = np.ascontiguousarray(X)
+    model = ours.LinearSVC(fit_intercept=False)
+    assert np.shares_memory(model._read(rows, LABELS, None, order="C", accept_sparse="csr")[0], rows)
+
+
+@pytest.mark.parametrize("form", ["list", "int", "read-only", "memory map", "int64 indices", "coo", "csr matrix"])
+def test_data_are_taken_as_they_come(form, tmp_path):
+    whole = np.round(3.0 * X)
+    expected = ours.Lasso(0.1, tol=1e-10).fit(whole, Y).coef_
+    if form == "read-only":
+        data = whole.copy()
+        data.setflags(write=False)
+    elif form == "memory map":
+        np.save(tmp_path / "X.npy", np.asfortranarray(whole))
+        data = np.load(tmp_path / "X.npy", mmap_mode="r")
+    elif form == "int64 indices":
+        data = sparse.csr_array(whole)
+        data.indices, data.indptr = data.indices.astype(np.int64), data.indptr.astype(np.int64)
+    else:
+        makers = {"list": whole.tolist, "int": lambda: whole.astype(int), "coo": lambda: sparse.coo_array(whole)}
+        data = makers.get(form, lambda: sparse.csr_matrix(whole))()
+    np.testing.assert_allclose(ours.Lasso(0.1, tol=1e-10).fit(data, Y).coef_, expected, atol=1e-8)
+
+
+def test_the_certificate_of_several_problems_is_their_sum():
+    three = np.arange(len(Y)) % 3
+    model = ours.LogisticRegression(tol=1e-8).fit(X, three)
+    alone = [ours.LogisticRegression(tol=1e-8).fit(X, (three == k).astype(int)).certificate_ for k in range(3)]
+    assert model.certificate_.tolerance == pytest.approx(sum(one.tolerance for one in alone))
+    assert model.certificate_.objective == pytest.approx(sum(one.objective for one in alone))
+    assert model.certificate_.status is Status.CONVERGED
+
+
+def test_sparse_coefficients():
+    model = ours.Lasso(0.5).fit(X, Y)
+    np.testing.assert_array_equal(model.sparse_coef_.toarray()[0], model.coef_)
+    classifier = ours.LogisticRegression(l1_ratio=1.0, C=0.1, warm_start=True).fit(X, LABELS)
+    dense = classifier.predict(X)
+    classifier.sparsify()
+    np.testing.assert_array_equal(classifier.predict(sparse.csr_array(X)), dense)
+    classifier.fit(X, LABELS)
+
+
+def test_a_fit_does_not_depend_on_the_number_of_threads():
+    first, second = (ours.Lasso(0.05, n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+
+
+def test_a_seed_decides_the_engines_runs():
+    runs = [ours.Lasso(0.1, solver="uniform", random_state=seed).fit(X, Y) for seed in (1, 1, np.random.RandomState(1))]
+    np.testing.assert_array_equal(runs[0].coef_, runs[1].coef_)
+    assert runs[2].certificate_.converged

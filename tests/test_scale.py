@@ -1,0 +1,139 @@
+"""Huber regression with a fitted scale: its formulas against brute force, its gap against the optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+import ascd
+from ascd.estimators._engine import minimize_problem
+from ascd.scale import dual, fit_with_scale, primal, scale_of, slope_in_scale
+from ascd.solution import Status
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+RNG = np.random.default_rng(0)
+RESIDUALS = {
+    "normal": RNG.standard_normal(40),
+    "outliers": np.r_[0.1 * RNG.standard_normal(30), 50.0 * RNG.standard_normal(10)],
+    "ties": np.repeat([0.5, 1.0, 4.0], 10),
+}
+WEIGHT = RNG.integers(0, 4, 40).astype(float)
+
+
+def joint(residuals, weight, sigma, epsilon):
+    """Σ s·(σ + σ·H(r/σ)), from the definition."""
+    t = np.abs(residuals) / sigma
+    return float(weight @ (sigma + sigma * np.where(t <= epsilon, t**2, 2.0 * epsilon * t - epsilon**2)))
+
+
+@pytest.mark.parametrize("epsilon", [1.05, 1.35, 3.0])
+@pytest.mark.parametrize("name", RESIDUALS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_scale_minimises_for_fixed_residuals(name, epsilon, weighted):
+    r = RESIDUALS[name]
+    weight = WEIGHT[: r.size] if weighted else np.ones(r.size)
+    sigma = scale_of(r, weight, epsilon)
+    best = minimize_scalar(lambda log: joint(r, weight, np.exp(log), epsilon), bounds=(-12, 8), method="bounded")
+    assert joint(r, weight, sigma, epsilon) <= best.fun * (1.0 + 1e-9)
+    assert slope_in_scale(r, weight, sigma, epsilon) == pytest.approx(0.0, abs=1e-9 * weight.sum())
+
+
+@pytest.mark.parametrize("name", RESIDUALS)
+def test_the_slope_is_the_derivative(name):
+    r, weight, h = RESIDUALS[name], np.ones(RESIDUALS[name].size), 1e-6
+    for sigma in (0.2, 1.0, 5.0):
+        quotient = (joint(r, weight, sigma + h, 1.35) - joint(r, weight, sigma - h, 1.35)) / (2 * h)
+        assert slope_in_scale(r, weight, sigma, 1.35) == pytest.approx(quotient, rel=1e-4, abs=1e-4)
+
+
+def test_residuals_that_are_mostly_zero_have_no_scale():
+    assert scale_of(np.r_[np.zeros(9), 1.0], np.ones(10), 1.35) == 0.0
+
+
+def make(alpha=0.1, bounds=None, weight=None, intercept=True, n=30, outliers=3):
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((n, 4))
+    y = A @ [1.0, -2.0, 0.0, 0.5] + 0.2 * rng.standard_normal(n) + 1.0
+    y[:outliers] += 20.0
+
+    def problem_at(sigma):
+        penalty = ascd.BoundedElasticNet(0.0, alpha * sigma, *(bounds or (-np.inf, np.inf)))
+        return ascd.Problem(A, y, ascd.Huber(1.35 * sigma), penalty, weight)
+
+    def solve_at(problem, x0, intercept0, tol=1e-9, rounds=None):
+        how = {
+            "tol": min(tol, 1e-9),
+            "max_iter": 20 * (rounds or 100),
+            "intercept": intercept,
+            "x0": x0,
+            "intercept0": intercept0 or 0.0,
+        }
+        return minimize_problem(problem, {"rule": "cyclic"}, random_state=0, **how)
+
+    return A, y, problem_at, solve_at
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bounds", [None, (-1.0, 0.8)])
+def test_the_joint_fit_is_optimal_in_coefficients_and_scale(intercept, weighted, bounds):
+    weight = np.arange(30) % 3 + 0.5 if weighted else None
+    A, y, problem_at, solve_at = make(bounds=bounds, weight=weight, intercept=intercept)
+    fit = fit_with_scale(problem_at, solve_at, 1.35, intercept, 1e-6)
+    s = np.ones(30) if weight is None else weight
+    assert fit.status is Status.CONVERGED
+    assert fit.gap <= 1e-6 * fit.zero_objective
+
+    def value(x, constant, sigma):
+        return joint(y - A @ x - constant, s, sigma, 1.35) + 0.1 * x @ x
+
+    assert value(fit.x, fit.intercept, fit.scale) == pytest.approx(fit.objective, rel=1e-12)
+    rng = np.random.default_rng(2)
+    for size in (1e-1, 1e-2, 1e-3):
+        for _ in range(40):
+            x = fit.x + size * rng.standard_normal(4)
+            x = np.clip(x, *bounds) if bounds else x
+            other = value(x, fit.intercept + size * rng.standard_normal() * intercept, fit.scale * np.exp(size))
+            assert other >= fit.objective - fit.gap - 1e-12
+
+
+def test_the_gap_bounds_the_distance_at_any_scale():
+    A, y, problem_at, solve_at = make()
+    best = fit_with_scale(problem_at, solve_at, 1.35, True, 1e-10)
+    for sigma in (0.3 * best.scale, best.scale, 3.0 * best.scale):
+        problem = problem_at(sigma)
+        solution = solve_at(problem, None, None)
+        residuals = y - A @ solution.x - solution.intercept
+        scale = scale_of(residuals, np.ones(30), 1.35)
+        value = primal(problem, solution, residuals, np.ones(30), sigma, scale)
+        assert value == pytest.approx(joint(residuals, np.ones(30), scale, 1.35) + 0.1 * solution.x @ solution.x)
+        assert value <= sigma * 30 + 2.0 / sigma * solution.objective + 1e-12
+        bound = dual(problem, residuals, np.ones(30), sigma, 1.35, True)
+        assert bound <= best.objective + 1e-9
+        if sigma == best.scale:
+            assert value - bound <= 1e-6 * value
+
+
+def test_without_a_penalty_the_slope_decides():
+    _, _, problem_at, solve_at = make(alpha=0.0)
+    fit = fit_with_scale(problem_at, solve_at, 1.35, True, 1e-8)
+    assert fit.gap == np.inf
+    assert fit.status is Status.CONVERGED
+    assert slope_in_scale(fit.residuals, np.ones(30), fit.scale, 1.35) == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_start_with_a_known_scale_needs_fewer_fits():
+    _, _, problem_at, solve_at = make()
+    tried = []
+
+    def counted(problem, *how):
+        tried.append(problem.parts.loss.threshold)
+        return solve_at(problem, *how)
+
+    cold = fit_with_scale(problem_at, counted, 1.35, True, 1e-6)
+    needed = len(tried)
+    warm = fit_with_scale(problem_at, counted, 1.35, True, 1e-6, (cold.x, cold.intercept, cold.scale))
+    assert needed > 3
+    assert len(tried) - needed == 2  # one to see that it is good, one to polish
+    assert warm.scale == pytest.approx(cold.scale, rel=1e-3)
