@@ -32,6 +32,7 @@ from ascd.rules import as_rule
 from ascd.steepness import as_steepness
 
 SEED = 0
+LIMIT, LONG = 60.0, 5.0  # seconds that a method is given, and after which its first time stands
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 BASELINES = {"uniform": {"rule": "uniform"}, "cyclic": {"rule": "cyclic"}}
 SCALED = {"steepness": "gsl-s"}
@@ -171,8 +172,12 @@ def first_steps(problem, rule):
     return advance(50_000)
 
 
-def best_objective(problem):
-    """The minimum, by the best configuration run to a small certified steepness, and how far from it that may be."""
+def best_objective(problem, A, y, strength):
+    """The minimum, and how far from it that may be.
+
+    It is found by the best configuration, run to a small certified steepness.  Where half a minute is not enough to
+    tell suboptimalities of 1e-4 apart, skglm (extra "bench") continues to a duality gap that does.
+    """
     solution = ascd.minimize(
         problem,
         rule="block",
@@ -183,7 +188,14 @@ def best_objective(problem):
         record=None,
         **REFERENCE,
     )
-    return solution.objective, solution.gap
+    if solution.gap <= 1e-5 * solution.objective:
+        return solution.objective, solution.gap
+    from skglm import Lasso
+
+    model = Lasso(strength / len(y), fit_intercept=False, tol=1e-6, max_iter=200, max_epochs=20_000, warm_start=True)
+    model.coef_ = solution.x
+    x = model.fit(A, y).coef_
+    return min(solution.objective, problem.objective(x)), min(solution.gap, problem.gap(x))
 
 
 def race(folder, quick, wanted=""):
@@ -194,10 +206,11 @@ def race(folder, quick, wanted=""):
         largest = np.abs(A.T @ y).max()
         for part in (20, 100):
             problem = ascd.Problem(A, y, penalty=ascd.L1(largest / part))
-            best, gap = best_objective(problem)
+            best, gap = best_objective(problem, A, y, largest / part)
             print(
                 f"\n  {name}, {problem.n_samples} x {problem.n_features}, lambda_max/{part}:"
-                f" F* = {best:.6f} (gap {gap:.1e})"
+                f" F* = {best:.6f} (gap {gap:.1e})",
+                flush=True,
             )
             rows = {
                 method: reach(problem, options, best, quick) for method, options in (BASELINES | CONTENDERS).items()
@@ -208,36 +221,51 @@ def race(folder, quick, wanted=""):
 
 
 def reach(problem, options, best, quick):
-    """Fewest seconds and the column reads until the objective is within 1e-4 of the best."""
+    """Fewest seconds and the column reads until the objective is within 1e-4 of the best, or how near it came."""
     target, n = best + 1e-4 * abs(best), problem.n_features
     found = {"seconds": math.inf, "reads": math.inf, "epochs": math.inf}
-    for _ in range(1 if quick else 2):
+    while True:
         solution = ascd.minimize(
             problem,
             max_iter=100 * n,
             tol=0.0,
             rng=SEED,
             record=max(1, n // 20),
-            max_time=60.0,
+            max_time=LIMIT,
             callback=lambda seen: seen.objective <= target,
             **options,
         )
         trace = solution.trace
         hit = np.flatnonzero(trace.objective <= target)
-        if hit.size:
-            found["seconds"] = min(found["seconds"], trace.seconds[hit[0]])
-            found["reads"], found["epochs"] = trace.reads[hit[0]] / n, trace.iteration[hit[0]] / n
-    return found
+        if hit.size == 0:
+            left = (trace.objective[-1] - best) / best
+            return found | {"left": left, "spent": trace.seconds[-1], "read": trace.reads[-1] / n}
+        first = trace.seconds[hit[0]]
+        found["reads"], found["epochs"] = trace.reads[hit[0]] / n, trace.iteration[hit[0]] / n
+        if quick or found["seconds"] < math.inf or first > LONG:  # long runs need no second one to be sure
+            return found | {"seconds": min(found["seconds"], first)}
+        found["seconds"] = first
 
 
 def show(rows):
     uniform, cyclic = rows["uniform"], rows["cyclic"]
     for method, row in rows.items():
+        if row["seconds"] == math.inf:
+            print(
+                f"    {method:22} not reached: {row['left']:.1e} above F* after {row['spent']:.1f} s and"
+                f" {row['read']:.1f} n reads"
+            )
+            continue
         print(
-            f"    {method:22} {row['seconds']:8.3f} s   {row['reads']:7.2f} n reads   time / uniform"
-            f" {row['seconds'] / uniform['seconds']:5.2f}   time / cyclic {row['seconds'] / cyclic['seconds']:5.2f}"
-            f"   reads / uniform {row['reads'] / uniform['reads']:5.2f}"
+            f"    {method:22} {row['seconds']:8.3f} s   {row['reads']:7.2f} n reads"
+            f"   time / uniform {ratio(row, uniform, 'seconds')}   time / cyclic {ratio(row, cyclic, 'seconds')}"
+            f"   reads / uniform {ratio(row, uniform, 'reads')}"
         )
+
+
+def ratio(row, base, what):
+    """A dash where the other did not arrive."""
+    return f"{row[what] / base[what]:5.2f}" if base[what] < math.inf else "    -"
 
 
 def memory_price(folder, quick):

@@ -14,6 +14,7 @@ from selection import bounds_of, equip, watch
 from ascd.rules.ascd import sort_decreasing
 from ascd.rules.buckets import GROWTH, Buckets, put_largest_first
 from ascd.rules.heap import CHILDREN, Heap
+from ascd.rules.scan import BLOCK, pick_at_least
 from ascd.steepness import STEEPNESS
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
@@ -178,3 +179,30 @@ def test_lazy_top_is_the_largest_bound(rule, field, steepness):
         assembly = equip(case.library("sparse"), rule, steepness=steepness, init=init, x0=case.x0, seed=seed)
         lazy = getattr(assembly.rule, field)
         watch(assembly, 25, lambda point, pick, lazy=lazy: check_top(lazy, point))
+
+
+# ------------------------------------------------------------------------------------- uniform picks
+
+
+class Ticket:
+    """A generator that draws one given number."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def random(self):
+        return self.number
+
+
+@pytest.mark.parametrize("size", [1, BLOCK, BLOCK + 1, 3 * BLOCK + 7])
+def test_every_member_has_the_same_chance(size):
+    values = np.random.default_rng(size).integers(0, 3, size).astype(float)
+    members = np.flatnonzero(values >= values.max())
+    tickets = (np.arange(members.size) + 0.5) / members.size
+    assert [pick_at_least(values, values.max(), Ticket(number)) for number in tickets] == members.tolist()
+
+
+@pytest.mark.parametrize("threshold", [2.0, math.nan])
+def test_where_no_value_reaches_the_threshold_any_coordinate_is_picked(threshold):
+    values = np.ones(BLOCK + 4)
+    assert [pick_at_least(values, threshold, Ticket(number)) for number in (0.0, 0.5, 0.999)] == [0, 130, 259]

@@ -83,12 +83,10 @@ class Displacement(NamedTuple):
         return at(self.scale, j) * abs(penalty.prox(x - step * g, step, j) - x)
 
     def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
-        at_lo, at_hi = self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r)
-        low, high = penalty.subgradient(x, j)
-        return ordered_bounds(at_lo, at_hi, low, high, g - r, g + r)
+        return bounds_at_ends(self, penalty, j, x, g, r)
 
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
-        return self.bounds(penalty, j, x, g, r)[1]
+        return max(self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r))
 
 
 class Progress(NamedTuple):
@@ -115,21 +113,21 @@ class Progress(NamedTuple):
         return math.sqrt(2.0 * self.scale * (curved + bend))
 
     def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
-        at_lo, at_hi = self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r)
-        low, high = penalty.subgradient(x, j)
-        return ordered_bounds(at_lo, at_hi, low, high, g - r, g + r)
+        return bounds_at_ends(self, penalty, j, x, g, r)
 
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
-        return self.bounds(penalty, j, x, g, r)[1]
+        return max(self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r))
 
 
 @helper
-def ordered_bounds(at_lo: float, at_hi: float, low: float, high: float, lo: float, hi: float) -> tuple[float, float]:
-    """Bounds of a convex score with minimum 0 on −[low, high], from its values at the ends of [lo, hi]."""
+def bounds_at_ends(steepness: Any, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
+    """Bounds of a convex score with minimum 0 on −∂Ψ_j(x), from its values at the ends of g ± r."""
+    at_lo, at_hi = steepness.score(penalty, j, x, g - r), steepness.score(penalty, j, x, g + r)
+    low, high = penalty.subgradient(x, j)
     lower = 0.0
-    if lo + low > 0.0:
+    if g - r + low > 0.0:
         lower = at_lo
-    elif hi + high < 0.0:
+    elif g + r + high < 0.0:
         lower = at_hi
     return lower, max(at_lo, at_hi)
 

@@ -55,10 +55,15 @@ class Heap(NamedTuple):
             first = CHILDREN * position + 1
             if first >= size:
                 break
-            best = first
-            for child in range(first + 1, min(first + CHILDREN, size)):
-                if self.key[child] > self.key[best]:
-                    best = child
+            if first + CHILDREN <= size:
+                # without branches, which nobody can predict here: the larger of each pair, then of both
+                left = first + 1 if self.key[first + 1] > self.key[first] else first
+                right = first + 3 if self.key[first + 3] > self.key[first + 2] else first + 2
+                best = right if self.key[right] > self.key[left] else left
+            else:
+                best = first
+                for child in range(first + 1, size):
+                    best = child if self.key[child] > self.key[best] else best
             if self.key[best] <= value:
                 break
             self.put(position, wide(self.order[best]), self.key[best])

@@ -32,6 +32,8 @@ from ascd.oracles.norm import Norm
 from ascd.rules.heap import Heap
 from ascd.steepness import Subgradient
 
+#: Keys that fell by less than this share of what the clock has added have not fallen: it is rounding.
+ROUNDING = 1e-14
 #: Below this many coordinates a scan costs less than compiling the heaps is worth.
 SMALLEST = 1500
 
@@ -83,7 +85,7 @@ class LazyBounds(NamedTuple):
         while True:
             top = wide(self.heap.order[0])
             bound = self.bound(intervals, top)
-            if bound - shift >= self.heap.key[0]:
+            if bound - shift >= self.heap.key[0] - ROUNDING * abs(shift):
                 return bound
             self.heap.replace_top(bound - shift)
 

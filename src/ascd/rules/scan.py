@@ -51,17 +51,19 @@ def count_at_least(values: Array, threshold: float, first: int, last: int) -> in
 
 @helper
 def pick_at_least(values: Array, threshold: float, rng: Any) -> int:
-    """Uniform among {j : values_j ≥ threshold}, by one random number."""
-    rank = int(rng.random() * count_at_least(values, threshold, 0, values.size))
-    first, last = 0, 0
-    inside = 0
-    while rank >= inside:
-        rank -= inside
-        first, last = last, min(last + BLOCK, values.size)
+    """Uniform among {j : values_j ≥ threshold}, by one random number; any coordinate where none reaches it (nan)."""
+    total = count_at_least(values, threshold, 0, values.size)
+    if total == 0:
+        return int(rng.random() * values.size)
+    rank = int(rng.random() * total)
+    for first in range(0, values.size, BLOCK):
+        last = min(first + BLOCK, values.size)
         inside = count_at_least(values, threshold, first, last)
-    for j in range(first, last):
-        if values[j] >= threshold:
-            if rank == 0:
-                return j
-            rank -= 1
-    return first
+        if rank < inside:
+            for j in range(first, last):
+                if values[j] >= threshold:
+                    if rank == 0:
+                        return j
+                    rank -= 1
+        rank -= inside
+    return values.size - 1
