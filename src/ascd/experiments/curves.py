@@ -9,8 +9,9 @@ import numpy as np
 
 from ascd._checks import Array
 
-#: Below this, relative to the start, differences of objectives are rounding.
-FLOOR = 1e-14
+#: Heights do not count what happens below this relative suboptimality: nobody needs it, and one curve that reaches
+#: rounding would outweigh all else.
+FLOOR = 1e-6
 
 
 class Curve(NamedTuple):
@@ -42,7 +43,7 @@ class Curve(NamedTuple):
 
     @property
     def mean_log(self) -> float:
-        """Mean of log10 of the excess: the height of the curve in a picture with a logarithmic axis."""
+        """Mean of log10 of the excess, cut off at 1e-6: the height of the curve in a logarithmic picture."""
         return float(np.log10(np.maximum(self.excess, FLOOR)).mean())
 
 

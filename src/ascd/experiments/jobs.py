@@ -17,6 +17,8 @@ from ascd.experiments.table import Method, Panel, Size
 
 #: Records a run.
 RECORDS = 120
+#: Seconds after which the search for the minimum ends; its gap tells how good it is.
+LONGEST_SEARCH = {"quick": 4.0, "full": 60.0}
 
 
 class Job(NamedTuple):
@@ -93,7 +95,7 @@ def _plan_panel(made: Plan, panel: Panel, scale: str, text: Source | None) -> No
             made.add(
                 panel.name, method.label, Job("descent", {**shared, "seed": seed}, _cost(method, cells, size.epochs))
             )
-    made.add(panel.name, "minimum", Job("minimum", problem, 5.0))
+    made.add(panel.name, "minimum", Job("minimum", {**problem, "longest": LONGEST_SEARCH[scale]}, 5.0))
 
 
 def _problem_parameters(panel: Panel, size: Size, text: Source | None) -> dict[str, Any]:
@@ -135,7 +137,7 @@ def _plan_lower_bound(made: Plan, scale: str) -> None:
 
 
 def _plan_theorems(made: Plan, scale: str) -> None:
-    small = Size(150, 200, 10, 1) if scale == "quick" else Size(300, 400, 20, 1)
+    small = table.WATCHED_SIZES[scale]
 
     def problem(name: str) -> dict[str, Any]:
         panel = Panel("T", "", "synthetic", name, "1" if name == "ridge" else "max/20", (), small, small)

@@ -16,12 +16,11 @@ from ascd.minimize import minimize
 from ascd.naming import named_part
 from ascd.oracles import ORACLES
 from ascd.problem import Problem
+from ascd.racing import search_minimum
 from ascd.rules import RULES
 from ascd.trace import COLUMNS, Trace
 
 Parameters = Mapping[str, Any]
-#: The search for the minimum ends after this many seconds; its gap tells how good it is.
-LONGEST_SEARCH = 10.0
 #: Iterations of Fig. 1 that are drawn; the mean is over more.
 SHOWN = 2000
 
@@ -68,16 +67,7 @@ def minimum(parameters: Parameters) -> dict[str, Any]:
     if parameters["problem"] == "ridge":
         x = _ridge_by_lsqr(problem, float(parameters["strength"]))
         return {"n": problem.n_features, "objective": problem.objective(x), "gap": problem.gap(x), "support": x.size}
-    solution = minimize(
-        problem,
-        rule="block",
-        oracle="reference",
-        steepness="gsl-s",
-        init="none",
-        tol=1e-9,
-        max_time=LONGEST_SEARCH,
-        rng=0,
-    )
+    solution = search_minimum(problem, parameters["longest"])
     support = int(np.count_nonzero(solution.x))
     return {"n": problem.n_features, "objective": solution.objective, "gap": solution.gap, "support": support}
 

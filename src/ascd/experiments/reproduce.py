@@ -55,13 +55,14 @@ def publish(results_path: Path, folder: Path, pictures: bool = True) -> dict[str
 
 
 def _draw(section: Any, folder: Path) -> list[Path]:
-    """One picture a horizontal axis."""
+    """One picture a horizontal axis; as SVG, too, for the first."""
     keys = {axis.key for chart in section.charts for axis in chart.axes}
     axes = [key for key in ("epochs", "reads", "seconds") if key in keys] or [""]
     drawn = []
     for key in axes:
         suffix = f"-{key}" if key not in ("", "epochs") else ""
-        drawn += draw_charts(section.charts, folder / f"{section.key}{suffix}", key, section.title)
+        endings = ("png",) if suffix else ("png", "svg")
+        drawn += draw_charts(section.charts, folder / f"{section.key}{suffix}", key, section.title, endings)
     return drawn
 
 
@@ -82,7 +83,7 @@ def claims_table(claims: Sequence[Claim]) -> Table:
     rows = [(row.where, row.claim, row.test, row.measured, (row.verdict, MARKS[row.verdict])) for row in claims]
     text = (
         "Computed from the results above. The height of a curve is the mean over the run of log10 of its relative "
-        "suboptimality: lower is better, 1 is a factor of ten."
+        "suboptimality, cut off at 1e-6: lower is better, 1 is a factor of ten."
     )
     return Table(
         "claims", "The paper's claims, tested", ("where", "claim", "tested by", "measured", "verdict"), rows, text

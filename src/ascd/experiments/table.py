@@ -78,7 +78,7 @@ RIDGE, LASSO = ("synthetic", "ridge", "1"), ("synthetic", "lasso", "max/20")
 TEXT_RIDGE, TEXT_LASSO = ("text", "ridge", "1"), ("text", "lasso", "max/20")
 SMALL, MIDDLE, LARGE = Size(400, 400, 20, 2), Size(300, 1500, 15, 2), Size(3000, 4000, 8, 1)
 RIDGE_SIZES, LASSO_SIZES = (SMALL, Size(1000, 1000, 30, 5)), (MIDDLE, Size(1000, 5000, 20, 3))
-EVERYTHING = (LARGE, Size(0, 0, 20, 1))
+EVERYTHING = (LARGE, Size(0, 0, 12, 1))
 SOME_COLUMNS = (Size(3000, 1000, 15, 2), Size(0, 5000, 20, 3))
 
 PAPER = (
@@ -175,6 +175,7 @@ BEYOND = (
           Size(2000, 2000, 10, 1)),
     Panel("S-large", "Lasso, λ_max/5", "synthetic", "lasso", "max/5", four(G2), *LASSO_SIZES),
     Panel("S-small", "Lasso, λ_max/100", "synthetic", "lasso", "max/100", four(G2), *LASSO_SIZES),
+    Panel("S-text", "Text Lasso, λ_max/100", "text", "lasso", "max/100", four(G4), *SOME_COLUMNS),
     Panel("S-ridge", "Ridge, λ = 1000", "synthetic", "ridge", "1000", four(G2), *RIDGE_SIZES),
     Panel("S-step", "Ridge, λ = 1, steps 1/L_j", *RIDGE, four(G2), *RIDGE_SIZES, step="coordinate"),
 )  # fmt: skip
@@ -199,6 +200,7 @@ RATIO_STEPS = {"quick": 20_000, "full": 200_000}
 LOWER_BOUND = {"n": 20, "alpha": 0.01, "n_iter": 100}
 FAMILY = {"sizes": (3, 5, 10, 20, 50, 100), "alphas": (0.01, 0.1, 0.25, 0.5)}
 SPEED_UP = {"n": 100, "sizes": [5, 10, 25, 50, 100], "alpha": 0.01, "n_iter": 400}
+WATCHED_SIZES = {"quick": Size(150, 200, 10, 1), "full": Size(300, 400, 20, 1)}
 WATCHED = (
     ("ridge", "gs-s", "norm"),
     ("ridge", "gs-s", "random"),

@@ -50,8 +50,8 @@ PAGE = """<!doctype html>
 
 TOOLBAR = """<div id="toolbar" role="toolbar" aria-label="How the charts are drawn">
 <span class="group" data-choice="x"><b>against</b>
-<button data-value="epochs" class="on">epochs</button><button data-value="reads">column reads</button>
-<button data-value="seconds">seconds</button></span>
+<button data-value="epochs" class="on">epochs</button><button
+data-value="reads">column reads</button><button data-value="seconds">seconds</button></span>
 <span class="group" data-choice="y"><b>scale</b>
 <button data-value="log" class="on">log</button><button data-value="linear">linear</button></span>
 <span class="group" data-choice="right"><b>active set</b>
@@ -137,9 +137,10 @@ def _section(section: Section) -> str:
 
 
 def _figure(chart: Chart) -> str:
-    caption = f"<figcaption><b>{html.escape(chart.title)}.</b> {html.escape(chart.caption)}</figcaption>"
+    title, caption = html.escape(chart.title), html.escape(chart.caption)
     place = '<div class="plot"></div><div class="legend"></div>'
-    return f'<figure id="chart-{chart.key}" data-chart="{chart.key}">{place}{caption}</figure>'
+    inside = f"<h3>{title}</h3>{place}<figcaption>{caption}</figcaption>"
+    return f'<figure id="chart-{chart.key}" data-chart="{chart.key}">{inside}</figure>'
 
 
 def _cell(cell: Any) -> str:

@@ -16,8 +16,10 @@ FLOOR = 1e-14
 COLUMNS = 4
 
 
-def draw_charts(charts: Sequence[Chart], path: Any, axis: str = "", title: str = "") -> list[Path]:
-    """Draw charts side by side; returns the PNG's and the SVG's path.
+def draw_charts(
+    charts: Sequence[Chart], path: Any, axis: str = "", title: str = "", endings: Sequence[str] = ("png", "svg")
+) -> list[Path]:
+    """Draw charts side by side; returns the paths of the files.
 
     Parameters
     ----------
@@ -25,6 +27,7 @@ def draw_charts(charts: Sequence[Chart], path: Any, axis: str = "", title: str =
     path : where, without an ending
     axis : key of the horizontal axis; the first of each chart where it has no such axis
     title : above all
+    endings : the files' formats
 
     Examples
     --------
@@ -40,13 +43,23 @@ def draw_charts(charts: Sequence[Chart], path: Any, axis: str = "", title: str =
 
     columns = min(COLUMNS, len(charts))
     rows = -(-len(charts) // columns)
-    figure = Figure(figsize=(4.6 * columns, 3.7 * rows), layout="constrained")
+    figure = Figure(figsize=(4.8 * columns, 3.9 * rows))
+    # set by hand: an automatic layout of many panels takes longer than drawing them
+    height = 3.9 * rows
+    figure.subplots_adjust(
+        left=0.16 / columns,
+        right=1.0 - 0.16 / columns,
+        bottom=0.5 / height,
+        top=1.0 - 0.75 / height,
+        wspace=0.55,
+        hspace=0.4,
+    )
     for number, chart in enumerate(charts):
         _draw(chart, figure.add_subplot(rows, columns, number + 1), axis)
     if title:
         figure.suptitle(title)
     written = []
-    for ending in ("png", "svg"):
+    for ending in endings:
         target = Path(f"{path}.{ending}")
         with whole_file(target) as draft:
             metadata = {"Date": None} if ending == "svg" else None
@@ -74,6 +87,7 @@ def _draw(chart: Chart, ax: Any, axis: str) -> None:
     ax.set_ylabel(chart.y_label, fontsize=9)
     if chart.log:
         ax.set_yscale("log")
+        ax.minorticks_off()  # laying out their labels would cost most of the time
     if right is not None:
         right.set_ylabel(chart.right_label, fontsize=9)
         right.set_ylim(bottom=0)

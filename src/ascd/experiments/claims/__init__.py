@@ -3,8 +3,8 @@
 A claim is a function of the evidence that returns what was measured and a verdict; its texts stand in the decorator.
 Nothing is written by hand: where a results file lacks a panel, the claims that need it are "not tested".
 
-"Height" of a curve is the mean over its records of log10 of the relative suboptimality: one unit is a factor of ten,
-and lower is better over the whole run, not only at its end.
+"Height" of a curve is the mean over its records of log10 of the relative suboptimality (cut off at 1e-6): one unit is
+a factor of ten, and lower is better over the whole run, not only at its end.
 """
 
 from __future__ import annotations
@@ -36,10 +36,6 @@ class Claim(NamedTuple):
     verdict: str
 
 
-class Missing(KeyError):
-    """A panel that the results do not have."""
-
-
 class Evidence:
     """Access to a results file for claims."""
 
@@ -50,17 +46,14 @@ class Evidence:
     def panel(self, name: str) -> Panel:
         """The curves of a panel."""
         if name not in self.results["index"]:
-            raise Missing(name)
+            raise KeyError(name)
         if name not in self._panels:
             self._panels[name] = panel_of(self.results, name)
         return self._panels[name]
 
     def numbers(self, part: str, curve: str) -> dict[str, Any]:
         """The result of a job that is no descent."""
-        try:
-            found: dict[str, Any] = self.results["runs"][self.results["index"][part][curve][0]]["result"]
-        except KeyError:
-            raise Missing(part) from None
+        found: dict[str, Any] = self.results["runs"][self.results["index"][part][curve][0]]["result"]
         return found
 
 
@@ -98,7 +91,7 @@ def judge_all(results: Mapping[str, Any]) -> list[Claim]:
     for where, text, test, judge in REGISTER:
         try:
             found = judge(evidence)
-        except Missing as error:
+        except KeyError as error:
             found = Finding(f"the results lack {error.args[0]}", UNTESTED)
         rows.append(Claim(where, text, test, found.measured, found.verdict))
     return rows

@@ -75,13 +75,19 @@ def share_gained(panel: Panel, label: str) -> float:
 @claim(
     START,
     "no initialisation with the true gradient is needed",
-    "Fig. 2c: suboptimality at the end, started with unknown gradient / with the true one, at most 1.25",
+    "Fig. 2c: share of the true start's gain in height over UCD that the unknown start keeps (at least 80 %), and by "
+    "how many epochs it is behind at the end (at most 2, one of them the price of the true start)",
 )
 def no_initialisation(evidence: Evidence) -> Finding:
     curves = evidence.panel("2c").curves
-    ratios = {label: curves[f"{label} none"].end / curves[f"{label} true"].end for label in ("ASCD", "a-ASCD")}
-    text = ", ".join(f"{label} {ratio:.3g}" for label, ratio in ratios.items())
-    return Finding(f"none / true: {text}", verdict_of([ratio <= 1.25 for ratio in ratios.values()]))
+    text, outcomes = [], []
+    for label in ("ASCD", "a-ASCD"):
+        none, true = curves[f"{label} none"], curves[f"{label} true"]
+        kept = (curves["UCD"].mean_log - none.mean_log) / (curves["UCD"].mean_log - true.mean_log)
+        behind = float(none.epochs[-1]) - true.epochs_to(none.end)
+        text.append(f"{label} keeps {kept:.0%}, {behind:.1f} epochs behind")
+        outcomes += [kept >= 0.8, behind <= 2.0]
+    return Finding("; ".join(text), verdict_of(outcomes))
 
 
 @claim(START, "the initialisation costs as much as one epoch", "columns read before the first step, Fig. 2c")
@@ -119,10 +125,10 @@ def all_visited(evidence: Evidence) -> Finding:
     curves = evidence.panel("3a").curves
     n = curves["UCD"].n
     epochs = {label: curves[label].unknown_until for label in ("UCD", "ASCD", "a-ASCD")}
-    text = ", ".join(f"{label} {'not yet' if math.isnan(value) else f'{value:.1f}'}" for label, value in epochs.items())
-    worst = max((value for value in (epochs["ASCD"], epochs["a-ASCD"])), default=math.nan)
-    expected = math.log(n) + 0.58
-    return Finding(f"{text} epochs; ln n + 0.58 = {expected:.1f}", verdict_of([worst <= 2.0 * expected]))
+    text = ", ".join(f"{label} {'not in time' if math.isnan(e) else f'{e:.1f}'}" for label, e in epochs.items())
+    expected, ran = math.log(n) + 0.58, float(curves["UCD"].epochs[-1])
+    taken = [ran if math.isnan(value) else value for label, value in epochs.items() if label != "UCD"]
+    return Finding(f"{text} epochs; ln n + 0.58 = {expected:.1f}", verdict_of([max(taken) <= 2.0 * expected]))
 
 
 @claim(
