@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from ascd import theory
-from ascd._checks import Array
 from ascd.experiments import theorems
 from ascd.experiments.data import problem_of
 from ascd.minimize import minimize
 from ascd.naming import named_part
 from ascd.oracles import ORACLES
-from ascd.problem import Problem
 from ascd.racing import search_minimum
 from ascd.rules import RULES
 from ascd.trace import COLUMNS, Trace
@@ -64,23 +62,9 @@ def trace_columns(trace: Trace) -> dict[str, list[float]]:
 def minimum(parameters: Parameters) -> dict[str, Any]:
     """The smallest objective, and how far it may be from the true minimum."""
     problem = problem_of(parameters)
-    if parameters["problem"] == "ridge":
-        x = _ridge_by_lsqr(problem, float(parameters["strength"]))
-        return {"n": problem.n_features, "objective": problem.objective(x), "gap": problem.gap(x), "support": x.size}
     solution = search_minimum(problem, parameters["longest"])
     support = int(np.count_nonzero(solution.x))
     return {"n": problem.n_features, "objective": solution.objective, "gap": solution.gap, "support": support}
-
-
-def _ridge_by_lsqr(problem: Problem, strength: float) -> Array:
-    from scipy.sparse.linalg import lsqr
-
-    from ascd.matrices import to_scipy
-
-    A = to_scipy(problem.parts.matrix, problem.n_samples, problem.n_features)
-    return np.asarray(
-        lsqr(A, problem.parts.sample.target, damp=strength**0.5, atol=1e-15, btol=1e-15, iter_lim=20_000)[0]
-    )
 
 
 def ratio(parameters: Parameters) -> dict[str, Any]:
