@@ -1,4 +1,4 @@
-"""Data for experiments: the paper's synthetic generator."""
+"""Data for experiments: the paper's synthetic generator, and documents that look like text."""
 
 from __future__ import annotations
 
@@ -49,3 +49,33 @@ def make_synthetic(
     x = np.zeros(n)
     x[generator.choice(n, size=support, replace=False)] = generator.standard_normal(support)
     return Synthetic(A, A @ x + noise * generator.standard_normal(d), x)
+
+
+def make_text_like(n_samples: int = 20_000, n_features: int = 40_000, n_words: int = 75, rng: Any = None) -> Synthetic:
+    """Documents that look like text to a solver: few words each, word frequencies that fall off like Zipf's law.
+
+    Column j has a frequency proportional to 1/(j + 10), on average ``n_words`` words a document, all values 1.  The
+    labels ±1 are the signs of a sparse linear function of the words plus noise.  The features stand in random order.
+
+    Examples
+    --------
+    >>> from ascd.datasets import make_text_like
+    >>> data = make_text_like(n_samples=50, n_features=200, n_words=10, rng=0)
+    >>> data.A.shape, sorted(set(data.b.tolist())), sorted(set(data.A.data.tolist()))
+    ((50, 200), [-1.0, 1.0], [1.0])
+    """
+    from scipy.sparse import csc_array
+
+    d, n = as_count(n_samples, "n_samples"), as_count(n_features, "n_features", low=2)
+    words = as_count(n_words, "n_words")
+    generator = np.random.default_rng(rng)
+    frequency = 1.0 / (10.0 + generator.permutation(n))
+    chance = np.minimum(0.5, frequency * (words / frequency.sum()))
+    counts = generator.binomial(d, chance)
+    rows = np.concatenate([np.sort(generator.choice(d, size=count, replace=False)) for count in counts])
+    A = csc_array((np.ones(rows.size), rows, np.concatenate([[0], np.cumsum(counts)])), shape=(d, n))
+    x = np.zeros(n)
+    chosen = generator.choice(n, size=max(1, n // 200), replace=False, p=chance / chance.sum())
+    x[chosen] = generator.standard_normal(chosen.size)
+    noisy = A @ x + 0.3 * generator.standard_normal(d)
+    return Synthetic(A, np.where(noisy > np.median(noisy), 1.0, -1.0), x)

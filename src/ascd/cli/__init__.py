@@ -1,0 +1,50 @@
+"""The command line ``ascd``: demo, fit, predict, path, race, reproduce, info.
+
+Built on click (extra ``cli``), for its tab completion in bash, zsh and fish, its checked paths and choices, and its
+one-line usage errors; argparse has no completion of its own.  Each command stands in its own file, talks to people
+through ``console.py`` and does no mathematics.
+
+Exit codes: 0 done; 1 an error, told in one line; 2 wrong usage; 3 done, but short of the tolerance; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+ERROR, USAGE, UNCONVERGED, INTERRUPTED = 1, 2, 3, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    try:
+        import click
+        import rich  # noqa: F401  every command prints with it
+    except ImportError as error:
+        print(f"ascd: the command line needs {error.name}: pip install ascd[cli]", file=sys.stderr)
+        return ERROR
+    from ascd.cli.app import app
+    from ascd.cli.console import Settings
+
+    settings = Settings()
+    try:
+        code = app.main(args=arguments, prog_name="ascd", standalone_mode=False, obj=settings)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Abort:
+        print("ascd: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except KeyboardInterrupt:
+        print("ascd: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output, say `head`, has gone
+        sys.stderr.close()
+        return ERROR
+    except Exception as error:
+        if settings.debug:
+            raise
+        message = " ".join(str(error).split()) or type(error).__name__
+        print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)
+        return ERROR

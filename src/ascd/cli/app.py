@@ -1,0 +1,64 @@
+"""The command ``ascd`` and its help; commands are imported when they are called, so that help is quick."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+COMMANDS = {
+    "demo": "Fit on embedded data, race the rules, write a report to open in a browser.",
+    "fit": "Fit a model to a data file; write a model file and a summary with its certificate.",
+    "info": "Versions, compiled-code cache and threads.",
+    "path": "Coefficients along a path of penalties, as a table and a picture.",
+    "predict": "Predict with a fitted model.",
+    "race": "Race rules, oracles and steepnesses on your own data.",
+    "reproduce": "Run the paper's figures and test its claims.",
+}
+
+EPILOG = """\b
+Tab completion:   eval "$(_ASCD_COMPLETE=bash_source ascd)"     (or zsh_source, fish_source)
+Exit codes:       0 done · 1 error · 2 usage · 3 tolerance not reached · 130 interrupted
+"""
+
+
+class Commands(click.Group):
+    """Commands that stand in files of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"ascd.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            from ascd._checks import unknown_name
+
+            raise click.UsageError(str(unknown_name(args[0], "command", COMMANDS)))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        import ascd
+
+        click.echo(f"ascd {ascd.__version__}")
+        ctx.exit()
+
+
+@click.command(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
+)
+def app() -> None:
+    """Coordinate descent that knows where it is steep, with certificates."""

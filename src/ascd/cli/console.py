@@ -1,0 +1,94 @@
+"""How commands talk: tables and lines for people, one JSON object for machines, never both on standard output."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import numpy as np
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Settings:
+    """What holds for every command."""
+
+    def __init__(self) -> None:
+        self.debug = False
+        self.json = False
+
+
+def _set(name: str, context: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    if value:
+        setattr(context.ensure_object(Settings), name, True)
+    return value
+
+
+def common(command: Command) -> Command:
+    """Add the options that every command has."""
+    flag = partial(click.option, is_flag=True, expose_value=False)
+    debug = flag("--debug", callback=partial(_set, "debug"), help="Show the traceback of an error.")
+    machine = flag("--json", callback=partial(_set, "json"), help="Print one JSON object instead of text.")
+    return debug(machine(command))
+
+
+def settings() -> Settings:
+    """The settings of the running command."""
+    return click.get_current_context().ensure_object(Settings)
+
+
+def say(text: str = "") -> None:
+    """A line for people; machines do not see it."""
+    if not settings().json:
+        click.echo(text)
+
+
+def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """A table for people; the first column is text, the others numbers."""
+    if settings().json:
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*head[:1], title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for name in head[1:]:
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*row)
+    Console(soft_wrap=True).print(table, markup=False)
+
+
+def answer(result: dict[str, Any]) -> None:
+    """The result for machines, where they asked for it."""
+    if settings().json:
+        click.echo(json.dumps(_plain(result), indent=2))
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """A spinner on the terminal while something takes long."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: paths as text, NumPy's numbers as numbers, None for what is not finite."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

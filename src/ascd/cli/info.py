@@ -1,0 +1,65 @@
+"""``ascd info``: versions, compiled-code cache, threads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ascd.cli.console import answer, common, say
+
+OPTIONAL = ("click", "rich", "matplotlib", "pandas", "pyarrow", "celer", "skglm", "libsvmdata")
+
+
+def facts() -> dict[str, Any]:
+    """What there is to tell."""
+    from importlib import metadata
+
+    from ascd.experiments.store import versions
+
+    found = {}
+    for package in OPTIONAL:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return {"versions": versions(), "optional": found, "cache": _cache(), "threads": _threads()}
+
+
+def _cache() -> dict[str, Any]:
+    """Where compiled kernels are kept, and how much of it."""
+    import ascd
+
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    root = Path(folder) if folder else Path(ascd.__file__).parent
+    files = [path for ending in ("nbi", "nbc") for path in root.rglob(f"*.{ending}")]
+    return {
+        "folder": str(root),
+        "files": len(files),
+        "megabytes": round(sum(f.stat().st_size for f in files) / 2**20, 1),
+    }
+
+
+def _threads() -> dict[str, Any]:
+    """Processors, and the threads that linear algebra would use."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    found: dict[str, Any] = {"processors": available}
+    from threadpoolctl import threadpool_info
+
+    for pool in threadpool_info():
+        found[f"{pool['user_api']} ({pool['internal_api']})"] = pool["num_threads"]
+    return found
+
+
+@click.command()
+@common
+def command() -> None:
+    """Versions, compiled-code cache and threads."""
+    found = facts()
+    for title, rows in found.items():
+        say(title)
+        for name, value in rows.items():
+            say(f"  {name:<24} {value}")
+    answer(found)

@@ -1,0 +1,66 @@
+"""Options and arguments that several commands share: the data file, and parts by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from ascd.files import FORMATS, Table, read_table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+GENERATED = ("synthetic", "text")
+
+
+class Loaded(NamedTuple):
+    """A table and where it is from."""
+
+    table: Table
+    label: str
+
+
+class Named(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
+    """A part's name, with literal arguments in parentheses; completed and checked by the library's tables."""
+
+    def __init__(self, role: str) -> None:
+        self.name = self.role = role
+
+    def names(self) -> list[str]:
+        from ascd.oracles import ORACLES
+        from ascd.rules import RULES
+        from ascd.steepness import STEEPNESS
+        from ascd.steps import STEPS
+
+        return list({"rule": RULES, "oracle": ORACLES, "steepness": STEEPNESS, "step": STEPS}[self.role])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ascd._checks import unknown_name
+
+        names = self.names()
+        if str(value).partition("(")[0] not in names:
+            self.fail(str(unknown_name(value, self.role, names)), param, ctx)
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+
+
+def data_options(command: Command) -> Command:
+    """The argument DATA and the options that say how to read it."""
+    words = "  A column of a CSV or parquet file.  [target, y or label, else the last]"
+    command = click.option("--target", help=f"The target's name.{words}")(command)
+    command = click.option("--format", type=click.Choice(list(FORMATS)), help="Of DATA.  [told by its name]")(command)
+    return click.argument("data", type=click.Path(path_type=Path))(command)
+
+
+def read_data(data: Path, target: str | None = None, format: str | None = None) -> Loaded:
+    """Read the data file, or generate what a word stands for."""
+    if str(data) in GENERATED and not data.exists():
+        from ascd.datasets import make_synthetic, make_text_like
+
+        made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
+        return Loaded(Table(made.A, made.b, None), f"generated data ({data})")
+    return Loaded(read_table(data, target, format), data.name)

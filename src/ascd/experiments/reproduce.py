@@ -1,0 +1,90 @@
+"""``reproduce``: run what is missing, gather the results, and make pictures, report and claims from them.
+
+Each step can be called alone: ``run`` writes ``results.json``, ``publish`` reads it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ascd.experiments import charts, jobs, store
+from ascd.experiments.claims import MARKS, Claim, judge_all, to_markdown
+from ascd.experiments.conduct import conduct
+from ascd.experiments.data import Source, text_source
+from ascd.files import write_text
+from ascd.report.page import Table, environment_line, write_page
+from ascd.report.picture import draw_charts
+
+TITLE = "Approximate Steepest Coordinate Descent, reproduced"
+
+
+def run(
+    figures: Sequence[str], scale: str, folder: Path, data: str | None = None, workers: int = 2, quiet: bool = False
+) -> Path:
+    """Do the jobs that are not done yet; returns the path of the results file."""
+    text: Source | None = text_source(data, scale) if jobs.needs_text(figures) else None
+    plan = jobs.plan(figures, scale, text)
+    conduct(plan, folder, workers, quiet)
+    path = folder / "results.json"
+    store.gather(plan, store.Store(folder), scale, path)
+    return path
+
+
+def publish(results_path: Path, folder: Path, pictures: bool = True) -> dict[str, Any]:
+    """Pictures, report and claims from a results file; returns the paths and the claims."""
+    results = store.load(results_path)
+    sections = charts.sections(results)
+    claims = judge_all(results)
+    drawn: list[Path] = []
+    if pictures:
+        for section in sections:
+            drawn += _draw(section, folder / "figures")
+    report = write_page(
+        folder / "report.html",
+        TITLE,
+        sections,
+        [claims_table(claims)],
+        lead=lead(results, claims),
+        footer=environment_line(results["versions"]),
+    )
+    table = write_text(folder / "claims.md", to_markdown(claims, lead="  \n".join(lead(results, claims))))
+    return {"report": report, "claims_file": table, "figures": drawn, "claims": claims}
+
+
+def _draw(section: Any, folder: Path) -> list[Path]:
+    """One picture a horizontal axis; as SVG, too, for the first."""
+    keys = {axis.key for chart in section.charts for axis in chart.axes}
+    axes = [key for key in ("epochs", "reads", "seconds") if key in keys] or [""]
+    drawn = []
+    for key in axes:
+        suffix = f"-{key}" if key not in ("", "epochs") else ""
+        endings = ("png",) if suffix else ("png", "svg")
+        drawn += draw_charts(section.charts, folder / f"{section.key}{suffix}", key, section.title, endings)
+    return drawn
+
+
+def lead(results: Mapping[str, Any], claims: Sequence[Claim]) -> list[str]:
+    """What was run, on which data, and how the claims fared."""
+    labels = {run["parameters"].get("label") for run in results["runs"].values()}
+    text = next((label for label in labels if label and label not in ("synthetic data", "dense data")), "none")
+    counts = Counter(claim.verdict for claim in claims)
+    sizes = {"quick": "reduced sizes (--quick)", "full": "the paper's sizes (--full)"}[results["scale"]]
+    return [
+        f"Every figure of Stich, Raj and Jaggi (ICML 2017), run by `ascd reproduce` at {sizes}. Text data: {text}.",
+        "Of the claims, " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in MARKS if counts[verdict]) + ".",
+    ]
+
+
+def claims_table(claims: Sequence[Claim]) -> Table:
+    """The claims as the report's table."""
+    rows = [(row.where, row.claim, row.test, row.measured, (row.verdict, MARKS[row.verdict])) for row in claims]
+    text = (
+        "Computed from the results above. The height of a curve is the mean over the run of log10 of its relative "
+        "suboptimality, cut off at 1e-6: lower is better, 1 is a factor of ten."
+    )
+    return Table(
+        "claims", "The paper's claims, tested", ("where", "claim", "tested by", "measured", "verdict"), rows, text
+    )

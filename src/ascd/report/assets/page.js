@@ -1,0 +1,218 @@
+"use strict";
+// Draws every chart of the page as SVG from the data in the page; a choice in the toolbar redraws all of them.
+(function () {
+  const charts = JSON.parse(document.getElementById("charts").textContent);
+  const choice = { x: "epochs", y: "log", right: "on" };
+  const hidden = {};
+  const W = 560, H = 330, LEFT = 62, RIGHT = 58, TOP = 12, BOTTOM = 42, FLOOR = 1e-14;
+  const NS = "http://www.w3.org/2000/svg";
+
+  function node(name, attributes, parent) {
+    const made = document.createElementNS(NS, name);
+    for (const key in attributes) made.setAttribute(key, attributes[key]);
+    if (parent) parent.appendChild(made);
+    return made;
+  }
+
+  function format(value) {
+    if (value === null || value === undefined) return "–";
+    const size = Math.abs(value);
+    if (value === 0) return "0";
+    if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace("e+", "e");
+    return String(Number(value.toPrecision(size >= 100 ? 5 : 3)));
+  }
+
+  function escaped(text) {
+    const holder = document.createElement("span");
+    holder.textContent = text;
+    return holder.innerHTML;
+  }
+
+  function tickLabel(value) {
+    const size = Math.abs(value);
+    if (size >= 1e6 || (size > 0 && size < 1e-2)) return value.toExponential(value.toPrecision(1) == value ? 0 : 1).replace("e+", "e");
+    return size >= 1e4 ? value.toLocaleString("en") : String(Number(value.toPrecision(4)));
+  }
+
+  function linearTicks(low, high, count) {
+    const raw = (high - low) / count || 1, power = Math.pow(10, Math.floor(Math.log10(raw)));
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
+    const ticks = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) ticks.push(k * step);
+    return ticks;
+  }
+
+  function logTicks(low, high) {
+    const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9);
+    const every = Math.max(1, Math.ceil((last - first + 1) / 8)), ticks = [];
+    for (let e = last; e >= first; e -= every) ticks.push(Math.pow(10, e));
+    return ticks.length > 1 ? ticks : linearTicks(low, high, 5).filter((t) => t > 0);
+  }
+
+  function scale(low, high, from, to, log) {
+    if (log) { low = Math.log10(low); high = Math.log10(high); }
+    const span = high - low || 1;
+    return (value) => from + ((log ? Math.log10(value) : value) - low) / span * (to - from);
+  }
+
+  function extent(lists, keep) {
+    let low = Infinity, high = -Infinity;
+    for (const list of lists) for (const value of list) {
+      if (value === null || !keep(value)) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    return low > high ? [0, 1] : [low, high];
+  }
+
+  function path(xs, ys, sx, sy, keep) {
+    let text = "", pen = "M";
+    for (let k = 0; k < xs.length; k++) {
+      if (ys[k] === null || xs[k] === null || !keep(ys[k])) { pen = "M"; continue; }
+      text += pen + sx(xs[k]).toFixed(1) + " " + sy(ys[k]).toFixed(1);
+      pen = "L";
+    }
+    return text;
+  }
+
+  function band(xs, low, high, sx, sy, floor) {
+    const clip = (value) => (value === null ? floor : Math.max(value, floor));
+    const there = xs.map((x, k) => sx(x).toFixed(1) + " " + sy(clip(high[k])).toFixed(1));
+    const back = xs.map((x, k) => sx(x).toFixed(1) + " " + sy(clip(low[k])).toFixed(1)).reverse();
+    return "M" + there.concat(back).join("L") + "Z";
+  }
+
+  function axisOf(chart) { return chart.axes.find((axis) => axis.key === choice.x) || chart.axes[0]; }
+
+  function frame(chart, shown) {
+    const axis = axisOf(chart), log = chart.log && choice.y === "log";
+    const keep = log ? (value) => value > FLOOR : () => true;
+    const right = choice.right === "on" && shown.some((series) => series.right.length);
+    const xRange = extent(shown.map((series) => series.x[axis.key]), () => true);
+    let yRange = extent(shown.map((series) => series.y), keep);
+    if (!log) { const pad = (yRange[1] - yRange[0]) * 0.05; yRange = [chart.log ? 0 : yRange[0] - pad, yRange[1] + pad]; }
+    else if (yRange[0] === yRange[1]) yRange = [yRange[0] / 10, yRange[1] * 10];
+    const rRange = right ? [0, extent(shown.map((series) => series.right), () => true)[1] * 1.05 || 1] : [0, 1];
+    const edge = right ? W - RIGHT : W - 18;
+    return {
+      axis, log, keep, right, edge, xRange, yRange, rRange,
+      sx: scale(xRange[0], xRange[1], LEFT, edge, false),
+      sy: scale(yRange[0], yRange[1], H - BOTTOM, TOP, log),
+      sr: scale(rRange[0], rRange[1], H - BOTTOM, TOP, false),
+    };
+  }
+
+  function drawAxes(svg, chart, f) {
+    for (const tick of f.log ? logTicks(...f.yRange) : linearTicks(...f.yRange, 5)) {
+      const y = f.sy(tick);
+      node("line", { class: "rule", x1: LEFT, x2: f.edge, y1: y, y2: y }, svg);
+      node("text", { x: LEFT - 7, y: y + 4, "text-anchor": "end" }, svg).textContent = tickLabel(tick);
+    }
+    for (const tick of linearTicks(...f.xRange, 6)) {
+      const x = f.sx(tick);
+      node("line", { class: "axis", x1: x, x2: x, y1: H - BOTTOM, y2: H - BOTTOM + 4 }, svg);
+      node("text", { x, y: H - BOTTOM + 17, "text-anchor": "middle" }, svg).textContent = tickLabel(tick);
+    }
+    if (f.right) for (const tick of linearTicks(...f.rRange, 4)) {
+      node("text", { x: f.edge + 7, y: f.sr(tick) + 4 }, svg).textContent = tickLabel(tick);
+    }
+    node("path", { class: "axis", fill: "none", d: `M${LEFT} ${TOP}V${H - BOTTOM}H${f.edge}` + (f.right ? `V${TOP}` : "") }, svg);
+    node("text", { x: (LEFT + f.edge) / 2, y: H - 6, "text-anchor": "middle" }, svg).textContent = f.axis.label;
+    const middle = (TOP + H - BOTTOM) / 2;
+    node("text", { transform: `translate(12 ${middle}) rotate(-90)`, "text-anchor": "middle" }, svg).textContent = chart.y_label;
+    if (f.right) node("text", { transform: `translate(${W - 6} ${middle}) rotate(-90)`, "text-anchor": "middle" }, svg).textContent = chart.right_label;
+  }
+
+  function drawCurves(svg, shown, f) {
+    for (const series of shown) {
+      const xs = series.x[f.axis.key];
+      if (series.low.length) node("path", { class: "band", fill: series.color, d: band(xs, series.low, series.high, f.sx, f.sy, f.yRange[0]) }, svg);
+      if (f.right && series.right.length) node("path", { class: "curve right", stroke: series.color, d: path(xs, series.right, f.sx, f.sr, () => true) }, svg);
+      const style = { class: "curve" + (series.thin ? " thin" : ""), stroke: series.color, d: path(xs, series.y, f.sx, f.sy, f.keep) };
+      if (series.dash) style["stroke-dasharray"] = "6 4";
+      node("path", style, svg);
+    }
+  }
+
+  function nearest(xs, value) {
+    let best = 0;
+    for (let k = 1; k < xs.length; k++) if (Math.abs(xs[k] - value) < Math.abs(xs[best] - value)) best = k;
+    return best;
+  }
+
+  function describe(chart, shown, f, value) {
+    const rows = shown.filter((series) => !series.thin).map((series) => {
+      const xs = series.x[f.axis.key];
+      if (value > xs[xs.length - 1] * 1.02) return "";
+      const k = nearest(xs, value), active = f.right && series.right.length ? format(series.right[k]) : "";
+      return `<tr><td style="color:${series.color}">●</td><td>${escaped(series.name)}</td><td class="n">${format(series.y[k])}</td><td class="n">${active}</td></tr>`;
+    });
+    const head = f.right ? "<tr><td></td><td></td><td class='n'>value</td><td class='n'>active</td></tr>" : "";
+    return `<b>${f.axis.label}: ${format(value)}</b><table>${head}${rows.join("")}</table>`;
+  }
+
+  function hover(holder, svg, chart, shown, f) {
+    const cursor = node("line", { class: "cursor", y1: TOP, y2: H - BOTTOM, visibility: "hidden" }, svg);
+    const tip = document.createElement("div");
+    tip.className = "tip";
+    tip.hidden = true;
+    holder.appendChild(tip);
+    svg.addEventListener("pointermove", (event) => {
+      const box = svg.getBoundingClientRect(), x = (event.clientX - box.left) * W / box.width;
+      if (x < LEFT || x > f.edge) { svg.dispatchEvent(new Event("pointerleave")); return; }
+      const value = f.xRange[0] + (x - LEFT) / (f.edge - LEFT) * (f.xRange[1] - f.xRange[0]);
+      cursor.setAttribute("x1", x); cursor.setAttribute("x2", x); cursor.setAttribute("visibility", "visible");
+      tip.innerHTML = describe(chart, shown, f, value);
+      tip.hidden = false;
+      const left = event.clientX - box.left, flip = left + tip.offsetWidth + 24 > box.width;
+      tip.style.left = Math.max(0, flip ? left - tip.offsetWidth - 14 : left + 14) + "px";
+      tip.style.top = "10px";
+    });
+    svg.addEventListener("pointerleave", () => { tip.hidden = true; cursor.setAttribute("visibility", "hidden"); });
+  }
+
+  function drawLegend(figure, chart) {
+    const legend = figure.querySelector(".legend");
+    legend.replaceChildren();
+    for (const series of chart.series) {
+      if (series.thin) continue;
+      const off = hidden[chart.key].has(series.name), button = document.createElement("button");
+      button.className = off ? "off" : "";
+      button.setAttribute("aria-pressed", String(!off));
+      const mark = document.createElement("i");
+      mark.className = series.dash ? "dash" : "";
+      mark.style.borderColor = series.color;
+      button.append(mark, series.name);
+      button.addEventListener("click", () => {
+        if (off) hidden[chart.key].delete(series.name); else hidden[chart.key].add(series.name);
+        draw(figure);
+      });
+      legend.appendChild(button);
+    }
+  }
+
+  function draw(figure) {
+    const chart = charts[figure.dataset.chart], holder = figure.querySelector(".plot");
+    hidden[chart.key] = hidden[chart.key] || new Set();
+    const shown = chart.series.filter((series) => !hidden[chart.key].has(series.name));
+    const f = frame(chart, shown);
+    const svg = node("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": chart.title, "data-axis": f.axis.key, "data-scale": f.log ? "log" : "linear" });
+    drawAxes(svg, chart, f);
+    drawCurves(svg, shown, f);
+    holder.replaceChildren(svg);
+    hover(holder, svg, chart, shown, f);
+    drawLegend(figure, chart);
+  }
+
+  function drawAll() { document.querySelectorAll("figure[data-chart]").forEach(draw); }
+
+  document.querySelectorAll("#toolbar .group").forEach((group) => group.addEventListener("click", (event) => {
+    const value = event.target.dataset.value;
+    if (!value) return;
+    choice[group.dataset.choice] = value;
+    group.querySelectorAll("button").forEach((button) => button.classList.toggle("on", button.dataset.value === value));
+    drawAll();
+  }));
+
+  drawAll();
+})();

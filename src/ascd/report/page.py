@@ -1,0 +1,149 @@
+"""One HTML file with everything in it: the charts as data, the script that draws them, the style, tables and captions.
+
+No network is needed, now or later.  Without JavaScript the captions and tables remain readable.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ascd.files import write_text
+from ascd.report.chart import Chart, Section
+
+Row = Sequence[str]
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>
+{style}
+</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+{lead}
+<nav>{links}</nav>
+</header>
+{toolbar}
+<main>
+{sections}
+{tables}
+</main>
+<footer>{footer}</footer>
+<script type="application/json" id="charts">{data}</script>
+<script>
+{script}
+</script>
+</body>
+</html>
+"""
+
+TOOLBAR = """<div id="toolbar" role="toolbar" aria-label="How the charts are drawn">
+<span class="group" data-choice="x"><b>against</b>
+<button data-value="epochs" class="on">epochs</button><button
+data-value="reads">column reads</button><button data-value="seconds">seconds</button></span>
+<span class="group" data-choice="y"><b>scale</b>
+<button data-value="log" class="on">log</button><button data-value="linear">linear</button></span>
+<span class="group" data-choice="right"><b>active set</b>
+<button data-value="on" class="on">shown</button><button data-value="off">hidden</button></span>
+<span class="hint">Hover for values; click a name to hide its curve.</span>
+</div>"""
+
+
+class Table:
+    """A table under a heading; a cell may be (text, class) to be marked."""
+
+    def __init__(self, key: str, title: str, head: Row, rows: Sequence[Sequence[Any]], text: str = "") -> None:
+        self.key, self.title, self.head, self.rows, self.text = key, title, head, rows, text
+
+    def to_html(self) -> str:
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.head)
+        body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in self.rows)
+        text = f"<p>{html.escape(self.text)}</p>" if self.text else ""
+        return (
+            f'<section id="{self.key}"><h2>{html.escape(self.title)}</h2>{text}<div class="scroll"><table>'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div></section>"
+        )
+
+
+def write_page(
+    path: Any,
+    title: str,
+    sections: Sequence[Section],
+    tables: Sequence[Table] = (),
+    lead: Sequence[str] = (),
+    footer: str = "",
+) -> Path:
+    """Write the page whole; returns its path.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ascd.report import Axis, Chart, Section, Series, write_page
+    >>> chart = Chart("c", "A chart", "Caption.", (Axis("t", "time"),), (Series("s", {"t": [0, 1]}, [1, 0]),), "error")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = write_page(f"{folder}/page.html", "Title", [Section("s", "Charts", "", (chart,))]).read_text()
+    >>> "<h1>Title</h1>" in text, "http" in text.replace("http://www.w3.org/2000/svg", "")
+    (True, False)
+    """
+    places = [(section.key, section.title) for section in sections] + [(table.key, table.title) for table in tables]
+    data = {chart.key: chart.plain() for section in sections for chart in section.charts}
+    page = PAGE.format(
+        title=html.escape(title),
+        lead="\n".join(f"<p>{html.escape(line)}</p>" for line in lead),
+        links=" ".join(f'<a href="#{key}">{html.escape(name)}</a>' for key, name in places),
+        toolbar=TOOLBAR if data else "",
+        sections="\n".join(map(_section, sections)),
+        tables="\n".join(table.to_html() for table in tables),
+        footer=html.escape(footer),
+        data=json.dumps(data, separators=(",", ":")).replace("</", "<\\/"),
+        style=_asset("page.css"),
+        script=_asset("page.js"),
+    )
+    return write_text(path, page)
+
+
+def environment_line(versions: Mapping[str, str]) -> str:
+    """Versions in one line.
+
+    Examples
+    --------
+    >>> from ascd.report.page import environment_line
+    >>> environment_line({"python": "3.12", "numpy": "2.0"})
+    'python 3.12 · numpy 2.0'
+    """
+    return " · ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _asset(name: str) -> str:
+    return resources.files("ascd.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _section(section: Section) -> str:
+    text = f"<p>{html.escape(section.text)}</p>" if section.text else ""
+    charts = "\n".join(map(_figure, section.charts))
+    title = html.escape(section.title)
+    return f'<section id="{section.key}"><h2>{title}</h2>{text}<div class="grid">{charts}</div></section>'
+
+
+def _figure(chart: Chart) -> str:
+    title, caption = html.escape(chart.title), html.escape(chart.caption)
+    place = '<div class="plot"></div><div class="legend"></div>'
+    inside = f"<h3>{title}</h3>{place}<figcaption>{caption}</figcaption>"
+    return f'<figure id="chart-{chart.key}" data-chart="{chart.key}">{inside}</figure>'
+
+
+def _cell(cell: Any) -> str:
+    if isinstance(cell, tuple):
+        return f'<td class="{cell[1]}"><span>{html.escape(cell[0])}</span></td>'
+    return f"<td>{html.escape(str(cell))}</td>"

@@ -1,0 +1,96 @@
+"""Charts by matplotlib: the panels of a figure side by side, as PNG and SVG (extra ``plot``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascd.files import whole_file
+from ascd.report.chart import Chart, color_of
+
+#: Values at or below this are not drawn on a logarithmic axis.
+FLOOR = 1e-14
+COLUMNS = 4
+
+
+def draw_charts(
+    charts: Sequence[Chart], path: Any, axis: str = "", title: str = "", endings: Sequence[str] = ("png", "svg")
+) -> list[Path]:
+    """Draw charts side by side; returns the paths of the files.
+
+    Parameters
+    ----------
+    charts : what to draw
+    path : where, without an ending
+    axis : key of the horizontal axis; the first of each chart where it has no such axis
+    title : above all
+    endings : the files' formats
+
+    Examples
+    --------
+    >>> import matplotlib, tempfile
+    >>> matplotlib.use("agg")
+    >>> from ascd.report import Axis, Chart, Series, draw_charts
+    >>> chart = Chart("c", "A chart", "", (Axis("t", "time"),), (Series("s", {"t": [0, 1]}, [1.0, 0.1]),), "error")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in draw_charts([chart], f"{folder}/c")]
+    ['c.png', 'c.svg']
+    """
+    from matplotlib.figure import Figure
+
+    columns = min(COLUMNS, len(charts))
+    rows = -(-len(charts) // columns)
+    figure = Figure(figsize=(4.8 * columns, 3.9 * rows))
+    # set by hand: an automatic layout of many panels takes longer than drawing them
+    height = 3.9 * rows
+    figure.subplots_adjust(
+        left=0.16 / columns,
+        right=1.0 - 0.16 / columns,
+        bottom=0.5 / height,
+        top=1.0 - 0.75 / height,
+        wspace=0.55,
+        hspace=0.4,
+    )
+    for number, chart in enumerate(charts):
+        _draw(chart, figure.add_subplot(rows, columns, number + 1), axis)
+    if title:
+        figure.suptitle(title)
+    written = []
+    for ending in endings:
+        target = Path(f"{path}.{ending}")
+        with whole_file(target) as draft:
+            metadata = {"Date": None} if ending == "svg" else None
+            figure.savefig(draft, dpi=130, format=ending, metadata=metadata)
+        written.append(target)
+    return written
+
+
+def _draw(chart: Chart, ax: Any, axis: str) -> None:
+    known = {each.key: each.label for each in chart.axes}
+    key = axis if axis in known else chart.axes[0].key
+    right = ax.twinx() if any(len(series.right) for series in chart.series) else None
+    for number, series in enumerate(chart.series):
+        x, y = np.asarray(series.x[key]), np.asarray(series.y, dtype=float)
+        shown = np.where(y > FLOOR, y, np.nan) if chart.log else y
+        style = {"color": color_of(series, number), "linestyle": "--" if series.dash else "-"}
+        ax.plot(x, shown, linewidth=0.8 if series.thin else 1.6, label=None if series.thin else series.name, **style)
+        if len(series.low):
+            low, high = np.maximum(series.low, FLOOR if chart.log else -np.inf), np.asarray(series.high)
+            ax.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
+        if right is not None and len(series.right):
+            right.plot(x, series.right, linestyle=":", linewidth=1.1, alpha=0.8, color=style["color"])
+    ax.set_title(chart.title, fontsize=10)
+    ax.set_xlabel(known[key])
+    ax.set_ylabel(chart.y_label, fontsize=9)
+    if chart.log:
+        ax.set_yscale("log")
+        ax.minorticks_off()  # laying out their labels would cost most of the time
+    if right is not None:
+        right.set_ylabel(chart.right_label, fontsize=9)
+        right.set_ylim(bottom=0)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    if any(not series.thin for series in chart.series):
+        ax.legend(fontsize=7, framealpha=0.8)

@@ -1,0 +1,163 @@
+"""The reproduction: jobs from the table, results that survive an interruption, charts and claims from results alone."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ascd.experiments import charts, jobs, store, table
+from ascd.experiments.claims import HOLDS, NOT, PART, UNTESTED, judge_all
+from ascd.experiments.conduct import conduct
+from ascd.experiments.curves import panel_of
+from ascd.experiments.data import load_text, text_source
+from ascd.experiments.measure import measure
+from ascd.experiments.reproduce import publish
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+TINY = table.Size(12, 15, 2, 2)
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Every panel so small that plain Python runs it in a moment."""
+    panels = {name: panel._replace(quick=TINY) for name, panel in table.PANELS.items()}
+    monkeypatch.setattr(table, "PANELS", panels)
+    monkeypatch.setattr(table, "RATIO_STEPS", {"quick": 50, "full": 100})
+    monkeypatch.setattr(table, "WATCHED_SIZES", {"quick": TINY})
+    monkeypatch.setattr(jobs, "LONGEST_SEARCH", {"quick": 0.02})
+    monkeypatch.setattr("ascd.experiments.data.GENERATED", {"quick": (40, 60)})
+
+
+def results_of(figures, folder):
+    text = text_source(None, "quick") if jobs.needs_text(figures) else None
+    plan = jobs.plan(figures, "quick", text)
+    conduct(plan, folder, workers=1, quiet=True)
+    return store.gather(plan, store.Store(folder), "quick", folder / "results.json")
+
+
+def test_every_entry_of_the_table_becomes_jobs():
+    plan = jobs.plan([], "full", text_source("generated", "quick"))
+    assert set(plan.curves) == {"1", "4", "T", *table.PANELS}
+    for panel in table.PANELS.values():
+        assert [*plan.curves[panel.name]] == [*(method.label for method in panel.methods), "minimum"]
+    assert plan.curves["2a"]["SCD"] == plan.curves["2c"]["SCD"], "panels share the runs they have in common"
+    assert json.loads(json.dumps([job.parameters for job in plan.jobs.values()]))
+
+
+def test_figures_are_chosen_by_number_or_panel():
+    assert jobs.parts_of(["2"]) == ["2a", "2b", "2c", "2d"]
+    assert jobs.parts_of(["3d", "1"]) == ["1", "3d"]
+    with pytest.raises(ValueError, match=r"unknown figure '5'.*Valid names: 1, 2"):
+        jobs.parts_of(["5"])
+
+
+def test_an_interrupted_run_continues_where_it_stopped(tiny, tmp_path):
+    plan = jobs.plan(["2a"], "quick", None)
+    assert conduct(plan, tmp_path, workers=1, quiet=True) == len(plan.jobs)
+    files = sorted((tmp_path / "runs").iterdir())
+    kept = files[0].stat().st_mtime_ns
+    files[1].unlink()
+    files[2].write_text('{"kind": "desc')  # what a crash without whole writing would leave
+    assert conduct(plan, tmp_path, workers=1, quiet=True) == 2
+    assert files[0].stat().st_mtime_ns == kept
+    assert conduct(plan, tmp_path, workers=1, quiet=True) == 0
+
+
+def test_a_failing_job_leaves_no_file(tiny, tmp_path, monkeypatch):
+    plan = jobs.plan(["4"], "quick", None)
+    monkeypatch.setattr("ascd.experiments.conduct.measure", lambda kind, parameters: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        conduct(plan, tmp_path, workers=1, quiet=True)
+    assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())
+    with pytest.raises(RuntimeError, match="1 of 1 runs have no results"):
+        store.gather(plan, store.Store(tmp_path), "quick", tmp_path / "results.json")
+
+
+def test_results_carry_parameters_versions_and_seed(tiny, tmp_path):
+    results = results_of(["2a"], tmp_path)
+    run = results["runs"][results["index"]["2a"]["ASCD"][1]]
+    assert run["parameters"]["seed"] == 1
+    assert {"rule", "oracle", "steepness", "step", "init", "epochs", "strength", "label"} <= set(run["parameters"])
+    assert {"ascd", "numpy", "numba", "python"} <= set(run["versions"])
+
+
+def test_the_same_job_gives_the_same_numbers(tiny):
+    job = next(iter(jobs.plan(["2a"], "quick", None).jobs.values()))
+    first, second = (measure(job.kind, job.parameters)["trace"] for _ in range(2))
+    assert first["objective"] == second["objective"]
+
+
+def test_curves_are_means_over_the_seeds(tiny, tmp_path):
+    results = results_of(["2a"], tmp_path)
+    panel = panel_of(results, "2a")
+    runs = [results["runs"][name]["result"]["trace"]["objective"] for name in results["index"]["2a"]["ASCD"]]
+    scale = runs[0][0] - panel.best
+    np.testing.assert_allclose(panel.curves["ASCD"].excess, (np.mean(runs, axis=0) - panel.best) / scale, rtol=1e-12)
+    assert panel.curves["ASCD"].excess[0] == 1.0
+    assert (panel.curves["ASCD"].low <= panel.curves["ASCD"].high).all()
+
+
+def test_all_figures_claims_and_the_report_come_from_the_results_file(tiny, tmp_path):
+    results_of([], tmp_path)
+    made = publish(tmp_path / "results.json", tmp_path, pictures=False)
+    assert len(made["claims"]) >= 30
+    untested = [claim.where for claim in made["claims"] if claim.verdict == UNTESTED]
+    assert untested == ["Sec. 6.1"], "only the estimate without constants"
+    page = (tmp_path / "report.html").read_text()
+    assert "generated text-like data (no real text)" in page
+    for name in table.PANELS:
+        assert f'id="chart-{name}"' in page
+    assert all(claim.verdict in page for claim in made["claims"])
+    assert "λ = λ_max/20" in (tmp_path / "report.html").read_text()
+
+
+def test_pictures_are_drawn_for_each_axis(tiny, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+    results_of(["2a"], tmp_path)
+    made = publish(tmp_path / "results.json", tmp_path, pictures=True)
+    names = {path.name for path in made["figures"]}
+    assert names == {"figure-2.png", "figure-2.svg", "figure-2-reads.png", "figure-2-seconds.png"}
+    assert all(path.stat().st_size > 5000 for path in made["figures"])
+
+
+def test_the_theorems_hold_in_watched_runs(tiny, tmp_path):
+    verdicts = {claim.where: claim.verdict for claim in judge_all(results_of(["T", "4"], tmp_path))}
+    for where in ("Thm 2.1", "Sec. 2.1", "Thm 2.2, A.2", "Lemma 3.2", "Thm 3.3", "Sec. 5, App. D", "Sec. 3", "Sec. 4"):
+        assert verdicts[where] == HOLDS, where
+    assert verdicts["Sec. 7, highlight 2"] == UNTESTED
+
+
+def test_verdicts_follow_the_numbers(tiny, tmp_path):
+    results = results_of(["T", "2c"], tmp_path)
+    watched = results["runs"][results["index"]["T"]["ridge gs-s norm"][0]]["result"]
+    rates = results["runs"][results["index"]["T"]["rates"][0]]["result"]
+    watched["below_uniform"], rates["smooth"] = 3, 1.5
+    claims = {claim.where: claim for claim in judge_all(results)}
+    assert (claims["Thm 3.3"].verdict, claims["Thm 2.1"].verdict) == (NOT, NOT)
+    assert "broken in 3 of" in claims["Thm 3.3"].measured
+    family = results["runs"][results["index"]["T"]["family"][0]]["result"]["rows"]
+    family[0]["ratio"] = 3.9  # above 3 + 3α for α = 0.01, below 4
+    assert {claim.where: claim for claim in judge_all(results)}["Thm 2.2, A.2"].verdict == PART
+
+
+def test_text_data_from_files_get_values_of_one_and_labels(tmp_path):
+    A = sparse.csc_array(np.array([[0.0, 2.5], [0.3, 0.0], [0.1, 0.7]]))
+    sparse.save_npz(tmp_path / "mine.npz", A)
+    with np.load(tmp_path / "mine.npz", allow_pickle=False) as held:
+        np.savez(tmp_path / "mine.npz", **held, y=np.array([0, 1, 1]))
+    found, labels = load_text(str(tmp_path / "mine.npz"))
+    np.testing.assert_array_equal(found.toarray(), [[0, 1], [1, 0], [1, 1]])
+    np.testing.assert_array_equal(labels, [-1, 1, 1])
+    (tmp_path / "mine.svm").write_text("+1 1:0.5 3:2\n-1 2:1\n")
+    source = text_source(str(tmp_path / "mine.svm"), "quick")
+    assert (source.samples, source.features, source.nonzeros, source.label) == (2, 3, 3, "mine.svm")
+
+
+def test_captions_name_every_parameter(tiny, tmp_path):
+    results = results_of(["3c"], tmp_path)
+    caption = charts.sections(results)[0].charts[0].caption
+    for part in ("exact line search", "GS-S", "random(printed=True)", "true gradient", "2 epochs", "no real text"):
+        assert part in caption
