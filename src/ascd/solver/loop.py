@@ -33,8 +33,9 @@ from ascd.solver.knowledge import Knowledge
 from ascd.solver.model import GramModel
 from ascd.solver.samples import balance, cost_of, look, loss_along
 
-#: The first working set; later ones hold at least twice the coordinates that have moved.
-FIRST_SET = 100
+#: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
+#: have moved.  Where all are fewer than the larger number they are all in it.
+SMALLEST_SET, LARGEST_SET = 20, 100
 MOST_SWEEPS = 1000
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
 GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
@@ -114,7 +115,7 @@ class Solver:
         The gap from the intervals is a bound already; ``confirm`` asks for the exact one, computed afresh.
         """
         self.penalty = penalty
-        began, size = time.perf_counter(), FIRST_SET
+        began, size = time.perf_counter(), min(max(self.n // 10, SMALLEST_SET), LARGEST_SET)
         start = math.inf
         if self.knowledge.reads == 0:
             self.knowledge.read(np.arange(self.n), self.slope)
@@ -196,14 +197,15 @@ class Solver:
 
     def _target(self, tolerance: float, size: int) -> float:
         """The violation that the model may keep: what the tolerance needs, or a share of what is left elsewhere."""
-        spread = float(np.abs(self.x).sum())
-        goal = 0.3 * tolerance / spread if spread > 0.0 else math.inf
+        # where ‖x‖₁ is not known yet: as large as the fall of F that the steepest coordinate could pay for
+        spread = float(np.abs(self.x).sum()) or self.objective / max(self.steepest, 1e-300)
+        goal = 0.3 * tolerance / max(spread, 1e-300)
         share = 0.1 if not self.is_quadratic else 0.01 if size < self.n else 0.0
         return max(min(goal, 0.3 * self.steepest), share * self.steepest)
 
     def _working_set(self, size: int) -> tuple[Array, int]:
         """What is free to move, and the worst violations; at least twice as many as have moved so far."""
-        if self.n <= FIRST_SET:
+        if self.n <= LARGEST_SET:
             return np.arange(self.n), self.n
         columns = np.flatnonzero(self.score > 0.0)
         moved = int(np.count_nonzero((self.x != 0.0) | np.isinf(self.score)))

@@ -105,7 +105,8 @@ def path(
     stop_early = alphas is None if early_stop is None else bool(early_stop)
     x = as_start(problem, x0)
     began = time.perf_counter()
-    with blas_threads(as_n_jobs(n_jobs)), progress_bar(progress, n_alphas if factors is None else factors.size) as show:
+    entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
+    with blas_threads(as_n_jobs(n_jobs), entries), progress_bar(progress, steps) as show:
         solver = Solver(problem, x, bool(intercept), 0.0, as_n_jobs(n_jobs))
         if factors is None:
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)

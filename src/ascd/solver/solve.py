@@ -72,7 +72,10 @@ def solve(
     x = as_start(problem, x0)
     constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0")
     began = time.perf_counter()
-    with blas_threads(as_n_jobs(n_jobs)), progress_bar(progress, limits.max_iter) as show:
+    with (
+        blas_threads(as_n_jobs(n_jobs), problem.n_samples * problem.n_features),
+        progress_bar(progress, limits.max_iter) as show,
+    ):
         solver = Solver(problem, x, bool(intercept), constant, as_n_jobs(n_jobs))
         reference = as_reference(problem, solver.zero_objective)
         watch = Watch(solver, callback, show, began)

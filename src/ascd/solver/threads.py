@@ -14,6 +14,8 @@ from ascd._checks import as_count
 
 #: Fewer columns than this stay on one thread.
 WORTH_SHARING = 4096
+#: With fewer entries in the matrix than this, the linear algebra library does not start threads.
+WORTH_LIMITING = 10_000
 
 
 def as_n_jobs(n_jobs: Any) -> int:
@@ -43,8 +45,14 @@ def share(n_jobs: int, size: int, kernel: Callable[..., Any], *arguments: Any) -
 
 
 @contextmanager
-def blas_threads(n_jobs: int) -> Iterator[None]:
-    """Hold the linear algebra library to as many threads: on small matrices more of them only wait for each other."""
+def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
+    """Hold the linear algebra library to as many threads: on small matrices more of them only wait for each other.
+
+    Problems with so few ``entries`` that the library keeps to one thread anyway are left alone.
+    """
+    if entries < WORTH_LIMITING:
+        yield
+        return
     with _controller().limit(limits=n_jobs, user_api="blas"):
         yield
 
