@@ -2,7 +2,8 @@
 
     python benchmarks/engine.py [--quick]
 
-Every figure is the minimum of several interleaved repeats.  The bars are those the engine was built to:
+Every figure is the minimum of several interleaved repeats, in seconds of the processor, so that other work on the
+machine disturbs little.  The bars are those the engine was built to:
 
     uniform, sparse data            ≤ 1.5 × the same step as a bare numba loop
     ascd, a-ascd with "norm"        ≤ 3 × a NumPy pass over four float64 arrays of length n
@@ -46,10 +47,10 @@ def stepper(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", i
 
     def advance(count):
         nonlocal done
-        began = time.perf_counter()
+        began = time.thread_time()
         descend(*parts, False, done, done + count, rng)
         done += count
-        return (time.perf_counter() - began) / count
+        return (time.thread_time() - began) / count
 
     return advance
 
@@ -99,9 +100,9 @@ def bare_stepper(loop, A, b, lam):
     lipschitz = np.maximum(np.asarray(A.multiply(A).sum(axis=0)).ravel(), 1e-12)
 
     def advance(count):
-        began = time.perf_counter()
+        began = time.thread_time()
         loop(A.data, A.indices, A.indptr, residual, x, lipschitz, lam, rng, count)
-        return (time.perf_counter() - began) / count
+        return (time.thread_time() - began) / count
 
     advance(1)
     return advance
@@ -133,10 +134,10 @@ def numpy_pass(n):
     a, b, c, d = (np.random.default_rng(0).random(n) for _ in range(4))
 
     def once():
-        began = time.perf_counter()
+        began = time.thread_time()
         np.add(a, b, out=c)
         np.add(c, d, out=c)
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     return once
 
@@ -198,20 +199,27 @@ STARTS = {
 
 
 def start_price(quick):
-    print("\nfresh process, seconds (bars: import 0.6; cold 8, warm 1.0)")
+    print("\nfresh process, seconds, in brackets those of the processor (bars: import 0.6; cold 8, warm 1.0)")
     for rule, n in (("a-ascd", 1000), ("ascd", 1000), ("a-ascd", 3000)):  # lazy selection from 1500 on
         with tempfile.TemporaryDirectory() as folder:
             times = [_seconds_of(STARTS["import + minimize"].format(rule=rule, n=n), folder) for _ in range(4)]
-        print(f"  import + first minimize, {rule:7} n = {n}: cold {times[0]:.2f}, warm {min(times[1:]):.2f}")
-    print(f"  import alone: {min(_seconds_of(STARTS['import alone'], '') for _ in range(4)):.2f}")
+        print(f"  import + first minimize, {rule:7} n = {n}: cold {_shown(times[:1])}, warm {_shown(times[1:])}")
+    print(f"  import alone: {_shown([_seconds_of(STARTS['import alone'], '') for _ in range(4)])}")
+
+
+def _shown(times):
+    return "{:.2f} ({:.2f})".format(*np.min(times, axis=0))
 
 
 def _seconds_of(code, cache):
-    """Seconds from the first line to the last, without the start of the interpreter itself."""
-    timed = f"import time; began = time.perf_counter()\n{code}\nprint(time.perf_counter() - began)"
+    """Seconds by the clock and of the processor, first line to last, without the start of the interpreter itself."""
+    timed = (
+        f"import time; clock, work = time.perf_counter(), time.process_time()\n{code}\n"
+        "print(time.perf_counter() - clock, time.process_time() - work)"
+    )
     environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
     done = subprocess.run([sys.executable, "-c", timed], capture_output=True, text=True, check=True, env=environment)
-    return float(done.stdout.split()[-1])
+    return [float(number) for number in done.stdout.split()[-2:]]
 
 
 def memory_price(quick):
