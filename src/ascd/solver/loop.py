@@ -115,6 +115,7 @@ class Solver:
         The gap from the intervals is a bound already; ``confirm`` asks for the exact one, computed afresh.
         """
         self.penalty = penalty
+        self.is_crowded = self.n > min(self.d, self.largest_gram) and is_held(penalty)
         began, size = time.perf_counter(), min(max(self.n // 10, SMALLEST_SET), LARGEST_SET)
         start = math.inf
         if self.knowledge.reads == 0:
@@ -200,7 +201,7 @@ class Solver:
         # where ‖x‖₁ is not known yet: as large as the fall of F that the steepest coordinate could pay for
         spread = float(np.abs(self.x).sum()) or self.objective / max(self.steepest, 1e-300)
         goal = 0.3 * tolerance / max(spread, 1e-300)
-        share = 0.1 if not self.is_quadratic else 0.01 if size < self.n else 0.0
+        share = 0.1 if self.is_crowded or not self.is_quadratic else 0.01 if size < self.n else 0.0
         return max(min(goal, 0.3 * self.steepest), share * self.steepest)
 
     def _working_set(self, size: int) -> tuple[Array, int]:
@@ -208,6 +209,8 @@ class Solver:
         if self.n <= LARGEST_SET:
             return np.arange(self.n), self.n
         columns = np.flatnonzero(self.score > 0.0)
+        if self.is_crowded:
+            return columns, self.n
         moved = int(np.count_nonzero((self.x != 0.0) | np.isinf(self.score)))
         size = min(self.n, max(size, 2 * moved))
         if columns.size > size:
@@ -227,7 +230,7 @@ class Solver:
             weighted_means(self.parts.matrix, joining, weight, self.means)
         if joining.size + self.gram.columns.size > self.largest_gram:
             self.gram.keep(columns)
-        if joining.size + self.gram.columns.size <= self.largest_gram:
+        if joining.size + self.gram.columns.size <= self.largest_gram and not self.is_crowded:
             self._improve_by_gram(joining, weight, target)
         else:
             self.gram.keep(columns[:0])
@@ -290,3 +293,13 @@ class Solver:
 
     def _cost(self, columns: Array) -> float:
         return float(cost_of(self.penalty, columns, self.x))
+
+
+def is_held(penalty: Any) -> bool:
+    """Are all coordinates held by bounds or a square, not by a kink at zero?  So it is in the duals of SVMs.
+
+    Most of them move then.  Working sets would solve a part of such a problem well and spoil the rest; sweeps over all
+    that are not at rest, in random order, serve it better.
+    """
+    held = np.isfinite(getattr(penalty, "upper", math.inf)) | (np.asarray(getattr(penalty, "l2", 0.0)) > 0.0)
+    return hasattr(penalty, "upper") and bool(np.all(held))
