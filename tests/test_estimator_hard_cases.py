@@ -140,7 +140,8 @@ def test_a_target_of_zeros_converges_at_once(name, fit_intercept):
     np.testing.assert_array_equal(model.coef_, 0.0)
     assert model.intercept_ == 0.0
     assert model.n_iter_ <= 2
-    assert model.certificate_.gap == 0.0
+    assert model.certificate_.gap <= model.certificate_.tolerance
+    assert name == "HuberRegressor" or model.certificate_.gap == 0.0
 
 
 @pytest.mark.parametrize("name", LEAST_SQUARES)
@@ -209,8 +210,9 @@ def test_separable_data_with_a_penalty_are_no_trouble():
 
 @pytest.mark.parametrize("name", ["Lasso", "ElasticNet"])
 def test_alpha_zero_is_least_squares_and_says_so(name):
-    with pytest.warns(UserWarning, match="alpha=0 has no penalty: this is ordinary least squares"):
+    with pytest.warns(UserWarning, match="alpha=0 has no penalty: this is ordinary least squares") as caught:
         model = REGRESSORS[name](alpha=0.0, tol=1e-12).fit(X, Y)
+    assert caught[0].filename == __file__
     expected = np.linalg.lstsq(np.c_[X, np.ones(len(Y))], Y, rcond=None)[0]
     np.testing.assert_allclose(model.coef_, expected[:-1], atol=1e-5)
     assert model.intercept_ == pytest.approx(expected[-1], abs=1e-5)

@@ -88,10 +88,11 @@ def fit_with_scale(
         point = _Point(problem, solution, weight, search, epsilon, intercept)
         if last:
             break
-        settled = point.settles(tol * zero)
-        search.ended = settled or not search.moves(point.slope, point.scale)
-        status = solution.status
-    if not (point.settles(tol * zero) or search.at_floor()) and status is Status.CONVERGED:
+        if solution.status is Status.INTERRUPTED:
+            break
+        search.ended = point.settles(tol * zero) or not search.moves(point.slope, point.scale)
+    status = Status.CONVERGED if point.settles(tol * zero) or search.at_floor() else solution.status
+    if status is Status.CONVERGED and not search.ended:
         status = Status.ITERATION_LIMIT
     counts = (int(spent[0]), int(spent[1]), float(spent[2]))
     return ScaledFit(x, constant, point.scale, point.residuals, point.objective, zero, point.gap, status, *counts)
@@ -117,21 +118,21 @@ class _Point:
 
 def _first_scale(
     target: Array, weight: Array, epsilon: float, intercept: bool, known: float | None
-) -> tuple[float, float]:
-    """The smallest scale allowed, and the one to start from."""
+) -> tuple[float, float, bool]:
+    """The smallest scale allowed, the one to start from, and whether there is nothing to search: a constant target."""
     centered = target - _weighted_median(target, weight) if intercept else target
     size = float(weight @ np.abs(centered) / weight.sum()) or 1.0
     first = (scale_of(centered, weight, epsilon) or size) if known is None else known
-    return FLOOR * size, max(first, FLOOR * size)
+    return FLOOR * size, max(first, FLOOR * size), not centered.any()
 
 
 class _Search:
     """The zero of an increasing function of σ: secant steps on log σ that stay in the bracket."""
 
-    def __init__(self, floor: float, sigma: float) -> None:
+    def __init__(self, floor: float, sigma: float, ended: bool) -> None:
         self.low, self.high, self.floor, self.sigma = floor, math.inf, floor, sigma
         self.last: tuple[float, float] | None = None
-        self.ended = False
+        self.ended = ended
 
     def moves(self, slope: float, alternate: float) -> bool:
         """Go on from the slope here and the best scale for the current residuals; False where σ cannot move."""

@@ -7,6 +7,7 @@ ridge regression); everything that the user sees, gap and tolerance too, is in t
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -116,8 +117,16 @@ def warn_unless_converged(estimator: Any, certificate: Certificate) -> None:
         f"{certificate.tolerance:.3g} (tol times the objective at zero coefficients), for an objective of "
         f"{certificate.objective:.6g}, all in the units of the objective. {ADVICE[certificate.status]}",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=frames_to_the_user(),
     )
+
+
+def frames_to_the_user() -> int:
+    """The ``stacklevel`` at which a warning, made by the caller, points at the user's own line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("ascd", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def check_finite(name: str, *values: Any) -> None:

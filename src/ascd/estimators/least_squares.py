@@ -23,7 +23,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._checks import Array
 from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE, LinearRegressor
-from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
+from ascd.estimators._fitting import (
+    certificate_of,
+    check_finite,
+    frames_to_the_user,
+    solve_problem,
+    warn_unless_converged,
+)
 from ascd.estimators._penalty import regulariser
 
 
@@ -199,7 +205,9 @@ class ElasticNet(LeastSquares):
     def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
         if alpha == 0.0:
             name = type(self).__name__
-            warnings.warn(f"{name} with alpha=0 has no penalty: this is ordinary least squares", stacklevel=5)
+            warnings.warn(
+                f"{name} with alpha=0 has no penalty: this is ordinary least squares", stacklevel=frames_to_the_user()
+            )
         ratio = self._ratio()
         return alpha * ratio * total, alpha * (1.0 - ratio) * total, 1.0 / total
 
