@@ -76,26 +76,29 @@ def fit_with_scale(
     weight = np.broadcast_to(np.asarray(sample.weight, dtype=float), sample.target.shape)
     search = _Search(*_first_scale(sample.target, weight, epsilon, intercept, start[2]))
     spent = np.zeros(3)
+    point: _Point | None = None
     x, constant, zero = start[0], start[1], math.nan
     for number in range(MOST_FITS + 1):
-        problem = problem_at(search.sigma)
-        last = number == MOST_FITS or search.ended
+        problem, last = problem_at(search.sigma), number == MOST_FITS or search.ended
         solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SHARE * tol, None)))
         x, constant = solution.x, solution.intercept
         spent += (solution.n_iter, solution.reads, solution.seconds)
         if math.isnan(zero):
             zero = float(search.sigma * weight.sum() + 2.0 / search.sigma * solution.zero_objective)
-        point = _Point(problem, solution, weight, search, epsilon, intercept)
-        if last:
-            break
-        if solution.status is Status.INTERRUPTED:
+        before, point = point, _Point(problem, solution, weight, search, epsilon, intercept)
+        if last or solution.status is Status.INTERRUPTED:
             break
         search.ended = point.settles(tol * zero) or not search.moves(point.slope, point.scale)
-    status = Status.CONVERGED if point.settles(tol * zero) or search.at_floor() else solution.status
-    if status is Status.CONVERGED and not search.ended:
+    if before is not None and before.settles(tol * zero) and not point.settles(tol * zero):
+        point = before  # precise for this scale, but farther from the best scale than it was
+    status = solution.status
+    if point.settles(tol * zero) or search.at_floor():
+        status = Status.CONVERGED
+    elif status is Status.CONVERGED:
         status = Status.ITERATION_LIMIT
     counts = (int(spent[0]), int(spent[1]), float(spent[2]))
-    return ScaledFit(x, constant, point.scale, point.residuals, point.objective, zero, point.gap, status, *counts)
+    found = (point.x, point.intercept, point.scale, point.residuals, point.objective)
+    return ScaledFit(*found, zero, point.gap, status, *counts)
 
 
 class _Point:
@@ -104,7 +107,7 @@ class _Point:
     def __init__(
         self, problem: Problem, solution: Any, weight: Array, search: _Search, epsilon: float, intercept: bool
     ) -> None:
-        self.sigma = search.sigma
+        self.x, self.intercept, self.sigma = solution.x, solution.intercept, search.sigma
         self.residuals = problem.parts.sample.target - problem.image(solution.x) - solution.intercept
         self.scale = max(search.floor, scale_of(self.residuals, weight, epsilon))
         self.objective = primal(problem, solution, self.residuals, weight, self.sigma, self.scale)
