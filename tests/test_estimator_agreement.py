@@ -38,7 +38,8 @@ def test_the_objective_agrees_with_scikit_learn(name, how, weighted):
     theirs = fit_theirs(model.theirs, exact, y, weight)
     found, expected = model.objective(mine, exact, y, s), model.objective(theirs, exact, y, s)
     assert found <= expected * (1.0 + 1e-7)
-    assert found >= expected * (1.0 - 1e-2)  # theirs is sometimes not that precise
+    if not name.startswith("svm hinge"):  # liblinear's dual is sometimes far from converged
+        assert found >= expected * (1.0 - 1e-5)
     certificate = mine.certificate_
     assert certificate.converged
     assert certificate.gap <= certificate.tolerance

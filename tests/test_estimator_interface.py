@@ -197,6 +197,7 @@ def test_a_fit_does_not_depend_on_the_number_of_threads():
     np.testing.assert_array_equal(first.coef_, second.coef_)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_seed_decides_the_engines_runs():
     runs = [ours.Lasso(0.1, solver="uniform", random_state=seed).fit(X, Y) for seed in (1, 1, np.random.RandomState(1))]
     np.testing.assert_array_equal(runs[0].coef_, runs[1].coef_)

@@ -36,7 +36,7 @@ MOST_FITS = 60
 NARROW = 1e-13
 #: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.
 LONGEST_STEP = 3.0
-#: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, a few more rounds are spent
+#: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, some more rounds are spent
 #: on all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
 SHARE, POLISH, POLISHING = 0.1, 1e-20, 10
 
@@ -75,8 +75,7 @@ def fit_with_scale(
     sample = problem_at(1.0).parts.sample
     weight = np.broadcast_to(np.asarray(sample.weight, dtype=float), sample.target.shape)
     search = _Search(*_first_scale(sample.target, weight, epsilon, intercept, start[2]))
-    spent = np.zeros(3)
-    point: _Point | None = None
+    spent, points = np.zeros(3), []
     x, constant, zero = start[0], start[1], math.nan
     for number in range(MOST_FITS + 1):
         problem, last = problem_at(search.sigma), number == MOST_FITS or search.ended
@@ -85,12 +84,12 @@ def fit_with_scale(
         spent += (solution.n_iter, solution.reads, solution.seconds)
         if math.isnan(zero):
             zero = float(search.sigma * weight.sum() + 2.0 / search.sigma * solution.zero_objective)
-        before, point = point, _Point(problem, solution, weight, search, epsilon, intercept)
+        points.append(point := _Point(problem, solution, weight, search, epsilon, intercept))
         if last or solution.status is Status.INTERRUPTED:
             break
         search.ended = point.settles(tol * zero) or not search.moves(point.slope, point.scale)
-    if before is not None and before.settles(tol * zero) and not point.settles(tol * zero):
-        point = before  # precise for this scale, but farther from the best scale than it was
+    if len(points) > 1 and points[-2].settles(tol * zero) and not point.settles(tol * zero):
+        point = points[-2]  # the last one is precise for its scale, but farther from the best scale
     status = solution.status
     if point.settles(tol * zero) or search.at_floor():
         status = Status.CONVERGED
