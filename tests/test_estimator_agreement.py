@@ -77,16 +77,15 @@ def test_probabilities_of_two_classes_are_scikit_learns():
     assert mine.score(DATA.X, DATA.labels) == theirs.score(DATA.X, DATA.labels)
 
 
-@pytest.mark.parametrize("name", ["logistic", "svm hinge"])
+@pytest.mark.parametrize("name", ["logistic", "svm squared hinge"])
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 3.0, 1: 0.5}])
 def test_class_weights_are_scikit_learns(name, class_weight):
     model = MODELS[name]
     mine = clone(model.ours).set_params(class_weight=class_weight).fit(DATA.X, DATA.labels, sample_weight=DATA.weight)
     theirs = clone(model.theirs).set_params(class_weight=class_weight)
     theirs = fit_theirs(theirs, DATA.X, DATA.labels, DATA.weight)
-    precision = 5e-3 if name == "svm hinge" else 1e-5
-    np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=precision)
-    np.testing.assert_allclose(mine.intercept_, theirs.intercept_, atol=precision)
+    np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(mine.intercept_, theirs.intercept_, atol=1e-4)
 
 
 def test_huber_finds_scale_and_outliers():
