@@ -27,15 +27,13 @@ from ascd.solver import solve
 class Certificate:
     """What is proved about a fit, in the units of the estimator's objective.
 
-    Attributes
-    ----------
-    gap : the duality gap: the objective is at most this far above its minimum (inf where no dual point is known)
-    tolerance : what the gap had to reach: ``tol`` times the objective at zero coefficients with the intercept fitted
-    objective : the value of the estimator's objective
-    status : why the solver stopped
-    columns_read : how many columns of the data were read (of rows, for the dual of a support vector machine)
-    n_iter : iterations of the solver
-    seconds : time inside the solver
+    - ``gap``: the duality gap; the objective is at most this far above its minimum (inf where no dual point is known)
+    - ``tolerance``: what the gap had to reach: ``tol`` times the objective at zero coefficients, intercept fitted
+    - ``objective``: the value of the estimator's objective
+    - ``status``: why the solver stopped
+    - ``columns_read``: how many columns of the data were read (rows, for the dual of a support vector machine)
+    - ``n_iter``: iterations of the solver
+    - ``seconds``: time inside the solver
 
     Where several problems are solved in one fit (classes, targets), numbers are sums over them, ``n_iter`` is the
     largest, and ``status`` is the first that is not "converged".

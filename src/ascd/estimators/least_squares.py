@@ -152,7 +152,7 @@ class ElasticNet(LeastSquares):
     >>> from ascd.estimators import ElasticNet
     >>> model = ElasticNet(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0])
     >>> model.coef_.round(4)
-    array([0.4519, 0.4519])
+    array([0.4458, 0.4458])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
