@@ -261,3 +261,24 @@ def test_an_early_end_is_a_warning_in_the_users_units_with_advice():
     best = ours.Lasso(alpha=1e-3, tol=1e-8).fit(wide, y).certificate_
     assert certificate.objective - best.objective <= certificate.gap
     assert model.dual_gap_ == certificate.gap
+
+
+@pytest.mark.parametrize("name", ["LogisticRegression", "PoissonRegressor"])
+def test_an_early_end_returns_the_point_its_objective_belongs_to(name):
+    y = target_of(name)
+    with pytest.warns(ConvergenceWarning):
+        model = EVERY[name](tol=1e-15, max_iter=2).fit(X, y)
+    z, w = X @ model.coef_.ravel() + np.ravel(model.intercept_)[0], model.coef_.ravel()
+    if name == "LogisticRegression":
+        expected = np.logaddexp(0.0, -(2.0 * y - 1.0) * z).sum() + 0.5 * w @ w
+    else:
+        entropy = np.where(y > 0.0, y * np.log(np.maximum(y, 1.0)), 0.0)
+        expected = np.mean(np.exp(z) - y * z + entropy - y) + 0.5 * w @ w
+    assert model.certificate_.objective == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_tolerance_of_a_support_vector_machine_is_a_share_of_its_primal_objective_at_zero(loss):
+    model = ours.LinearSVC(loss=loss, C=0.5, tol=1e-7).fit(X, LABELS)
+    assert model.certificate_.tolerance == pytest.approx(1e-7 * 0.5 * len(LABELS))
+    assert model.certificate_.gap <= model.certificate_.tolerance
