@@ -56,7 +56,8 @@ class LeastSquares(MultiOutputMixin, LinearRegressor):
         -------
         self
         """
-        X, y, weight = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
+        several = getattr(y, "ndim", 2) != 1  # one target is read faster
+        X, y, weight = self._read(X, y, sample_weight, multi_output=several, y_numeric=True)
         total = float(X.shape[0] if weight is None else weight.sum())
         targets = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)
         self._fit_targets(X, targets, weight, total, single=y.ndim == 1)
