@@ -100,7 +100,9 @@ def logit(C, ratio=0.0, **shared):
 
 
 def svc(C, loss, **shared):
-    theirs = sklearn.svm.LinearSVC(C=C, loss=loss, tol=1e-12, max_iter=1_000_000, dual=True, **shared)
+    theirs = sklearn.svm.LinearSVC(
+        C=C, loss=loss, tol=1e-12, max_iter=100_000, dual=loss == "hinge", random_state=0, **shared
+    )
     scaling = shared.get("intercept_scaling", 1.0)
     mine = ours.LinearSVC(C=C, loss=loss, tol=TIGHT, **shared)
     return Model(mine, theirs, "labels", lambda *a: svm(*a, C, loss, scaling))

@@ -15,6 +15,7 @@ import sklearn.svm
 from estimators import make_data
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -108,10 +109,13 @@ def test_frames_keep_their_names():
 def test_sample_weights_are_routed(name):
     y = LABELS if "Logistic" in name else Y
     with sklearn.config_context(enable_metadata_routing=True):
-        model = getattr(ours, name)().set_fit_request(sample_weight=True)
+        how = {}
+        if name == "LogisticRegressionCV":
+            how["scoring"] = get_scorer("accuracy").set_score_request(sample_weight=True)
+        model = getattr(ours, name)(**how).set_fit_request(sample_weight=True)
         routed = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
         routed.fit(X, y, sample_weight=DATA.weight)
-        plain = getattr(ours, name)().set_fit_request(sample_weight=True)
+        plain = getattr(ours, name)(**how).set_fit_request(sample_weight=True)
         plain.fit(StandardScaler().fit_transform(X), y, sample_weight=DATA.weight)
     np.testing.assert_allclose(routed[-1].coef_, plain.coef_)
 
@@ -193,6 +197,7 @@ def test_a_fit_does_not_depend_on_the_number_of_threads():
     np.testing.assert_array_equal(first.coef_, second.coef_)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_seed_decides_the_engines_runs():
     runs = [ours.Lasso(0.1, solver="uniform", random_state=seed).fit(X, Y) for seed in (1, 1, np.random.RandomState(1))]
     np.testing.assert_array_equal(runs[0].coef_, runs[1].coef_)

@@ -36,7 +36,7 @@ MOST_FITS = 60
 NARROW = 1e-13
 #: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.
 LONGEST_STEP = 3.0
-#: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, a few more rounds are spent
+#: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, some more rounds are spent
 #: on all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
 SHARE, POLISH, POLISHING = 0.1, 1e-20, 10
 
@@ -75,26 +75,29 @@ def fit_with_scale(
     sample = problem_at(1.0).parts.sample
     weight = np.broadcast_to(np.asarray(sample.weight, dtype=float), sample.target.shape)
     search = _Search(*_first_scale(sample.target, weight, epsilon, intercept, start[2]))
-    spent = np.zeros(3)
+    spent, points = np.zeros(3), []
     x, constant, zero = start[0], start[1], math.nan
     for number in range(MOST_FITS + 1):
-        problem = problem_at(search.sigma)
-        last = number == MOST_FITS or search.ended
+        problem, last = problem_at(search.sigma), number == MOST_FITS or search.ended
         solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SHARE * tol, None)))
         x, constant = solution.x, solution.intercept
         spent += (solution.n_iter, solution.reads, solution.seconds)
         if math.isnan(zero):
             zero = float(search.sigma * weight.sum() + 2.0 / search.sigma * solution.zero_objective)
-        point = _Point(problem, solution, weight, search, epsilon, intercept)
-        if last:
+        points.append(point := _Point(problem, solution, weight, search, epsilon, intercept))
+        if last or solution.status is Status.INTERRUPTED:
             break
-        settled = point.settles(tol * zero)
-        search.ended = settled or not search.moves(point.slope, point.scale)
-        status = solution.status
-    if not (point.settles(tol * zero) or search.at_floor()) and status is Status.CONVERGED:
+        search.ended = point.settles(tol * zero) or not search.moves(point.slope, point.scale)
+    if len(points) > 1 and points[-2].settles(tol * zero) and not point.settles(tol * zero):
+        point = points[-2]  # the last one is precise for its scale, but farther from the best scale
+    status = solution.status
+    if point.settles(tol * zero) or search.at_floor():
+        status = Status.CONVERGED
+    elif status is Status.CONVERGED:
         status = Status.ITERATION_LIMIT
     counts = (int(spent[0]), int(spent[1]), float(spent[2]))
-    return ScaledFit(x, constant, point.scale, point.residuals, point.objective, zero, point.gap, status, *counts)
+    found = (point.x, point.intercept, point.scale, point.residuals, point.objective)
+    return ScaledFit(*found, zero, point.gap, status, *counts)
 
 
 class _Point:
@@ -103,7 +106,7 @@ class _Point:
     def __init__(
         self, problem: Problem, solution: Any, weight: Array, search: _Search, epsilon: float, intercept: bool
     ) -> None:
-        self.sigma = search.sigma
+        self.x, self.intercept, self.sigma = solution.x, solution.intercept, search.sigma
         self.residuals = problem.parts.sample.target - problem.image(solution.x) - solution.intercept
         self.scale = max(search.floor, scale_of(self.residuals, weight, epsilon))
         self.objective = primal(problem, solution, self.residuals, weight, self.sigma, self.scale)
@@ -117,21 +120,21 @@ class _Point:
 
 def _first_scale(
     target: Array, weight: Array, epsilon: float, intercept: bool, known: float | None
-) -> tuple[float, float]:
-    """The smallest scale allowed, and the one to start from."""
+) -> tuple[float, float, bool]:
+    """The smallest scale allowed, the one to start from, and whether there is nothing to search: a constant target."""
     centered = target - _weighted_median(target, weight) if intercept else target
     size = float(weight @ np.abs(centered) / weight.sum()) or 1.0
     first = (scale_of(centered, weight, epsilon) or size) if known is None else known
-    return FLOOR * size, max(first, FLOOR * size)
+    return FLOOR * size, max(first, FLOOR * size), not centered.any()
 
 
 class _Search:
     """The zero of an increasing function of σ: secant steps on log σ that stay in the bracket."""
 
-    def __init__(self, floor: float, sigma: float) -> None:
+    def __init__(self, floor: float, sigma: float, ended: bool) -> None:
         self.low, self.high, self.floor, self.sigma = floor, math.inf, floor, sigma
         self.last: tuple[float, float] | None = None
-        self.ended = False
+        self.ended = ended
 
     def moves(self, slope: float, alternate: float) -> bool:
         """Go on from the slope here and the best scale for the current residuals; False where σ cannot move."""

@@ -7,6 +7,7 @@ ridge regression); everything that the user sees, gap and tolerance too, is in t
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,15 +27,13 @@ from ascd.solver import solve
 class Certificate:
     """What is proved about a fit, in the units of the estimator's objective.
 
-    Attributes
-    ----------
-    gap : the duality gap: the objective is at most this far above its minimum (inf where no dual point is known)
-    tolerance : what the gap had to reach: ``tol`` times the objective at zero coefficients with the intercept fitted
-    objective : the value of the estimator's objective
-    status : why the solver stopped
-    columns_read : how many columns of the data were read (of rows, for the dual of a support vector machine)
-    n_iter : iterations of the solver
-    seconds : time inside the solver
+    - ``gap``: the duality gap; the objective is at most this far above its minimum (inf where no dual point is known)
+    - ``tolerance``: what the gap had to reach: ``tol`` times the objective at zero coefficients, intercept fitted
+    - ``objective``: the value of the estimator's objective
+    - ``status``: why the solver stopped
+    - ``columns_read``: how many columns of the data were read (rows, for the dual of a support vector machine)
+    - ``n_iter``: iterations of the solver
+    - ``seconds``: time inside the solver
 
     Where several problems are solved in one fit (classes, targets), numbers are sums over them, ``n_iter`` is the
     largest, and ``status`` is the first that is not "converged".
@@ -116,8 +115,16 @@ def warn_unless_converged(estimator: Any, certificate: Certificate) -> None:
         f"{certificate.tolerance:.3g} (tol times the objective at zero coefficients), for an objective of "
         f"{certificate.objective:.6g}, all in the units of the objective. {ADVICE[certificate.status]}",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=frames_to_the_user(),
     )
+
+
+def frames_to_the_user() -> int:
+    """The ``stacklevel`` at which a warning, made by the caller, points at the user's own line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("ascd", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def check_finite(name: str, *values: Any) -> None:

@@ -23,7 +23,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._checks import Array
 from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE, LinearRegressor
-from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
+from ascd.estimators._fitting import (
+    certificate_of,
+    check_finite,
+    frames_to_the_user,
+    solve_problem,
+    warn_unless_converged,
+)
 from ascd.estimators._penalty import regulariser
 
 
@@ -50,7 +56,8 @@ class LeastSquares(MultiOutputMixin, LinearRegressor):
         -------
         self
         """
-        X, y, weight = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
+        several = getattr(y, "ndim", 2) != 1  # one target is read faster
+        X, y, weight = self._read(X, y, sample_weight, multi_output=several, y_numeric=True)
         total = float(X.shape[0] if weight is None else weight.sum())
         targets = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)
         self._fit_targets(X, targets, weight, total, single=y.ndim == 1)
@@ -146,7 +153,7 @@ class ElasticNet(LeastSquares):
     >>> from ascd.estimators import ElasticNet
     >>> model = ElasticNet(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0])
     >>> model.coef_.round(4)
-    array([0.4519, 0.4519])
+    array([0.4458, 0.4458])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -199,7 +206,9 @@ class ElasticNet(LeastSquares):
     def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
         if alpha == 0.0:
             name = type(self).__name__
-            warnings.warn(f"{name} with alpha=0 has no penalty: this is ordinary least squares", stacklevel=5)
+            warnings.warn(
+                f"{name} with alpha=0 has no penalty: this is ordinary least squares", stacklevel=frames_to_the_user()
+            )
         ratio = self._ratio()
         return alpha * ratio * total, alpha * (1.0 - ratio) * total, 1.0 / total
 

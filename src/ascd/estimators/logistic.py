@@ -62,7 +62,7 @@ class LogisticRegression(LinearClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = LogisticRegression(l1_ratio=1.0, C=0.1).fit(scale(X), y)
     >>> model.coef_.shape, int((model.coef_ != 0).sum())
-    ((1, 30), 7)
+    ((1, 30), 8)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -48,7 +48,7 @@ def lasso_path(X: Any, y: Any, *, eps: float = 1e-3, alphas: Any = 100, **params
     >>> X = np.array([[1.0, 2.0, 3.1], [2.3, 5.4, 4.3]]).T
     >>> alphas, coefs, _ = lasso_path(X, [1.0, 2.0, 3.1], alphas=[5.0, 1.0, 0.5])
     >>> coefs.round(3)
-    array([[0.   , 0.   , 0.471],
+    array([[0.   , 0.   , 0.469],
            [0.216, 0.443, 0.237]])
     """
     return enet_path(X, y, l1_ratio=1.0, eps=eps, alphas=alphas, **params)
