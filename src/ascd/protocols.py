@@ -162,7 +162,7 @@ def compiled_methods() -> dict[str, list[str]]:
 
 def check_methods(part: Any, contract: type, role: str) -> None:
     """Raise a TypeError that names what is missing when ``part`` cannot play ``role`` in compiled code."""
-    kind = type(part)
+    kind: Any = type(part)
     if not (isinstance(part, tuple) and hasattr(kind, "_fields")):
         methods = ", ".join(methods_of(contract))
         raise TypeError(f"{role} must be a name or a NamedTuple with methods {methods}; got {part!r}")

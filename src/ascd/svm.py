@@ -7,8 +7,8 @@ With rows x_k, labels y_k = ±1 and A = (y_1 x_1, …, y_m x_m), one column a sa
 
 are the duals of min_w ½‖w‖² + C·Σ loss(y_k, ⟨w, x_k⟩).  The primal weights are w = Aα.
 
-In the signed variables β_k = y_k·α_k the matrix is Xᵀ whatever the labels are: they go into the penalty ``signed_box``.
-One matrix, which is the user's own, then serves every class of one-against-the-rest.
+In the signed variables β_k = y_k·α_k the matrix is Xᵀ whatever the labels are: they go into the penalty
+``signed_box``.  One matrix, which is the user's own, then serves every class of one-against-the-rest.
 """
 
 from __future__ import annotations

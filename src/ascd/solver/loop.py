@@ -23,7 +23,7 @@ import numpy as np
 
 from ascd._checks import Array
 from ascd.duality import required_products
-from ascd.matrices import add_columns, input_bytes, weighted_means
+from ascd.matrices import input_bytes, weighted_means
 from ascd.problem import Problem
 from ascd.solution import Status
 from ascd.solver.certificate import fitted_slope, survey
@@ -31,7 +31,7 @@ from ascd.solver.columns import ColumnModel
 from ascd.solver.gram import Gram
 from ascd.solver.knowledge import Knowledge
 from ascd.solver.model import GramModel
-from ascd.solver.samples import balance, cost_of, look, loss_along
+from ascd.solver.state import State
 
 #: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
 #: have moved.  Where all are fewer than the larger number they are all in it.
@@ -39,11 +39,7 @@ SMALLEST_SET, LARGEST_SET = 20, 100
 MOST_SWEEPS = 1000
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
 GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
-#: A step of the line search must keep this share of the fall that the model promised.
-ENOUGH_FALL = 1e-4
-SMALLEST_STEP = 1e-8
-#: Differences of F this small, relative to F, are rounding: they do not stop a step.
-ROUNDING = 1e-14
+#: An objective that has fallen this far, relative to where it started, has no minimum.
 BOTTOMLESS = -1e15
 #: Rounds of fitting the dual point: what fits some coordinates may push others over their end.
 MOST_FITS = 3
@@ -54,58 +50,22 @@ class Limits(NamedTuple):
     max_time: float
 
 
-class Solver:
+class Solver(State):
     """One problem, minimised for one penalty after another; what was learned is kept between them."""
 
     def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float, n_jobs: int) -> None:
-        self.parts, self.intercept = problem.parts, intercept
-        self.n, self.d = problem.n_features, problem.n_samples
-        self.x, self.constant = x, constant
-        self.is_quadratic = self.parts.loss.is_quadratic()
-        self.image, self.slope, self.curvature = np.empty(self.d), np.empty(self.d), np.empty(self.d)
+        super().__init__(problem, x, intercept, constant)
         self.knowledge = Knowledge(self.parts, intercept, n_jobs)
         self.gram = Gram(self.parts.matrix, self.d, self.n, intercept)
         self.largest_gram = math.isqrt(int(max(GRAM_FLOOR, GRAM_SHARE * input_bytes(self.parts.matrix))) // 8)
-        self.score, self.means = np.empty(self.n), np.zeros(self.n)
-        bound = self.parts.loss.curvature_bound()
-        self.typical_curvature = float(np.mean(self.parts.sample.weight)) * (bound if math.isfinite(bound) else 1.0)
-        self.damping = 0.0 if self.is_quadratic else 1e-6
-        self.n_iter = self.other_reads = 0
+        self.score = np.empty(self.n)
+        self.n_iter = self.working = 0
         self.gap = self.steepest = self.objective = math.inf
-        self.working = 0
-        self.zero_objective = self._start()
 
     @property
     def reads(self) -> int:
         """Columns read so far."""
         return self.knowledge.reads + self.other_reads
-
-    def _start(self) -> float:
-        """F at zero coefficients with the best constant; then the slopes at x."""
-        constant, self.constant = self.constant, 0.0
-        self.image[:] = 0.0
-        at_zero = self._look()
-        if self.x.any():
-            self.constant = constant
-            self._recompute_image()
-        return at_zero
-
-    def _recompute_image(self) -> None:
-        moved = np.flatnonzero(self.x)
-        self.image[:] = self.constant
-        add_columns(self.parts.matrix, moved, self.x[moved], self.image)
-        self.other_reads += moved.size
-        self._look()
-
-    def _look(self) -> float:
-        """Losses, slopes and curvatures at the image; with an intercept, the best one first."""
-        arrays = (self.parts.sample, self.parts.loss, self.image, self.slope, self.curvature)
-        if self.intercept:
-            self.loss_sum, shift = balance(*arrays)
-            self.constant += shift
-        else:
-            self.loss_sum = look(*arrays)
-        return float(self.loss_sum)
 
     def minimise(
         self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any], confirm: bool = True
@@ -141,7 +101,7 @@ class Solver:
 
     def settle(self) -> None:
         """After an interruption anywhere: everything known of the point at x, computed afresh."""
-        self._recompute_image()
+        self.recompute_image()
         self.knowledge.read(np.arange(self.n), self.slope)
         self._survey(strict=True)
 
@@ -164,7 +124,7 @@ class Solver:
 
     def _confirm(self, tolerance: float) -> bool:
         """Does the certificate hold at an image computed afresh and from exact entries alone?"""
-        self._recompute_image()
+        self.recompute_image()
         everything = np.arange(self.n)
         self.knowledge.read(everything, self.slope)
         self._survey()
@@ -247,52 +207,14 @@ class Solver:
         before = self.x[columns]
         model = GramModel(self.penalty, self.gram, self.knowledge.estimate[columns], self.x)
         self.outcome = model.minimise(target, MOST_SWEEPS)
-        self._move(columns, before)
+        self.move(columns, before)
 
     def _improve_by_columns(self, columns: Array, weight: Array, target: float) -> None:
         before = self.x[columns]
         model = ColumnModel(self.penalty, self.parts.matrix, columns, weight, self.means, self.slope, self.x)
         self.outcome = model.minimise(target, MOST_SWEEPS)
         self.other_reads += model.reads
-        self._move(columns, before)
-
-    def _move(self, columns: Array, before: Array) -> None:
-        """From ``before`` to the model's minimum; for other losses than quadratic ones, as far as F falls."""
-        change = self.x[columns] - before
-        if self.is_quadratic:
-            add_columns(self.parts.matrix, columns, change, self.image)
-        else:
-            self._search(columns, before, change)
-        self.other_reads += int(np.count_nonzero(change))
-        self._look()
-
-    def _search(self, columns: Array, before: Array, change: Array) -> None:
-        drift = float(self.means[columns] @ change)  # the intercept follows the columns
-        direction = np.full(self.d, -drift)
-        add_columns(self.parts.matrix, columns, change, direction)
-        slope = float(self.slope @ direction)
-        new_cost, there = self._cost(columns), self.x[columns]
-        self.x[columns] = before
-        old_cost = self._cost(columns)
-        promised = slope + new_cost - old_cost
-        rounding = ROUNDING * (abs(self.loss_sum) + abs(old_cost))
-        t = 1.0
-        while t >= SMALLEST_STEP:
-            self.x[columns] = there if t == 1.0 else np.clip(before + t * change, *np.sort([before, there], axis=0))
-            loss = loss_along(self.parts.sample, self.parts.loss, self.image, direction, t)
-            fall = loss - self.loss_sum + self._cost(columns) - old_cost
-            if fall <= ENOUGH_FALL * t * promised + rounding:
-                break
-            t *= 0.5
-        else:
-            t = 0.0
-            self.x[columns] = before
-        self.damping = max(4.0 * self.damping, 1e-3) if t < 1.0 else max(0.25 * self.damping, 1e-10)
-        self.image += t * direction
-        self.constant -= t * drift
-
-    def _cost(self, columns: Array) -> float:
-        return float(cost_of(self.penalty, columns, self.x))
+        self.move(columns, before)
 
 
 def is_held(penalty: Any) -> bool:
