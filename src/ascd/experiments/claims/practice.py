@@ -26,7 +26,7 @@ def heights(panel: Panel, *labels: str) -> str:
 
 
 @claim(
-    "Thm 3.3 in practice",
+    "Thm 3.2 in practice",
     "ASCD converges between UCD and SCD",
     "heights of the curves (mean log10 of the suboptimality) in order, up to 0.05, in Fig. 2a, 2b, 3a, 3b, 3c",
 )
