@@ -20,7 +20,7 @@ def command(epochs: int, out: Path) -> None:
     with working("fitting a Lasso to the diabetes data"):
         fits = demo.fits()
     show_table(demo.FIT_HEAD, fits, title="A Lasso on scikit-learn's diabetes data, with proof")
-    say("\nThe paper's synthetic Lasso, d = 1000, n = 5000, λ = λ_max/20, by three selection rules:\n")
+    say("\nThe paper's synthetic Lasso, d = 1000, n = 5000, λ = λ_max/20, by four selection rules:\n")
     with working("racing the rules"):
         outcome = demo.contest(epochs)
     show_table(("method", "suboptimality", "columns read / n", "seconds", "active set"), outcome.rows())

@@ -157,8 +157,8 @@ class ElasticNetCV(PathCV):
     alpha_, l1_ratio_ : those with the smallest mean error
     alpha_1se_ : the largest alpha with an error within one standard error of it, for the same l1_ratio
     alphas_, mse_path_ : the grid and the errors of all folds, as in scikit-learn
-    coef_path_ : sparse matrix of shape (n_features, n_alphas), the mean of the folds' coefficients for l1_ratio_
-    coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with alpha_
+    coef_path_ : sparse matrix of shape (n_features, n_alphas), the mean of the folds' coefficients for ``l1_ratio_``
+    coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
 
     Examples
     --------

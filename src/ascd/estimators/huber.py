@@ -22,7 +22,7 @@ class HuberRegressor(LinearRegressor):
     r"""Linear regression that is robust to outliers, with scikit-learn's objective.
 
     Minimise Σ s_k·(σ + σ·H((y_k − x_k·w − c)/σ)) + alpha·‖w‖² over w, c and the scale σ, with
-    H(t) = t² for |t| ≤ epsilon and 2·epsilon·|t| − epsilon² beyond.
+    ``H(t) = t² for |t| ≤ epsilon and 2·epsilon·|t| − epsilon²`` beyond.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ class HuberRegressor(LinearRegressor):
     Attributes
     ----------
     coef_, intercept_, scale_ : the fitted model
-    outliers_ : bool array, True for samples beyond epsilon·scale_
+    outliers_ : bool array, True for samples beyond ``epsilon·scale_``
     certificate_ : Certificate
     n_iter_, n_features_in_, feature_names_in_
 
     Notes
     -----
-    A target that is fitted perfectly has no scale: scale_ is then 1e-8 of the target's own.
+    A target that is fitted perfectly has no scale: ``scale_`` is then 1e-8 of the target's own.
 
     Examples
     --------
