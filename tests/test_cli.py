@@ -173,6 +173,19 @@ class TestModels:
         _, out, _ = run(capsys, "predict", model, letters, "--probabilities", "--json")
         np.testing.assert_allclose(np.sum(json.loads(out)["predictions"], axis=1), 1.0)
 
+    def test_classes_may_be_words(self, capsys, tmp_path):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((60, 3))
+        kind = np.array(["ant", "bee", "cat"])[X.argmax(axis=1)]
+        path, model = tmp_path / "zoo.csv", tmp_path / "m.npz"
+        pandas.DataFrame(X, columns=list("xyz")).assign(kind=kind).to_csv(path, index=False)
+        assert run(capsys, "fit", path, "--model", "logistic", "--target", "kind", "--out", model)[0] == 0
+        code, out, error = run(capsys, "predict", model, path, "--target", "kind")
+        assert (code, set(out.split()[1:])) == (0, {"ant", "bee", "cat"})
+        assert float(error.split()[1]) > 0.9
+        _, out, _ = run(capsys, "predict", model, path, "--target", "kind", "--probabilities")
+        assert out.splitlines()[0] == "P(ant),P(bee),P(cat)"
+
     def test_short_of_the_tolerance_is_code_3_with_a_model(self, capsys, houses, tmp_path):
         model = tmp_path / "m.npz"
         arguments = ("--target", "price", "--alpha", 0.001, "--tol", 0.0, "--max-iter", 1, "--out", model)

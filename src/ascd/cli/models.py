@@ -62,6 +62,8 @@ def model_of(estimator: Any, header: dict[str, Any], names: list[str] | None) ->
     coef = np.atleast_2d(estimator.coef_)
     intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=float), coef.shape[0]).copy()
     classes = np.asarray(getattr(estimator, "classes_", []))
+    if classes.dtype.kind == "O":  # words: as text, which needs no pickle
+        classes = classes.astype(str)
     return Model(header, coef, intercept, classes, np.array(names or [], dtype=str))
 
 
