@@ -97,6 +97,7 @@ def test_results_carry_parameters_versions_and_seed(tiny, tmp_path):
     assert run["parameters"]["seed"] == 1
     assert {"rule", "oracle", "steepness", "step", "init", "epochs", "strength", "label"} <= set(run["parameters"])
     assert {"ascd", "numpy", "numba", "python"} <= set(run["versions"])
+    assert not {"NaN", "Infinity"} & set((tmp_path / "results.json").read_text().replace(",", " ").split())
 
 
 def test_the_same_job_gives_the_same_numbers(tiny):
