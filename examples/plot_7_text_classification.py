@@ -31,7 +31,7 @@ for C in Cs:
     print(f"C = {C:7.3f}: {words[-1]:5d} words, gap {model.certificate_.gap:.1e}, {reads[-1]:5.1f} reads a column")
 
 # %%
-# The columns are read a few times in all, because most intervals decide without a look.
+# Reads a column: few where the penalty is strong, because most intervals decide without a look; more where it is weak.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 left.semilogx(Cs, accuracies, "o-", label=["training documents", "new documents"])
