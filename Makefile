@@ -24,7 +24,7 @@ $(VENV)/.docs: $(VENV)/.installed
 	touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m ascd.demo
+	$(BIN)/ascd demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 $(PYTEST)
@@ -40,6 +40,7 @@ bench: $(VENV)/.test
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 
 clean:
-	rm -rf $(VENV) docs/_build demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/gallery docs/sg_execution_times.rst demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -40,12 +40,19 @@ def test_an_unknown_axis_is_named(problem):
         trace.plot(x="time")
 
 
-def test_the_demo_prints_and_draws_three_methods(problem, tmp_path):
-    traces = demo.run(problem, 2)
-    assert list(traces) == list(demo.METHODS)
-    lines = demo.table(traces, problem.n_features).splitlines()
-    assert len(lines) == demo.ROWS + 3
-    assert all(f"{trace.objective[-1]:.4f}" in lines[-2] for trace in traces.values())
-    path = demo.draw(traces, "small", tmp_path / "out")
-    assert (tmp_path / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
-    assert path.endswith("demo.png")
+def test_the_demo_races_its_methods_and_writes_a_page(problem, tmp_path):
+    outcome = demo.contest(epochs=2, problem=problem)
+    assert list(outcome.runs) == list(demo.METHODS)
+    rows = [("0.5", "5 of 10", "0.45", "2152", "1e-3", "139")]
+    files = demo.publish(outcome, rows, tmp_path / "out")
+    assert [path.name for path in files] == ["report.html", "demo.png", "demo.svg"]
+    page = files[0].read_text()
+    assert all(label in page for label in demo.METHODS)
+    assert "<td>5 of 10</td>" in page
+
+
+def test_the_demo_fits_embedded_data_with_proof():
+    pytest.importorskip("ascd.estimators", reason="this build has no estimators")
+    rows = demo.fits()
+    assert [row[0] for row in rows] == ["2", "0.5", "0.05"]
+    assert all(float(row[4]) <= 0.01 for row in rows)

@@ -63,9 +63,13 @@ def test_the_axis_toggle_redraws(page):
     assert page.locator("#chart-c svg").get_attribute("data-axis") == "reads"
     assert "columns read" in page.locator("#chart-c svg").text_content()
     assert before is not None
-    page.get_by_role("button", name="linear").click()
+    page.locator('[data-choice="y"] [data-value="linear"]').click()
     assert page.locator("#chart-c svg").get_attribute("data-scale") == "linear"
     assert page.locator("#chart-c svg path.curve").nth(1).get_attribute("d") != before
+    page.locator('[data-choice="xs"] [data-value="log"]').click()
+    assert page.locator("#chart-c svg").get_attribute("data-far") == "true"
+    assert page.locator("#chart-flat svg").get_attribute("data-far") == "false", "iterations stay linear"
+    assert "NaN" not in page.content()
     assert page.complaints == []
 
 

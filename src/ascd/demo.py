@@ -1,84 +1,72 @@
-"""``python -m ascd.demo``: the paper's synthetic Lasso by uniform, steepest and approximate steepest selection.
+"""The demo behind ``ascd demo`` and ``make demo``: a fit with its certificate, a race of rules, and a page.
 
-It prints the objective and the size of the active set over the epochs and draws both (``demo_output/demo.png``).
+Everything is embedded or generated: scikit-learn's diabetes data for the fit, the paper's synthetic Lasso (Fig. 2b,
+with the parameters that the paper leaves open) for the race.
 """
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 
 from ascd.datasets import make_synthetic
-from ascd.minimize import minimize
-from ascd.oracles import Exact
-from ascd.penalties import L1
 from ascd.problem import Problem
-from ascd.trace import Trace
+from ascd.racing import Entrant, Outcome, make_problem, race
+from ascd.report import Section, chart_of_traces, draw_charts, write_page
+from ascd.report.page import Table
 
-#: name → options of ``minimize``.  SCD gets its gradient from exact Gram entries, so that it ends in seconds.
-METHODS: dict[str, dict[str, object]] = {
-    "UCD (uniform)": {"rule": "uniform"},
-    "SCD (steepest)": {"rule": "steepest", "oracle": Exact()},
-    "ASCD": {"rule": "ascd", "oracle": "norm"},
+FIT_HEAD = ("alpha", "nonzero", "R²", "objective", "at most above optimal", "columns read")
+ALPHAS = (2.0, 0.5, 0.05)
+#: SCD gets its gradient from exact Gram entries, so that it ends in seconds.
+METHODS = {
+    "UCD (uniform)": Entrant("uniform", "norm", "gs-s"),
+    "SCD (steepest)": Entrant("steepest", "exact", "gs-s"),
+    "ASCD": Entrant("ascd", "norm", "gs-s"),
+    "a-ASCD": Entrant("a-ascd", "norm", "gs-s"),
 }
-ROWS = 11
 
 
-def main() -> None:
-    """Run the demo."""
-    parser = argparse.ArgumentParser(description="Three selection rules on the paper's synthetic Lasso.")
-    parser.add_argument("--epochs", type=int, default=20, help="number of passes (n steps each)")
-    parser.add_argument("--out", type=Path, default=Path("demo_output"), help="folder for the picture")
-    options = parser.parse_args()
-    problem, description = synthetic_lasso()
-    print(f"{description}\nfixed step 1/L, GS-s, started from the true gradient, {options.epochs} epochs\n")
-    traces = run(problem, options.epochs)
-    print(table(traces, problem.n_features))
-    print(f"\npicture: {draw(traces, description, options.out)}")
+def fits() -> list[tuple[str, ...]]:
+    """Lassos of three strengths on the diabetes data, each with what is proved about it."""
+    from sklearn.datasets import load_diabetes
+
+    from ascd.estimators import Lasso
+
+    X, y = load_diabetes(return_X_y=True)
+    rows: list[tuple[str, ...]] = []
+    for alpha in ALPHAS:
+        model = Lasso(alpha=alpha).fit(X, y)
+        proof = model.certificate_
+        shown = (f"{model.score(X, y):.4f}", f"{proof.objective:.4f}", f"{proof.gap:.1e}", str(proof.columns_read))
+        rows.append((f"{alpha:g}", f"{np.count_nonzero(model.coef_)} of {X.shape[1]}", *shown))
+    return rows
 
 
-def synthetic_lasso() -> tuple[Problem, str]:
-    """The problem of the paper's Fig. 2b, with the parameters that the paper leaves open."""
-    data = make_synthetic(n_samples=1000, n_features=5000, n_nonzero=50, noise=1.0, rng=0)
-    strength = float(np.abs(data.A.T @ data.b).max()) / 20.0
-    return Problem(data.A, data.b, penalty=L1(strength)), "synthetic Lasso, d = 1000, n = 5000, λ = λ_max/20"
+def synthetic_lasso(n_samples: int = 1000, n_features: int = 5000) -> Problem:
+    """The problem of the paper's Fig. 2b."""
+    data = make_synthetic(n_samples, n_features, n_nonzero=50, noise=1.0, rng=0)
+    return make_problem(data.A, data.b, "lasso", "max/20")
 
 
-def run(problem: Problem, epochs: int) -> dict[str, Trace]:
-    """One trace a method, recorded ten times an epoch."""
-    n = problem.n_features
-    common = {"step": "fixed", "init": "gradient", "max_iter": epochs * n, "tol": 0.0, "record": n // 10, "rng": 0}
-    return {name: minimize(problem, **common, **parts).trace for name, parts in METHODS.items()}  # type: ignore[arg-type]
+def contest(epochs: int = 20, problem: Problem | None = None) -> Outcome:
+    """The race, with the paper's fixed step 1/L from the true gradient."""
+    return race(synthetic_lasso() if problem is None else problem, METHODS, "fixed", "gradient", epochs)
 
 
-def table(traces: dict[str, Trace], n: int) -> str:
-    """Objective and active set at evenly spaced epochs."""
-    lines = ["epoch  " + "".join(f"{name:>32}" for name in traces)]
-    lines.append("       " + "".join(f"{'objective':>20}{'active':>12}" for _ in traces))
-    some = next(iter(traces.values()))
-    for row in np.linspace(0, len(some) - 1, ROWS).astype(int):
-        cells = "".join(f"{trace.objective[row]:20.4f}{int(trace.active[row]):12d}" for trace in traces.values())
-        lines.append(f"{some.iteration[row] / n:5.1f}  {cells}")
-    lines.append("seconds" + "".join(f"{trace.seconds[-1]:32.2f}" for trace in traces.values()))
-    return "\n".join(lines)
-
-
-def draw(traces: dict[str, Trace], title: str, folder: Path) -> str:
-    """The picture's path, or why there is none."""
+def publish(outcome: Outcome, rows: list[tuple[str, ...]], folder: Path) -> list[Path]:
+    """The page, and pictures where matplotlib is there; returns their paths, the page first."""
+    traces = {label: run.trace for label, run in outcome.runs.items()}
+    title = "The paper's synthetic Lasso by four selection rules"
+    chart = chart_of_traces(traces, outcome.problem.n_features, "race", title, outcome.conditions, outcome.best)
+    text = (
+        "All rules take the same steps; they differ in which coordinate comes next. Dotted: how many it is chosen from."
+    )
+    table = Table("fits", "A Lasso on the diabetes data, with proof", FIT_HEAD, rows)
+    page = write_page(
+        folder / "report.html", "ascd: a demonstration", [Section("race", "The race", text, (chart,))], [table]
+    )
     try:
-        import matplotlib
+        return [page, *draw_charts([chart], folder / "demo")]
     except ImportError:
-        return "none, matplotlib is not installed (pip install ascd[plot])"
-    matplotlib.use("agg")
-    from ascd.plotting import plot_traces
-
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "demo.png"
-    plot_traces(traces, title=title).figure.savefig(path, dpi=120)
-    return str(path)
-
-
-if __name__ == "__main__":
-    main()
+        return [page]

@@ -42,6 +42,7 @@ def command(
     default.  An interrupted run continues where it stopped.  Results, pictures, claims and a report for the browser are
     written to the folder --out.
     """
+    from ascd.experiments.claims import UNTESTED
     from ascd.experiments.jobs import parts_of
     from ascd.experiments.reproduce import publish, run
 
@@ -51,8 +52,9 @@ def command(
     if not only_publish:
         results = run(figures, scale, folder, data, jobs, quiet=settings().json)
     made = publish(results, folder, pictures)
-    rows = [(f"{claim.where}: {claim.claim}", claim.verdict) for claim in made["claims"]]
-    show_table(("claim", "verdict"), rows)
-    say(f"\nreport   {made['report']}\nclaims   {made['claims_file']}\nresults  {results}")
+    tested = [claim for claim in made["claims"] if claim.verdict != UNTESTED]
+    show_table(("claim", "verdict"), [(f"{claim.where}: {claim.claim}", claim.verdict) for claim in tested])
+    say(f"\n{len(tested)} of {len(made['claims'])} claims tested by these figures")
+    say(f"report   {made['report']}\nclaims   {made['claims_file']}\nresults  {results}")
     claims = [claim._asdict() for claim in made["claims"]]
     answer({"report": made["report"], "results": results, "figures": made["figures"], "claims": claims})

@@ -7,6 +7,7 @@ is compiled twice.
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -34,7 +35,7 @@ def conduct(plan: Plan, folder: Path, workers: int = 2, quiet: bool = False) -> 
 
 def _share(bundles: list[list[Job]], folder: Path, workers: int, advance: Any) -> None:
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_die_on_interrupt) as pool:
         waiting = {pool.submit(_do, bundle, folder): bundle for bundle in bundles}
         try:
             for done in as_completed(waiting):
@@ -42,6 +43,11 @@ def _share(bundles: list[list[Job]], folder: Path, workers: int, advance: Any) -
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _die_on_interrupt() -> None:
+    """A worker ends at Ctrl-C at once: what it has stored is whole, what it was doing is done again."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _do(bundle: list[Job], folder: Path) -> str:

@@ -66,7 +66,8 @@ def panel_of(results: Mapping[str, Any], name: str) -> Panel:
     smallest = min(min(run["result"]["trace"]["objective"]) for group in groups.values() for run in group)
     best = min(minimum["objective"], smallest)
     curves = {label: _curve(label, group, best) for label, group in groups.items()}
-    return Panel(name, curves, best, minimum["gap"], minimum["support"], minimum["n"])
+    gap = float("inf") if minimum["gap"] is None else minimum["gap"]
+    return Panel(name, curves, best, gap, minimum["support"], minimum["n"])
 
 
 def _curve(label: str, group: list[dict[str, Any]], best: float) -> Curve:

@@ -16,6 +16,7 @@ from ascd.naming import named_part
 from ascd.oracles import ORACLES
 from ascd.racing import search_minimum
 from ascd.rules import RULES
+from ascd.solution import Status
 from ascd.trace import COLUMNS, Trace
 
 Parameters = Mapping[str, Any]
@@ -45,6 +46,10 @@ def descent(parameters: Parameters) -> dict[str, Any]:
         record=parameters["record"],
         rng=parameters["seed"],
     )
+    if solution.status is Status.INTERRUPTED:  # minimize returns what it has; half a run must not be stored
+        raise KeyboardInterrupt
+    if solution.status is Status.DIVERGED:
+        raise RuntimeError(f"the run diverged: {dict(parameters)}")
     return {
         "n": problem.n_features,
         "trace": trace_columns(solution.trace),

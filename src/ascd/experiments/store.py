@@ -7,6 +7,7 @@ the job again.  ``results.json`` holds everything that pictures, report and clai
 from __future__ import annotations
 
 import json
+import math
 import platform
 from importlib import metadata
 from pathlib import Path
@@ -38,6 +39,22 @@ def versions() -> dict[str, str]:
     return found
 
 
+def finite(value: Any) -> Any:
+    """The same with None for numbers that are not finite, which JSON cannot hold.
+
+    Examples
+    --------
+    >>> from ascd.experiments.store import finite
+    >>> finite({"bound": [float("inf"), 1.0]})
+    {'bound': [None, 1.0]}
+    """
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 class Store:
     """The results of one output folder."""
 
@@ -60,7 +77,7 @@ class Store:
     def keep(self, job: Job, result: dict[str, Any]) -> None:
         """Store a result with its parameters (the seed among them) and the versions of what made it."""
         held = {"kind": job.kind, "parameters": job.parameters, "versions": versions(), "result": result}
-        write_text(self.path(job), json.dumps(held, allow_nan=True))
+        write_text(self.path(job), json.dumps(finite(held), allow_nan=False))
 
 
 def gather(plan: Plan, store: Store, scale: str, path: Path) -> dict[str, Any]:
@@ -70,7 +87,7 @@ def gather(plan: Plan, store: Store, scale: str, path: Path) -> dict[str, Any]:
     if missing:
         raise RuntimeError(f"{len(missing)} of {len(runs)} runs have no results: run the same command again")
     results = {"scale": scale, "versions": versions(), "index": plan.curves, "runs": runs}
-    write_text(path, json.dumps(results))
+    write_text(path, json.dumps(results, allow_nan=False))
     return results
 
 

@@ -52,7 +52,9 @@ TOOLBAR = """<div id="toolbar" role="toolbar" aria-label="How the charts are dra
 <span class="group" data-choice="x"><b>against</b>
 <button data-value="epochs" class="on">epochs</button><button
 data-value="reads">column reads</button><button data-value="seconds">seconds</button></span>
-<span class="group" data-choice="y"><b>scale</b>
+<span class="group" data-choice="xs"><b>horizontal</b>
+<button data-value="linear" class="on">linear</button><button data-value="log">log</button></span>
+<span class="group" data-choice="y"><b>vertical</b>
 <button data-value="log" class="on">log</button><button data-value="linear">linear</button></span>
 <span class="group" data-choice="right"><b>active set</b>
 <button data-value="on" class="on">shown</button><button data-value="off">hidden</button></span>

@@ -85,7 +85,7 @@ def verdict_of(outcomes: Sequence[bool]) -> str:
 
 def judge_all(results: Mapping[str, Any]) -> list[Claim]:
     """Every claim, judged by a results file."""
-    from ascd.experiments.claims import practice, theory  # noqa: F401  they enter their claims
+    from ascd.experiments.claims import details, practice, theory  # noqa: F401  they enter their claims
 
     evidence, rows = Evidence(results), []
     for where, text, test, judge in REGISTER:

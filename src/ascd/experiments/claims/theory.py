@@ -83,7 +83,7 @@ def _watched(evidence: Evidence, problem: str) -> dict[str, dict[str, float]]:
 
 
 @claim(
-    "Lemma 3.2",
+    "Lemma 3.1",
     "the steepest coordinate is always in the active set",
     "every step of ASCD, four oracles on ridge and two on a Lasso, exact scores recomputed",
 )
@@ -95,7 +95,7 @@ def contained(evidence: Evidence) -> Finding:
 
 
 @claim(
-    "Thm 3.3",
+    "Thm 3.2",
     "τ_UCD ≤ τ_ASCD ≤ τ_SCD at every iterate",
     "every step of ASCD on ridge, oracles g³, g⁴ (safe), simulated g² and reference",
 )

@@ -2,7 +2,7 @@
 // Draws every chart of the page as SVG from the data in the page; a choice in the toolbar redraws all of them.
 (function () {
   const charts = JSON.parse(document.getElementById("charts").textContent);
-  const choice = { x: "epochs", y: "log", right: "on" };
+  const choice = { x: "epochs", xs: "linear", y: "log", right: "on" };
   const hidden = {};
   const W = 560, H = 330, LEFT = 62, RIGHT = 58, TOP = 12, BOTTOM = 42, FLOOR = 1e-14;
   const NS = "http://www.w3.org/2000/svg";
@@ -65,20 +65,22 @@
     return low > high ? [0, 1] : [low, high];
   }
 
-  function path(xs, ys, sx, sy, keep) {
+  function path(xs, ys, f, sy, keep) {
+    const sx = f.sx;
     let text = "", pen = "M";
     for (let k = 0; k < xs.length; k++) {
-      if (ys[k] === null || xs[k] === null || !keep(ys[k])) { pen = "M"; continue; }
+      if (ys[k] === null || xs[k] === null || !keep(ys[k]) || !f.reachable(xs[k])) { pen = "M"; continue; }
       text += pen + sx(xs[k]).toFixed(1) + " " + sy(ys[k]).toFixed(1);
       pen = "L";
     }
     return text;
   }
 
-  function band(xs, low, high, sx, sy, floor) {
-    const clip = (value) => (value === null ? floor : Math.max(value, floor));
-    const there = xs.map((x, k) => sx(x).toFixed(1) + " " + sy(clip(high[k])).toFixed(1));
-    const back = xs.map((x, k) => sx(x).toFixed(1) + " " + sy(clip(low[k])).toFixed(1)).reverse();
+  function band(xs, low, high, f) {
+    const clip = (value) => f.sy(value === null ? f.yRange[0] : Math.max(value, f.yRange[0])).toFixed(1);
+    const shown = xs.map((x, k) => k).filter((k) => f.reachable(xs[k]));
+    const there = shown.map((k) => f.sx(xs[k]).toFixed(1) + " " + clip(high[k]));
+    const back = shown.map((k) => f.sx(xs[k]).toFixed(1) + " " + clip(low[k])).reverse();
     return "M" + there.concat(back).join("L") + "Z";
   }
 
@@ -88,15 +90,17 @@
     const axis = axisOf(chart), log = chart.log && choice.y === "log";
     const keep = log ? (value) => value > FLOOR : () => true;
     const right = choice.right === "on" && shown.some((series) => series.right.length);
-    const xRange = extent(shown.map((series) => series.x[axis.key]), () => true);
+    const far = choice.xs === "log" && chart.axes.length > 1, reachable = far ? (value) => value > 0 : () => true;
+    const xRange = extent(shown.map((series) => series.x[axis.key]), reachable);
+    if (xRange[0] === xRange[1]) xRange[1] = xRange[0] + 1;
     let yRange = extent(shown.map((series) => series.y), keep);
     if (!log) { const pad = (yRange[1] - yRange[0]) * 0.05; yRange = [chart.log ? 0 : yRange[0] - pad, yRange[1] + pad]; }
     else if (yRange[0] === yRange[1]) yRange = [yRange[0] / 10, yRange[1] * 10];
     const rRange = right ? [0, extent(shown.map((series) => series.right), () => true)[1] * 1.05 || 1] : [0, 1];
     const edge = right ? W - RIGHT : W - 18;
     return {
-      axis, log, keep, right, edge, xRange, yRange, rRange,
-      sx: scale(xRange[0], xRange[1], LEFT, edge, false),
+      axis, log, far, keep, reachable, right, edge, xRange, yRange, rRange,
+      sx: scale(xRange[0], xRange[1], LEFT, edge, far),
       sy: scale(yRange[0], yRange[1], H - BOTTOM, TOP, log),
       sr: scale(rRange[0], rRange[1], H - BOTTOM, TOP, false),
     };
@@ -108,7 +112,7 @@
       node("line", { class: "rule", x1: LEFT, x2: f.edge, y1: y, y2: y }, svg);
       node("text", { x: LEFT - 7, y: y + 4, "text-anchor": "end" }, svg).textContent = tickLabel(tick);
     }
-    for (const tick of linearTicks(...f.xRange, 6)) {
+    for (const tick of f.far ? logTicks(...f.xRange) : linearTicks(...f.xRange, 6)) {
       const x = f.sx(tick);
       node("line", { class: "axis", x1: x, x2: x, y1: H - BOTTOM, y2: H - BOTTOM + 4 }, svg);
       node("text", { x, y: H - BOTTOM + 17, "text-anchor": "middle" }, svg).textContent = tickLabel(tick);
@@ -126,9 +130,9 @@
   function drawCurves(svg, shown, f) {
     for (const series of shown) {
       const xs = series.x[f.axis.key];
-      if (series.low.length) node("path", { class: "band", fill: series.color, d: band(xs, series.low, series.high, f.sx, f.sy, f.yRange[0]) }, svg);
-      if (f.right && series.right.length) node("path", { class: "curve right", stroke: series.color, d: path(xs, series.right, f.sx, f.sr, () => true) }, svg);
-      const style = { class: "curve" + (series.thin ? " thin" : ""), stroke: series.color, d: path(xs, series.y, f.sx, f.sy, f.keep) };
+      if (series.low.length) node("path", { class: "band", fill: series.color, d: band(xs, series.low, series.high, f) }, svg);
+      if (f.right && series.right.length) node("path", { class: "curve right", stroke: series.color, d: path(xs, series.right, f, f.sr, () => true) }, svg);
+      const style = { class: "curve" + (series.thin ? " thin" : ""), stroke: series.color, d: path(xs, series.y, f, f.sy, f.keep) };
       if (series.dash) style["stroke-dasharray"] = "6 4";
       node("path", style, svg);
     }
@@ -160,7 +164,8 @@
     svg.addEventListener("pointermove", (event) => {
       const box = svg.getBoundingClientRect(), x = (event.clientX - box.left) * W / box.width;
       if (x < LEFT || x > f.edge) { svg.dispatchEvent(new Event("pointerleave")); return; }
-      const value = f.xRange[0] + (x - LEFT) / (f.edge - LEFT) * (f.xRange[1] - f.xRange[0]);
+      const share = (x - LEFT) / (f.edge - LEFT), [low, high] = f.xRange;
+      const value = f.far ? low * Math.pow(high / low, share) : low + share * (high - low);
       cursor.setAttribute("x1", x); cursor.setAttribute("x2", x); cursor.setAttribute("visibility", "visible");
       tip.innerHTML = describe(chart, shown, f, value);
       tip.hidden = false;
@@ -196,7 +201,7 @@
     hidden[chart.key] = hidden[chart.key] || new Set();
     const shown = chart.series.filter((series) => !hidden[chart.key].has(series.name));
     const f = frame(chart, shown);
-    const svg = node("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": chart.title, "data-axis": f.axis.key, "data-scale": f.log ? "log" : "linear" });
+    const svg = node("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": chart.title, "data-axis": f.axis.key, "data-scale": f.log ? "log" : "linear", "data-far": String(f.far) });
     drawAxes(svg, chart, f);
     drawCurves(svg, shown, f);
     holder.replaceChildren(svg);

@@ -1,0 +1,62 @@
+"""The models of ``ascd fit``: a name → an estimator, and which options it takes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ascd._checks import unknown_name
+
+
+class Kind(NamedTuple):
+    """An estimator's name, its form with cross-validation (or none), and the options it knows."""
+
+    plain: str
+    cross_validated: str
+    options: frozenset[str]
+
+
+def _kind(plain: str, cross_validated: str, *options: str) -> Kind:
+    return Kind(plain, cross_validated, frozenset(options))
+
+
+MODELS = {
+    "lasso": _kind("Lasso", "LassoCV", "alpha", "positive"),
+    "elastic-net": _kind("ElasticNet", "ElasticNetCV", "alpha", "l1_ratio", "positive"),
+    "ridge": _kind("Ridge", "", "alpha", "positive"),
+    "nnls": _kind("NNLS", ""),
+    "huber": _kind("HuberRegressor", "", "alpha", "epsilon"),
+    "poisson": _kind("PoissonRegressor", "", "alpha", "l1_ratio"),
+    "logistic": _kind("LogisticRegression", "LogisticRegressionCV", "C", "l1_ratio"),
+    "svm": _kind("LinearSVC", "", "C", "loss"),
+}
+CLASSIFIERS = ("logistic", "svm")
+
+
+def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
+    """An unfitted estimator with the options that were given; an option that it does not take is an error."""
+    from ascd import estimators
+
+    if name not in MODELS:
+        raise unknown_name(name, "model", MODELS)
+    kind = MODELS[name]
+    shared = {key: value for key, value in given.items() if value is not None}
+    own = {key: value for key, value in shared.items() if key not in ("tol", "max_iter", "fit_intercept")}
+    foreign = sorted(set(own) - kind.options)
+    if foreign:
+        raise ValueError(f"model {name!r} takes no --{foreign[0].replace('_', '-')}; it takes {_listed(kind)}")
+    if cv is None:
+        return getattr(estimators, kind.plain)(**shared)
+    if not kind.cross_validated:
+        has = ", ".join(other for other, each in MODELS.items() if each.cross_validated)
+        raise ValueError(f"model {name!r} has no cross-validation; {has} have")
+    chosen = sorted({"alpha", "C"} & set(own))
+    if chosen:
+        raise ValueError(f"--{chosen[0]} and --cv exclude each other: cross-validation chooses it")
+    if name == "logistic":
+        ratio = shared.pop("l1_ratio", None)
+        shared["l1_ratios"] = [1.0 if ratio is None else ratio]
+    return getattr(estimators, kind.cross_validated)(cv=cv, **shared)
+
+
+def _listed(kind: Kind) -> str:
+    return ", ".join(f"--{option.replace('_', '-')}" for option in sorted(kind.options)) or "none"

@@ -1,0 +1,95 @@
+"""Model files: coefficients, intercept, classes, feature names and the certificate, in a plain npz.
+
+An npz of numbers and text with a JSON header can be read anywhere and runs no code when it is opened; a pickle is
+neither.  A loaded model predicts by itself, it needs no estimator.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd.files import whole_file
+
+VERSION = 1
+
+
+class Model(NamedTuple):
+    """What a fit leaves behind.
+
+    ``header`` holds the estimator's name, its parameters, the certificate and versions; ``coef`` has a row a class (or
+    one); ``classes`` is empty for regressors.
+    """
+
+    header: dict[str, Any]
+    coef: Array
+    intercept: Array
+    classes: Array
+    names: Array
+
+    def decision(self, X: Any) -> Array:
+        """X·coefᵀ + intercept."""
+        if X.shape[1] != self.coef.shape[1]:
+            raise ValueError(f"the model has {self.coef.shape[1]} features; the data have {X.shape[1]}")
+        return np.asarray(X @ self.coef.T) + self.intercept
+
+    def predict(self, X: Any) -> Array:
+        """Values, or classes."""
+        scores = self.decision(X)
+        if self.classes.size:
+            chosen = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+            return self.classes[chosen]
+        link = np.exp if self.header["estimator"] == "PoissonRegressor" else np.asarray
+        return np.asarray(link(scores[:, 0]))
+
+    def probabilities(self, X: Any) -> Array:
+        """One column a class; of more than two, each one's against the rest, made to sum to 1."""
+        if not self.header["estimator"].startswith("LogisticRegression"):
+            raise ValueError(f"{self.header['estimator']} has no probabilities; logistic regression has")
+        share = 1.0 / (1.0 + np.exp(-np.clip(self.decision(X), -700.0, 700.0)))
+        if share.shape[1] == 1:
+            return np.hstack([1.0 - share, share])
+        return share / share.sum(axis=1, keepdims=True)
+
+
+def model_of(estimator: Any, header: dict[str, Any], names: list[str] | None) -> Model:
+    """A fitted estimator as a model."""
+    coef = np.atleast_2d(estimator.coef_)
+    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=float), coef.shape[0]).copy()
+    classes = np.asarray(getattr(estimator, "classes_", []))
+    if classes.dtype.kind == "O":  # words: as text, which needs no pickle
+        classes = classes.astype(str)
+    return Model(header, coef, intercept, classes, np.array(names or [], dtype=str))
+
+
+def save_model(model: Model, path: Any) -> Path:
+    """Write a model file whole."""
+    text = json.dumps({"format": "ascd model", "version": VERSION, **model.header})
+    with whole_file(path) as draft, draft.open("wb") as file:
+        np.savez_compressed(
+            file,
+            header=np.array(text),
+            coef=model.coef,
+            intercept=model.intercept,
+            classes=model.classes,
+            names=model.names,
+        )
+    return Path(path)
+
+
+def load_model(path: Any) -> Model:
+    """Read a model file."""
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            header = json.loads(str(held["header"]))
+            arrays = [held[name] for name in ("coef", "intercept", "classes", "names")]
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is not a model file of `ascd fit`: {error}") from error
+    if header.get("format") != "ascd model" or header.get("version") != VERSION:
+        raise ValueError(f"{path} is not a model file that this version reads: {header.get('format')!r}")
+    return Model(header, *arrays)
