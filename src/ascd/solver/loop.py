@@ -41,12 +41,17 @@ MOST_SWEEPS = 1000
 GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
 #: A step of the line search must keep this share of the fall that the model promised.
 ENOUGH_FALL = 1e-4
-SMALLEST_STEP = 1e-8
-#: Differences of F this small, relative to F, are rounding: they do not stop a step.
-ROUNDING = 1e-14
+SMALLEST_STEP = 1e-14
+#: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.
+MOST_IDLE = 10
+#: F is a sum with rounding errors.  Where the model promises less than those, F cannot tell whether the step was good;
+#: near that, the slopes at both ends of a step tell its fall better than the difference of two sums.
+ROUNDING, HARDLY_SEEN = 1e-15, 1e-9
 BOTTOMLESS = -1e15
 #: Rounds of fitting the dual point: what fits some coordinates may push others over their end.
 MOST_FITS = 3
+#: Rounds in which a dual point is looked for after the violations alone are small enough.
+MOST_ATTEMPTS = 4
 
 
 class Limits(NamedTuple):
@@ -114,9 +119,10 @@ class Solver:
 
         The gap from the intervals is a bound already; ``confirm`` asks for the exact one, computed afresh.
         """
-        self.penalty = penalty
+        self.penalty, self.attempts = penalty, 0
         began, size = time.perf_counter(), min(max(self.n // 10, SMALLEST_SET), LARGEST_SET)
-        start = math.inf
+        start, idle = math.inf, 0
+        best: tuple[float, ...] = (math.inf, math.inf, math.inf)
         if self.knowledge.reads == 0:
             self.knowledge.read(np.arange(self.n), self.slope)
         for rounds in range(limits.max_iter + 1):
@@ -126,23 +132,37 @@ class Solver:
             start = min(start, self.objective)
             if self.gap <= tolerance and ((self.is_certain and not confirm) or self._confirm(tolerance)):
                 return Status.CONVERGED
-            if watch(self):
-                return Status.INTERRUPTED
             if rounds == limits.max_iter:
                 break
             if time.perf_counter() - began > limits.max_time:
                 return Status.TIME_LIMIT
+            idle = 0 if self._is_better_than(best) else idle + 1
+            best = tuple(map(min, best, (self.objective, self.gap, self.steepest)))
+            if idle > MOST_IDLE:
+                self.settle()
+                return Status.CONVERGED if self.gap <= tolerance else Status.STALLED
+            if watch(self):
+                return Status.INTERRUPTED
             columns, size = self._working_set(size)
             self.working = columns.size
-            self._improve(columns, self._target(tolerance, columns.size))
+            # a share of the steepest entry is nothing to a column whose entries are all small
+            self._improve(columns, 0.0 if idle else self._target(tolerance, columns.size))
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
+    def _is_better_than(self, best: tuple[float, ...]) -> bool:
+        """Has the objective fallen by more than rounding, or the gap or the steepness clearly?"""
+        lowest = best[0] - ROUNDING * abs(best[0]) if best[0] < math.inf else math.inf
+        return self.objective < lowest or self.gap < 0.9 * best[1] or self.steepest < 0.9 * best[2]
+
     def settle(self) -> None:
-        """After an interruption anywhere: everything known of the point at x, computed afresh."""
+        """After an end anywhere: everything known of the point at x, computed afresh, and its exact certificate."""
         self._recompute_image()
-        self.knowledge.read(np.arange(self.n), self.slope)
+        everything = np.arange(self.n)
+        self.knowledge.read(everything, self.slope)
         self._survey(strict=True)
+        if math.isfinite(self.objective):
+            self._fit_dual(everything)
 
     def _survey_open(self) -> None:
         """Intervals, and exact entries where they leave open whether a coordinate is at rest."""
@@ -172,7 +192,13 @@ class Solver:
             self._survey(strict=True)
             if self.gap > tolerance >= estimated:
                 self._fit_dual(everything)
-        return self.gap <= tolerance or estimated <= tolerance
+        if self.gap <= tolerance:
+            return True
+        self.attempts += estimated <= tolerance
+        if self.attempts >= MOST_ATTEMPTS:
+            return True
+        self._survey_open()
+        return False
 
     def _fit_dual(self, everything: Array) -> None:
         """The certificate for a dual point that fits the coordinates which no scale fits, if they are few."""
@@ -241,17 +267,22 @@ class Solver:
         unread = columns[self.knowledge.radius[columns] > 0.0]
         if unread.size:
             self.knowledge.read(unread, self.slope)
-        before = self.x[columns]
-        model = GramModel(self.penalty, self.gram, self.knowledge.estimate[columns], self.x)
-        self.outcome = model.minimise(target, MOST_SWEEPS)
-        self._move(columns, before)
+        self._follow(GramModel(self.penalty, self.gram, self.knowledge.estimate[columns], self.x), columns, target)
 
     def _improve_by_columns(self, columns: Array, weight: Array, target: float) -> None:
-        before = self.x[columns]
         model = ColumnModel(self.penalty, self.parts.matrix, columns, weight, self.means, self.slope, self.x)
-        self.outcome = model.minimise(target, MOST_SWEEPS)
+        self._follow(model, columns, target)
         self.other_reads += model.reads
-        self._move(columns, before)
+
+    def _follow(self, model: GramModel | ColumnModel, columns: Array, target: float) -> None:
+        before = self.x[columns]
+        try:
+            self.outcome = model.minimise(target, MOST_SWEEPS)
+            self._move(columns, before)
+        except KeyboardInterrupt:
+            if not self.is_quadratic:  # F may be higher at the model's minimum
+                self.x[columns] = before
+            raise
 
     def _move(self, columns: Array, before: Array) -> None:
         """From ``before`` to the model's minimum; for other losses than quadratic ones, as far as F falls."""
@@ -272,13 +303,18 @@ class Solver:
         self.x[columns] = before
         old_cost = self._cost(columns)
         promised = slope + new_cost - old_cost
-        rounding = ROUNDING * (abs(self.loss_sum) + abs(old_cost))
+        size = abs(self.loss_sum) + abs(old_cost)
+        noise = ROUNDING * (4.0 + math.sqrt(self.d)) * size
+        allowed = noise if -promised <= noise else 0.0
         t = 1.0
         while t >= SMALLEST_STEP:
             self.x[columns] = there if t == 1.0 else np.clip(before + t * change, *np.sort([before, there], axis=0))
-            loss = loss_along(self.parts.sample, self.parts.loss, self.image, direction, t)
-            fall = loss - self.loss_sum + self._cost(columns) - old_cost
-            if fall <= ENOUGH_FALL * t * promised + rounding:
+            loss, end_slope = loss_along(self.parts.sample, self.parts.loss, self.image, direction, t)
+            fall = loss - self.loss_sum
+            if -promised <= HARDLY_SEEN * size:
+                fall = min(fall, 0.5 * t * (slope + end_slope))
+            fall += self._cost(columns) - old_cost
+            if fall <= ENOUGH_FALL * t * promised + allowed:
                 break
             t *= 0.5
         else:
