@@ -26,12 +26,11 @@ def plain_python():
 
 
 def survey_at(problem, x, estimate, radius, strict):
-    parts, (_, image, slope) = problem.parts, problem.evaluate(x)
-    score = np.empty(x.size)
-    found = survey(
-        parts.sample, parts.loss, parts.penalty, x, image, slope, estimate, radius, parts.norm, score, strict
-    )
-    return (*found[:3], score)
+    parts, (_, image, slope), score = problem.parts, problem.evaluate(x), np.empty(x.size)
+    model = parts.sample, parts.loss, parts.penalty
+    gap, steepest, cost, _ = survey(*model, x, image, slope, estimate, radius, parts.norm, score, strict, True)
+    assert survey(*model, x, image, slope, estimate, radius, parts.norm, score, strict, False)[1] == steepest
+    return gap, steepest, cost, score
 
 
 def random_point(case, rng):

@@ -13,7 +13,6 @@ import ascd
 from ascd.solver import loop
 from ascd.solver.model import GramModel
 
-Status = ascd.Status
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 
@@ -144,7 +143,7 @@ def test_separable_data_without_penalty_ends(loss, intercept, tol):
     A, _ = data()
     problem = ascd.Problem(A, np.sign(A @ np.ones(5) + 0.01), loss)
     solution = ascd.solve(problem, tol=tol, intercept=intercept, max_iter=100)
-    assert solution.status in (Status.CONVERGED, Status.ITERATION_LIMIT, Status.STALLED)
+    assert solution.status in (ascd.Status.CONVERGED, ascd.Status.ITERATION_LIMIT, ascd.Status.STALLED)
     assert np.isfinite(solution.x).all()
     assert solution.objective <= 1e-4 * solution.zero_objective
     assert solution.objective <= solution.gap + 1e-12 * solution.zero_objective  # the infimum is 0
@@ -179,14 +178,14 @@ def test_high_precision(loss, intercept):
 def test_a_tolerance_of_zero_ends(loss, penalty):
     case = make_case(loss, penalty, True, seed=3)
     solution = ascd.solve(case.problem(), tol=0.0, intercept=True)
-    assert solution.status in (Status.CONVERGED, Status.STALLED)
+    assert solution.status in (ascd.Status.CONVERGED, ascd.Status.STALLED)
     assert solution.n_iter < 100
     assert solution.gap <= 1e-12 * solution.zero_objective
 
 
 @pytest.mark.parametrize(("limits", "status"), [
-    ({"max_iter": 0}, Status.ITERATION_LIMIT), ({"max_iter": 1}, Status.ITERATION_LIMIT),
-    ({"max_time": 0.0}, Status.TIME_LIMIT), ({"callback": lambda snapshot: True}, Status.INTERRUPTED),
+    ({"max_iter": 0}, ascd.Status.ITERATION_LIMIT), ({"max_iter": 1}, ascd.Status.ITERATION_LIMIT),
+    ({"max_time": 0.0}, ascd.Status.TIME_LIMIT), ({"callback": lambda snapshot: True}, ascd.Status.INTERRUPTED),
 ])  # fmt: skip
 def test_limits(limits, status):
     case = make_case("logistic", "l1 weighted", True, seed=3)
@@ -228,7 +227,7 @@ class CtrlC:
 def test_ctrl_c_in_a_callback(loss, start):
     case, callback = make_case(loss, "l1", True, seed=3), CtrlC(start)
     solution = ascd.solve(case.problem(), tol=1e-13, intercept=True, callback=callback)
-    assert solution.status is Status.INTERRUPTED
+    assert solution.status is ascd.Status.INTERRUPTED
     assert callback.calls == start + 1
     assert solution.objective == pytest.approx(case.objective(solution.x, solution.intercept), rel=1e-12)
     assert solution.objective - case.minimum() <= solution.gap
@@ -245,6 +244,6 @@ def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, monkeypatch):
 
     monkeypatch.setattr(loop.GramModel, "minimise", interrupted)
     solution = ascd.solve(case.problem(), tol=1e-13, intercept=True)
-    assert solution.status is Status.INTERRUPTED
+    assert solution.status is ascd.Status.INTERRUPTED
     assert solution.objective <= solution.zero_objective
     assert solution.objective == pytest.approx(case.objective(solution.x, solution.intercept), rel=1e-12)
