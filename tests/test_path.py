@@ -172,6 +172,16 @@ def test_bad_input(options, error, words):
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
+def test_one_sided_kinks_count():
+    """A non-negative lasso: only a pull upwards needs a penalty."""
+    problem = problem_for("squared", ascd.BoundedElasticNet(1.0, 0.0, lower=0.0))
+    result = ascd.path(problem, n_alphas=3, eps=0.2, early_stop=False)
+    assert result.alphas[0] == pytest.approx((-problem.gradient(np.zeros(5))).max())
+    assert not result.coefs[:, 0].any()
+    assert result.coefs[:, 1:].any()
+    assert result.coefs.min() == 0.0
+
+
 @pytest.mark.parametrize("penalty", [ascd.L2(1.0), ascd.Zero(), ascd.Box(0.0, 1.0), ascd.Box(0.0, np.inf, linear=1.0)])
 def test_without_a_kink_that_grows_the_alphas_must_be_given(penalty):
     with pytest.raises(ValueError, match="alphas must be given: the penalty has no kink at zero"):

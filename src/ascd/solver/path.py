@@ -200,7 +200,7 @@ def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:
 
 @kernel
 def factor_at_zero(penalty: Any, rest: Any, gradient: Array) -> float:
-    """The smallest factor whose kinks at zero hold all coordinates that have one; inf where none grows with it.
+    """The smallest factor whose kinks at zero hold all coordinates that have one; inf where no kink grows with it.
 
     ``rest`` is the penalty times 0: what no factor changes (a linear term, a bound).
     """
@@ -208,10 +208,13 @@ def factor_at_zero(penalty: Any, rest: Any, gradient: Array) -> float:
     for j in range(gradient.size):
         low, high = penalty.subgradient(0.0, j)
         lowest, highest = rest.subgradient(0.0, j)
-        if low < high and lowest == highest:
+        pull = -gradient[j]
+        if highest < high < math.inf:
             kinks += 1
-            pull = -gradient[j] - highest
-            factor = max(factor, pull / (high - highest), pull / (low - lowest))
+            factor = max(factor, (pull - highest) / (high - highest))
+        if lowest > low > -math.inf:
+            kinks += 1
+            factor = max(factor, (lowest - pull) / (lowest - low))
     return factor if kinks > 0 else math.inf
 
 
