@@ -90,6 +90,10 @@ PENALTIES = {
         ascd.ElasticNet(0.1 * top, 0.4, some_weights(n)),
         terms(n, 0.1 * top * some_weights(n), 0.4 * some_weights(n)),
     ),
+    "bounded elastic net": lambda n, top: (
+        ascd.BoundedElasticNet(0.05 * top, 0.2, -0.1, 0.2, some_weights(n)),
+        terms(n, 0.05 * top * some_weights(n), 0.2 * some_weights(n), 0.0, -0.1, 0.2),
+    ),
     "non-negative": lambda n, top: (ascd.Box(), terms(n, lower=0.0)),
     "non-negative lasso": lambda n, top: (ascd.Box(linear=0.1 * top), terms(n, linear=0.1 * top, lower=0.0)),
     "box": lambda n, top: (ascd.Box(-0.1, 0.2), terms(n, lower=-0.1, upper=0.2)),
@@ -130,7 +134,9 @@ class Case:
         """F* by L-BFGS-B on x = p − q with p, q ≥ 0 (x = p inside a box), and the constant."""
         n, psi = self.A.shape[1], self.terms
         split = np.c_[np.eye(n), -np.eye(n)] if psi.l1.any() else np.eye(n)
-        bounds = [(0.0, None)] * (2 * n) if psi.l1.any() else list(zip(psi.lower, psi.upper, strict=True))
+        bounds = list(zip(psi.lower, psi.upper, strict=True))
+        if psi.l1.any():  # the box, if there is one, contains 0
+            bounds = [(0.0, end) for end in (*psi.upper, *-psi.lower)]
         bounds.append((None, None) if self.intercept else (0.0, 0.0))
         kinks = np.tile(psi.l1, 2) if psi.l1.any() else np.zeros(n)
 
