@@ -63,7 +63,8 @@ def minimize(
     max_iter : number of coordinate steps, by default 1000 for each coordinate
     tol : float
         Stop when no coordinate's steepness can exceed ``tol``; 0 never stops early.
-    max_time : seconds, optional
+    max_time : float, optional
+        Seconds.
     rng : None, int, Generator
         The seed; the same seed gives the same run.
     record : int, "epoch", "geometric" or None

@@ -49,7 +49,8 @@ def solve(
     intercept0 : float, optional
         Where c starts, with ``x0``.
     max_iter : number of rounds: working sets, or Newton steps for losses that are not quadratic
-    max_time : seconds, optional
+    max_time : float, optional
+        Seconds.
     n_jobs : threads that share the columns; −1 for all processors
     callback : called with a ``Snapshot`` in every round; a true answer stops the run
     progress : show a progress bar (needs ``rich``)
