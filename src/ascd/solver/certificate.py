@@ -30,7 +30,8 @@ def survey(
     """An upper bound on the gap, the largest violation possible, the penalty's cost, and whether the bound is certain.
 
     ``score`` takes each coordinate's signed violation, at most, over ‖a_j‖: negative where it is surely at rest,
-    infinite where it is free to move.  Without ``with_gap`` that is all that is asked for.  Unless ``strict``, coordinates that no scale fits count by their violation.
+    infinite where it is free to move.  Without ``with_gap`` that is all that is asked for.  Unless ``strict``,
+    coordinates that no scale fits count by their violation.
     """
     scale, steepest, cost, loose = 1.0, 0.0, 0.0, 0.0
     for j in range(x.size):
