@@ -192,13 +192,13 @@ class Poisson(NamedTuple):
     unit: float = 1.0
 
     def value(self, y: float, z: float) -> float:
-        return math.exp(z) - y * z + entropy_term(y) - y
+        return np.exp(z) - y * z + entropy_term(y) - y
 
     def derivative(self, y: float, z: float) -> float:
-        return math.exp(z) - y
+        return np.exp(z) - y
 
     def curvature(self, y: float, z: float) -> float:
-        return math.exp(z)
+        return np.exp(z)
 
     def conjugate(self, y: float, u: float) -> float:
         mean = u + y

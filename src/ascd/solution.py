@@ -18,6 +18,7 @@ class Status(str, Enum):
     TIME_LIMIT = "time limit"
     INTERRUPTED = "interrupted"
     DIVERGED = "diverged"
+    STALLED = "stalled"
 
     def __str__(self) -> str:
         return self.value
@@ -34,6 +35,7 @@ _SENTENCES = {
     Status.TIME_LIMIT: "Stopped at max_time before the tolerance was reached.",
     Status.INTERRUPTED: "Interrupted by Ctrl-C or by the callback; x is the current point.",
     Status.DIVERGED: "Diverged: the objective left the finite numbers or fell without end.",
+    Status.STALLED: "Stopped before the tolerance was reached: rounding errors leave nothing to gain.",
 }
 
 

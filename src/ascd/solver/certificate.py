@@ -84,6 +84,9 @@ def fitted_slope(
         block[:, -1] = 1.0
         excess = np.append(excess, slope.sum())
     root = np.sqrt(curvature)
-    shift = np.linalg.lstsq((root[:, None] * block).T, excess, rcond=None)[0]
+    block *= root[:, None]
+    size = np.linalg.norm(block, axis=0)
+    size[size == 0.0] = 1.0  # small columns count as much as large ones
+    shift = np.linalg.lstsq((block / size).T, excess / size, rcond=None)[0]
     fitted: Array = slope - root * shift
     return fitted

@@ -31,7 +31,7 @@ from ascd.solver.columns import ColumnModel
 from ascd.solver.gram import Gram
 from ascd.solver.knowledge import Knowledge
 from ascd.solver.model import GramModel
-from ascd.solver.state import State
+from ascd.solver.state import ROUNDING, State
 
 #: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
 #: have moved.  Where all are fewer than the larger number they are all in it.
@@ -39,10 +39,14 @@ SMALLEST_SET, LARGEST_SET = 20, 100
 MOST_SWEEPS = 1000
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
 GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
+#: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.
+MOST_IDLE = 10
 #: An objective that has fallen this far, relative to where it started, has no minimum.
 BOTTOMLESS = -1e15
 #: Rounds of fitting the dual point: what fits some coordinates may push others over their end.
 MOST_FITS = 3
+#: Rounds in which a dual point is looked for after the violations alone are small enough.
+MOST_ATTEMPTS = 4
 
 
 class Limits(NamedTuple):
@@ -74,10 +78,11 @@ class Solver(State):
 
         The gap from the intervals is a bound already; ``confirm`` asks for the exact one, computed afresh.
         """
-        self.penalty = penalty
+        self.penalty, self.attempts = penalty, 0
         self.is_crowded = self.n > min(self.d, self.largest_gram) and is_held(penalty)
         began, size = time.perf_counter(), min(max(self.n // 10, SMALLEST_SET), LARGEST_SET)
-        start = math.inf
+        start, idle = math.inf, 0
+        best: tuple[float, ...] = (math.inf, math.inf, math.inf)
         if self.knowledge.reads == 0:
             self.knowledge.read(np.arange(self.n), self.slope)
         for rounds in range(limits.max_iter + 1):
@@ -87,23 +92,37 @@ class Solver(State):
             start = min(start, self.objective)
             if self.gap <= tolerance and ((self.is_certain and not confirm) or self._confirm(tolerance)):
                 return Status.CONVERGED
-            if watch(self):
-                return Status.INTERRUPTED
             if rounds == limits.max_iter:
                 break
             if time.perf_counter() - began > limits.max_time:
                 return Status.TIME_LIMIT
+            idle = 0 if self._is_better_than(best) else idle + 1
+            best = tuple(map(min, best, (self.objective, self.gap, self.steepest)))
+            if idle > MOST_IDLE:
+                self.settle()
+                return Status.CONVERGED if self.gap <= tolerance else Status.STALLED
+            if watch(self):
+                return Status.INTERRUPTED
             columns, size = self._working_set(size)
             self.working = columns.size
-            self._improve(columns, self._target(tolerance, columns.size))
+            # a share of the steepest entry is nothing to a column whose entries are all small
+            self._improve(columns, 0.0 if idle else self._target(tolerance, columns.size))
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
+    def _is_better_than(self, best: tuple[float, ...]) -> bool:
+        """Has the objective fallen by more than rounding, or the gap or the steepness clearly?"""
+        lowest = best[0] - ROUNDING * abs(best[0]) if best[0] < math.inf else math.inf
+        return self.objective < lowest or self.gap < 0.9 * best[1] or self.steepest < 0.9 * best[2]
+
     def settle(self) -> None:
-        """After an interruption anywhere: everything known of the point at x, computed afresh."""
+        """After an end anywhere: everything known of the point at x, computed afresh, and its exact certificate."""
         self.recompute_image()
-        self.knowledge.read(np.arange(self.n), self.slope)
+        everything = np.arange(self.n)
+        self.knowledge.read(everything, self.slope)
         self._survey(strict=True)
+        if math.isfinite(self.objective):
+            self._fit_dual(everything)
 
     def _survey_open(self) -> None:
         """Intervals, and exact entries where they leave open whether a coordinate is at rest."""
@@ -133,7 +152,13 @@ class Solver(State):
             self._survey(strict=True)
             if self.gap > tolerance >= estimated:
                 self._fit_dual(everything)
-        return self.gap <= tolerance or estimated <= tolerance
+        if self.gap <= tolerance:
+            return True
+        self.attempts += estimated <= tolerance
+        if self.attempts >= MOST_ATTEMPTS:
+            return True
+        self._survey_open()
+        return False
 
     def _fit_dual(self, everything: Array) -> None:
         """The certificate for a dual point that fits the coordinates which no scale fits, if they are few."""
@@ -204,17 +229,22 @@ class Solver(State):
         unread = columns[self.knowledge.radius[columns] > 0.0]
         if unread.size:
             self.knowledge.read(unread, self.slope)
-        before = self.x[columns]
-        model = GramModel(self.penalty, self.gram, self.knowledge.estimate[columns], self.x)
-        self.outcome = model.minimise(target, MOST_SWEEPS)
-        self.move(columns, before)
+        self._follow(GramModel(self.penalty, self.gram, self.knowledge.estimate[columns], self.x), columns, target)
 
     def _improve_by_columns(self, columns: Array, weight: Array, target: float) -> None:
-        before = self.x[columns]
         model = ColumnModel(self.penalty, self.parts.matrix, columns, weight, self.means, self.slope, self.x)
-        self.outcome = model.minimise(target, MOST_SWEEPS)
+        self._follow(model, columns, target)
         self.other_reads += model.reads
-        self.move(columns, before)
+
+    def _follow(self, model: GramModel | ColumnModel, columns: Array, target: float) -> None:
+        before = self.x[columns]
+        try:
+            self.outcome = model.minimise(target, MOST_SWEEPS)
+            self.move(columns, before)
+        except KeyboardInterrupt:
+            if not self.is_quadratic:  # F may be higher at the model's minimum
+                self.x[columns] = before
+            raise
 
 
 def is_held(penalty: Any) -> bool:

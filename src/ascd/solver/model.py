@@ -14,6 +14,7 @@ sweeps alone.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +26,11 @@ from ascd.solver.gram import Gram
 
 #: Sweeps between Newton steps, at least and at most.
 FEWEST_SWEEPS, MOST_SWEEPS = 4, 40
+#: Newton steps, sweeps after each, that may fail to lower the violation: then rounding errors are all that is left.
+MOST_STALE = 20
 #: The work of a Cholesky factor is done this much faster than that of a sweep.
 BLOCKED_GAIN = 24.0
-#: A singular G is made regular by this much of its largest diagonal entry; the next if the one before was too little.
+#: A singular G is made regular by this much of its diagonal; the next if the one before was too little.
 SHIFTS = (1e-12, 1e-9, 1e-6)
 
 
@@ -52,8 +55,8 @@ class GramModel:
 
     def minimise(self, target: float, most_sweeps: int) -> Outcome:
         """Until no coordinate of W violates its optimality condition by more than ``target``."""
-        sweeps = newtons = cycles = 0
-        budget = FEWEST_SWEEPS
+        sweeps = newtons = cycles = stale = 0
+        budget, lowest = FEWEST_SWEEPS, math.inf
         while True:
             violation, done = sweep_gram(
                 self.penalty, self.columns, self.gram.store, self.gram.known, self.wanted, self.gradient, self.x,
@@ -64,7 +67,9 @@ class GramModel:
                 self.gram.learn(np.flatnonzero(self.wanted))
                 self.wanted[:] = False
                 continue
-            if violation <= target or sweeps >= most_sweeps:
+            stale = 0 if violation < lowest else stale + 1
+            lowest = min(lowest, violation)
+            if violation <= target or sweeps >= most_sweeps or stale > MOST_STALE:
                 return Outcome(violation, sweeps, newtons)
             if self.has_pieces:
                 steps, size = self._descend_faces(1 + cycles // 2)
@@ -161,14 +166,12 @@ def find_free(penalty: Any, columns: Array, known: Array, gradient: Array, x: Ar
 @kernel
 def gather_free(gram: Array, free: Array, work: Array, shift: float, out: Array) -> None:
     """The upper triangle of G on the free coordinates, with the penalty's curvature and a shift on the diagonal."""
-    largest = 0.0
     for b in range(free.size):
         column = free[b]
-        largest = max(largest, gram[column, column])
         for a in range(b + 1):
             out[a, b] = gram[free[a], column]
-    for b in range(free.size):
-        out[b, b] += work[1, b] + shift * largest
+        diagonal = out[b, b] + work[1, b]
+        out[b, b] = diagonal * (1.0 + shift) if diagonal > 0.0 else 1.0
 
 
 @kernel

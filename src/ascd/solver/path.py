@@ -38,7 +38,7 @@ class Path:
     alphas : factors of the penalty, falling
     coefs : array of shape (n_features, n_alphas)
     intercepts, objectives, n_iters : per alpha
-    gaps : upper bounds on the duality gaps, from the intervals (an exact pass confirms the last one)
+    gaps : upper bounds on the duality gaps, from the intervals (an exact pass confirms the last of all)
     deviance_ratio : share of the loss at zero coefficients that is explained
     reads : columns read in the whole path
     status : why the path ended
@@ -139,6 +139,8 @@ class _Walk:
                     watch,
                     confirm=number + 1 == factors.size,
                 )
+                if status is not Status.CONVERGED:
+                    self.solver.settle()
                 self._keep(before)
                 show(number + 1, self.solver.objective)
                 if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
@@ -181,7 +183,7 @@ def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:
     solver.knowledge.read(np.arange(solver.n), solver.slope)
     if solver.x.any():
         raise ValueError("x0 must be zero where the alphas are to be chosen")
-    factor = float(factor_at_zero(penalty, solver.knowledge.estimate))
+    factor = float(factor_at_zero(penalty, penalty.scaled(0.0), solver.knowledge.estimate))
     if factor == 0.0 or math.isinf(factor):
         raise ValueError(
             "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
@@ -189,7 +191,7 @@ def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:
         )  # fmt: skip
     for _ in range(20):  # with unpenalised coordinates: fit those first, which changes the gradient of the others
         solver.minimise(penalty.scaled(factor), 1e-12 * solver.zero_objective, limits, lambda solver: False)
-        needed = float(factor_at_zero(penalty, solver.knowledge.estimate))
+        needed = float(factor_at_zero(penalty, penalty.scaled(0.0), solver.knowledge.estimate))
         if needed <= factor * (1.0 + 1e-9):
             return needed
         factor = needed
@@ -197,17 +199,22 @@ def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:
 
 
 @kernel
-def factor_at_zero(penalty: Any, gradient: Array) -> float:
-    """The smallest factor whose kinks at zero hold all coordinates that have one; inf where none has."""
+def factor_at_zero(penalty: Any, rest: Any, gradient: Array) -> float:
+    """The smallest factor whose kinks at zero hold all coordinates that have one; inf where no kink grows with it.
+
+    ``rest`` is the penalty times 0: what no factor changes (a linear term, a bound).
+    """
     factor, kinks = 0.0, 0
     for j in range(gradient.size):
         low, high = penalty.subgradient(0.0, j)
-        if low < high:
+        lowest, highest = rest.subgradient(0.0, j)
+        pull = -gradient[j]
+        if highest < high < math.inf:
             kinks += 1
-            pull = -gradient[j]
-            end = high if pull > 0.0 else low
-            if pull != 0.0 and not math.isinf(end):
-                factor = max(factor, pull / end) if end != 0.0 else math.inf
+            factor = max(factor, (pull - highest) / (high - highest))
+        if lowest > low > -math.inf:
+            kinks += 1
+            factor = max(factor, (lowest - pull) / (lowest - low))
     return factor if kinks > 0 else math.inf
 
 

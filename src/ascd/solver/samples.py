@@ -12,7 +12,7 @@ from typing import Any
 from ascd._checks import Array
 from ascd._jit import at, helper, kernel
 
-#: The slopes sum to zero when their sum is this small beside their sizes, or a step beside the image.
+#: The slopes sum to zero when their sum is this small beside their sizes, or a step beside the image, times √d.
 BALANCED = 1e-15
 #: Where the slopes do not bend (a Huber loss far out), longer and longer steps look for the place where they do.
 SMALL = 1e-9
@@ -27,22 +27,26 @@ def look(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array) -
 
 
 @kernel
-def loss_along(sample: Any, loss: Any, image: Array, direction: Array, t: float) -> float:
-    """Σ_k s_k·loss(b_k, z_k + t·direction_k)."""
-    total = 0.0
+def loss_along(sample: Any, loss: Any, image: Array, direction: Array, t: float) -> tuple[float, float]:
+    """Σ_k s_k·loss(b_k, z_k + t·direction_k), and its derivative in t."""
+    total, slope = 0.0, 0.0
     for k in range(image.size):
-        total += at(sample.weight, k) * loss.value(sample.target[k], image[k] + t * direction[k])
-    return total
+        weight, target, z = at(sample.weight, k), sample.target[k], image[k] + t * direction[k]
+        total += weight * loss.value(target, z)
+        slope += weight * loss.derivative(target, z) * direction[k]
+    return total, slope
 
 
 @kernel
 def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array) -> tuple[float, float]:
     """Move all of z by the best constant; the sum of losses there, and the constant.  Slopes are filled in.
 
-    A safeguarded Newton's method on Σ_k s_k·loss'(b_k, z_k + t) = 0, which never falls as t grows.
+    Newton's method on Σ_k s_k·loss'(b_k, z_k + t) = 0, whose left side never falls as t grows; steps that leave the
+    bracket or do not halve give way to bisection.
     """
     t, low, high = 0.0, -math.inf, math.inf
-    total, reach, stride = 0.0, 1.0, 1.0
+    total, reach, stride, last = 0.0, 1.0, 1.0, math.inf
+    balanced = BALANCED * math.sqrt(image.size)
     for k in range(image.size):
         reach = max(reach, abs(image[k]))
     for _ in range(MOST_NEWTON_STEPS):
@@ -57,12 +61,14 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
         else:
             low = t
         step = -first / second if second > SMALL * size else math.copysign(stride, -first)
-        if abs(first) <= BALANCED * size or abs(step) <= BALANCED * reach:
+        finite = size < math.inf  # a Poisson loss may overflow on the way
+        if finite and (abs(first) <= balanced * size or abs(step) <= balanced * reach):
             break
-        if not low < t + step < high:
+        if not (finite and low < t + step < high and 2.0 * abs(step) <= last):
             step = 0.5 * (low + high) - t
             if not math.isfinite(step):
                 step = math.copysign(stride, -first)
+        last = abs(step)
         t += step
         stride *= 2.0
     for k in range(image.size):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ascd._checks import Array, as_count, as_finite_vector, as_number
@@ -18,6 +19,7 @@ from ascd.solver.threads import as_n_jobs, blas_threads
 from ascd.trace import Trace
 
 DEFAULT_ROUNDS = 1000
+LARGEST = 1e300
 
 
 def solve(
@@ -71,7 +73,9 @@ def solve(
     limits = as_limits(problem, max_iter, max_time, callback)
     tol = as_number(tol, "tol", low=0.0)
     x = as_start(problem, x0)
-    constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0")
+    constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-LARGEST, high=LARGEST)
+    if constant and not intercept:
+        raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
     began = time.perf_counter()
     with (
         blas_threads(as_n_jobs(n_jobs), problem.n_samples * problem.n_features),
@@ -81,11 +85,13 @@ def solve(
         reference = as_reference(problem, solver.zero_objective)
         watch = Watch(solver, callback, show, began)
         status = Status.INTERRUPTED
-        try:
+        with suppress(KeyboardInterrupt):
             status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
-        except KeyboardInterrupt:
+        if status is not Status.CONVERGED:
             solver.settle()
-        watch(solver)
+            if status is Status.ITERATION_LIMIT and solver.gap <= tol * reference:
+                status = Status.CONVERGED
+        watch.finish()
     return Solution(
         x=solver.x,
         objective=solver.objective,
@@ -109,14 +115,23 @@ class Watch:
         self.trace = Trace()
 
     def __call__(self, solver: Solver) -> bool:
-        self.trace.add(
-            iteration=solver.n_iter, objective=solver.objective, gap=solver.gap, bound=solver.steepest,
-            active=solver.working, reads=solver.reads, seconds=time.perf_counter() - self.began,
-        )  # fmt: skip
+        self._record()
         self.show(solver.n_iter, solver.objective)
         if self.callback is None:
             return False
         return bool(self.callback(Snapshot(solver.n_iter, solver.x, solver.objective, self.trace)))
+
+    def finish(self) -> None:
+        """Record the end, unless a round has just done so."""
+        if len(self.trace) == 0 or self.trace.iteration[-1] < self.solver.n_iter:
+            self._record()
+
+    def _record(self) -> None:
+        solver = self.solver
+        self.trace.add(
+            iteration=solver.n_iter, objective=solver.objective, gap=solver.gap, bound=solver.steepest,
+            active=solver.working, reads=solver.reads, seconds=time.perf_counter() - self.began,
+        )  # fmt: skip
 
 
 def as_limits(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limits:
@@ -130,13 +145,14 @@ def as_limits(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limi
 
 
 def as_reference(problem: Problem, zero_objective: float) -> float:
-    """What the tolerance is a share of: F at zero coefficients, or the gap there if F is 0.
+    """What the tolerance is a share of: F at zero coefficients, or the gap there if F is 0 (1 if none is known).
 
     The dual of a support vector machine is 0 at zero; the gap there is the primal objective at zero weights.
     """
     if zero_objective > 0.0:
         return zero_objective
-    return problem.gap(nearest_allowed(problem.parts.penalty, problem.n_features))
+    gap = problem.gap(nearest_allowed(problem.parts.penalty, problem.n_features))
+    return gap if math.isfinite(gap) else 1.0
 
 
 def as_start(problem: Problem, x0: Any) -> Array:

@@ -15,9 +15,10 @@ from ascd.solver.samples import look as look_at
 
 #: A step of the line search must keep this share of the fall that the model promised.
 ENOUGH_FALL = 1e-4
-SMALLEST_STEP = 1e-8
-#: Differences of F this small, relative to F, are rounding: they do not stop a step.
-ROUNDING = 1e-14
+SMALLEST_STEP = 1e-14
+#: F is a sum with rounding errors.  Where the model promises less than those, F cannot tell whether the step was good;
+#: near that, the slopes at both ends of a step tell its fall better than the difference of two sums.
+ROUNDING, HARDLY_SEEN = 1e-15, 1e-9
 
 
 class State:
@@ -88,13 +89,18 @@ class State:
         self.x[columns] = before
         old_cost = self._cost(columns)
         promised = slope + new_cost - old_cost
-        rounding = ROUNDING * (abs(self.loss_sum) + abs(old_cost))
+        size = abs(self.loss_sum) + abs(old_cost)
+        noise = ROUNDING * (4.0 + math.sqrt(self.d)) * size
+        allowed = noise if -promised <= noise else 0.0
         t = 1.0
         while t >= SMALLEST_STEP:
             self.x[columns] = there if t == 1.0 else np.clip(before + t * change, *np.sort([before, there], axis=0))
-            loss = loss_along(self.parts.sample, self.parts.loss, self.image, direction, t)
-            fall = loss - self.loss_sum + self._cost(columns) - old_cost
-            if fall <= ENOUGH_FALL * t * promised + rounding:
+            loss, end_slope = loss_along(self.parts.sample, self.parts.loss, self.image, direction, t)
+            fall = loss - self.loss_sum
+            if -promised <= HARDLY_SEEN * size:
+                fall = min(fall, 0.5 * t * (slope + end_slope))
+            fall += self._cost(columns) - old_cost
+            if fall <= ENOUGH_FALL * t * promised + allowed:
                 break
             t *= 0.5
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
@@ -24,11 +24,14 @@ def as_n_jobs(n_jobs: Any) -> int:
         return 1
     if n_jobs == -1:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(n_jobs, int) and n_jobs < 1:
+        raise ValueError(f"n_jobs must be positive, or -1 for all processors; got {n_jobs}")
     return as_count(n_jobs, "n_jobs")
 
 
 @cache
-def _pool(n_jobs: int) -> ThreadPoolExecutor:
+def _pool(n_jobs: int, process: int) -> ThreadPoolExecutor:
+    """One pool for each process: a forked one inherits the pool, but not its threads."""
     return ThreadPoolExecutor(n_jobs, thread_name_prefix="ascd")
 
 
@@ -39,9 +42,12 @@ def share(n_jobs: int, size: int, kernel: Callable[..., Any], *arguments: Any) -
         return
     parts = 4 * n_jobs
     ends = [size * part // parts for part in range(parts + 1)]
-    futures = [_pool(n_jobs).submit(kernel, *arguments, *span) for span in pairwise(ends)]
-    for future in futures:
-        future.result()
+    futures = [_pool(n_jobs, os.getpid()).submit(kernel, *arguments, *span) for span in pairwise(ends)]
+    try:
+        for future in futures:
+            future.result()
+    finally:
+        wait(futures)  # after Ctrl-C too: nobody must write to the arrays any more
 
 
 @contextmanager

@@ -1,0 +1,248 @@
+"""Hard cases: degenerate data, no finite minimum, tolerances that rounding forbids, and ends before the end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from solving import LOSSES, make_case, target_of
+
+import ascd
+from ascd.solver import loop
+from ascd.solver.model import GramModel
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+def data(loss="squared", shape=(28, 5), seed=0):
+    case = make_case(loss, "none", shape=shape, seed=seed)
+    return case.A, case.b
+
+
+def largest_pull(problem, intercept):
+    """λ_max: the largest gradient entry at zero coefficients."""
+    start = ascd.solve(problem, intercept=intercept, max_iter=0)
+    z = np.full(problem.n_samples, start.intercept)
+    slope = [problem.parts.loss.derivative(y, c) for y, c in zip(problem.parts.sample.target, z, strict=True)]
+    return np.abs(ascd.matrices.to_array(problem.parts.matrix, problem.n_samples, problem.n_features).T @ slope).max()
+
+
+# ------------------------------------------------------------------------------- degenerate matrices
+
+
+def with_zero_column(A):
+    A[:, 2] = 0.0
+
+
+def with_equal_columns(A):
+    A[:, 3], A[:, 4] = A[:, 0], -A[:, 1]
+
+
+def with_collinear_columns(A):
+    A[:, 4] = A[:, 0] + A[:, 1] - 2.0 * A[:, 2]
+
+
+def with_large_means(A):
+    A += 1e4
+
+
+def with_a_constant_column(A):
+    A[:, 1] = 3.0
+
+
+@pytest.mark.parametrize(
+    "spoil", [with_zero_column, with_equal_columns, with_collinear_columns, with_large_means, with_a_constant_column]
+)
+@pytest.mark.parametrize("penalty", [None, ascd.L1(0.5), ascd.ElasticNet(0.3, 0.2), ascd.Box(-0.1, 0.1)])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_degenerate_columns(spoil, penalty, loss):
+    A, b = data(loss)
+    if spoil is with_large_means and loss == "poisson":
+        pytest.skip("exp of such numbers overflows")
+    spoil(A)
+    for design, intercept in ((A, True), (sp.csc_array(A), False)):
+        problem = ascd.Problem(design, b, loss, penalty)
+        solution = ascd.solve(problem, tol=1e-8, intercept=intercept)
+        assert solution.converged
+        assert solution.gap <= 1e-8 * solution.zero_objective
+        assert np.isfinite(solution.x).all()
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("penalty", [None, ascd.L1(1e-3), ascd.L1(0.5), ascd.L2(0.1), ascd.L1(0.1, [0, 1] * 5)])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
+def test_scales_from_1e_8_to_1e8(loss, penalty, intercept):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 10))
+    b = target_of(loss, A, rng)
+    solution = ascd.solve(ascd.Problem(A * np.logspace(-8, 8, 10), b, loss, penalty), tol=1e-6, intercept=intercept)
+    assert solution.converged
+    assert solution.gap <= 1e-6 * solution.zero_objective
+    if penalty is None:  # the minimum does not depend on scales
+        plain = ascd.solve(ascd.Problem(A, b, loss), tol=1e-10, intercept=intercept)
+        assert solution.objective == pytest.approx(plain.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("shape", [(1, 5), (28, 1), (1, 1), (4, 30), (60, 3)])
+def test_few_samples_or_features(loss, intercept, shape):
+    rng = np.random.default_rng(1)
+    A, b = rng.standard_normal(shape), np.r_[1.0, -np.ones(shape[0] - 1)]
+    problem = ascd.Problem(A, np.abs(b) if loss == "poisson" else b, loss, ascd.L1(0.1))
+    solution = ascd.solve(problem, tol=1e-9, intercept=intercept)
+    assert solution.converged
+    assert solution.gap <= 1e-9 * solution.zero_objective
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_nothing_to_do(loss, intercept):
+    """All-zero A, all-zero weights, a penalty at or above λ_max: exact zeros, no round."""
+    A, b = data(loss)
+    top = largest_pull(ascd.Problem(A, b, loss), intercept)
+    problems = [
+        ascd.Problem(0.0 * A, b, loss),
+        ascd.Problem(A, b, loss, ascd.L1(0.1), np.zeros(28)),
+        ascd.Problem(A, b, loss, ascd.L1(top * (1.0 + 1e-12))),
+        ascd.Problem(A, b, loss, ascd.L1(1e12)),
+    ]
+    for problem in problems:
+        solution = ascd.solve(problem, tol=1e-10, intercept=intercept)
+        assert solution.converged
+        assert solution.n_iter == 0
+        assert not solution.x.any()
+        assert solution.objective == solution.zero_objective
+
+
+# ------------------------------------------------------------------------------------------ targets
+
+
+@pytest.mark.parametrize(("loss", "target", "intercept"), [
+    ("squared", 0.0, False), ("squared", 0.0, True), ("squared", 1e6, True), ("huber", 0.0, False),
+    ("huber", -3.0, True), ("logistic", 1.0, True), ("logistic", -1.0, True), ("squared_hinge", 1.0, True),
+    ("poisson", 0.0, True), ("poisson", 7.0, True), ("poisson", 1.0, False),
+])  # fmt: skip
+@pytest.mark.parametrize("penalty", [None, ascd.L1(0.1)])
+def test_a_constant_that_explains_everything_converges_at_once(loss, target, intercept, penalty):
+    """One class only, and counts of zero, have no finite intercept: it ends where the losses vanish."""
+    solution = ascd.solve(ascd.Problem(data()[0], np.full(28, target), loss, penalty), intercept=intercept)
+    assert solution.converged
+    assert solution.n_iter == 0
+    assert not solution.x.any()
+    assert math.isfinite(solution.intercept)
+    assert solution.objective == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("tol", [1e-6, 1e-12])
+def test_separable_data_without_penalty_ends(loss, intercept, tol):
+    A, _ = data()
+    problem = ascd.Problem(A, np.sign(A @ np.ones(5) + 0.01), loss)
+    solution = ascd.solve(problem, tol=tol, intercept=intercept, max_iter=100)
+    assert solution.status in (ascd.Status.CONVERGED, ascd.Status.ITERATION_LIMIT, ascd.Status.STALLED)
+    assert np.isfinite(solution.x).all()
+    assert solution.objective <= 1e-4 * solution.zero_objective
+    assert solution.objective <= solution.gap + 1e-12 * solution.zero_objective  # the infimum is 0
+
+
+@pytest.mark.parametrize("mean", [100.0, 1e6, 1e12])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_large_counts(mean, intercept):
+    rng = np.random.default_rng(0)
+    A = 0.1 * rng.standard_normal((30, 3)) + 1.0
+    problem = ascd.Problem(A, np.round(mean * np.exp(A @ [0.5, -0.5, 0.2])), "poisson", ascd.L1(1e-3 * mean))
+    solution = ascd.solve(problem, tol=1e-8, intercept=intercept)
+    assert solution.converged
+    assert solution.gap <= 1e-8 * solution.zero_objective
+
+
+# ---------------------------------------------------------------------------- tolerances and limits
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_high_precision(loss, intercept):
+    case = make_case(loss, "l1", intercept, seed=3)
+    solution = ascd.solve(case.problem(), tol=1e-14, intercept=intercept)
+    assert solution.converged
+    assert solution.n_iter <= 20
+    assert solution.gap <= 1e-14 * solution.zero_objective
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("penalty", ["l1", "none", "box", "elastic net"])
+def test_a_tolerance_of_zero_ends(loss, penalty):
+    case = make_case(loss, penalty, True, seed=3)
+    solution = ascd.solve(case.problem(), tol=0.0, intercept=True)
+    assert solution.status in (ascd.Status.CONVERGED, ascd.Status.STALLED)
+    assert solution.n_iter < 100
+    assert solution.gap <= 1e-12 * solution.zero_objective
+
+
+@pytest.mark.parametrize(("limits", "status"), [
+    ({"max_iter": 0}, ascd.Status.ITERATION_LIMIT), ({"max_iter": 1}, ascd.Status.ITERATION_LIMIT),
+    ({"max_time": 0.0}, ascd.Status.TIME_LIMIT), ({"callback": lambda snapshot: True}, ascd.Status.INTERRUPTED),
+])  # fmt: skip
+def test_limits(limits, status):
+    case = make_case("logistic", "l1 weighted", True, seed=3)
+    solution = ascd.solve(case.problem(), tol=1e-12, intercept=True, **limits)
+    assert solution.status is status
+    assert solution.n_iter == limits.get("max_iter", 0)
+    assert solution.objective - case.minimum() <= solution.gap
+    assert len(solution.trace) == solution.n_iter + 1
+
+
+def test_a_warm_start_at_the_optimum_stays_there():
+    for loss in LOSSES:
+        case = make_case(loss, "elastic net", True, seed=3)
+        first = ascd.solve(case.problem(), tol=1e-12, intercept=True)
+        again = ascd.solve(case.problem(), tol=1e-10, intercept=True, x0=first.x, intercept0=first.intercept)
+        assert again.converged
+        assert again.n_iter <= 1
+        assert again.intercept == pytest.approx(first.intercept, rel=1e-6)
+        assert again.zero_objective == first.zero_objective
+
+
+# ------------------------------------------------------------------------------------- interruptions
+
+
+class CtrlC:
+    """A callback that interrupts, again and again, from round ``start`` on."""
+
+    def __init__(self, start):
+        self.start, self.calls = start, 0
+
+    def __call__(self, snapshot):
+        self.calls += 1
+        if snapshot.iteration >= self.start:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("loss", "start"), [("squared", 0), ("logistic", 0), ("logistic", 1), ("poisson", 1)])
+def test_ctrl_c_in_a_callback(loss, start):
+    case, callback = make_case(loss, "l1", True, seed=3), CtrlC(start)
+    solution = ascd.solve(case.problem(), tol=1e-13, intercept=True, callback=callback)
+    assert solution.status is ascd.Status.INTERRUPTED
+    assert callback.calls == start + 1
+    assert solution.objective == pytest.approx(case.objective(solution.x, solution.intercept), rel=1e-12)
+    assert solution.objective - case.minimum() <= solution.gap
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
+def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, monkeypatch):
+    case, minimise = make_case(loss, "l1", True, seed=3), GramModel.minimise
+
+    def interrupted(self, *arguments):
+        minimise(self, *arguments)
+        self.x *= 1.0 if case.loss == "squared" else 50.0  # a model's minimum may be anywhere
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop.GramModel, "minimise", interrupted)
+    solution = ascd.solve(case.problem(), tol=1e-13, intercept=True)
+    assert solution.status is ascd.Status.INTERRUPTED
+    assert solution.objective <= solution.zero_objective
+    assert solution.objective == pytest.approx(case.objective(solution.x, solution.intercept), rel=1e-12)

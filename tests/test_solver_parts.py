@@ -1,0 +1,173 @@
+"""The solver's parts against plain NumPy: intervals, products of columns, the intercept."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+from solving import LOSSES, alike, target_of
+
+import ascd
+from ascd.solver.gram import Gram
+from ascd.solver.knowledge import SLOTS, Knowledge
+from ascd.solver.samples import balance, look, loss_along
+
+SEEDS = st.integers(0, 10_000)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def plain_python():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_DISABLE_JIT", "1")
+        yield
+
+
+def design_of(rng, shape=(10, 7), storage="dense"):
+    A = rng.standard_normal(shape) * (rng.random(shape) < 0.6)
+    A[:, rng.integers(shape[1])] = 0.0
+    A[:, 0] = A[:, -1] if rng.random() < 0.3 else A[:, 0]
+    return A, (sp.csc_array(A) if storage == "sparse" else A)
+
+
+# ------------------------------------------------------------------------------------- intervals
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, intercept=st.booleans(), storage=st.sampled_from(["dense", "sparse"]), weighted=st.booleans())
+def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted):
+    """Whatever the slopes were, and whichever columns were read at them."""
+    rng = np.random.default_rng(seed)
+    A, design = design_of(rng, storage=storage)
+    weights = rng.random(10) * (rng.random(10) < 0.8) if weighted else None
+    know = Knowledge(ascd.Problem(design, np.ones(10), sample_weight=weights).parts, intercept, 1)
+    slope, read = rng.standard_normal(10) * 10.0 ** rng.integers(-8, 8), set()
+    for _ in range(3 * SLOTS):
+        slope = rng.choice([0.5, 1.0, -2.0]) * slope + 10.0 ** rng.integers(-9, 1) * rng.standard_normal(10)
+        slope = slope - slope.mean() if intercept else slope
+        know.locate(slope)
+        unread = [j for j in range(7) if j not in read]
+        assert np.all(np.isinf(know.radius[unread]))
+        columns = rng.choice(7, size=rng.integers(1, 8), replace=False)
+        before = know.reads
+        know.read(columns, slope)
+        assert len(columns) <= know.reads - before <= 7  # columns that refer to a forgotten slope are read too
+        read |= set(map(int, columns))
+        exact = A.T @ slope
+        assert np.all(np.abs(exact - know.estimate)[sorted(read)] <= (know.radius + rounding(A, slope))[sorted(read)])
+        assert np.all(know.radius[columns] == 0.0)
+
+
+def rounding(A, slope):
+    return 1e-14 * np.linalg.norm(A, axis=0) * np.linalg.norm(slope)
+
+
+def test_an_interval_is_as_narrow_as_cauchy_and_schwarz_allow():
+    a, v = np.array([3.0, 1.0]), np.array([1.0, 0.0])
+    know = Knowledge(ascd.Problem(a[:, None], [1.0, 1.0]).parts, False, 1)
+    know.read(np.array([0]), v)
+    know.locate(np.array([2.0, 0.5]))  # 2·v + 0.5 across it; across v the column is 1 long
+    assert know.estimate[0] == pytest.approx(6.0)
+    assert know.radius[0] == pytest.approx(0.5, rel=1e-6)
+
+
+# ------------------------------------------------------------------------------ products of columns
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, monkeypatch):
+    monkeypatch.setattr("ascd.solver.gram.CHEAP", 0 if seed % 2 else 1000)
+    rng = np.random.default_rng(seed)
+    A, design = design_of(rng, (12, 20), storage)
+    weight = rng.random(12) * (rng.random(12) < 0.8)
+    means = weight @ A / weight.sum() if intercept else np.zeros(20)
+    gram = Gram(ascd.Problem(design, np.ones(12)).parts.matrix, 12, 20, intercept)
+    centred = A - means
+    for turn in range(2):
+        order = rng.permutation(20)
+        for part in np.array_split(order, 4):
+            gram.admit(part, weight, means)
+            unknown = np.flatnonzero(~gram.known[: gram.columns.size])
+            if unknown.size:
+                gram.learn(np.sort(rng.permutation(unknown)[: rng.integers(1, unknown.size + 1)]))
+            known = np.flatnonzero(gram.known[: gram.columns.size])
+            expected = centred[:, gram.columns].T @ (weight[:, None] * centred[:, gram.columns[known]])
+            np.testing.assert_allclose(gram.store[: gram.columns.size][:, known], expected, atol=1e-12)
+        assert sorted(gram.columns) == list(range(20))
+        assert np.array_equal(gram.position[gram.columns], np.arange(20))
+        kept = gram.columns[:: 2 + turn]
+        gram.keep(kept)
+        known = np.flatnonzero(gram.known)
+        expected = centred[:, kept].T @ (weight[:, None] * centred[:, kept[known]])
+        np.testing.assert_allclose(gram.store[:, known], expected, atol=1e-12)
+        gram.clear()
+        assert gram.columns.size == 0
+        assert np.all(gram.position == -1)
+
+
+# --------------------------------------------------------------------------------- the intercept
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("far", [0.0, 1e3, -1e6])
+def test_balance_makes_the_slopes_sum_to_zero(loss, far):
+    rng = np.random.default_rng(1)
+    A = alike((28, 5), rng)
+    b, weights = target_of(loss, A, rng), rng.random(28) * (rng.random(28) < 0.8)
+    far = float(np.clip(far, -500.0, 500.0)) if loss == "poisson" else far
+    image = far + 0.1 * rng.standard_normal(28)
+    total, slope = balanced(loss, b, weights, image)
+    assert abs(slope.sum()) <= (1e-12 + 1e-14 * abs(far)) * np.abs(slope).sum()  # z is rounded out there
+    best = optimize.minimize_scalar(lambda c: weights @ LOSSES[loss][0](b, image + c), bracket=(-1.0, 1.0), tol=1e-12)
+    assert total == pytest.approx(weights @ LOSSES[loss][0](b, image), rel=1e-12)
+    assert total <= best.fun * (1.0 + 1e-12)
+
+
+def balanced(loss, b, weights, image):
+    sample = ascd.Problem(np.ones((len(b), 1)), b, loss, sample_weight=weights).parts.sample
+    slope, before = np.empty(len(b)), image.copy()
+    total, shift = balance(sample, ascd.losses.LOSSES[loss](), image, slope, np.empty(len(b)))
+    np.testing.assert_allclose(image, before + shift, rtol=1e-12)
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(slope, weights * LOSSES[loss][1](b, image), atol=1e-9)
+    return total, slope
+
+
+@pytest.mark.parametrize("mean", [50.0, 800.0, 1e6, 1e15])
+def test_balance_finds_large_counts(mean):
+    """exp overflows on Newton's way from 0 to log(mean)."""
+    b, image = mean * np.linspace(0.5, 1.5, 11), np.zeros(11)
+    balanced("poisson", b, np.ones(11), image)
+    np.testing.assert_allclose(image, math.log(mean), rtol=1e-13)
+
+
+@pytest.mark.parametrize(("loss", "target"), [("logistic", 1.0), ("logistic", -1.0), ("poisson", 0.0)])
+def test_balance_ends_where_there_is_no_finite_intercept(loss, target):
+    image = np.zeros(5)
+    total, slope = balanced(loss, np.full(5, target), np.ones(5), image)
+    assert np.isfinite(image).all()
+    assert total == 0.0
+    assert not slope.any()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_looking_and_looking_along_a_line(loss):
+    rng = np.random.default_rng(2)
+    A = alike((28, 5), rng)
+    b, weights, direction = target_of(loss, A, rng), rng.random(28), rng.standard_normal(28)
+    parts = ascd.Problem(A, b, loss, sample_weight=weights).parts
+    image, slope, curvature = rng.standard_normal(28), np.empty(28), np.empty(28)
+    total = look(parts.sample, parts.loss, image, slope, curvature)
+    assert total == pytest.approx(weights @ LOSSES[loss][0](b, image))
+    np.testing.assert_allclose(slope, weights * LOSSES[loss][1](b, image), atol=1e-12)
+    there = image + 0.3 * direction
+    expected = weights @ LOSSES[loss][0](b, there), weights * LOSSES[loss][1](b, there) @ direction
+    assert loss_along(parts.sample, parts.loss, image, direction, 0.3) == pytest.approx(expected)
+    near = weights * (LOSSES[loss][1](b, image + 1e-6) - LOSSES[loss][1](b, image - 1e-6)) / 2e-6
+    np.testing.assert_allclose(curvature, near, atol=1e-4)

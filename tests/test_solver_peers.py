@@ -1,0 +1,210 @@
+"""Answers of scikit-learn, SciPy, celer and skglm; compiled and plain Python; one thread and two."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy import optimize
+from solving import make_case
+
+import ascd
+from ascd.solver import threads
+
+D = 60
+
+
+def regression(shape=(D, 30), seed=0, shift=0.5):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal(shape) + shift
+    return A, A[:, :4] @ [2.0, -1.0, 1.0, 0.5] + rng.standard_normal(shape[0]) + 3.0, 0.2 + rng.random(shape[0])
+
+
+def objective(problem, x, c=0.0):
+    parts, z = problem.parts, problem.image(x) + c
+    weights = np.broadcast_to(parts.sample.weight, z.shape)
+    losses = [parts.loss.value(y, point) for y, point in zip(parts.sample.target, z, strict=True)]
+    return weights @ losses + sum(parts.penalty.cost(value, j) for j, value in enumerate(x))
+
+
+def sklearn_lasso(A, b, s, **options):
+    from sklearn.linear_model import Lasso
+
+    return Lasso(5.0 / s.sum(), tol=1e-14, max_iter=100_000, **options).fit(A, b, s)
+
+
+def sklearn_elastic_net(A, b, s):
+    from sklearn.linear_model import ElasticNet
+
+    return ElasticNet(8.0 / s.sum(), l1_ratio=0.625, tol=1e-14, max_iter=100_000).fit(A, b, s)
+
+
+def sklearn_ridge(A, b, s):
+    from sklearn.linear_model import Ridge
+
+    return Ridge(2.0, solver="cholesky").fit(A, b, s)
+
+
+def sklearn_poisson(A, b, s):
+    from sklearn.linear_model import PoissonRegressor
+
+    return PoissonRegressor(alpha=2.0 / s.sum(), solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(A, b, s)
+
+
+def sklearn_logistic(A, b, s):
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=0.5, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(A, b, s)
+
+
+PEERS = {
+    "lasso": ("squared", ascd.L1(5.0), sklearn_lasso),
+    "non-negative lasso": ("squared", ascd.Box(linear=5.0), lambda A, b, s: sklearn_lasso(A, b, s, positive=True)),
+    "elastic net": ("squared", ascd.ElasticNet(5.0, 3.0), sklearn_elastic_net),
+    "ridge": ("squared", ascd.L2(2.0), sklearn_ridge),
+    "poisson": ("poisson", ascd.L2(2.0), sklearn_poisson),
+    "logistic": ("logistic", ascd.L2(2.0), sklearn_logistic),
+}
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("name", PEERS)
+def test_scikit_learn_with_intercept_and_sample_weights(name, storage):
+    loss, penalty, fit = PEERS[name]
+    A, b, s = regression()
+    target = {"poisson": np.round(np.abs(b)), "logistic": np.sign(b - b.mean())}.get(loss, b)
+    problem = ascd.Problem(sp.csc_array(A) if storage == "sparse" else A, target, loss, penalty, s)
+    solution, peer = ascd.solve(problem, tol=1e-12, intercept=True), fit(A, target, s)
+    theirs = objective(problem, peer.coef_.ravel(), float(np.ravel(peer.intercept_)[0]))
+    assert solution.converged
+    assert solution.objective == pytest.approx(theirs, rel=1e-8)
+    assert solution.objective <= theirs + 1e-11 * solution.zero_objective
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_scipys_bounded_least_squares():
+    A, b, _ = regression()
+    bounded = ascd.solve(ascd.Problem(A, b, penalty=ascd.Box(-0.1, 0.4)), tol=1e-12)
+    exact = np.clip(optimize.lsq_linear(A, b, (-0.1, 0.4), method="bvls", tol=1e-15).x, -0.1, 0.4)
+    assert bounded.objective == pytest.approx(0.5 * np.sum((A @ exact - b) ** 2), rel=1e-9)
+    positive = ascd.solve(ascd.Problem(A, b, penalty=ascd.Box()), tol=1e-12)
+    np.testing.assert_allclose(positive.x, optimize.nnls(A, b)[0], atol=1e-6)
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_liblinears_support_vectors(loss, storage):
+    from sklearn.svm import LinearSVC
+
+    A, b, _ = regression((D, 8), shift=0.0)
+    y = np.sign(b - np.median(b))
+    svm = ascd.DualSVM(sp.csr_array(A) if storage == "sparse" else A, y, C=0.7, loss=loss)
+    solution = ascd.solve(svm, tol=1e-10)
+    peer = LinearSVC(C=0.7, loss=loss, fit_intercept=False, tol=1e-10, max_iter=1_000_000, random_state=0).fit(A, y)
+    weights = svm.weights(solution.x)
+    assert solution.converged
+    assert svm.primal_objective(weights) == pytest.approx(svm.primal_objective(peer.coef_[0]), rel=1e-7)
+    assert solution.gap == pytest.approx(svm.primal_objective(weights) + solution.objective, abs=1e-8)
+    np.testing.assert_allclose(weights, peer.coef_[0], atol=1e-3)
+
+
+# -------------------------------------------------------------------------------------- compiled
+
+
+def wide(n=5000, density=0.05):
+    rng = np.random.default_rng(0)
+    A = sp.random_array((80, n), density=density, rng=rng, format="csc")
+    return A, A[:, :10] @ np.linspace(1.0, 3.0, 10) + 0.1 * rng.standard_normal(80) + 1.0
+
+
+@pytest.mark.usefixtures("compiled")
+def test_threads_give_the_same_answer():
+    A, b = wide()
+    assert A.shape[1] > threads.WORTH_SHARING
+    problem = ascd.Problem(A, b, penalty=ascd.L1(0.3))
+    one, again, two, all_of_them = (
+        ascd.solve(problem, tol=1e-9, intercept=True, n_jobs=n_jobs) for n_jobs in (1, None, 2, -1)
+    )
+    assert one.converged
+    for other in (again, two, all_of_them):
+        assert np.array_equal(one.x, other.x)
+        assert (one.intercept, one.gap, one.n_iter, one.reads) == (
+            other.intercept,
+            other.gap,
+            other.n_iter,
+            other.reads,
+        )
+    assert np.array_equal(one.trace.objective, two.trace.objective)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_celer_and_skglm():
+    celer = pytest.importorskip("celer", reason="celer is not installed (extra 'bench')")
+    skglm = pytest.importorskip("skglm", reason="skglm is not installed (extra 'bench')")
+    A, b = wide()
+    problem = ascd.Problem(A, b, penalty=ascd.L1(0.3))
+    ours = ascd.solve(problem, tol=1e-12, intercept=True)
+    design = sp.csc_matrix(A)
+    for model in (celer.Lasso(0.3 / 80, tol=1e-14), skglm.Lasso(0.3 / 80, tol=1e-10)):
+        fitted = model.fit(design, b)
+        theirs = objective(problem, np.ravel(fitted.coef_), float(np.ravel(fitted.intercept_)[0]))
+        assert ours.objective == pytest.approx(theirs, rel=1e-7)
+        assert ours.objective <= theirs + 1e-11 * ours.zero_objective
+    assert ours.reads < 10 * problem.n_features
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "storage"),
+    [("squared", "l1", "sparse"), ("logistic", "elastic net", "dense"), ("poisson", "box", "dense")],
+)
+def test_compiled_is_interpreted(loss, penalty, storage, monkeypatch):
+    case = make_case(loss, penalty, True, weighted=True, seed=9)
+    solutions = []
+    for setting in ("0", "1"):
+        monkeypatch.setenv("NUMBA_DISABLE_JIT", setting)
+        solutions.append(ascd.solve(case.problem(storage), tol=1e-10, intercept=True))
+    compiled, plain = solutions
+    assert compiled.converged
+    assert (compiled.n_iter, compiled.reads) == (plain.n_iter, plain.reads)
+    np.testing.assert_allclose(compiled.x, plain.x, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(compiled.trace.objective, plain.trace.objective, rtol=1e-11)
+    assert compiled.intercept == pytest.approx(plain.intercept, rel=1e-7)
+
+
+FORKED = """
+import os, numpy as np
+from ascd.solver.threads import share
+done = []
+share(2, 5000, lambda start, stop: done.append(stop - start))
+child = os.fork()
+if child == 0:
+    done.clear()
+    share(2, 5000, lambda start, stop: done.append(stop - start))
+    os._exit(0 if sum(done) == 5000 else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_threads_work_in_a_forked_process():
+    """Threads do not survive a fork; a pool made before it must not be used after it."""
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], timeout=60, check=False).returncode == 0
+
+
+def test_an_error_in_a_thread_comes_back_when_all_have_ended():
+    seen = []
+
+    def part(start, stop):
+        seen.append(start)
+        if start == 0:
+            raise ArithmeticError("first")
+
+    with pytest.raises(ArithmeticError, match="first"):
+        threads.share(2, 8000, part)
+    assert len(seen) == 8
