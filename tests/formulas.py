@@ -46,9 +46,9 @@ PENALTIES = {
     "l1 linear": (ascd.L1(0.9, 1.0, C), lambda x: 0.9 * np.abs(x) + C * x),
     "l2": (ascd.L2(0.5), lambda x: 0.25 * x**2),
     "l2 weights linear": (ascd.L2(0.5, W + 0.1, C), lambda x: 0.25 * (W + 0.1) * x**2 + C * x),
-    "elastic net": (ascd.ElasticNet(0.6, 0.4), lambda x: 0.6 * np.abs(x) + 0.2 * x**2),
+    "elastic net": (ascd.L1L2(0.6, 0.4), lambda x: 0.6 * np.abs(x) + 0.2 * x**2),
     "elastic net weights linear": (
-        ascd.ElasticNet(0.6, 0.4, W + 0.1, C),
+        ascd.L1L2(0.6, 0.4, W + 0.1, C),
         lambda x: (W + 0.1) * (0.6 * np.abs(x) + 0.2 * x**2) + C * x,
     ),
     "non-negative": (ascd.Box(), lambda x: inside(x, 0.0, math.inf)),

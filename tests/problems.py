@@ -132,9 +132,9 @@ PENALTIES = {
         ascd.L2(0.7, 1.0 + weights_with_a_zero(n), alternating(n, 0.3)),
         ref.L2(0.7 * (1.0 + weights_with_a_zero(n)), alternating(n, 0.3)),
     ),
-    "elastic net": lambda n, top: (ascd.ElasticNet(0.2, 0.3), ref.ElasticNet(np.full(n, 0.2), np.full(n, 0.3))),
+    "elastic net": lambda n, top: (ascd.L1L2(0.2, 0.3), ref.ElasticNet(np.full(n, 0.2), np.full(n, 0.3))),
     "elastic net weighted, linear": lambda n, top: (
-        ascd.ElasticNet(0.2, 0.3, 0.5 + weights_with_a_zero(n), alternating(n, 0.1)),
+        ascd.L1L2(0.2, 0.3, 0.5 + weights_with_a_zero(n), alternating(n, 0.1)),
         ref.ElasticNet(0.2 * (0.5 + weights_with_a_zero(n)), 0.3 * (0.5 + weights_with_a_zero(n)), alternating(n, 0.1)),
     ),
     "box": lambda n, top: (ascd.Box(-0.2, 0.5), ref.Box(np.full(n, -0.2), np.full(n, 0.5))),

@@ -85,13 +85,13 @@ PENALTIES = {
         ascd.L2(0.5, 0.1 + some_weights(n), signs(n, 0.3)),
         terms(n, 0.0, 0.5 * (0.1 + some_weights(n)), signs(n, 0.3)),
     ),
-    "elastic net": lambda n, top: (ascd.ElasticNet(0.1 * top, 0.4), terms(n, 0.1 * top, 0.4)),
+    "elastic net": lambda n, top: (ascd.L1L2(0.1 * top, 0.4), terms(n, 0.1 * top, 0.4)),
     "elastic net weighted": lambda n, top: (
-        ascd.ElasticNet(0.1 * top, 0.4, some_weights(n)),
+        ascd.L1L2(0.1 * top, 0.4, some_weights(n)),
         terms(n, 0.1 * top * some_weights(n), 0.4 * some_weights(n)),
     ),
     "bounded elastic net": lambda n, top: (
-        ascd.BoundedElasticNet(0.05 * top, 0.2, -0.1, 0.2, some_weights(n)),
+        ascd.BoundedL1L2(0.05 * top, 0.2, -0.1, 0.2, some_weights(n)),
         terms(n, 0.05 * top * some_weights(n), 0.2 * some_weights(n), 0.0, -0.1, 0.2),
     ),
     "non-negative": lambda n, top: (ascd.Box(), terms(n, lower=0.0)),

@@ -163,7 +163,7 @@ LINEAR = [
     ("squared", NULL, ascd.L1(1.0, 1.0, [1.5, -1.5, 0.0]), False),
     ("squared", NULL, ascd.L1(1.0, 1.0, [1.5, 0.0, 0.0]), True),
     ("squared", NULL, ascd.Box(0.0, INF, 0.0, [-1.0, 0.0, 0.0]), True),
-    ("squared", NULL, ascd.ElasticNet(0.0, 1.0, 1.0, [1.0, 0.0, 0.0]), True),
+    ("squared", NULL, ascd.L1L2(0.0, 1.0, 1.0, [1.0, 0.0, 0.0]), True),
     ("squared", A, ascd.Zero(7.0), True),
     ("squared", 1e-6 * A, ascd.Zero(7.0), True),
     ("squared", A * [1e-6, 1.0, 1e6], ascd.Zero(7.0), True),

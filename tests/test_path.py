@@ -21,12 +21,7 @@ def problem_for(loss="squared", penalty=None, seed=0, shape=(28, 5)):
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize(
     "penalty",
-    [
-        ascd.L1(1.0),
-        ascd.ElasticNet(0.8, 0.2),
-        ascd.L1(1.0, some_weights(5)),
-        ascd.L1(0.5, 1.0, [0.2, -0.1] * 2 + [0.0]),
-    ],
+    [ascd.L1(1.0), ascd.L1L2(0.8, 0.2), ascd.L1(1.0, some_weights(5)), ascd.L1(0.5, 1.0, [0.2, -0.1] * 2 + [0.0])],
 )
 def test_every_point_is_the_one_that_solve_finds(loss, intercept, penalty):
     problem = problem_for(loss, penalty)
@@ -56,7 +51,7 @@ def value_of(problem, x, c):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("penalty", [ascd.L1(1.0), ascd.L1(0.5, [1.0, 2.0, 3.0, 1.0, 1.0]), ascd.ElasticNet(0.5, 0.5)])
+@pytest.mark.parametrize("penalty", [ascd.L1(1.0), ascd.L1(0.5, [1.0, 2.0, 3.0, 1.0, 1.0]), ascd.L1L2(0.5, 0.5)])
 def test_the_grid_starts_where_all_coefficients_are_zero(loss, intercept, penalty):
     result = ascd.path(problem_for(loss, penalty), n_alphas=5, eps=0.2, intercept=intercept, early_stop=False, tol=1e-9)
     np.testing.assert_allclose(result.alphas, result.alphas[0] * np.geomspace(1.0, 0.2, 5))
@@ -174,7 +169,7 @@ def test_bad_input(options, error, words):
 
 def test_one_sided_kinks_count():
     """A non-negative lasso: only a pull upwards needs a penalty."""
-    problem = problem_for("squared", ascd.BoundedElasticNet(1.0, 0.0, lower=0.0))
+    problem = problem_for("squared", ascd.BoundedL1L2(1.0, 0.0, lower=0.0))
     result = ascd.path(problem, n_alphas=3, eps=0.2, early_stop=False)
     assert result.alphas[0] == pytest.approx((-problem.gradient(np.zeros(5))).max())
     assert not result.coefs[:, 0].any()

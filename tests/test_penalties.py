@@ -22,18 +22,18 @@ CASES = {
     "l1 weights linear": (ascd.L1(0.8, W, C), lambda x: 0.8 * W * np.abs(x) + C * x),
     "l2 weights 0 linear": (ascd.L2(0.5, W, C), lambda x: 0.25 * W * x**2 + C * x),
     "elastic net weights 0 linear": (
-        ascd.ElasticNet(0.6, np.array([0.0, 0.4, 0.0, 0.1]), W, C),
+        ascd.L1L2(0.6, np.array([0.0, 0.4, 0.0, 0.1]), W, C),
         lambda x: W * (0.6 * np.abs(x) + np.array([0.0, 0.2, 0.0, 0.05]) * x**2) + C * x,
     ),
     "bounded": (
-        ascd.BoundedElasticNet(0.6, 0.4, LOW, HIGH, W, C),
+        ascd.BoundedL1L2(0.6, 0.4, LOW, HIGH, W, C),
         lambda x: inside(x, LOW, HIGH) + W * (0.6 * np.abs(x) + 0.2 * x**2) + C * x,
     ),
     "bounded without l2": (
-        ascd.BoundedElasticNet(0.6, 0.0, LOW, HIGH, 1.0, C),
+        ascd.BoundedL1L2(0.6, 0.0, LOW, HIGH, 1.0, C),
         lambda x: inside(x, LOW, HIGH) + 0.6 * np.abs(x) + C * x,
     ),
-    "bounded nowhere": (ascd.BoundedElasticNet(0.6, weights=W), lambda x: 0.6 * W * np.abs(x)),
+    "bounded nowhere": (ascd.BoundedL1L2(0.6, weights=W), lambda x: 0.6 * W * np.abs(x)),
     "free box linear": (ascd.Box(-math.inf, math.inf, 0.0, C), lambda x: C * x),
 }
 each = pytest.mark.parametrize("name", CASES)
@@ -138,8 +138,7 @@ def test_smooth_means_no_kink_anywhere(name):
 
 
 @pytest.mark.parametrize(
-    "penalty",
-    [ascd.L1(1.0, 0.0), ascd.L1(0.0), ascd.L2(0.0), ascd.ElasticNet(1.0, 2.0, 0.0), ascd.Box(-math.inf, math.inf)],
+    "penalty", [ascd.L1(1.0, 0.0), ascd.L1(0.0), ascd.L2(0.0), ascd.L1L2(1.0, 2.0, 0.0), ascd.Box(-math.inf, math.inf)]
 )
 def test_weight_zero_leaves_the_coordinate_free(penalty):
     free = penalty.check(N)
@@ -156,7 +155,7 @@ def test_the_default_start_is_the_nearest_allowed_point(box, start):
 
 
 def test_parameters_arrive_in_compiled_form():
-    penalty = ascd.ElasticNet(1, np.arange(N, dtype=np.float32), [1, 2, 3, 4], np.float32(0.5)).check(N)
+    penalty = ascd.L1L2(1, np.arange(N, dtype=np.float32), [1, 2, 3, 4], np.float32(0.5)).check(N)
     assert [type(field) for field in penalty] == [float, np.ndarray, np.ndarray, float]
     assert penalty.l2.dtype == penalty.weights.dtype == np.float64
 
@@ -177,10 +176,10 @@ BAD = [
     (ascd.L2(1.0, 1.0, [0.0] * 5), ValueError, ["L2 linear", "length 4", "5"]),
     (ascd.Zero([1.0]), ValueError, ["Zero linear", "length 4", "1"]),
     (ascd.Zero(math.nan), ValueError, ["Zero linear", "finite", "nan"]),
-    (ascd.ElasticNet(-1.0, 1.0), ValueError, ["ElasticNet l1", "at least 0", "-1"]),
-    (ascd.ElasticNet(1.0, -1.0), ValueError, ["ElasticNet l2", "at least 0", "-1"]),
-    (ascd.ElasticNet(1.0, 1.0, -1.0), ValueError, ["ElasticNet weights", "at least 0", "-1"]),
-    (ascd.ElasticNet(1.0, 1.0, 1.0, "x"), TypeError, ["ElasticNet linear", "real numbers"]),
+    (ascd.L1L2(-1.0, 1.0), ValueError, ["L1L2 l1", "at least 0", "-1"]),
+    (ascd.L1L2(1.0, -1.0), ValueError, ["L1L2 l2", "at least 0", "-1"]),
+    (ascd.L1L2(1.0, 1.0, -1.0), ValueError, ["L1L2 weights", "at least 0", "-1"]),
+    (ascd.L1L2(1.0, 1.0, 1.0, "x"), TypeError, ["L1L2 linear", "real numbers"]),
     (ascd.Box(1.0, 0.0), ValueError, ["Box lower", "upper", "1.0", "0.0"]),
     (ascd.Box([0.0, 0.0, 3.0, 0.0], 2.0), ValueError, ["Box lower", "upper", "2.0"]),
     (ascd.Box(math.inf, math.inf), ValueError, ["Box lower", "+inf"]),
@@ -189,12 +188,12 @@ BAD = [
     (ascd.Box(0.0, 1.0, -1.0), ValueError, ["Box l2", "at least 0", "-1"]),
     (ascd.Box(0.0, 1.0, 0.0, math.inf), ValueError, ["Box linear", "finite", "inf"]),
     (ascd.Box([0.0, 1.0]), ValueError, ["Box lower", "length 4", "2"]),
-    (ascd.BoundedElasticNet(-1.0), ValueError, ["BoundedElasticNet l1", "at least 0", "-1"]),
-    (ascd.BoundedElasticNet(1.0, -1.0), ValueError, ["BoundedElasticNet l2", "at least 0", "-1"]),
-    (ascd.BoundedElasticNet(1.0, 1.0, 2.0, 1.0), ValueError, ["BoundedElasticNet lower", "2.0", "1.0"]),
-    (ascd.BoundedElasticNet(1.0, 1.0, math.inf), ValueError, ["BoundedElasticNet lower", "upper"]),
-    (ascd.BoundedElasticNet(1.0, upper=-math.inf), ValueError, ["BoundedElasticNet lower", "upper"]),
-    (ascd.BoundedElasticNet(1.0, weights=[1.0]), ValueError, ["BoundedElasticNet weights", "length 4"]),
+    (ascd.BoundedL1L2(-1.0), ValueError, ["BoundedL1L2 l1", "at least 0", "-1"]),
+    (ascd.BoundedL1L2(1.0, -1.0), ValueError, ["BoundedL1L2 l2", "at least 0", "-1"]),
+    (ascd.BoundedL1L2(1.0, 1.0, 2.0, 1.0), ValueError, ["BoundedL1L2 lower", "2.0", "1.0"]),
+    (ascd.BoundedL1L2(1.0, 1.0, math.inf), ValueError, ["BoundedL1L2 lower", "upper"]),
+    (ascd.BoundedL1L2(1.0, upper=-math.inf), ValueError, ["BoundedL1L2 lower", "upper"]),
+    (ascd.BoundedL1L2(1.0, weights=[1.0]), ValueError, ["BoundedL1L2 weights", "length 4"]),
     (ascd.L1, TypeError, ["penalty", "NamedTuple"]),
     ("l1", TypeError, ["penalty", "'l1'", "NamedTuple"]),
 ]
@@ -212,7 +211,7 @@ def test_no_penalty_is_zero():
 
 
 def test_a_piece_of_the_bounded_elastic_net_is_quadratic_and_ends_at_its_kinks_and_bounds():
-    penalty = ascd.BoundedElasticNet(0.6, 0.4, [-1.0, 0.0, -math.inf, -2.0], [2.0, math.inf, 0.5, 2.0], W).check(N)
+    penalty = ascd.BoundedL1L2(0.6, 0.4, [-1.0, 0.0, -math.inf, -2.0], [2.0, math.inf, 0.5, 2.0], W).check(N)
     assert penalty.piece(1.0, 0) == (0.4, 0.0, 2.0)
     assert penalty.piece(-0.5, 0) == (0.4, -1.0, 0.0)
     assert penalty.piece(0.0, 0) == (0.4, 0.0, 0.0)
@@ -229,7 +228,7 @@ def test_a_piece_of_the_bounded_elastic_net_is_quadratic_and_ends_at_its_kinks_a
 
 
 def test_a_scaled_bounded_elastic_net_keeps_its_bounds_and_linear_term():
-    penalty = ascd.BoundedElasticNet(0.6, 0.4, 0.0, 2.0, W, C).check(N)
+    penalty = ascd.BoundedL1L2(0.6, 0.4, 0.0, 2.0, W, C).check(N)
     double = penalty.scaled(2.0)
     for j in range(N):
         assert double.cost(1.5, j) == pytest.approx(2.0 * penalty.cost(1.5, j) - 1.5 * C[j])

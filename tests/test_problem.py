@@ -104,7 +104,7 @@ def test_the_lasso_gap_equals_the_textbook(weights, seed):
 FREE = {
     "one free": ascd.L1(0.8, [1.0, 0.0, 1.0, 1.0]),
     "one free, linear": ascd.L1(0.8, [1.0, 0.0, 1.0, 1.0], [0.0, 0.4, 0.0, 0.0]),
-    "one free, net": ascd.ElasticNet(0.5, 0.5, [1.0, 1.0, 1.0, 0.0]),
+    "one free, net": ascd.L1L2(0.5, 0.5, [1.0, 1.0, 1.0, 0.0]),
     "one free, box": ascd.Box([0.0, -np.inf, 0.0, 0.0], [1.0, np.inf, 1.0, 1.0]),
     "one free, l2": ascd.L2(0.5, [0.0, 1.0, 1.0, 1.0]),
     "all free": ascd.Zero(),

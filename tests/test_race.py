@@ -36,7 +36,7 @@ def test_gaps_are_those_of_the_library(interpreted, storage, loss, l2):
     X, y = design(storage, rng), rng.standard_normal(30)
     y = np.sign(y) if loss == "logistic" else y
     l1 = 0.3 * tasks.strongest(X, y, loss)
-    problem = ascd.Problem(X, y, loss=loss, penalty=ascd.ElasticNet(l1=l1, l2=l2) if l2 else ascd.L1(l1))
+    problem = ascd.Problem(X, y, loss=loss, penalty=ascd.L1L2(l1=l1, l2=l2) if l2 else ascd.L1(l1))
     for size in (0.0, 1e-3, 1.0):
         x = size * rng.standard_normal(20) * (rng.random(20) < 0.5)
         unit = gaps.zero_objective(loss, y)

@@ -58,7 +58,7 @@ def make(alpha=0.1, bounds=None, weight=None, intercept=True, n=30, outliers=3):
     y[:outliers] += 20.0
 
     def problem_at(sigma):
-        penalty = ascd.BoundedElasticNet(0.0, alpha * sigma, *(bounds or (-np.inf, np.inf)))
+        penalty = ascd.BoundedL1L2(0.0, alpha * sigma, *(bounds or (-np.inf, np.inf)))
         return ascd.Problem(A, y, ascd.Huber(1.35 * sigma), penalty, weight)
 
     def solve_at(problem, x0, intercept0, tol=1e-9, rounds=None):

@@ -55,7 +55,7 @@ def with_a_constant_column(A):
 @pytest.mark.parametrize(
     "spoil", [with_zero_column, with_equal_columns, with_collinear_columns, with_large_means, with_a_constant_column]
 )
-@pytest.mark.parametrize("penalty", [None, ascd.L1(0.5), ascd.ElasticNet(0.3, 0.2), ascd.Box(-0.1, 0.1)])
+@pytest.mark.parametrize("penalty", [None, ascd.L1(0.5), ascd.L1L2(0.3, 0.2), ascd.Box(-0.1, 0.1)])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_degenerate_columns(spoil, penalty, loss):
     A, b = data(loss)

@@ -25,7 +25,7 @@ def plain_python():
 
 MODELS = {
     "l1": ascd.L1(0.7),
-    "elastic net": ascd.ElasticNet(0.4, 0.3),
+    "elastic net": ascd.L1L2(0.4, 0.3),
     "l1 weighted": ascd.L1(0.5, np.array([0.0, 1.0, 2.0, 0.0, 1.0, 1.0])),
     "box": ascd.Box(-0.2, 0.3),
     "non-negative": ascd.Box(0.0, math.inf, linear=0.2),

@@ -64,7 +64,7 @@ def sklearn_logistic(A, b, s):
 PEERS = {
     "lasso": ("squared", ascd.L1(5.0), sklearn_lasso),
     "non-negative lasso": ("squared", ascd.Box(linear=5.0), lambda A, b, s: sklearn_lasso(A, b, s, positive=True)),
-    "elastic net": ("squared", ascd.ElasticNet(5.0, 3.0), sklearn_elastic_net),
+    "elastic net": ("squared", ascd.L1L2(5.0, 3.0), sklearn_elastic_net),
     "ridge": ("squared", ascd.L2(2.0), sklearn_ridge),
     "poisson": ("poisson", ascd.L2(2.0), sklearn_poisson),
     "logistic": ("logistic", ascd.L2(2.0), sklearn_logistic),

@@ -18,7 +18,7 @@ from ascd._jit import at, helper
 from ascd.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
 from ascd.minimize import minimize
 from ascd.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch
-from ascd.penalties import L1, L2, BoundedElasticNet, Box, ElasticNet, Zero
+from ascd.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
 from ascd.problem import Problem
 from ascd.rules import (
     ASCD,
@@ -44,16 +44,16 @@ __version__ = "0.1.0"
 __all__ = [
     "ASCD",
     "L1",
+    "L1L2",
     "L2",
     "Adaptive",
     "Blind",
     "Block",
-    "BoundedElasticNet",
+    "BoundedL1L2",
     "Box",
     "Cached",
     "Cyclic",
     "DualSVM",
-    "ElasticNet",
     "Exact",
     "HeuristicASCD",
     "Huber",
@@ -91,6 +91,7 @@ _ESTIMATORS = frozenset(
     {
         "NNLS",
         "Certificate",
+        "ElasticNet",
         "ElasticNetCV",
         "HuberRegressor",
         "Lasso",

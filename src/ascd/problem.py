@@ -56,7 +56,7 @@ class Problem:
     b : array of length n_samples
         Targets; labels −1 and +1 for classification losses.
     loss : {"squared", "logistic", "huber", "squared_hinge", "poisson"} or a loss object
-    penalty : Zero, L1, L2, ElasticNet, Box or a penalty object; None for none
+    penalty : Zero, L1, L2, L1L2, Box or a penalty object; None for none
     sample_weight : array of length n_samples, optional
         Non-negative weights s.
 

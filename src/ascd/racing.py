@@ -18,7 +18,7 @@ from ascd.files import write_text
 from ascd.minimize import minimize
 from ascd.naming import named_part
 from ascd.oracles import ORACLES
-from ascd.penalties import L1, L2, ElasticNet
+from ascd.penalties import L1, L1L2, L2
 from ascd.plotting import suboptimality
 from ascd.problem import Problem
 from ascd.rules import RULES
@@ -88,7 +88,7 @@ def make_problem(X: Any, y: Any, kind: str, strength: str = "") -> Problem:
         return Problem(X, y, penalty=L2(float(strength or 1.0)))
     loss = "logistic" if kind == "logistic" else "squared"
     value = _strength(Problem(X, y, loss=loss), strength or "max/20")
-    penalty = ElasticNet(value, value) if kind == "elastic-net" else L1(value)
+    penalty = L1L2(value, value) if kind == "elastic-net" else L1(value)
     return Problem(X, y, loss=loss, penalty=penalty)
 
 

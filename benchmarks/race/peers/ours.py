@@ -24,7 +24,7 @@ class Ours(Peer):
         return getattr(self, task.kind, self.single)(task, tol, -1 if threads is None else threads)
 
     def single(self, task, tol, n_jobs):
-        penalty = ascd.ElasticNet(l1=task.l1, l2=task.l2) if task.l2 else ascd.L1(task.l1)
+        penalty = ascd.L1L2(l1=task.l1, l2=task.l2) if task.l2 else ascd.L1(task.l1)
         problem = ascd.Problem(task.X, task.y, loss=task.loss, penalty=penalty)
         solution = ascd.solve(problem, tol=tol, n_jobs=n_jobs, max_time=self.limit)
         return Answer(solution.x, reads=int(solution.reads))

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ascd._checks import as_parameter
-from ascd.penalties import BoundedElasticNet
-from ascd.penalties import ElasticNet as ElasticNetPenalty
+from ascd.penalties import L1L2, BoundedL1L2
 
 
 def regulariser(
@@ -22,11 +21,11 @@ def regulariser(
     """``weights_j·(l1·|x| + ½·l2·x²)``, within the bounds where there are any."""
     weight = 1.0 if weights is None else as_parameter(weights, "penalty_weights", n_features, low=0.0)
     if bounds is None and not positive:
-        return ElasticNetPenalty(float(l1), float(l2), weight)
+        return L1L2(float(l1), float(l2), weight)
     lower, upper = _as_bounds((-math.inf, math.inf) if bounds is None else bounds, n_features)
     if positive:
         lower = np.maximum(lower, 0.0) if np.ndim(lower) else max(lower, 0.0)
-    return BoundedElasticNet(float(l1), float(l2), lower, upper, weight)
+    return BoundedL1L2(float(l1), float(l2), lower, upper, weight)
 
 
 def _as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:

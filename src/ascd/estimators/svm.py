@@ -20,7 +20,7 @@ from ascd.estimators._base import COMMON
 from ascd.estimators._classes import LinearClassifier, signs
 from ascd.estimators._engine import Answer
 from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
-from ascd.penalties import ElasticNet as ElasticNetPenalty
+from ascd.penalties import L1L2
 from ascd.problem import Problem
 from ascd.svm import signed_box
 
@@ -141,7 +141,7 @@ class LinearSVC(LinearClassifier):
 
     def _fit_primal(self, X: Any, targets: list[Array], weight: Array | None) -> list[Any]:
         strength = np.full(X.shape[0], self.C) if weight is None else self.C * weight
-        problem = self._problem(X, targets[0], "squared_hinge", ElasticNetPenalty(1.0, 0.0), strength)
+        problem = self._problem(X, targets[0], "squared_hinge", L1L2(1.0, 0.0), strength)
         problems = [problem, *(problem.replace(b=target) for target in targets[1:])]
         return [solve_problem(one, self._settings(), intercept=False) for one in problems]
 

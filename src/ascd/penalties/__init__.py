@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 
 from ascd._jit import check_methods
-from ascd.penalties.bounded import BoundedElasticNet
+from ascd.penalties.bounded import BoundedL1L2
 from ascd.penalties.box import Box
-from ascd.penalties.norms import L1, L2, ElasticNet, Zero
+from ascd.penalties.norms import L1, L1L2, L2, Zero
 from ascd.protocols import Penalty
 
-__all__ = ["L1", "L2", "BoundedElasticNet", "Box", "ElasticNet", "Zero", "as_penalty", "nearest_allowed"]
+__all__ = ["L1", "L1L2", "L2", "BoundedL1L2", "Box", "Zero", "as_penalty", "nearest_allowed"]
 
 
 def as_penalty(penalty: Any, n: int) -> Any:

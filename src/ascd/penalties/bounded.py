@@ -13,7 +13,7 @@ from ascd.penalties.box import as_bounds
 from ascd.penalties.formulas import ROUNDING, absolute_subgradient, scale_between, soft_threshold
 
 
-class BoundedElasticNet(NamedTuple):
+class BoundedL1L2(NamedTuple):
     """``weights_j·(l1·|x| + ½·l2·x²) + linear_j·x`` inside ``lower_j ≤ x ≤ upper_j``, +inf outside.
 
     In one dimension the minimiser over an interval is the free minimiser, moved to the nearest end: the prox and the
@@ -22,7 +22,7 @@ class BoundedElasticNet(NamedTuple):
     Examples
     --------
     >>> import ascd
-    >>> ascd.BoundedElasticNet(l1=1.0, l2=1.0, lower=-0.5, upper=0.5).prox(3.0, 1.0, 0)
+    >>> ascd.BoundedL1L2(l1=1.0, l2=1.0, lower=-0.5, upper=0.5).prox(3.0, 1.0, 0)
     0.5
     """
 
@@ -87,13 +87,13 @@ class BoundedElasticNet(NamedTuple):
             low, high = (max(low, 0.0), high) if x > 0.0 else (low, min(high, 0.0))
         return curvature, low, high
 
-    def scaled(self, factor: float) -> BoundedElasticNet:
+    def scaled(self, factor: float) -> BoundedL1L2:
         return self._replace(l1=factor * self.l1, l2=factor * self.l2)
 
-    def check(self, n: int) -> BoundedElasticNet:
-        name = "BoundedElasticNet"
+    def check(self, n: int) -> BoundedL1L2:
+        name = "BoundedL1L2"
         lower, upper = as_bounds(self.lower, self.upper, name, n)
-        return BoundedElasticNet(
+        return BoundedL1L2(
             as_parameter(self.l1, f"{name} l1", n, low=0.0),
             as_parameter(self.l2, f"{name} l2", n, low=0.0),
             lower,

@@ -158,13 +158,13 @@ class L2(NamedTuple):
         return True
 
 
-class ElasticNet(NamedTuple):
+class L1L2(NamedTuple):
     """``Ψ_j(x) = weights_j·(l1·|x| + ½·l2·x²) + linear_j·x``.
 
     Examples
     --------
     >>> import ascd
-    >>> ascd.ElasticNet(l1=1.0, l2=1.0).prox(3.0, 1.0, 0)
+    >>> ascd.L1L2(l1=1.0, l2=1.0).prox(3.0, 1.0, 0)
     1.0
     """
 
@@ -201,15 +201,15 @@ class ElasticNet(NamedTuple):
         weight = at(self.weights, j)
         return piece_beside_zero(x, weight * at(self.l1, j), weight * at(self.l2, j))
 
-    def scaled(self, factor: float) -> ElasticNet:
+    def scaled(self, factor: float) -> L1L2:
         return self._replace(l1=factor * self.l1, l2=factor * self.l2)
 
-    def check(self, n: int) -> ElasticNet:
-        return ElasticNet(
-            as_parameter(self.l1, "ElasticNet l1", n, low=0.0),
-            as_parameter(self.l2, "ElasticNet l2", n, low=0.0),
-            as_parameter(self.weights, "ElasticNet weights", n, low=0.0),
-            as_parameter(self.linear, "ElasticNet linear", n),
+    def check(self, n: int) -> L1L2:
+        return L1L2(
+            as_parameter(self.l1, "L1L2 l1", n, low=0.0),
+            as_parameter(self.l2, "L1L2 l2", n, low=0.0),
+            as_parameter(self.weights, "L1L2 weights", n, low=0.0),
+            as_parameter(self.linear, "L1L2 linear", n),
         )
 
     def is_smooth(self) -> bool:
