@@ -26,8 +26,9 @@ $(VENV)/.docs: $(VENV)/.installed
 demo: $(VENV)/.installed
 	$(BIN)/ascd demo
 
+# two processes with one thread each for linear algebra: more would only wait for each other
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 $(PYTEST)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(PYTEST)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
