@@ -177,6 +177,19 @@ def test_compiled_is_interpreted(loss, penalty, storage, monkeypatch):
     assert compiled.intercept == pytest.approx(plain.intercept, rel=1e-7)
 
 
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize(("loss", "target", "intercept"), [
+    ("huber", 3.7, 3.7), ("huber", -1e6, -1e6), ("poisson", 1e6, np.log(1e6)), ("logistic", 1.0, None),
+])  # fmt: skip
+def test_compiled_searches_for_an_intercept_far_away_end(loss, target, intercept):
+    """Compiled code may reorder sums, so that a test for infinity by subtraction fails there and nowhere else."""
+    solution = ascd.solve(ascd.Problem(np.eye(7, 2), np.full(7, target), loss, ascd.L1(0.1)), intercept=True)
+    assert solution.converged
+    assert solution.n_iter == 0
+    assert np.isfinite(solution.intercept)
+    assert intercept is None or solution.intercept == pytest.approx(intercept, rel=1e-12)
+
+
 FORKED = """
 import os, numpy as np
 from ascd.solver.threads import share

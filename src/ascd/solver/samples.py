@@ -12,7 +12,7 @@ from typing import Any
 from ascd._checks import Array
 from ascd._jit import at, helper, kernel
 
-#: The slopes sum to zero when their sum is this small beside their sizes, or a step beside the image, times √d.
+#: The slopes sum to zero when their sum is this small beside their sizes, times √d, or a step beside the image.
 BALANCED = 1e-15
 #: Where the slopes do not bend (a Huber loss far out), longer and longer steps look for the place where they do.
 SMALL = 1e-9
@@ -62,11 +62,11 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
             low = t
         step = -first / second if second > SMALL * size else math.copysign(stride, -first)
         finite = size < math.inf  # a Poisson loss may overflow on the way
-        if finite and (abs(first) <= balanced * size or abs(step) <= balanced * reach):
+        if finite and (abs(first) <= balanced * size or abs(step) <= BALANCED * reach):
             break
         if not (finite and low < t + step < high and 2.0 * abs(step) <= last):
             step = 0.5 * (low + high) - t
-            if not math.isfinite(step):
+            if not abs(step) < math.inf:  # math.isfinite subtracts, which the compiler may reorder
                 step = math.copysign(stride, -first)
         last = abs(step)
         t += step

@@ -107,8 +107,9 @@ class State:
             t = 0.0
             self.x[columns] = before
         self.damping = max(4.0 * self.damping, 1e-3) if t < 1.0 else max(0.25 * self.damping, 1e-10)
-        self.image += t * direction
-        self.constant -= t * drift
+        if t > 0.0:  # a step that is not taken may be infinite
+            self.image += t * direction
+            self.constant -= t * drift
 
     def _cost(self, columns: Array) -> float:
         return float(cost_of(self.penalty, columns, self.x))
