@@ -57,6 +57,10 @@ def survey(
             dual = scale * slope[k] / weight
             gap += weight * positive_part(loss.value(target, image[k]) + loss.conjugate(target, dual) - dual * image[k])
     for j in range(x.size):
+        if x[j] == 0.0 and score[j] <= 0.0:
+            low, high = penalty.subgradient(0.0, j)
+            if low <= 0.0 <= high and penalty.cost(0.0, j) == 0.0:
+                continue  # at rest where the penalty is smallest: by convexity the term is 0 for every scale
         left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
         term = gap_term(penalty, x[j], j, left)
         if right > left:

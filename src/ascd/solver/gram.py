@@ -71,7 +71,7 @@ class Gram:
         known = self.known[: self.columns.size]
         before = np.flatnonzero(known)
         if before.size:
-            self.store[np.ix_(before, positions)] = self.store[np.ix_(positions, before)].T
+            mirror(self.store, before, positions)
         known[positions] = True
         waiting = np.flatnonzero(~known)
         if waiting.size:
@@ -120,6 +120,14 @@ class Gram:
         if self.intercept:
             mean, total = self.means[self.columns], float(self.weight.sum())
             self.store[np.ix_(left, right)] -= total * np.outer(mean[left], mean[right])
+
+
+@kernel
+def mirror(store: Array, known: Array, joining: Array) -> None:
+    """Rows of the known columns, as columns of those that join."""
+    for i in joining:
+        for other in known:
+            store[other, i] = store[i, other]
 
 
 @kernel

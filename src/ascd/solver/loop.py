@@ -36,7 +36,11 @@ from ascd.solver.state import ROUNDING, State
 #: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
 #: have moved.  Where all are fewer than the larger number they are all in it.
 SMALLEST_SET, LARGEST_SET = 20, 100
+#: How many times as many coordinates as have moved a working set may hold.
+GROWTH = 2
 MOST_SWEEPS = 1000
+#: Violations that the model on a working set may keep, as a share of the largest one anywhere.
+SHARE = 0.03
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
 GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
 #: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.
@@ -186,7 +190,7 @@ class Solver(State):
         # where ‖x‖₁ is not known yet: as large as the fall of F that the steepest coordinate could pay for
         spread = float(np.abs(self.x).sum()) or self.objective / max(self.steepest, 1e-300)
         goal = 0.3 * tolerance / max(spread, 1e-300)
-        share = 0.1 if self.is_crowded or not self.is_quadratic else 0.01 if size < self.n else 0.0
+        share = 0.1 if self.is_crowded or not self.is_quadratic else SHARE if size < self.n else 0.0
         return max(min(goal, 0.3 * self.steepest), share * self.steepest)
 
     def _working_set(self, size: int) -> tuple[Array, int]:
@@ -197,7 +201,7 @@ class Solver(State):
         if self.is_crowded:
             return columns, self.n
         moved = int(np.count_nonzero((self.x != 0.0) | np.isinf(self.score)))
-        size = min(self.n, max(size, 2 * moved))
+        size = min(self.n, max(size, GROWTH * moved))
         if columns.size > size:
             columns = columns[np.argpartition(-self.score[columns], size - 1)[:size]]
             columns.sort()
