@@ -177,15 +177,16 @@ def test_a_bad_step_diverges(loss, factor, penalty, interpreted):
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (Status.CONVERGED, ["Converged", "tol", "certified"]),
+        (Status.CONVERGED, ["Converged", "certificate", "tolerance"]),
         (Status.ITERATION_LIMIT, ["max_iter"]),
         (Status.TIME_LIMIT, ["max_time"]),
         (Status.INTERRUPTED, ["Interrupted", "Ctrl-C", "callback"]),
         (Status.DIVERGED, ["Diverged", "objective"]),
+        (Status.STALLED, ["tolerance", "rounding"]),
     ],
 )
 def test_every_status_is_a_sentence(status, words):
-    assert len(Status) == 5
+    assert len(Status) == 6
     assert status.sentence.endswith(".")
     assert all(word in status.sentence for word in words)
     assert str(status) == status.value

@@ -185,7 +185,7 @@ class Poisson(NamedTuple):
     Examples
     --------
     >>> import ascd
-    >>> ascd.Poisson().value(1.0, 0.0)
+    >>> float(ascd.Poisson().value(1.0, 0.0))
     0.0
     """
 

@@ -46,8 +46,8 @@ class PoissonRegressor(LinearRegressor):
     --------
     >>> from ascd import PoissonRegressor
     >>> model = PoissonRegressor().fit([[1, 2], [2, 3], [3, 4], [4, 3]], [12, 17, 22, 21])
-    >>> model.predict([[1, 1], [3, 4]]).round(2)
-    array([10.68, 21.88])
+    >>> model.predict([[1, 1], [3, 4]]).round(1)
+    array([10.7, 21.9])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

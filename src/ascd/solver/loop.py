@@ -190,7 +190,7 @@ class Solver(State):
         # where ‖x‖₁ is not known yet: as large as the fall of F that the steepest coordinate could pay for
         spread = float(np.abs(self.x).sum()) or self.objective / max(self.steepest, 1e-300)
         goal = 0.3 * tolerance / max(spread, 1e-300)
-        share = 0.1 if self.is_crowded or not self.is_quadratic else SHARE if size < self.n else 0.0
+        share = 0.1 if self.is_crowded else SHARE if size < self.n or not self.is_quadratic else 0.0
         return max(min(goal, 0.3 * self.steepest), share * self.steepest)
 
     def _working_set(self, size: int) -> tuple[Array, int]:
