@@ -18,7 +18,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ascd._checks import Array
 from ascd._jit import helper, kernel
@@ -99,6 +98,8 @@ class GramModel:
         return count, take_newton_step(gram, self.columns, free, direction, self.work, self.gradient, self.x) == 1
 
     def _solve(self, free: Array, right: Array) -> Array | None:
+        from scipy.linalg.lapack import dpotrf, dpotrs  # here, so that importing ascd stays cheap
+
         matrix = np.empty((free.size, free.size), order="F")
         for shift in SHIFTS:
             gather_free(self.gram.store, free, self.work, shift, matrix)
