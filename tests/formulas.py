@@ -16,11 +16,7 @@ def huber(y, z):
     return np.where(size <= THRESHOLD, 0.5 * size**2, THRESHOLD * size - 0.5 * THRESHOLD**2)
 
 
-def entropy(y):
-    return y * np.log(y) if y > 0.0 else 0.0
-
-
-#: name → value(y, z), slope(y, z), are targets labels?
+#: name → value(y, z), slope(y, z), are targets labels?  (Those that the engine takes; Poisson has no curvature bound.)
 LOSSES = {
     "squared": (lambda y, z: 0.5 * (z - y) ** 2, lambda y, z: z - y, False),
     "logistic": (lambda y, z: np.logaddexp(0.0, -y * z), lambda y, z: -y / (1.0 + np.exp(y * z)), True),
@@ -30,7 +26,6 @@ LOSSES = {
         lambda y, z: -2.0 * y * np.maximum(0.0, 1.0 - y * z),
         True,
     ),
-    "poisson": (lambda y, z: np.exp(z) - y * z + entropy(y) - y, lambda y, z: np.exp(z) - y, False),
 }
 
 W = np.array([1.0, 0.0, 2.5, 0.4])

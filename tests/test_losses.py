@@ -6,11 +6,17 @@ import math
 
 import numpy as np
 import pytest
-from formulas import LOSSES as FORMULAS
+from formulas import LOSSES as BOUNDED
 
 import ascd
 from ascd.losses import LOSSES, as_loss
 
+
+def poisson(y, z):
+    return np.exp(z) - y * z + (y * np.log(y) if y > 0.0 else 0.0) - y
+
+
+FORMULAS = {**BOUNDED, "poisson": (poisson, lambda y, z: np.exp(z) - y, False)}
 POINTS = (-7.3, -1.0, -0.4, 0.0, 0.2, 0.9, 2.6, 11.0)
 GRID = np.linspace(-60.0, 60.0, 240_001)
 TARGETS = {"logistic": (-1.0, 1.0), "squared_hinge": (-1.0, 1.0), "poisson": (0.0, 1.0, 3.0)}

@@ -16,6 +16,7 @@ import numpy as np
 from ascd._checks import Array
 from ascd._jit import helper, kernel
 from ascd.matrices import add_columns, dot, weighted_square
+from ascd.solver.gram import CONSTANT
 from ascd.solver.model import Outcome, cut_step, find_free
 
 #: Sweeps between Newton steps, which cost dozens of them.
@@ -116,7 +117,8 @@ def column_curvatures(matrix: Any, columns: Array, weight: Array, means: Array, 
     """⟨a_j, H a_j⟩, less the share of the intercept."""
     for i in range(columns.size):
         square = weighted_square(matrix, columns[i], weight)
-        out[i] = max(square - total * means[i] * means[i], 1e-12 * square)
+        varying = square - total * means[i] * means[i]
+        out[i] = varying if varying > CONSTANT * square else square  # see Gram
 
 
 @kernel

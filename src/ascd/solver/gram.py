@@ -21,6 +21,8 @@ BLOCK = 1 << 20
 CACHED = 1 << 15
 #: Products of numbers that take less time than a few calls from Python.
 CHEAP = 1_000_000
+#: A column that varies by less than this share of its square is constant, up to rounding.
+CONSTANT = 1e-12
 
 
 class Gram:
@@ -68,6 +70,8 @@ class Gram:
     def learn(self, positions: Array) -> None:
         """Compute the columns at these positions; each pair is multiplied once."""
         self._multiply(positions, positions)
+        if self.intercept:
+            self._hold_constants(positions)
         known = self.known[: self.columns.size]
         before = np.flatnonzero(known)
         if before.size:
@@ -76,6 +80,12 @@ class Gram:
         waiting = np.flatnonzero(~known)
         if waiting.size:
             self._multiply(waiting, positions)
+
+    def _hold_constants(self, positions: Array) -> None:
+        """A constant column does nothing that the intercept does not do: its own curvature keeps it where it is."""
+        own = float(self.weight.sum()) * self.means[self.columns[positions]] ** 2
+        diagonal = self.store[positions, positions]
+        self.store[positions, positions] = np.where(diagonal <= CONSTANT * own, own, diagonal)
 
     def _reserve(self, size: int) -> None:
         capacity = self.store.shape[0]
