@@ -26,6 +26,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, update_wrapper
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,6 +42,7 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "fastmath": _FAST, "no_cfunc_wrapper": True}
 
+_lock = RLock()
 _helpers: list[Callable[..., Any]] = []
 
 
@@ -200,23 +202,25 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
-        self._known: dict[tuple[type, ...], Callable[..., Any]] = {}
+        # types of arguments met before → the dispatcher, or None where nested parts must be looked at in every call
+        self._known: dict[tuple[type, ...], Callable[..., Any] | None] = {}
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
         if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
             with np.errstate(all="ignore"):  # compiled code does not warn either
                 return self.py_func(*args)
-        known = self._known.get(tuple(map(type, args)))
-        if known is not None:
-            return known(*args)
+        types = tuple(map(type, args))
+        if types in self._known:
+            known = self._known[types]
+            return self._compiled(*args) if known is None else known(*args)
+        is_flat = may_be_stored(args) and not any(map(nests, args))
+        self._known[types] = self.stored if is_flat else None
         with _collector_paused():
             return self._compiled(*args)
 
     def _compiled(self, *args: Any) -> Any:
         if may_be_stored(args):
-            if not any(map(nests, args)):  # then the types of the arguments tell all, and need not be looked at again
-                self._known[tuple(map(type, args))] = self.stored
             return self.stored(*args)
         try:
             return self.fresh(*args)
@@ -237,8 +241,13 @@ class Kernel:
         return _compile(self.py_func, False)
 
 
-@cache
 def _compile(function: Callable[..., Any], stored: bool) -> Any:
+    with _lock:  # threads may call the same kernel for the first time
+        return _dispatcher(function, stored)
+
+
+@cache
+def _dispatcher(function: Callable[..., Any], stored: bool) -> Any:
     options = _OPTIONS | {"cache": stored, "pipeline_class": _compilers()[1]}
     if not stored:
         return _numba().njit(function, **options)

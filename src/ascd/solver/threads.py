@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 from ascd._checks import as_count
@@ -54,13 +55,33 @@ def share(n_jobs: int, size: int, kernel: Callable[..., Any], *arguments: Any) -
 def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
     """Hold the linear algebra library to as many threads: on small matrices more of them only wait for each other.
 
-    Problems with so few ``entries`` that the library keeps to one thread anyway are left alone.
+    Problems with so few ``entries`` that the library keeps to one thread anyway are left alone.  The library has one
+    number for the whole process: of runs side by side the first sets it, and the last to end restores it.
     """
     if entries < WORTH_LIMITING:
         yield
         return
-    with _controller().limit(limits=n_jobs, user_api="blas"):
+    _enter(n_jobs)
+    try:
         yield
+    finally:
+        _leave()
+
+
+_lock = Lock()
+_limits: list[Any] = []  # one entry a run; the first holds what is to be restored
+
+
+def _enter(n_jobs: int) -> None:
+    with _lock:
+        _limits.append(None if _limits else _controller().limit(limits=n_jobs, user_api="blas"))
+
+
+def _leave() -> None:
+    with _lock:
+        if len(_limits) == 1:
+            _limits[0].restore_original_limits()
+        _limits.pop()
 
 
 @cache

@@ -1,0 +1,78 @@
+"""Runs side by side: the linear algebra library's threads, and kernels met by several threads at once."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import ascd
+from ascd import _jit
+from ascd.penalties import is_held
+from ascd.solver import threads
+
+
+class Library:
+    """Stands for the process-wide number of threads, and tells what it was set to."""
+
+    def __init__(self) -> None:
+        self.threads = 7
+
+    def limit(self, limits: int, user_api: str) -> Library:
+        self.before, self.threads = self.threads, limits
+        return self
+
+    def restore_original_limits(self) -> None:
+        self.threads = self.before
+
+
+def test_the_last_of_overlapping_runs_restores_the_librarys_threads(monkeypatch):
+    library = Library()
+    monkeypatch.setattr(threads, "_controller", lambda: library)
+    first, second = (threads.blas_threads(1, 10**9) for _ in range(2))
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert library.threads == 1
+    second.__exit__(None, None, None)
+    assert library.threads == 7
+
+
+def test_small_problems_leave_the_library_alone(monkeypatch):
+    monkeypatch.setattr(threads, "_controller", None)
+    with threads.blas_threads(1, 10):
+        pass
+
+
+def test_threads_that_meet_a_kernel_for_the_first_time_share_one_dispatcher():
+    def fresh_kernel(values):
+        return values[0]
+
+    kernel, barrier = _jit.kernel(fresh_kernel), threading.Barrier(4)
+
+    def compiled() -> object:
+        barrier.wait()
+        return kernel.stored
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [future.result() for future in [pool.submit(compiled) for _ in range(4)]]
+    assert len({id(dispatcher) for dispatcher in found}) == 1
+    assert fresh_kernel.__qualname__.endswith("fresh_kernel")
+
+
+@pytest.mark.parametrize(
+    ("penalty", "held"),
+    [
+        (ascd.Box(0.0, 1.0), True),
+        (ascd.Box(0.0, np.inf, l2=0.5), True),
+        (ascd.Box(0.0, np.inf), False),
+        (ascd.BoundedL1L2(1.0, 0.0, -1.0, 1.0), False),
+        (ascd.BoundedL1L2(0.0, 0.0, -1.0, 1.0), True),
+        (ascd.L1(1.0), False),
+        (ascd.L2(1.0), False),
+    ],
+)
+def test_only_bounds_and_squares_hold_coordinates(penalty, held):
+    assert is_held(penalty) == held
