@@ -83,13 +83,15 @@ def solve_problem(
 
 
 def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certificate:
-    """One certificate for the solutions of a fit."""
+    """One certificate for the solutions of a fit; it is the user's tolerance that counts, not a smaller one."""
     missed = [solution.status for solution in solutions if solution.status is not Status.CONVERGED]
+    gap = unit * sum(solution.gap for solution in solutions)
+    tolerance = unit * tol * sum(solution.zero_objective for solution in solutions)
     return Certificate(
-        gap=unit * sum(solution.gap for solution in solutions),
-        tolerance=unit * tol * sum(solution.zero_objective for solution in solutions),
+        gap=gap,
+        tolerance=tolerance,
         objective=unit * sum(solution.objective for solution in solutions),
-        status=missed[0] if missed else Status.CONVERGED,
+        status=missed[0] if missed and not gap <= tolerance else Status.CONVERGED,
         columns_read=sum(solution.reads for solution in solutions),
         n_iter=max(solution.n_iter for solution in solutions),
         seconds=sum(solution.seconds for solution in solutions),

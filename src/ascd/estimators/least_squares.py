@@ -13,6 +13,7 @@ With sample weights s, ‖r‖² is Σ s_k r_k² and n is Σ s_k, as in scikit-l
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -33,12 +34,12 @@ from ascd.estimators._fitting import (
 from ascd.estimators._penalty import regulariser
 
 
-class LeastSquares(MultiOutputMixin, LinearRegressor):
+class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
     """The squared loss with a penalty; several targets are fitted one after the other."""
 
+    @abstractmethod
     def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
         """l1 and l2 beside ½‖r‖², and the estimator's objective in units of that sum; ``total`` is Σ s_k."""
-        raise NotImplementedError
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:

@@ -10,16 +10,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
-from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.utils._metadata_requests import _routing_enabled
+from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
 from ascd._checks import Array
 from ascd.estimators._base import COMMON
 from ascd.estimators._classes import signs
 from ascd.estimators._fitting import Settings
-from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
+from ascd.estimators._folds import Fold, side_by_side, simplest_within_one_error
+from ascd.estimators._scoring import Scoring
 from ascd.estimators.logistic import LogisticRegression, as_ratio
 from ascd.estimators.paths import as_Cs, strengths
 from ascd.problem import Problem
@@ -37,7 +36,7 @@ class FoldScores(NamedTuple):
     n_iters: Array
 
 
-class LogisticRegressionCV(SplitterRouting, LogisticRegression):
+class LogisticRegressionCV(Scoring, LogisticRegression):
     r"""Logistic regression with C and l1_ratio chosen by cross-validation.
 
     Parameters
@@ -223,18 +222,6 @@ class LogisticRegressionCV(SplitterRouting, LogisticRegression):
         """For the last fit, of the model that stays: more precise than the folds' by a Newton step or two."""
         return replace(super()._settings(), tol=LAST_FIT * self.tol)
 
-    def _scores(self, X: Any, y: Array, coefs: Array, fold: Fold, score_params: dict[str, Array]) -> Array:
-        rows = X.tocsr()[fold.test] if sparse.issparse(X) else np.ascontiguousarray(X[fold.test])
-        model, scorer = LogisticRegression(), self._get_scorer()
-        model.classes_, model.n_features_in_ = self.classes_, X.shape[1]
-        chosen = {name: np.asarray(values)[fold.test] for name, values in score_params.items()}
-        scores = []
-        for one in coefs:
-            model.coef_ = one[:, :-1] if self.fit_intercept else one
-            model.intercept_ = one[:, -1] if self.fit_intercept else np.zeros(len(one))
-            scores.append(scorer(model, rows, y[fold.test], **chosen))
-        return np.array(scores)
-
     def _choose(self, found: list[FoldScores], n_folds: int) -> None:
         shape = (n_folds, len(self.l1_ratios_), len(self.Cs_))
         self.scores_ = np.array([one.scores for one in found]).reshape(shape)
@@ -266,40 +253,6 @@ class LogisticRegressionCV(SplitterRouting, LogisticRegression):
         if not given or min(given) < 0.0 or max(given) > 1.0:
             raise ValueError(f"l1_ratios must be a list of numbers in [0, 1]; got {self.l1_ratios!r}")
         return np.array(given)
-
-    def _get_scorer(self) -> Any:
-        return get_scorer(self.scoring or "accuracy")
-
-    def _score_params(self, weight: Array | None, params: dict[str, Any]) -> dict[str, Array]:
-        if _routing_enabled():
-            return dict(process_routing(self, "fit", sample_weight=weight, **params).scorer.score)
-        return {} if weight is None else {"sample_weight": weight}
-
-    def get_metadata_routing(self) -> Any:
-        """Where metadata go, for scikit-learn's metadata routing.
-
-        Returns
-        -------
-        MetadataRouter
-        """
-        mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
-        return super().get_metadata_routing().add(scorer=self._get_scorer(), method_mapping=mapping)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The score by ``scoring`` (accuracy by default).
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : labels of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        known = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self._get_scorer()(self, X, y, **known))
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the scores of the folds and, below them, the path of the coefficients (their mean over the folds).

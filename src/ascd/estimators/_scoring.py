@@ -1,0 +1,69 @@
+"""Scores of classifiers by a scorer of the user's choice, with scikit-learn's metadata routing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import get_scorer
+from sklearn.utils._metadata_requests import _routing_enabled
+from sklearn.utils.metadata_routing import MethodMapping, process_routing
+
+from ascd._checks import Array
+from ascd.estimators._folds import Fold, SplitterRouting
+from ascd.estimators.logistic import LogisticRegression
+
+
+class Scoring(SplitterRouting):
+    """``scoring`` for the samples that a fold leaves out, and for ``score``."""
+
+    scoring: Any
+    fit_intercept: bool
+    classes_: Array
+
+    def _scores(self, X: Any, y: Array, coefs: Array, fold: Fold, score_params: dict[str, Array]) -> Array:
+        rows = X.tocsr()[fold.test] if sparse.issparse(X) else np.ascontiguousarray(X[fold.test])
+        model, scorer = LogisticRegression(), self._get_scorer()
+        model.classes_, model.n_features_in_ = self.classes_, X.shape[1]
+        chosen = {name: np.asarray(values)[fold.test] for name, values in score_params.items()}
+        scores = []
+        for one in coefs:
+            model.coef_ = one[:, :-1] if self.fit_intercept else one
+            model.intercept_ = one[:, -1] if self.fit_intercept else np.zeros(len(one))
+            scores.append(scorer(model, rows, y[fold.test], **chosen))
+        return np.array(scores)
+
+    def _get_scorer(self) -> Any:
+        return get_scorer(self.scoring or "accuracy")
+
+    def _score_params(self, weight: Array | None, params: dict[str, Any]) -> dict[str, Array]:
+        if _routing_enabled():
+            return dict(process_routing(self, "fit", sample_weight=weight, **params).scorer.score)
+        return {} if weight is None else {"sample_weight": weight}
+
+    def get_metadata_routing(self) -> Any:
+        """Where metadata go, for scikit-learn's metadata routing.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
+        return super().get_metadata_routing().add(scorer=self._get_scorer(), method_mapping=mapping)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The score by ``scoring`` (accuracy by default).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : labels of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        known = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self._get_scorer()(self, X, y, **known))
