@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from solving import LOSSES, PENALTIES, make_case
 
 import ascd
-from ascd.solver.certificate import fitted_slope, survey
+from ascd.duality import fitted_slope
+from ascd.solver.certificate import survey
 
 SEEDS = st.integers(0, 10_000)
 #: penalties whose conjugate allows a scaled dual point

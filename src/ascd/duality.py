@@ -19,7 +19,7 @@ import numpy as np
 
 from ascd._checks import Array
 from ascd._jit import at, helper, kernel
-from ascd.matrices import dot, weighted_square
+from ascd.matrices import add_columns, dot, weighted_square
 
 if TYPE_CHECKING:
     from ascd.problem import Problem
@@ -38,27 +38,42 @@ def certificate(problem: Problem, steepness: Any, x: Array, image: Array, slope:
     if not (np.isfinite(x).all() and np.isfinite(products).all()):
         return math.inf, math.inf  # x left float64: nothing is known
     if scale <= 0.0 or math.isinf(gap):
-        required_products(problem.parts.penalty, x, products)
-        fixed = np.flatnonzero(~np.isnan(products))
-        if 0 < fixed.size <= MOST_PROJECTED:
-            projected = _projected(problem, image, slope, fixed, products[fixed])
-            gap = min(gap, certify(problem.parts, steepness, x, image, projected, products)[0])
+        required = products.copy()
+        required_products(problem.parts.penalty, x, required)
+        fixed = np.flatnonzero(~np.isnan(required))
+        curvature = np.empty(slope.size)
+        curvatures(problem.parts, image, curvature)
+        excess = products[fixed] - required[fixed]
+        fitted = fitted_slope(problem.parts.matrix, False, curvature, slope, fixed, excess)
+        if fitted is not None:
+            gap = min(gap, certify(problem.parts, steepness, x, image, fitted, required)[0])
     return math.inf if math.isnan(gap) else float(gap), float(steepest)
 
 
-def _projected(problem: Problem, image: Array, slope: Array, fixed: Array, required: Array) -> Array:
-    """The nearest dual point with the required products on the fixed columns.
+def fitted_slope(
+    matrix: Any, intercept: bool, curvature: Array, slope: Array, columns: Array, excess: Array
+) -> Array | None:
+    """The nearest dual point whose products with these columns are smaller by ``excess``; None if they are too many.
 
-    Distance is measured by the loss's curvature: a dual entry moves as a change of x_fixed would move it.  So those
-    that cannot move without leaving the domain of f* (no weight, no curvature) stay.
+    Distance is measured by the loss's curvatures H: the slope moves by H·(A_columns, 1)·c, as a change of those
+    coordinates (and of the intercept, if there is one) would move it.  So entries that cannot move without leaving the
+    domain of f* (no weight, no curvature) stay.
     """
-    root = np.empty(slope.size)
-    curvatures(problem.parts, image, root)
-    root = np.sqrt(root)
-    columns = np.stack([problem.image(np.eye(1, problem.n_features, j)[0]) for j in fixed], axis=1)
-    shift = np.linalg.lstsq((root[:, None] * columns).T, columns.T @ slope - required, rcond=None)[0]
-    projected: Array = slope - root * shift
-    return projected
+    if not 0 < columns.size <= MOST_PROJECTED:
+        return None
+    block = np.zeros((slope.size, columns.size + intercept), order="F")
+    for i, j in enumerate(columns):
+        add_columns(matrix, np.array([j]), np.ones(1), block[:, i])
+    if intercept:
+        block[:, -1] = 1.0
+        excess = np.append(excess, slope.sum())
+    root = np.sqrt(curvature)
+    block *= root[:, None]
+    size = np.linalg.norm(block, axis=0)
+    size[size == 0.0] = 1.0  # small columns count as much as large ones
+    shift = np.linalg.lstsq((block / size).T, excess / size, rcond=None)[0]
+    fitted: Array = slope - root * shift
+    return fitted
 
 
 @kernel
@@ -104,17 +119,9 @@ def certify(
         scale = min(scale, problem.penalty.dual_scale(-products[j], j))
     if scale < 0.0:
         return math.inf, steepest, scale
-    gap = 0.0
-    for k in range(image.size):
-        weight, target = at(problem.sample.weight, k), problem.sample.target[k]
-        if weight > 0.0:
-            dual = scale * slope[k] / weight
-            fit = problem.loss.value(target, image[k]) + problem.loss.conjugate(target, dual)
-            gap += weight * positive_part(fit - dual * image[k])
+    gap = sample_gap(problem.sample, problem.loss, image, slope, scale)
     for j in range(x.size):
-        u = scale * products[j]
-        cost = problem.penalty.cost(x[j], j) + problem.penalty.cost_conjugate(-u, j)
-        gap += positive_part(cost + x[j] * u)
+        gap += positive_part(gap_term(problem.penalty, x[j], j, scale * products[j]))
     return gap, steepest, scale
 
 
@@ -122,3 +129,22 @@ def certify(
 def positive_part(term: float) -> float:
     """0 for a term that rounding made negative; nan stays nan, so that it cannot pass for a gap of 0."""
     return 0.0 if term < 0.0 else term
+
+
+@helper
+def sample_gap(sample: Any, loss: Any, image: Array, slope: Array, scale: float) -> float:
+    """Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for the dual point θ = scale·slope."""
+    total = 0.0
+    for k in range(image.size):
+        weight, target = at(sample.weight, k), sample.target[k]
+        if weight > 0.0:
+            dual = scale * slope[k] / weight
+            fit = loss.value(target, image[k]) + loss.conjugate(target, dual)
+            total += weight * positive_part(fit - dual * image[k])
+    return total
+
+
+@helper
+def gap_term(penalty: Any, x: float, j: int, u: float) -> float:
+    """Ψ_j(x) + Ψ_j*(−u) + x·u."""
+    return penalty.cost(x, j) + penalty.cost_conjugate(-u, j) + x * u

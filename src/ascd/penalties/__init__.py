@@ -31,7 +31,7 @@ from ascd.penalties.box import Box
 from ascd.penalties.norms import L1, L1L2, L2, Zero
 from ascd.protocols import Penalty
 
-__all__ = ["L1", "L1L2", "L2", "BoundedL1L2", "Box", "Zero", "as_penalty", "nearest_allowed"]
+__all__ = ["L1", "L1L2", "L2", "BoundedL1L2", "Box", "Zero", "as_penalty", "is_held", "nearest_allowed"]
 
 
 def as_penalty(penalty: Any, n: int) -> Any:
@@ -45,3 +45,10 @@ def as_penalty(penalty: Any, n: int) -> Any:
 def nearest_allowed(penalty: Any, n: int) -> Any:
     """The point nearest to 0 in every coordinate that the penalty allows: the default start."""
     return np.clip(np.zeros(n), getattr(penalty, "lower", -math.inf), getattr(penalty, "upper", math.inf))
+
+
+def is_held(penalty: Any) -> bool:
+    """Are all coordinates held by bounds or a square alone, with no kink at zero?  So it is in the duals of SVMs."""
+    if not hasattr(penalty, "upper") or np.any(getattr(penalty, "l1", 0.0)):
+        return False
+    return bool(np.all(np.isfinite(penalty.upper) | (np.asarray(getattr(penalty, "l2", 0.0)) > 0.0)))

@@ -14,12 +14,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ascd._checks import Array
-from ascd._jit import at, helper, kernel
-from ascd.duality import MOST_PROJECTED, positive_part
-from ascd.matrices import add_columns
+from ascd._jit import kernel
+from ascd.duality import gap_term, positive_part, sample_gap
 
 
 @kernel
@@ -50,12 +47,7 @@ def survey(
                 loose += violation * (abs(x[j]) + violation / max(norm[j] * norm[j], 1e-300))
     if not with_gap or not scale >= 0.0:
         return math.inf, steepest, cost, True
-    gap = loose
-    for k in range(image.size):
-        weight, target = at(sample.weight, k), sample.target[k]
-        if weight > 0.0:
-            dual = scale * slope[k] / weight
-            gap += weight * positive_part(loss.value(target, image[k]) + loss.conjugate(target, dual) - dual * image[k])
+    gap = loose + sample_gap(sample, loss, image, slope, scale)
     for j in range(x.size):
         if x[j] == 0.0 and score[j] <= 0.0:
             low, high = penalty.subgradient(0.0, j)
@@ -68,29 +60,3 @@ def survey(
         if strict or term < math.inf:
             gap += positive_part(term)
     return gap, steepest, cost, loose == 0.0
-
-
-@helper
-def gap_term(penalty: Any, x: float, j: int, u: float) -> float:
-    return penalty.cost(x, j) + penalty.cost_conjugate(-u, j) + x * u
-
-
-def fitted_slope(
-    matrix: Any, intercept: bool, curvature: Array, slope: Array, columns: Array, excess: Array
-) -> Array | None:
-    """The slope moved by H·(A_columns, 1)·c so that the products with these columns fall by ``excess``."""
-    if not 0 < columns.size <= MOST_PROJECTED:
-        return None
-    block = np.zeros((slope.size, columns.size + intercept), order="F")
-    for i, j in enumerate(columns):
-        add_columns(matrix, np.array([j]), np.ones(1), block[:, i])
-    if intercept:
-        block[:, -1] = 1.0
-        excess = np.append(excess, slope.sum())
-    root = np.sqrt(curvature)
-    block *= root[:, None]
-    size = np.linalg.norm(block, axis=0)
-    size[size == 0.0] = 1.0  # small columns count as much as large ones
-    shift = np.linalg.lstsq((block / size).T, excess / size, rcond=None)[0]
-    fitted: Array = slope - root * shift
-    return fitted

@@ -22,16 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array
-from ascd.duality import required_products
 from ascd.matrices import input_bytes, weighted_means
+from ascd.penalties import is_held
 from ascd.problem import Problem
 from ascd.solution import Status
-from ascd.solver.certificate import fitted_slope, survey
 from ascd.solver.columns import ColumnModel
 from ascd.solver.gram import Gram
-from ascd.solver.knowledge import Knowledge
 from ascd.solver.model import GramModel
-from ascd.solver.state import ROUNDING, State
+from ascd.solver.proof import Proof
+from ascd.solver.state import ROUNDING
 
 #: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
 #: have moved.  Where all are fewer than the larger number they are all in it.
@@ -47,10 +46,6 @@ GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
 MOST_IDLE = 10
 #: An objective that has fallen this far, relative to where it started, has no minimum.
 BOTTOMLESS = -1e15
-#: Rounds of fitting the dual point: what fits some coordinates may push others over their end.
-MOST_FITS = 3
-#: Rounds in which a dual point is looked for after the violations alone are small enough.
-MOST_ATTEMPTS = 4
 
 
 class Limits(NamedTuple):
@@ -58,22 +53,14 @@ class Limits(NamedTuple):
     max_time: float
 
 
-class Solver(State):
+class Solver(Proof):
     """One problem, minimised for one penalty after another; what was learned is kept between them."""
 
     def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float, n_jobs: int) -> None:
-        super().__init__(problem, x, intercept, constant)
-        self.knowledge = Knowledge(self.parts, intercept, n_jobs)
+        super().__init__(problem, x, intercept, constant, n_jobs)
         self.gram = Gram(self.parts.matrix, self.d, self.n, intercept)
         self.largest_gram = math.isqrt(int(max(GRAM_FLOOR, GRAM_SHARE * input_bytes(self.parts.matrix))) // 8)
-        self.score = np.empty(self.n)
         self.n_iter = self.working = 0
-        self.gap = self.steepest = self.objective = math.inf
-
-    @property
-    def reads(self) -> int:
-        """Columns read so far."""
-        return self.knowledge.reads + self.other_reads
 
     def minimise(
         self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any], confirm: bool = True
@@ -90,11 +77,11 @@ class Solver(State):
         if self.knowledge.reads == 0:
             self.knowledge.read(np.arange(self.n), self.slope)
         for rounds in range(limits.max_iter + 1):
-            self._survey_open()
+            self.survey_open()
             if not math.isfinite(self.objective) or self.objective < BOTTOMLESS * (1.0 + abs(start)):
                 return Status.DIVERGED
             start = min(start, self.objective)
-            if self.gap <= tolerance and ((self.is_certain and not confirm) or self._confirm(tolerance)):
+            if self.gap <= tolerance and ((self.is_certain and not confirm) or self.confirm(tolerance)):
                 return Status.CONVERGED
             if rounds == limits.max_iter:
                 break
@@ -119,72 +106,6 @@ class Solver(State):
         lowest = best[0] - ROUNDING * abs(best[0]) if best[0] < math.inf else math.inf
         return self.objective < lowest or self.gap < 0.9 * best[1] or self.steepest < 0.9 * best[2]
 
-    def settle(self) -> None:
-        """After an end anywhere: everything known of the point at x, computed afresh, and its exact certificate."""
-        self.recompute_image()
-        everything = np.arange(self.n)
-        self.knowledge.read(everything, self.slope)
-        self._survey(strict=True)
-        if math.isfinite(self.objective):
-            self._fit_dual(everything)
-
-    def _survey_open(self) -> None:
-        """Intervals, and exact entries where they leave open whether a coordinate is at rest."""
-        if self.knowledge.is_moved:
-            self._survey(with_gap=False)
-            undecided = np.flatnonzero((self.score > 0.0) & (self.knowledge.radius > 0.0))
-            if undecided.size:
-                self.knowledge.read(undecided, self.slope)
-        self._survey()
-
-    def _survey(self, strict: bool = False, with_gap: bool = True, slope: Array | None = None) -> None:
-        know, parts = self.knowledge, self.parts
-        self.gap, self.steepest, self.cost, self.is_certain = survey(
-            parts.sample, parts.loss, self.penalty, self.x, self.image, self.slope if slope is None else slope,
-            know.estimate, know.radius, parts.norm, self.score, strict, with_gap,
-        )  # fmt: skip
-        self.objective = float(self.loss_sum + self.cost)
-
-    def _confirm(self, tolerance: float) -> bool:
-        """Does the certificate hold at an image computed afresh and from exact entries alone?"""
-        self.recompute_image()
-        everything = np.arange(self.n)
-        self.knowledge.read(everything, self.slope)
-        self._survey()
-        estimated = self.gap
-        if not self.is_certain:
-            self._survey(strict=True)
-            if self.gap > tolerance >= estimated:
-                self._fit_dual(everything)
-        if self.gap <= tolerance:
-            return True
-        self.attempts += estimated <= tolerance
-        if self.attempts >= MOST_ATTEMPTS:
-            return True
-        self._survey_open()
-        return False
-
-    def _fit_dual(self, everything: Array) -> None:
-        """The certificate for a dual point that fits the coordinates which no scale fits, if they are few."""
-        gap, steepest, know = self.gap, self.steepest, self.knowledge
-        slope, columns = self.slope, everything[:0]
-        for _ in range(MOST_FITS):
-            required = know.estimate.copy()
-            required_products(self.penalty, self.x, required)
-            required[columns[np.isnan(required[columns])]] = know.estimate[columns[np.isnan(required[columns])]]
-            columns = np.flatnonzero(~np.isnan(required))
-            excess = know.estimate[columns] - required[columns]
-            fitted = fitted_slope(self.parts.matrix, self.intercept, self.curvature, slope, columns, excess)
-            if fitted is None:
-                break
-            slope = fitted
-            know.read(everything, slope)
-            know.estimate[columns] = required[columns]
-            self._survey(strict=True, slope=slope)
-            gap = min(gap, self.gap)
-        self.gap, self.steepest = gap, steepest
-        know.locate(self.slope)
-
     def _target(self, tolerance: float, size: int) -> float:
         """The violation that the model may keep: what the tolerance needs, or a share of what is left elsewhere."""
         # where ‖x‖₁ is not known yet: as large as the fall of F that the steepest coordinate could pay for
@@ -199,6 +120,8 @@ class Solver(State):
             return np.arange(self.n), self.n
         columns = np.flatnonzero(self.score > 0.0)
         if self.is_crowded:
+            # Most coordinates move.  A working set would solve a part well and spoil the rest: sweeps over all that are
+            # not at rest, in random order, serve better.
             return columns, self.n
         moved = int(np.count_nonzero((self.x != 0.0) | np.isinf(self.score)))
         size = min(self.n, max(size, GROWTH * moved))
@@ -249,13 +172,3 @@ class Solver(State):
             if not self.is_quadratic:  # F may be higher at the model's minimum
                 self.x[columns] = before
             raise
-
-
-def is_held(penalty: Any) -> bool:
-    """Are all coordinates held by bounds or a square, not by a kink at zero?  So it is in the duals of SVMs.
-
-    Most of them move then.  Working sets would solve a part of such a problem well and spoil the rest; sweeps over all
-    that are not at rest, in random order, serve it better.
-    """
-    held = np.isfinite(getattr(penalty, "upper", math.inf)) | (np.asarray(getattr(penalty, "l2", 0.0)) > 0.0)
-    return hasattr(penalty, "upper") and bool(np.all(held))

@@ -201,6 +201,7 @@ def take_newton_step(
 
 @kernel
 def cut_step(here: Array, direction: Array, low: Array, high: Array, whole: Array, straight: Array) -> bool:
+    """``clip_step`` for callers that are not compiled."""
     return clip_step(here, direction, low, high, whole, straight)
 
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from ascd._checks import Array, as_count, as_finite_vector, as_number
 from ascd.penalties import nearest_allowed
@@ -76,22 +76,33 @@ def solve(
     constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-LARGEST, high=LARGEST)
     if constant and not intercept:
         raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
+    threads = as_n_jobs(n_jobs)
+    with blas_threads(threads, problem.n_samples * problem.n_features), progress_bar(progress, limits.max_iter) as show:
+        return _run(problem, Start(x, bool(intercept), constant, threads), tol, limits, callback, show)
+
+
+class Start(NamedTuple):
+    """Where a run begins, and with how many threads."""
+
+    x: Array
+    intercept: bool
+    constant: float
+    n_jobs: int
+
+
+def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: Any, show: Any) -> Solution:
     began = time.perf_counter()
-    with (
-        blas_threads(as_n_jobs(n_jobs), problem.n_samples * problem.n_features),
-        progress_bar(progress, limits.max_iter) as show,
-    ):
-        solver = Solver(problem, x, bool(intercept), constant, as_n_jobs(n_jobs))
-        reference = as_reference(problem, solver.zero_objective)
-        watch = Watch(solver, callback, show, began)
-        status = Status.INTERRUPTED
-        with suppress(KeyboardInterrupt):
-            status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
-        if status is not Status.CONVERGED:
-            solver.settle()
-            if status is Status.ITERATION_LIMIT and solver.gap <= tol * reference:
-                status = Status.CONVERGED
-        watch.finish()
+    solver = Solver(problem, *start)
+    reference = as_reference(problem, solver.zero_objective)
+    watch = Watch(solver, callback, show, began)
+    status = Status.INTERRUPTED
+    with suppress(KeyboardInterrupt):
+        status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
+    if status is not Status.CONVERGED:
+        solver.settle()
+        if status is Status.ITERATION_LIMIT and solver.gap <= tol * reference:
+            status = Status.CONVERGED
+    watch.finish()
     return Solution(
         x=solver.x,
         objective=solver.objective,
