@@ -4,6 +4,9 @@ For the dual point θ = s·v the gap is a sum of non-negative terms (see ``ascd.
 in u_j = ⟨a_j, v⟩, and so is the set of u_j that allow a scale s.  Over an interval both are therefore worst at its
 ends: the gap from the ends bounds the gap from the exact entries, and where the radius is 0 it is that gap.
 
+Most coordinates are surely at rest at zero, where the penalty is smallest: by convexity their terms are 0 for every
+scale.  ``look_over`` finds the others, and ``survey`` looks at those alone.
+
 Where the dual allows only u_j = 0 (an unpenalised coordinate) or one sign of it, no scale helps.  While the solver
 runs, such coordinates count by their violation alone, |x_j|·violation; the certificate at the end moves the dual point
 so that it fits them exactly, if they are few enough.
@@ -15,29 +18,64 @@ import math
 from typing import Any
 
 from ascd._checks import Array
-from ascd._jit import kernel
+from ascd._jit import helper, kernel
 from ascd.duality import gap_term, positive_part, sample_gap
+
+
+@helper
+def judge(penalty: Any, x: float, j: int, g: float, r: float, norm: float) -> tuple[float, float]:
+    """The signed violation of optimality, at most, for a gradient entry in g ± r; and the score.
+
+    Both are negative where the coordinate is surely at rest.  The score is else the violation over ‖a_j‖, and infinite
+    where the coordinate is free to move.
+    """
+    low, high = penalty.subgradient(x, j)
+    slack = max(g + low, -g - high)
+    violation = slack + r if slack > -math.inf else slack
+    if low == high:
+        return violation, math.inf
+    return violation, violation / norm if violation > 0.0 and norm > 0.0 else violation
+
+
+@kernel
+def look_over(
+    penalty: Any, x: Array, estimate: Array, radius: Array, norm: Array, score: Array, unsettled: Array
+) -> int:
+    """List the coordinates that are not surely at rest at zero, and fill in their scores; their number.
+
+    The first loop has no branches, so that several coordinates go through it at a time.
+    """
+    count = 0
+    for j in range(x.size):
+        low, high = penalty.subgradient(x[j], j)
+        violation = max(estimate[j] + low, -estimate[j] - high) + radius[j]
+        may_rest = (x[j] == 0.0) & (low <= 0.0) & (high >= 0.0) & (low < high) & (penalty.cost(x[j], j) == 0.0)
+        score[j] = violation if may_rest else math.inf
+    for j in range(x.size):
+        unsettled[count] = j
+        count += 0 if score[j] <= 0.0 else 1
+    for i in range(count):
+        j = unsettled[i]
+        _, score[j] = judge(penalty, x[j], j, estimate[j], radius[j], norm[j])
+    return count
 
 
 @kernel
 def survey(
     sample: Any, loss: Any, penalty: Any, x: Array, image: Array, slope: Array, estimate: Array, radius: Array,
-    norm: Array, score: Array, strict: bool, with_gap: bool,
+    norm: Array, unsettled: Array, score: Array, strict: bool,
 ) -> tuple[float, float, float, bool]:  # fmt: skip
     """An upper bound on the gap, the largest violation possible, the penalty's cost, and whether the bound is certain.
 
-    ``score`` takes each coordinate's signed violation, at most, over ‖a_j‖: negative where it is surely at rest,
-    infinite where it is free to move.  Without ``with_gap`` that is all that is asked for.  Unless ``strict``,
+    ``unsettled`` is what ``look_over`` listed; intervals may have shrunk since, and scores follow.  Unless ``strict``,
     coordinates that no scale fits count by their violation.
     """
     scale, steepest, cost, loose = 1.0, 0.0, 0.0, 0.0
-    for j in range(x.size):
+    for i in range(unsettled.size):
+        j = unsettled[i]
         g, r = estimate[j], radius[j]
-        low, high = penalty.subgradient(x[j], j)
-        slack = max(g + low, -g - high)
-        violation = slack + r if slack > -math.inf else slack
+        violation, score[j] = judge(penalty, x[j], j, g, r, norm[j])
         steepest = max(steepest, violation)
-        score[j] = math.inf if low == high else (violation / norm[j] if norm[j] > 0.0 else violation)
         cost += penalty.cost(x[j], j)
         if violation > 0.0:
             fits = min(penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
@@ -45,14 +83,11 @@ def survey(
                 scale = min(scale, fits)
             else:
                 loose += violation * (abs(x[j]) + violation / max(norm[j] * norm[j], 1e-300))
-    if not with_gap or not scale >= 0.0:
+    if not scale >= 0.0:
         return math.inf, steepest, cost, True
     gap = loose + sample_gap(sample, loss, image, slope, scale)
-    for j in range(x.size):
-        if x[j] == 0.0 and score[j] <= 0.0:
-            low, high = penalty.subgradient(0.0, j)
-            if low <= 0.0 <= high and penalty.cost(0.0, j) == 0.0:
-                continue  # at rest where the penalty is smallest: by convexity the term is 0 for every scale
+    for i in range(unsettled.size):
+        j = unsettled[i]
         left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
         term = gap_term(penalty, x[j], j, left)
         if right > left:

@@ -111,7 +111,7 @@ class Gram:
             first = self._gather(transposed, self.columns[left], there, root)
             second = first if left is right else self._gather(transposed, self.columns[right], there, root)
             block += first @ second.T
-        self.store[np.ix_(left, right)] = block
+        place(block, left, right, self.store)
 
     def _gather(self, transposed: Array, columns: Array, there: slice, root: Array) -> Array:
         part: Array = transposed[columns, there]
@@ -130,6 +130,14 @@ class Gram:
         if self.intercept:
             mean, total = self.means[self.columns], float(self.weight.sum())
             self.store[np.ix_(left, right)] -= total * np.outer(mean[left], mean[right])
+
+
+@kernel
+def place(block: Array, left: Array, right: Array, store: Array) -> None:
+    """store[left, right] = block."""
+    for b in range(right.size):
+        for a in range(left.size):
+            store[left[a], right[b]] = block[a, b]
 
 
 @kernel

@@ -77,8 +77,9 @@ class Knowledge:
             self.estimate[:], self.radius[:] = self.product, 0.0
             self.is_moved = False
             return
+        self.count -= np.bincount(self.slot[columns] + 1, minlength=SLOTS + 1)[1:]
+        self.count[slot] += columns.size
         self.slot[columns] = slot
-        self.count = np.bincount(self.slot + 1, minlength=SLOTS + 1)[1:]
         self.estimate[columns] = self.product[columns]
         self.radius[columns] = 0.0
 

@@ -109,7 +109,7 @@ class Solver(Proof):
     def _target(self, tolerance: float, size: int) -> float:
         """The violation that the model may keep: what the tolerance needs, or a share of what is left elsewhere."""
         # where ‖x‖₁ is not known yet: as large as the fall of F that the steepest coordinate could pay for
-        spread = float(np.abs(self.x).sum()) or self.objective / max(self.steepest, 1e-300)
+        spread = float(np.abs(self.x[self.unsettled]).sum()) or self.objective / max(self.steepest, 1e-300)
         goal = 0.3 * tolerance / max(spread, 1e-300)
         share = 0.1 if self.is_crowded else SHARE if size < self.n or not self.is_quadratic else 0.0
         return max(min(goal, 0.3 * self.steepest), share * self.steepest)
@@ -118,12 +118,12 @@ class Solver(Proof):
         """What is free to move, and the worst violations; at least twice as many as have moved so far."""
         if self.n <= LARGEST_SET:
             return np.arange(self.n), self.n
-        columns = np.flatnonzero(self.score > 0.0)
+        columns = self.unsettled[self.score[self.unsettled] > 0.0]
         if self.is_crowded:
             # Most coordinates move.  A working set would solve a part well and spoil the rest: sweeps over all that are
             # not at rest, in random order, serve better.
             return columns, self.n
-        moved = int(np.count_nonzero((self.x != 0.0) | np.isinf(self.score)))
+        moved = int(np.count_nonzero((self.x[columns] != 0.0) | np.isinf(self.score[columns])))
         size = min(self.n, max(size, GROWTH * moved))
         if columns.size > size:
             columns = columns[np.argpartition(-self.score[columns], size - 1)[:size]]

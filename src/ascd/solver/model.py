@@ -29,6 +29,8 @@ FEWEST_SWEEPS, MOST_SWEEPS = 4, 40
 MOST_STALE = 20
 #: The work of a Cholesky factor is done this much faster than that of a sweep.
 BLOCKED_GAIN = 24.0
+#: What a Newton step costs beside its factor, in products of a sweep.
+OVERHEAD = 200_000.0
 #: A singular G is made regular by this much of its diagonal; the next if the one before was too little.
 SHIFTS = (1e-12, 1e-9, 1e-6)
 
@@ -74,7 +76,11 @@ class GramModel:
                 steps, size = self._descend_faces(1 + cycles // 2)
                 cycles += 1
                 newtons += steps
-                budget = max(FEWEST_SWEEPS, min(MOST_SWEEPS, int(size**2 / (BLOCKED_GAIN * self.columns.size))))
+                budget = max(FEWEST_SWEEPS, min(MOST_SWEEPS, int(self._newton_cost(size))))
+
+    def _newton_cost(self, size: int) -> float:
+        """A Newton step on so many free coordinates, in sweeps over them."""
+        return (size**2 / BLOCKED_GAIN + OVERHEAD / max(size, 1)) / self.columns.size
 
     def _descend_faces(self, allowed: int) -> tuple[int, int]:
         """Newton steps on smaller and smaller faces, while they are cut off and cheaper than sweeps."""
@@ -82,7 +88,7 @@ class GramModel:
         while True:
             size, cut = self._newton_step()
             steps += 1
-            if not cut or (steps >= allowed and size**2 > BLOCKED_GAIN * self.columns.size):
+            if not cut or (steps >= allowed and self._newton_cost(size) > 1.0):
                 return steps, size
 
     def _newton_step(self) -> tuple[int, bool]:

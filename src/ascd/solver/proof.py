@@ -9,7 +9,7 @@ import numpy as np
 from ascd._checks import Array
 from ascd.duality import fitted_slope, required_products
 from ascd.problem import Problem
-from ascd.solver.certificate import survey as take_survey
+from ascd.solver.certificate import look_over, survey
 from ascd.solver.knowledge import Knowledge
 from ascd.solver.state import State
 
@@ -20,12 +20,16 @@ MOST_ATTEMPTS = 4
 
 
 class Proof(State):
-    """A state with its certificate: ``gap``, ``steepest`` (the largest violation), and a ``score`` a coordinate."""
+    """A state with its certificate: ``gap``, ``steepest`` (the largest violation), and a ``score`` a coordinate.
+
+    ``unsettled`` lists the coordinates that are not surely at rest at zero.
+    """
 
     def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float, n_jobs: int) -> None:
         super().__init__(problem, x, intercept, constant)
         self.knowledge = Knowledge(self.parts, intercept, n_jobs)
-        self.score = np.empty(self.n)
+        self.score, self.unsettled = np.empty(self.n), np.empty(0, dtype=np.int64)
+        self.places = np.empty(self.n, dtype=np.int64)
         self.gap = self.steepest = self.objective = math.inf
         self.attempts = 0
 
@@ -39,24 +43,32 @@ class Proof(State):
         self.recompute_image()
         everything = np.arange(self.n)
         self.knowledge.read(everything, self.slope)
+        self.look_over()
         self.survey(strict=True)
         if math.isfinite(self.objective):
             self._fit_dual(everything)
 
     def survey_open(self) -> None:
         """Intervals, and exact entries where they leave open whether a coordinate is at rest."""
+        self.look_over()
         if self.knowledge.is_moved:
-            self.survey(with_gap=False)
-            undecided = np.flatnonzero((self.score > 0.0) & (self.knowledge.radius > 0.0))
+            listed = self.unsettled
+            undecided = listed[(self.score[listed] > 0.0) & (self.knowledge.radius[listed] > 0.0)]
             if undecided.size:
                 self.knowledge.read(undecided, self.slope)
         self.survey()
 
-    def survey(self, strict: bool = False, with_gap: bool = True, slope: Array | None = None) -> None:
+    def look_over(self) -> None:
+        """Which coordinates are not surely at rest?"""
+        know = self.knowledge
+        count = look_over(self.penalty, self.x, know.estimate, know.radius, self.parts.norm, self.score, self.places)
+        self.unsettled = self.places[:count]
+
+    def survey(self, strict: bool = False, slope: Array | None = None) -> None:
         know, parts = self.knowledge, self.parts
-        self.gap, self.steepest, self.cost, self.is_certain = take_survey(
+        self.gap, self.steepest, self.cost, self.is_certain = survey(
             parts.sample, parts.loss, self.penalty, self.x, self.image, self.slope if slope is None else slope,
-            know.estimate, know.radius, parts.norm, self.score, strict, with_gap,
+            know.estimate, know.radius, parts.norm, self.unsettled, self.score, strict,
         )  # fmt: skip
         self.objective = float(self.loss_sum + self.cost)
 
@@ -65,6 +77,7 @@ class Proof(State):
         self.recompute_image()
         everything = np.arange(self.n)
         self.knowledge.read(everything, self.slope)
+        self.look_over()
         self.survey()
         estimated = self.gap
         if not self.is_certain:
@@ -95,6 +108,7 @@ class Proof(State):
             slope = fitted
             know.read(everything, slope)
             know.estimate[columns] = required[columns]
+            self.look_over()
             self.survey(strict=True, slope=slope)
             gap = min(gap, self.gap)
         self.gap, self.steepest = gap, steepest
