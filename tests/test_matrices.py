@@ -86,9 +86,22 @@ def test_sparse_columns_are_not_copied(form):
 def test_long_indices_cost_no_copy_of_the_values():
     A = long_indices(VALUES)
     ours = as_matrix(A)[0]
-    assert ours.indices.dtype == ours.indptr.dtype == np.int32
+    assert ours.indices.dtype == ours.indptr.dtype == np.uint32
     assert np.shares_memory(ours.data, A.data)
     assert A.indices.dtype == np.int64
+
+
+@pytest.mark.parametrize("oracle", ["norm", "cached", "reference"])
+def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch, oracle):
+    A = sparse.random_array((D, 150), density=0.4, rng=np.random.default_rng(0), format="csc")
+    short = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
+    monkeypatch.setattr(matrices, "LARGEST_SHORT", 0)
+    long = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
+    assert (short.parts.matrix.indices.dtype, long.parts.matrix.indices.dtype) == (np.uint32, np.uint64)
+    for problem in (short, long):
+        run, solution = ascd.minimize(problem, rule="a-ascd", oracle=oracle, tol=1e-8), ascd.solve(problem, tol=1e-12)
+        assert run.converged and solution.converged
+        assert run.objective == pytest.approx(solution.objective, rel=1e-7)
 
 
 @pytest.mark.parametrize("mode", ["r", "c"])

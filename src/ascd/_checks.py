@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import numbers
 from collections.abc import Iterable
 from typing import Any
@@ -68,6 +69,8 @@ def as_finite_vector(values: Any, name: str, size: int | None = None) -> Array:
 
 def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, finite: bool = True) -> float | Array:
     """One number for all coordinates, or one for each; at least ``low``, no nan, finite unless told otherwise."""
+    if isinstance(values, float) and low <= values < math.inf:  # the common case, for small problems
+        return float(values)
     scalar = isinstance(values, numbers.Real) or np.ndim(values) == 0
     array = np.atleast_1d(_numeric(values, name)) if scalar else as_vector(values, name, size)
     array = np.asarray(array, dtype=np.float64)

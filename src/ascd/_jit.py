@@ -112,13 +112,34 @@ def _numba() -> Any:
             return lambda parameter, j: parameter[j]
         return lambda parameter, j: parameter
 
+    natural = _natural()
+
     @overload(wide, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
     def _wide(index: Any) -> Any:
-        return lambda index: np.int64(index)
+        return lambda index: natural(np.int64(index))
 
     for function in _helpers:
         _register_helper(numba, function)
     return numba
+
+
+@cache
+def _natural() -> Any:
+    """An integer as it is, of which the compiler may assume that it is not negative."""
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def natural(typing_context, index):
+        def emit(context, builder, signature, arguments):
+            assume = builder.module.declare_intrinsic("llvm.assume", fnty=ir.FunctionType(ir.VoidType(), [ir.IntType(1)]))
+            builder.call(assume, [builder.icmp_signed(">=", arguments[0], ir.Constant(arguments[0].type, 0))])
+            return arguments[0]
+
+        return types.int64(types.int64), emit
+
+    return natural
 
 
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:

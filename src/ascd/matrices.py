@@ -24,6 +24,9 @@ from ascd._checks import Array, as_design, unlocked
 from ascd._jit import at, helper, kernel
 
 
+LARGEST_SHORT = 2**31 - 1
+
+
 class Dense(NamedTuple):
     """Column-major float64 storage."""
 
@@ -43,7 +46,11 @@ class Dense(NamedTuple):
 
 
 class CSC(NamedTuple):
-    """Compressed sparse columns."""
+    """Compressed sparse columns.
+
+    Rows and offsets are unsigned: a signed index may count from the end, and every access would have to ask whether it
+    does, which takes a third of the time of a sparse product.
+    """
 
     data: Array
     indices: Array
@@ -67,10 +74,11 @@ def as_matrix(A: Any) -> tuple[Dense | CSC, int, int]:
     design = as_design(A)
     if isinstance(design, np.ndarray):
         return Dense(unlocked(design)), *design.shape
-    # int32 offsets wherever they fit: one compiled form instead of one for each integer type
-    width = np.int32 if max(design.nnz, *design.shape) < 2**31 - 1 else np.int64
-    parts = (design.data, design.indices.astype(width, copy=False), design.indptr.astype(width, copy=False))
-    return CSC(*map(unlocked, parts)), *design.shape
+    # 32 bits wherever they are enough: one compiled form instead of one for each integer type
+    fits = max(design.nnz, *design.shape) < LARGEST_SHORT
+    width, seen = (np.int32, np.uint32) if fits else (np.int64, np.uint64)
+    places = (index.astype(width, copy=False).view(seen) for index in (design.indices, design.indptr))
+    return CSC(*map(unlocked, (design.data, *places))), *design.shape
 
 
 def input_bytes(matrix: Any) -> int:
@@ -199,7 +207,8 @@ def to_scipy(matrix: Any, d: int, n: int) -> Any:
         return matrix.values
     from scipy.sparse import csc_array
 
-    return csc_array((matrix.data, matrix.indices, matrix.indptr), shape=(d, n))
+    signed = np.int32 if matrix.indices.dtype == np.uint32 else np.int64
+    return csc_array((matrix.data, matrix.indices.view(signed), matrix.indptr.view(signed)), shape=(d, n))
 
 
 def to_array(matrix: Any, d: int, n: int) -> Array:
@@ -209,9 +218,10 @@ def to_array(matrix: Any, d: int, n: int) -> Array:
 
 
 def as_rows(matrix: CSC, d: int) -> tuple[Array, Array, Array]:
-    """The row-wise copy (data, indices, indptr) of a sparse matrix."""
+    """The row-wise copy (data, indices, indptr) of a sparse matrix, unsigned like its columns."""
     rows = to_scipy(matrix, d, matrix.indptr.size - 1).tocsr()
-    return rows.data, rows.indices, rows.indptr
+    seen = matrix.indices.dtype
+    return rows.data, rows.indices.astype(seen), rows.indptr.astype(seen)
 
 
 def gram_matrix(matrix: Any, weight: Any, n: int, d: int) -> Array:

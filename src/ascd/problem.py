@@ -195,9 +195,9 @@ def _assemble(matrix: Any, sample: Sample, loss: Any, penalty: Any, n: int) -> P
     if not np.isfinite(min(bound, 1.0) * largest):
         raise ValueError("A has columns whose squared norm overflows float64: rescale A")
     lipschitz = bound * square if bound < math.inf else np.full(n, bound)
-    positive = lipschitz[lipschitz > 0.0]
-    # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.
-    lipschitz[lipschitz == 0.0] = positive.min() if positive.size else 1.0
+    if not lipschitz.all():
+        # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.
+        lipschitz[lipschitz == 0.0] = lipschitz[lipschitz > 0.0].min(initial=math.inf if lipschitz.any() else 1.0)
     gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
     return Parts(matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()), gain, slack)
 

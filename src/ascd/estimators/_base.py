@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -42,6 +43,12 @@ class LinearEstimator(BaseEstimator):
     """A model X·coef + intercept whose coefficients minimise a loss and a penalty."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """scikit-learn's, remembered: it inspects the signature in every call, several times a fit."""
+        return super()._get_param_names()
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Array, Array | None]:
         """Data as the solver takes them: dense and column-major or CSC, float64, copied only where they are not.

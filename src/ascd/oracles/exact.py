@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ascd._checks import Array, unknown_name
-from ascd._jit import at
+from ascd._jit import at, wide
 from ascd.matrices import CSC, as_rows, gram_matrix
 
 #: A Gram matrix above this many bytes is refused: it is no longer "accessible without extra cost".
@@ -75,9 +75,9 @@ class Rows(NamedTuple):
         step = change * problem.gain
         touched = 0
         for p in range(problem.matrix.start(i), problem.matrix.stop(i)):
-            k = problem.matrix.row(p)
+            k = wide(problem.matrix.row(p))
             scale = step * at(problem.sample.weight, k) * problem.matrix.entry(p, i)
-            touched += self.indptr[k + 1] - self.indptr[k]
+            touched += wide(self.indptr[k + 1]) - wide(self.indptr[k])
             for q in range(self.indptr[k], self.indptr[k + 1]):
                 intervals.estimate[self.indices[q]] += scale * self.data[q]
         point.reads[0] += touched * problem.norm.size / max(1, self.data.size)

@@ -123,7 +123,7 @@ class Gram:
     def _multiply_sparse(self, left: Array, right: Array) -> None:
         columns = self.columns[left]
         stored = int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
-        rows = np.zeros(self.d + 2, dtype=np.int64), np.empty(stored, dtype=np.int32), np.empty(stored)
+        rows = np.zeros(self.d + 2, dtype=np.int64), np.empty(stored, dtype=np.uint32), np.empty(stored)
         list_rows(self.matrix, columns, left, *rows)
         cursor = self.matrix.indptr[self.columns[right]].astype(np.int64)
         add_products(self.matrix, self.columns, left, right, left is right, self.weight, *rows, cursor, self.store)
@@ -153,13 +153,13 @@ def list_rows(matrix: Any, columns: Array, names: Array, offsets: Array, place: 
     """The entries of some columns, row by row: offsets, the columns' names, and values."""
     for i in range(columns.size):
         for p in range(matrix.start(columns[i]), matrix.stop(columns[i])):
-            offsets[matrix.row(p) + 2] += 1
+            offsets[wide(matrix.row(p)) + 2] += 1
     for k in range(offsets.size - 1):
         offsets[k + 1] += offsets[k]
     for i in range(columns.size):
         j, name = columns[i], names[i]
         for p in range(matrix.start(j), matrix.stop(j)):
-            k = matrix.row(p) + 1
+            k = wide(matrix.row(p)) + 1
             place[offsets[k]] = name
             entries[offsets[k]] = matrix.entry(p, j)
             offsets[k] += 1
@@ -185,11 +185,11 @@ def add_products(
         for c in range(right.size):
             i, p = right[c], cursor[c]
             j = columns[i]
-            while p < matrix.stop(j) and matrix.row(p) < last:
-                k = matrix.row(p)
+            while p < matrix.stop(j) and wide(matrix.row(p)) < last:
+                k = wide(matrix.row(p))
                 factor = matrix.entry(p, j) * weight[k]
                 for q in range(offsets[k], offsets[k + 1]):
-                    other = wide(place[q])
+                    other = place[q]
                     if same and other > i:
                         break
                     out[other, i] += factor * entries[q]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ascd._checks import Array
-from ascd._jit import at, kernel
+from ascd._jit import kernel
 from ascd.matrices import column_sums, dot, weighted_squares
 from ascd.solver.threads import share
 
@@ -43,6 +43,7 @@ class Knowledge:
         self.slopes = np.zeros((SLOTS, d))
         self.length = np.zeros(SLOTS)  # ‖v_r‖²
         self.count = np.zeros(SLOTS, dtype=np.int64)
+        self.work = np.full((2, SLOTS + 1), np.inf)  # the last for columns that were never read
         self.slot = np.full(n, -1, dtype=np.int8)
         self.product, self.width = np.zeros(n), np.full(n, np.inf)
         self.estimate, self.radius = np.zeros(n), np.full(n, np.inf)
@@ -51,14 +52,11 @@ class Knowledge:
 
     def locate(self, slope: Array) -> None:
         """Intervals for a slope that has moved, without reading a column."""
-        shares, errors = np.zeros(SLOTS + 1), np.full(SLOTS + 1, np.inf)
-        for r in range(SLOTS):
-            if self.count[r]:
-                along = float(self.slopes[r] @ slope) / max(self.length[r], 1e-300)
-                rest = slope - along * self.slopes[r]
-                shares[r], errors[r] = along, np.sqrt(rest @ rest + ROUNDING**2 * (slope @ slope))
         self.is_moved = True
-        place_intervals(self.slot, self.product, self.width, shares, errors, self.estimate, self.radius)
+        place_intervals(
+            slope, self.slopes, self.length, self.count, self.work, self.slot, self.product, self.width,
+            self.estimate, self.radius,
+        )  # fmt: skip
 
     def read(self, columns: Array, slope: Array) -> None:
         """Read these columns at the present slope: their intervals become points."""
@@ -104,9 +102,22 @@ def read_columns(
 
 @kernel
 def place_intervals(
-    slot: Array, product: Array, width: Array, shares: Array, errors: Array, estimate: Array, radius: Array
-) -> None:
+    slope: Array, slopes: Array, length: Array, count: Array, work: Array, slot: Array, product: Array, width: Array,
+    estimate: Array, radius: Array,
+) -> None:  # fmt: skip
+    """``work`` takes, for every slope remembered, the share s of it in the present one and the rest's length ‖e‖."""
+    for r in range(count.size):
+        if count[r] > 0:
+            along, rest, size = 0.0, 0.0, 0.0
+            for k in range(slope.size):
+                along += slopes[r, k] * slope[k]
+                size += slope[k] * slope[k]
+            along /= max(length[r], 1e-300)
+            for k in range(slope.size):
+                away = slope[k] - along * slopes[r, k]
+                rest += away * away
+            work[0, r], work[1, r] = along, np.sqrt(rest + ROUNDING * ROUNDING * size)
     for j in range(slot.size):
         r = slot[j]
-        estimate[j] = at(shares, r) * product[j]
-        radius[j] = at(errors, r) * width[j]
+        estimate[j] = work[0, r] * product[j]
+        radius[j] = work[1, r] * width[j]
