@@ -39,6 +39,7 @@ class State:
         self.means = np.zeros(self.n)  # of the columns, weighted by the curvatures; for the intercept
         bound = self.parts.loss.curvature_bound()
         self.typical_curvature = float(np.mean(self.parts.sample.weight)) * (bound if math.isfinite(bound) else 1.0)
+        self.most_curvature = self.typical_curvature * self.d if math.isfinite(bound) else math.inf
         self.damping = 0.0 if self.is_quadratic else 1e-6
         self.other_reads = 0
         self.zero_objective = self.start()
@@ -64,7 +65,7 @@ class State:
         """Losses, slopes and curvatures at the image; with an intercept, the best one first."""
         arrays = (self.parts.sample, self.parts.loss, self.image, self.slope, self.curvature)
         if self.intercept:
-            self.loss_sum, shift = balance(*arrays)
+            self.loss_sum, shift = balance(*arrays, self.most_curvature)
             self.constant += shift
         else:
             self.loss_sum = look_at(*arrays)
