@@ -86,11 +86,11 @@ def test_folds_side_by_side_give_the_same_answer():
 
 
 def test_folds_share_the_data(monkeypatch):
-    from ascd.estimators import cross_validation
+    from ascd.estimators import _following
 
     seen = []
-    actual = cross_validation.path
-    monkeypatch.setattr(cross_validation, "path", lambda problem, **how: seen.append(problem) or actual(problem, **how))
+    actual = _following.path
+    monkeypatch.setattr(_following, "path", lambda problem, **how: seen.append(problem) or actual(problem, **how))
     ours.LassoCV(alphas=3, cv=4).fit(X, Y)
     assert len(seen) == 4
     assert all(np.shares_memory(problem.parts.matrix.values, X) for problem in seen)

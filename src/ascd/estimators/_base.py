@@ -64,7 +64,7 @@ class LinearEstimator(BaseEstimator):
         return Settings(
             tol=self.tol,
             max_iter=1000 if self.max_iter is None else self.max_iter,
-            n_jobs=1 if self.n_jobs is None else effective_n_jobs(self.n_jobs),
+            n_jobs=as_threads(self.n_jobs),
             solver=self.solver,
             random_state=getattr(self, "random_state", None),
         )
@@ -113,3 +113,8 @@ def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight
+
+
+def as_threads(n_jobs: int | None) -> int:
+    """How many threads scikit-learn's ``n_jobs`` means; 1 for None."""
+    return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
