@@ -39,7 +39,7 @@ def primal_objective(model, weights, sample_weight):
 def test_weights_and_bounds_have_a_certificate(loss, weights, bounds, fit_intercept, weighted):
     sample_weight = DATA.weight if weighted else None
     model = LinearSVC(
-        loss=loss, C=C, penalty_weights=weights, bounds=bounds, fit_intercept=fit_intercept, tol=1e-9
+        loss=loss, dual=True, C=C, penalty_weights=weights, bounds=bounds, fit_intercept=fit_intercept, tol=1e-9
     ).fit(X, LABELS, sample_weight=sample_weight)
     certificate, omega = model.certificate_, np.ones(8) if weights is None else weights
     found = primal_objective(model, omega, 1.0 if sample_weight is None else sample_weight)
@@ -82,6 +82,33 @@ def reference_minimum(loss, omega, bounds, fit_intercept, sample_weight):
         found = optimize.minimize(objective, start, (width,), jac=True, bounds=box, method="L-BFGS-B", options=options)
         start = found.x
     return found.fun + (1e-5 * s.sum() / 2 if loss == "hinge" else 0.0)
+
+
+@pytest.mark.parametrize("bounds", [None, (-0.2, 0.3)])
+def test_primal_and_dual_have_one_answer(bounds):
+    models = [LinearSVC(dual=dual, bounds=bounds, tol=1e-11).fit(X, LABELS) for dual in (True, False, "auto")]
+    for model in models:
+        assert model.certificate_.converged
+        np.testing.assert_allclose(model.coef_, models[0].coef_, atol=1e-5)
+        np.testing.assert_allclose(model.intercept_, models[0].intercept_, atol=1e-5)
+    assert models[2].certificate_.columns_read == models[1].certificate_.columns_read  # more samples than features
+    few = LinearSVC().fit(X[:6], [0, 1] * 3).certificate_
+    assert few.columns_read == LinearSVC(dual=True).fit(X[:6], [0, 1] * 3).certificate_.columns_read
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"loss": "hinge", "dual": False}, "loss='hinge' is not supported when dual=False"),
+        ({"penalty": "l1", "dual": True}, "penalty='l1' and loss='squared_hinge' is not supported when dual=True"),
+        ({"penalty_weights": [0.0] * 8, "dual": True}, "weight of 0 and loss='squared_hinge' is not supported"),
+        ({"penalty_weights": [1.0] * 7}, "penalty_weights must have length 8; got 7"),
+        ({"bounds": (0.1, 1.0), "loss": "hinge"}, "bounds must allow the coefficient 0"),
+    ],
+)
+def test_what_cannot_be_solved_is_said(params, message):
+    with pytest.raises(ValueError, match=message):
+        LinearSVC(**params).fit(X, LABELS)
 
 
 def test_penalty_weights_scale_the_features():

@@ -1,6 +1,6 @@
 """Linear support vector machines: ½‖w‖² + C·Σ s_k·loss(y_k, x_k·w), or ‖w‖₁ in place of ½‖w‖².
 
-With the L2 penalty the dual is solved, whose coordinates are the samples; the gap between the two is the certificate.
+The coordinates of the dual are the samples; the gap between the two is the certificate of either.
 As in liblinear and scikit-learn, the intercept is the weight of a constant feature ``intercept_scaling`` and shares the
 penalty.
 """
@@ -34,7 +34,8 @@ class LinearSVC(LinearClassifier):
         "l1" has ‖w‖₁ in place of ½‖w‖² and takes the squared hinge only.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
     dual : bool or "auto", default="auto"
-        Without effect: with the L2 penalty the dual is solved; with L1, or with a penalty weight of 0, the primal.
+        Which problem is solved; the answer is the same.  "auto": for the squared hinge, the dual where there are fewer
+        samples than features; the hinge has the dual only, L1 and penalty weights of 0 the primal only.
     tol : float, default=1e-6
         The fit ends when the duality gap is at most ``tol`` times C·Σ s_k, the objective at w = 0.
     C : float, default=1.0
@@ -128,7 +129,8 @@ class LinearSVC(LinearClassifier):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            Row-major or CSR data are not copied where there is no intercept.
+            Not copied where there is no intercept and the layout fits: row-major or CSR for the dual, column-major or
+            CSC for the primal.
         y : labels of shape (n_samples,)
         sample_weight : array of shape (n_samples,) or a number, optional
 
@@ -136,9 +138,7 @@ class LinearSVC(LinearClassifier):
         -------
         self
         """
-        if self.penalty == "l1" and self.loss == "hinge":
-            raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported: use squared_hinge.")
-        is_dual = self._has_dual()
+        is_dual = self._is_dual(X)
         layout = {"order": "C", "accept_sparse": "csr"} if is_dual else {}
         X, y, weight = self._read(X, y, sample_weight, **layout)
         codes, weight = self._encode(y, weight)
@@ -149,16 +149,34 @@ class LinearSVC(LinearClassifier):
         self._keep(fit(X, list(signs(codes, len(self.classes_))), weight, *how))
         return self
 
-    def _has_dual(self) -> bool:
-        """The dual is solved unless the penalty is L1 or spares a coefficient: the dual would hold its z_j at zero."""
-        weights = np.ones(1) if self.penalty_weights is None else np.atleast_1d(self.penalty_weights)
-        spared = np.flatnonzero(weights == 0.0)
-        if spared.size and self.loss == "hinge":
+    def _is_dual(self, X: Any) -> bool:
+        """Is the dual solved?  L1 and coefficients without a penalty have none; the hinge has nothing else."""
+        if self.loss == "hinge":
+            self._refuse_for_the_hinge()
+            return True
+        has_dual = self.penalty == "l2" and not self._spared().size
+        if self.dual is True and not has_dual:
+            what = "penalty='l1'" if self.penalty == "l1" else "a penalty weight of 0"
+            raise ValueError(f"The combination of {what} and loss='squared_hinge' is not supported when dual=True")
+        if self.dual == "auto":
+            shape = np.shape(X)  # the wrong ones are refused later
+            return has_dual and len(shape) == 2 and shape[0] < shape[1]
+        return bool(self.dual)
+
+    def _refuse_for_the_hinge(self) -> None:
+        if self.penalty == "l1":
+            raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported: use squared_hinge.")
+        if self.dual is False:
+            raise ValueError("The combination of penalty='l2' and loss='hinge' is not supported when dual=False")
+        if self._spared().size:
             raise ValueError(
                 "penalty_weights must be positive where loss='hinge', whose dual has no unpenalised coefficients "
-                f"(loss='squared_hinge' takes zeros); penalty_weights[{spared[0]}] is 0"
+                f"(loss='squared_hinge' takes zeros); penalty_weights[{self._spared()[0]}] is 0"
             )
-        return self.penalty == "l2" and not spared.size
+
+    def _spared(self) -> Array:
+        """The coefficients without penalty."""
+        return np.flatnonzero(np.atleast_1d(1.0 if self.penalty_weights is None else self.penalty_weights) == 0.0)
 
     def _restrictions(self, n_features: int) -> tuple[Any, Any]:
         """Penalty weights and bounds with one more entry for the constant feature; None where there are none."""
