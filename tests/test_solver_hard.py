@@ -70,6 +70,19 @@ def test_degenerate_columns(spoil, penalty, loss):
         assert np.isfinite(solution.x).all()
 
 
+@pytest.mark.parametrize("mean", [1e6, 1e7, 1e8, 1e9])
+@pytest.mark.parametrize("penalty", [ascd.L1(2.0), ascd.L2(1.0)])
+def test_means_far_larger_than_deviations(mean, penalty):
+    """Up to 1e7 the answer is proved; beyond, rounding decides, but F never ends above where it was."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 6))
+    b = A[:, :3] @ [1.0, -2.0, 0.5] + 0.1 * rng.standard_normal(40)
+    plain = ascd.solve(ascd.Problem(A, b, penalty=penalty), intercept=True, tol=1e-10)
+    moved = ascd.solve(ascd.Problem(A + mean, b, penalty=penalty), intercept=True, max_iter=100)
+    assert moved.converged or mean > 1e7
+    assert moved.objective == pytest.approx(plain.objective, rel=1e-5 if mean <= 1e7 else 1e-2)
+
+
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("penalty", [None, ascd.L1(1e-3), ascd.L1(0.5), ascd.L2(0.1), ascd.L1(0.1, [0, 1] * 5)])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
