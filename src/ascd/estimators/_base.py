@@ -16,7 +16,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ascd._checks import Array
-from ascd.estimators._fitting import Settings
+from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
+from ascd.estimators._penalty import regulariser
 from ascd.problem import Problem
 
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -69,6 +70,11 @@ class LinearEstimator(BaseEstimator):
             random_state=getattr(self, "random_state", None),
         )
 
+    def _regulariser(self, strength: float, ratio: float, n_features: int) -> Any:
+        """strength·(ratio·‖w‖₁ + (1 − ratio)/2·‖w‖²) with the estimator's penalty weights, within its bounds."""
+        how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": getattr(self, "positive", False)}
+        return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, **how)
+
     def _starts(self, shape: tuple[int, int]) -> tuple[Any, Any]:
         """Coefficients and intercepts to start from, one row a problem: those of the last fit for a warm start."""
         coef = getattr(self, "coef_", None) if getattr(self, "warm_start", False) else None
@@ -90,6 +96,14 @@ class LinearEstimator(BaseEstimator):
 
 class LinearRegressor(RegressorMixin, LinearEstimator):
     """A linear estimator of numbers."""
+
+    def _keep_one(self, solution: Any, unit: float) -> None:
+        """The fitted attributes for one target; ``unit`` is the estimator's objective in units of F."""
+        check_finite(type(self).__name__, solution.x, solution.intercept)
+        self.coef_, self.n_iter_ = solution.x, max(1, solution.n_iter)
+        self.intercept_ = solution.intercept if self.fit_intercept else 0.0
+        self.certificate_ = certificate_of([solution], self.tol, unit)
+        warn_unless_converged(self, self.certificate_)
 
     def predict(self, X: Any) -> Array:
         """Predict with the linear model.

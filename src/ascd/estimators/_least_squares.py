@@ -15,15 +15,14 @@ from sklearn.base import MultiOutputMixin, _fit_context
 from ascd._checks import Array
 from ascd.estimators._base import LinearRegressor
 from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
-from ascd.estimators._penalty import regulariser
 
 
 class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
     """The squared loss with a penalty; several targets are fitted one after the other."""
 
     @abstractmethod
-    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
-        """l1 and l2 beside ½‖r‖², and the estimator's objective in units of that sum; ``total`` is Σ s_k."""
+    def _strength(self, alpha: float, total: float) -> tuple[float, float, float]:
+        """The penalty beside ½‖r‖² and its share of L1; the objective in units of that sum.  ``total`` is Σ s_k."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -50,15 +49,15 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
 
     def _fit_targets(self, X: Any, targets: Array, weight: Array | None, total: float, single: bool) -> None:
         n_targets = targets.shape[1]
-        strengths = [self._strengths(alpha, total) for alpha in self._alphas(n_targets)]
-        penalties = [self._penalty(l1, l2, X.shape[1]) for l1, l2, _ in strengths]
+        strengths = [self._strength(alpha, total) for alpha in self._alphas(n_targets)]
+        penalties = [self._regulariser(strength, ratio, X.shape[1]) for strength, ratio, _ in strengths]
         problem = self._problem(X, targets[:, 0], "squared", penalties[0], weight)
         settings, (coefs, constants) = self._settings(), self._starts((n_targets, X.shape[1]))
         solutions = []
         for k in range(n_targets):
             one = problem if k == 0 else problem.replace(b=targets[:, k], penalty=penalties[k])
             start = {"x0": coefs[k], "intercept0": constants[k]}
-            solutions.append(solve_problem(one, settings, intercept=self._has_intercept(), **start))
+            solutions.append(solve_problem(one, settings, intercept=self.fit_intercept, **start))
         self._keep(solutions, strengths[0][2], single)
 
     def _keep(self, solutions: list[Any], unit: float, single: bool) -> None:
@@ -66,7 +65,7 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
         constants = np.array([solution.intercept for solution in solutions])
         check_finite(type(self).__name__, coef, constants)
         self.coef_ = coef[0] if single or (self._flat_single_target and len(coef) == 1) else coef
-        self.intercept_ = (constants[0] if single else constants) if self._has_intercept() else 0.0
+        self.intercept_ = (constants[0] if single else constants) if self.fit_intercept else 0.0
         counts = [max(1, solution.n_iter) for solution in solutions]
         gaps = [unit * solution.gap for solution in solutions]
         self.n_iter_ = counts[0] if len(counts) == 1 else counts
@@ -77,15 +76,8 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
     #: scikit-learn's Lasso keeps a flat coef_ for a target of shape (n, 1), its Ridge does not.
     _flat_single_target = True
 
-    def _penalty(self, l1: float, l2: float, n_features: int) -> Any:
-        how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": self.positive}
-        return regulariser(l1, l2, n_features, **how)
-
     def _alphas(self, n_targets: int) -> list[float]:
         return [self.alpha] * n_targets
-
-    def _has_intercept(self) -> bool:
-        return self.fit_intercept
 
     @property
     def sparse_coef_(self) -> Any:

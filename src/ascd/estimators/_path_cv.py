@@ -14,10 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._checks import Array
 from ascd.estimators._base import COMMON, LinearRegressor
-from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
+from ascd.estimators._fitting import solve_problem
 from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls
-from ascd.estimators._penalty import regulariser
 from ascd.estimators.paths import as_alphas
 from ascd.problem import Problem
 
@@ -107,8 +106,9 @@ class PathCV(SplitterRouting, LinearRegressor):
         y = np.asarray(y, dtype=np.float64)
         total = float(X.shape[0] if weight is None else weight.sum())
         folds, ratios = self._folds(X, y, weight, params), self._ratios()
-        problem = self._problem(X, y, "squared", self._penalty(ratios[0], 1.0, X.shape[1]), weight)
-        problems = [problem.replace(penalty=self._penalty(ratio, 1.0, X.shape[1])) for ratio in ratios]
+        penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in ratios]
+        problem = self._problem(X, y, "squared", penalties[0], weight)
+        problems = [problem.replace(penalty=penalty) for penalty in penalties]
         grids = [
             as_alphas(one, self.alphas, self.eps, total, ratio, self.fit_intercept)
             for one, ratio in zip(problems, ratios, strict=True)
@@ -149,18 +149,10 @@ class PathCV(SplitterRouting, LinearRegressor):
         return best
 
     def _refit(self, problem: Problem, ratio: float, total: float) -> None:
-        penalty = self._penalty(ratio, self.alpha_ * total, problem.n_features)
+        penalty = self._regulariser(self.alpha_ * total, ratio, problem.n_features)
         solution = solve_problem(problem.replace(penalty=penalty), self._settings(), intercept=self.fit_intercept)
-        check_finite(type(self).__name__, solution.x, solution.intercept)
-        self.coef_, self.n_iter_ = solution.x, max(1, solution.n_iter)
-        self.intercept_ = solution.intercept if self.fit_intercept else 0.0
         self.dual_gap_ = solution.gap / total
-        self.certificate_ = certificate_of([solution], self.tol, 1.0 / total)
-        warn_unless_converged(self, self.certificate_)
-
-    def _penalty(self, ratio: float, strength: float, n_features: int) -> Any:
-        how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": self.positive}
-        return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, **how)
+        self._keep_one(solution, 1.0 / total)
 
     def _ratios(self) -> list[float]:
         return [1.0]

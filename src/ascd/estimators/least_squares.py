@@ -118,14 +118,13 @@ class ElasticNet(LeastSquares):
         self.n_jobs = n_jobs
         self.solver = solver
 
-    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
+    def _strength(self, alpha: float, total: float) -> tuple[float, float, float]:
         if alpha == 0.0:
             name = type(self).__name__
             warnings.warn(
                 f"{name} with alpha=0 has no penalty: this is ordinary least squares", stacklevel=frames_to_the_user()
             )
-        ratio = self._ratio()
-        return alpha * ratio * total, alpha * (1.0 - ratio) * total, 1.0 / total
+        return alpha * total, self._ratio(), 1.0 / total
 
     def _ratio(self) -> float:
         return self.l1_ratio

@@ -19,7 +19,7 @@ from ascd._checks import Array
 from ascd.estimators._base import COMMON
 from ascd.estimators._classes import LinearClassifier, signs
 from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
-from ascd.estimators._penalty import as_ratio, regulariser
+from ascd.estimators._penalty import as_ratio
 
 
 class LogisticRegression(LinearClassifier):
@@ -133,10 +133,6 @@ class LogisticRegression(LinearClassifier):
         penalty = self._regulariser(strength, ratio, X.shape[1])
         self._fit_classes(X, codes, weight, penalty)
         return self
-
-    def _regulariser(self, strength: float, ratio: float, n_features: int) -> Any:
-        how = {"weights": self.penalty_weights, "bounds": self.bounds}
-        return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, **how)
 
     def _fit_classes(self, X: Any, codes: Array, weight: Array | None, penalty: Any) -> None:
         targets = list(signs(codes, len(self.classes_)))

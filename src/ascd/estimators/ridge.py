@@ -86,8 +86,8 @@ class Ridge(LeastSquares):
         """The solver that was used."""
         return self.solver
 
-    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
-        return 0.0, alpha, 2.0
+    def _strength(self, alpha: float, total: float) -> tuple[float, float, float]:
+        return alpha, 0.0, 2.0
 
     def _alphas(self, n_targets: int) -> list[float]:
         alphas = np.atleast_1d(np.asarray(self.alpha, dtype=float))
@@ -153,5 +153,5 @@ class NNLS(LeastSquares):
         self.n_jobs = n_jobs
         self.solver = solver
 
-    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
+    def _strength(self, alpha: float, total: float) -> tuple[float, float, float]:
         return 0.0, 0.0, 2.0

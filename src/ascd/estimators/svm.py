@@ -138,10 +138,10 @@ class LinearSVC(LinearClassifier):
         -------
         self
         """
-        is_dual = self._is_dual(X)
-        layout = {"order": "C", "accept_sparse": "csr"} if is_dual else {}
-        X, y, weight = self._read(X, y, sample_weight, **layout)
+        X, y, weight = self._read(X, y, sample_weight, order=None, accept_sparse=["csr", "csc"])
         codes, weight = self._encode(y, weight)
+        is_dual = self._is_dual(X.shape[0] < X.shape[1])
+        X = _by_samples(X) if is_dual else _by_features(X)
         how = self._restrictions(X.shape[1])
         if self.fit_intercept:
             X = _with_constant(X, self.intercept_scaling)
@@ -149,7 +149,7 @@ class LinearSVC(LinearClassifier):
         self._keep(fit(X, list(signs(codes, len(self.classes_))), weight, *how))
         return self
 
-    def _is_dual(self, X: Any) -> bool:
+    def _is_dual(self, is_wide: bool) -> bool:
         """Is the dual solved?  L1 and coefficients without a penalty have none; the hinge has nothing else."""
         if self.loss == "hinge":
             self._refuse_for_the_hinge()
@@ -158,10 +158,7 @@ class LinearSVC(LinearClassifier):
         if self.dual is True and not has_dual:
             what = "penalty='l1'" if self.penalty == "l1" else "a penalty weight of 0"
             raise ValueError(f"The combination of {what} and loss='squared_hinge' is not supported when dual=True")
-        if self.dual == "auto":
-            shape = np.shape(X)  # the wrong ones are refused later
-            return has_dual and len(shape) == 2 and shape[0] < shape[1]
-        return bool(self.dual)
+        return has_dual and (is_wide if self.dual == "auto" else bool(self.dual))
 
     def _refuse_for_the_hinge(self) -> None:
         if self.penalty == "l1":
@@ -234,6 +231,14 @@ class LinearSVC(LinearClassifier):
         self.n_iter_ = max(1, *(solution.n_iter for solution in solutions))
         self.certificate_ = certificate_of(solutions, self.tol, 1.0)
         warn_unless_converged(self, self.certificate_)
+
+
+def _by_samples(X: Any) -> Any:
+    return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
+
+
+def _by_features(X: Any) -> Any:
+    return X.tocsc() if sparse.issparse(X) else np.asfortranarray(X)
 
 
 def _with_constant(X: Any, value: float) -> Any:
