@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -169,7 +170,9 @@ def test_logistic_cv_refuses_folds_of_one_class_and_old_attributes():
         ours.LogisticRegressionCV(use_legacy_attributes=True).fit(X, LABELS)
 
 
-@pytest.mark.parametrize("make", [ours.LassoCV, ours.LogisticRegressionCV])
+@pytest.mark.parametrize(
+    "make", [ours.LassoCV, partial(ours.ElasticNetCV, l1_ratio=[0.3, 0.9]), ours.LogisticRegressionCV]
+)
 def test_the_plot_shows_the_curve_and_the_path(make):
     import matplotlib as mpl
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import subprocess
 import sys
@@ -49,6 +50,17 @@ def test_parameters_and_defaults_are_scikit_learns(name):
     assert set(theirs) <= set(mine)
     for parameter in set(theirs) - OTHER_DEFAULTS:
         assert mine[parameter] == theirs[parameter], parameter
+    theirs, mine = (set(inspect.signature(model.fit).parameters) for model in (PEERS[name], getattr(ours, name)))
+    assert theirs <= mine
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_estimator_has_what_is_added(name):
+    """NNLS has no penalty to weigh; the production solver has no randomness, nor has the Poisson loss another."""
+    added = {"penalty_weights", "bounds", "n_jobs", "solver", "tol", "max_iter", "fit_intercept", "random_state"}
+    missing = {"NNLS": {"penalty_weights"}, "PoissonRegressor": {"random_state"}}.get(name, set())
+    assert added - set(EVERY[name]().get_params()) == missing
+    assert "sample_weight" in inspect.signature(EVERY[name]().fit).parameters
 
 
 @pytest.mark.parametrize("name", PEERS)

@@ -118,6 +118,25 @@ class ElasticNet(LeastSquares):
         self.n_jobs = n_jobs
         self.solver = solver
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Not copied where it is column-major float64 or CSC float64.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,) or a number, optional
+            Non-negative weights.
+        check_input : bool, default=True
+            Taken as in scikit-learn and without effect: looking at the input costs no pass of its own.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
+
     def _strength(self, alpha: float, total: float) -> tuple[float, float, float]:
         if alpha == 0.0:
             name = type(self).__name__

@@ -66,7 +66,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
     scores_ : array of shape (n_folds, n_l1_ratios, n_cs)
     coefs_paths_ : array of shape (n_folds, n_l1_ratios, n_cs, n_classes or 1, n_features, plus 1 with an intercept)
     n_iter_ : array of shape (n_folds, n_l1_ratios, n_cs)
-    classes_, coef_, intercept_, certificate_ : as in ``LogisticRegression``
+    classes_, coef_, intercept_, certificate_ : as in ``LogisticRegression``; no certificate_ where ``refit`` is False
 
     Examples
     --------
@@ -207,4 +207,5 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         coefs = self.coefs_paths_[:, self._best_ratio].mean(axis=0)[..., : self.n_features_in_]
         lines = sparse.csc_matrix(coefs.reshape(len(self.Cs_), -1).T)
         scores, marks = self.scores_[:, self._best_ratio].T, {"best": self.C_, "one standard error": self.C_1se_}
-        return plot_cross_validation(self.Cs_, scores, lines, marks, "C", str(self.scoring or "accuracy"), axes)
+        measure = str(getattr(self.scoring, "__name__", self.scoring or "accuracy"))
+        return plot_cross_validation(self.Cs_, scores, lines, marks, "C", measure, axes)
