@@ -168,10 +168,14 @@ def as_reference(problem: Problem, state: State) -> float:
     rounding, F there says nothing: then it is F at zero without the intercept.  Where F at zero is not positive (the
     dual of a support vector machine), it is the gap there: the primal objective at zero weights; 1 if none is known.
     """
-    nearest = nearest_allowed(problem.parts.penalty, problem.n_features)
-    if nearest.any() or state.x.any():
+    penalty, n = problem.parts.penalty, problem.n_features
+    nearest = nearest_allowed(penalty, n) if hasattr(penalty, "lower") else np.zeros(n)
+    is_away = bool(nearest.any())
+    if is_away or state.x.any():
         state = State(problem, nearest, state.intercept, 0.0)
-    value = state.loss_sum + float(cost_of(problem.parts.penalty, np.flatnonzero(nearest), nearest))
+    value = float(state.loss_sum)
+    if is_away:
+        value += float(cost_of(penalty, np.arange(n), nearest))
     if state.intercept and is_rounding(state):
         value = problem.objective(nearest)
     if value > 0.0:
