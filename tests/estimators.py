@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,3 +167,30 @@ def form(X, how):
     if how == "sparse":
         return sparse.csr_array(X)
     return X.astype(np.float32) if how == "float32" else X
+
+
+REGRESSORS = {
+    "Lasso": ours.Lasso,
+    "ElasticNet": ours.ElasticNet,
+    "Ridge": ours.Ridge,
+    "NNLS": ours.NNLS,
+    "HuberRegressor": ours.HuberRegressor,
+    "PoissonRegressor": ours.PoissonRegressor,
+}
+CLASSIFIERS = {"LogisticRegression": ours.LogisticRegression, "LinearSVC": ours.LinearSVC}
+CROSS_VALIDATED = {
+    "LassoCV": partial(ours.LassoCV, alphas=10, cv=3),
+    "ElasticNetCV": partial(ours.ElasticNetCV, alphas=10, cv=3),
+    "LogisticRegressionCV": partial(ours.LogisticRegressionCV, Cs=3, cv=3),
+}
+#: Every estimator by its name; those that choose a parameter do so from few.
+EVERY = {**REGRESSORS, **CLASSIFIERS, **CROSS_VALIDATED}
+
+
+def takes_labels(name):
+    return "Logistic" in name or "SVC" in name
+
+
+def target_of(name, data):
+    """A target that the estimator takes."""
+    return data.labels if takes_labels(name) else data.counts if name == "PoissonRegressor" else data.y

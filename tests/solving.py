@@ -122,13 +122,11 @@ class Case:
         return float(self.weights @ LOSSES[self.loss][0](self.b, self.A @ x + c)) + self.terms.cost(x)
 
     def at_zero(self):
-        """The smallest sum of losses that a constant alone reaches."""
+        """The smallest F that a constant reaches with all coefficients zero, or as near to it as they may be."""
+        x = np.clip(np.zeros(self.A.shape[1]), self.terms.lower, self.terms.upper)
         if not self.intercept:
-            return float(self.weights @ LOSSES[self.loss][0](self.b, 0.0 * self.b))
-        scalar = optimize.minimize_scalar(
-            lambda c: self.weights @ LOSSES[self.loss][0](self.b, c), bracket=(-1.0, 1.0), tol=1e-12
-        )
-        return float(scalar.fun)
+            return self.objective(x)
+        return float(optimize.minimize_scalar(lambda c: self.objective(x, c), bracket=(-1.0, 1.0), tol=1e-12).fun)
 
     def minimum(self):
         """F* by L-BFGS-B on x = p − q with p, q ≥ 0 (x = p inside a box), and the constant."""

@@ -1,8 +1,10 @@
-"""Paths and cross-validation: scikit-learn's errors, choices and shapes; folds that share the data."""
+"""Cross-validation: scikit-learn's errors, choices and shapes; folds that share the data."""
 
 from __future__ import annotations
 
+import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
-import ascd
 from ascd import estimators as ours
 from ascd.estimators._folds import simplest_within_one_error
 
@@ -86,11 +87,11 @@ def test_folds_side_by_side_give_the_same_answer():
 
 
 def test_folds_share_the_data(monkeypatch):
-    from ascd.estimators import cross_validation
+    from ascd.estimators import _following
 
     seen = []
-    actual = cross_validation.path
-    monkeypatch.setattr(cross_validation, "path", lambda problem, **how: seen.append(problem) or actual(problem, **how))
+    actual = _following.path
+    monkeypatch.setattr(_following, "path", lambda problem, **how: seen.append(problem) or actual(problem, **how))
     ours.LassoCV(alphas=3, cv=4).fit(X, Y)
     assert len(seen) == 4
     assert all(np.shares_memory(problem.parts.matrix.values, X) for problem in seen)
@@ -169,61 +170,9 @@ def test_logistic_cv_refuses_folds_of_one_class_and_old_attributes():
         ours.LogisticRegressionCV(use_legacy_attributes=True).fit(X, LABELS)
 
 
-@pytest.mark.parametrize("positive", [False, True])
-@pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_paths_are_scikit_learns(positive, form):
-    data = X if form == "dense" else sparse.csc_array(X)
-    params = {"alphas": 8, "eps": 1e-2, "positive": positive, "return_n_iter": True}
-    mine, theirs = ascd.lasso_path(data, Y, **params, tol=1e-12), peers.lasso_path(X, Y, **params, **PRECISE)
-    np.testing.assert_allclose(mine[0], theirs[0], rtol=1e-8)
-    np.testing.assert_allclose(mine[1], theirs[1], atol=1e-5)
-    assert mine[2].shape == theirs[2].shape
-    assert len(mine[3]) == 8
-    scale = 0.5 * np.mean(Y**2)
-    assert (mine[2] <= 1e-12 * scale * 1.001).all()
-    mine, theirs = ascd.enet_path(data, Y, l1_ratio=0.4, **params), peers.enet_path(X, Y, l1_ratio=0.4, **params)
-    np.testing.assert_allclose(mine[0], theirs[0], rtol=1e-8)
-
-
-def test_a_path_takes_given_alphas_and_the_older_name_for_a_number():
-    alphas, coefs, gaps = ascd.enet_path(X, Y, alphas=[0.1, 0.5])
-    np.testing.assert_array_equal(alphas, [0.5, 0.1])
-    assert coefs.shape == (X.shape[1], 2)
-    assert gaps.shape == (2,)
-    assert len(ascd.lasso_path(X, Y, n_alphas=7)[0]) == 7
-
-
-def test_logistic_path_follows_single_fits():
-    coefs, Cs, n_iter = ascd.logistic_path(X, LABELS, Cs=[1.0, 0.1], l1_ratio=1.0, tol=1e-10)
-    np.testing.assert_array_equal(Cs, [0.1, 1.0])
-    for row, C in zip(coefs, Cs, strict=True):
-        alone = ours.LogisticRegression(C=C, l1_ratio=1.0, tol=1e-10).fit(X, LABELS)
-        np.testing.assert_allclose(row, np.append(alone.coef_, alone.intercept_), atol=1e-4)
-    assert n_iter.shape == (2,)
-    bare = ascd.logistic_path(X, LABELS, Cs=3, fit_intercept=False)[0]
-    assert bare.shape == (3, X.shape[1])
-
-
-PATH_ERRORS = [
-    (lambda: ascd.enet_path(X, Y, l1_ratio=0.0), "Automatic alpha grid generation is not supported for l1_ratio=0"),
-    (lambda: ascd.lasso_path(X, Y, alphas=[-1.0]), "alphas must be finite and at least 0"),
-    (lambda: ascd.lasso_path(X, Y[:5]), "inconsistent numbers of samples"),
-    (lambda: ascd.logistic_path(X, LABELS, Cs=[0.0]), "Cs must be positive"),
-    (lambda: ascd.logistic_path(X, np.arange(60) % 3), "pos_class must be given unless there are two classes"),
-    (lambda: ascd.logistic_path(X, LABELS, pos_class=7), r"pos_class must be one of the classes \[0, 1\]; got 7"),
-    (lambda: ours.ElasticNetCV(l1_ratio=[0.5, 2.0]).fit(X, Y), r"l1_ratio must be in \[0, 1\]"),
-    (lambda: ours.ElasticNetCV(l1_ratio=0.0).fit(X, Y), "not supported for l1_ratio=0"),
-    (lambda: ours.LogisticRegressionCV(l1_ratios=[2.0]).fit(X, LABELS), "l1_ratios must be a list"),
-]
-
-
-@pytest.mark.parametrize(("call", "message"), PATH_ERRORS)
-def test_bad_paths_are_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.parametrize("make", [ours.LassoCV, ours.LogisticRegressionCV])
+@pytest.mark.parametrize(
+    "make", [ours.LassoCV, partial(ours.ElasticNetCV, l1_ratio=[0.3, 0.9]), ours.LogisticRegressionCV]
+)
 def test_the_plot_shows_the_curve_and_the_path(make):
     import matplotlib as mpl
 
@@ -252,3 +201,57 @@ def test_progress_is_shown_on_request(monkeypatch):
     monkeypatch.setattr(_folds, "progress_bar", bar)
     ours.LassoCV(alphas=3, cv=3, progress=True).fit(X, Y)
     assert shown == [(True, 3, 1), (True, 3, 2), (True, 3, 3)]
+
+
+@pytest.mark.parametrize("make", [ours.LassoCV, ours.LogisticRegressionCV])
+def test_the_bar_is_a_real_one(make):
+    pytest.importorskip("rich", reason="rich is not installed (extra 'cli')")
+    grid = {"Cs": 2} if make is ours.LogisticRegressionCV else {"alphas": 2}
+    assert make(**grid, cv=2, progress=True, n_jobs=2).fit(X, LABELS).certificate_.converged
+
+
+WIDE = np.random.default_rng(0).standard_normal((60, 150))
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("make", [ours.LassoCV, ours.ElasticNetCV])
+def test_fits_of_folds_that_miss_the_tolerance_are_told_once_and_counted(make, n_jobs):
+    """Gap and tolerance are in the units of the folds' objectives: 1/(2n)·‖r‖² and so on."""
+    y = WIDE[:, :20] @ np.ones(20)
+    with pytest.warns(ConvergenceWarning) as caught:
+        make(alphas=[1e-3], cv=3, max_iter=1, tol=1e-13, n_jobs=n_jobs).fit(WIDE, y)
+    message = str(caught[0].message)
+    assert caught[0].filename == __file__
+    assert len(caught) == 2  # the folds, and the last fit
+    assert f"{make.__name__}: 3 of 3 fits of the 3 folds stopped early (iteration limit)" in message
+    assert "Increase max_iter" in message
+    gap, tolerance = (float(re.search(rf"{word} (\S+) ", message).group(1)) for word in ("gap of", "tolerance is"))
+    assert tolerance == pytest.approx(1e-13 * 0.5 * np.var(y), rel=0.5)
+    assert gap > tolerance
+
+
+def test_folds_of_logistic_regression_that_miss_the_tolerance_are_told():
+    three = np.arange(60) % 3
+    with pytest.warns(ConvergenceWarning, match=r"LogisticRegressionCV: \d+ of 12 fits of the 2 folds stopped early"):
+        ours.LogisticRegressionCV(Cs=[1.0, 1e3], cv=2, max_iter=1, tol=1e-13, refit=False).fit(WIDE, three)
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("solver", ["cyclic", {"rule": "ascd", "oracle": "norm"}])
+def test_the_engine_fits_the_folds_too(solver):
+    mine, engine = (ours.LassoCV(alphas=4, eps=0.1, cv=3, tol=1e-9, solver=one).fit(X, Y) for one in ("ascd", solver))
+    np.testing.assert_allclose(engine.mse_path_, mine.mse_path_, rtol=1e-3)
+    np.testing.assert_allclose(engine.coef_, mine.coef_, atol=1e-3)
+    mine, engine = (
+        ours.LogisticRegressionCV(Cs=[0.1, 1.0], cv=3, tol=1e-7, solver=one).fit(X, LABELS) for one in ("ascd", solver)
+    )
+    np.testing.assert_allclose(engine.coefs_paths_, mine.coefs_paths_, atol=1e-2)
+
+
+def test_an_interruption_is_not_swallowed(monkeypatch):
+    from ascd.estimators import _following
+
+    path = _following.path
+    monkeypatch.setattr(_following, "path", lambda *a, **k: path(*a, **k, callback=lambda snapshot: True))
+    with pytest.raises(KeyboardInterrupt):
+        ours.LassoCV(alphas=3, cv=3).fit(X, Y)

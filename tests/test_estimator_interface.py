@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import subprocess
 import sys
@@ -12,12 +13,13 @@ import pytest
 import sklearn
 import sklearn.linear_model
 import sklearn.svm
-from estimators import make_data
+from estimators import CROSS_VALIDATED, EVERY, make_data, target_of
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ascd
@@ -48,6 +50,17 @@ def test_parameters_and_defaults_are_scikit_learns(name):
     assert set(theirs) <= set(mine)
     for parameter in set(theirs) - OTHER_DEFAULTS:
         assert mine[parameter] == theirs[parameter], parameter
+    theirs, mine = (set(inspect.signature(model.fit).parameters) for model in (PEERS[name], getattr(ours, name)))
+    assert theirs <= mine
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_estimator_has_what_is_added(name):
+    """NNLS has no penalty to weigh; the production solver has no randomness, nor has the Poisson loss another."""
+    added = {"penalty_weights", "bounds", "n_jobs", "solver", "tol", "max_iter", "fit_intercept", "random_state"}
+    missing = {"NNLS": {"penalty_weights"}, "PoissonRegressor": {"random_state"}}.get(name, set())
+    assert added - set(EVERY[name]().get_params()) == missing
+    assert "sample_weight" in inspect.signature(EVERY[name]().fit).parameters
 
 
 @pytest.mark.parametrize("name", PEERS)
@@ -84,40 +97,76 @@ def test_a_pipeline_and_a_search():
     assert cross_val_score(ours.LogisticRegression(), X, LABELS, cv=3).mean() > 0.6
 
 
-@pytest.mark.parametrize("make", [ours.Lasso, ours.LogisticRegression, ours.LinearSVC])
-def test_pickles_and_clones(make):
-    model = make().fit(X, LABELS)
+@pytest.mark.parametrize("name", EVERY)
+def test_pickles_and_clones(name):
+    model = EVERY[name](tol=1e-5).fit(X, target_of(name, DATA))
     back = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
     assert back.certificate_ == model.certificate_
     assert not hasattr(clone(model), "coef_")
+    assert clone(model).tol == 1e-5
 
 
-def test_frames_keep_their_names():
+@pytest.mark.parametrize("name", EVERY)
+def test_frames_keep_their_names(name):
     frame = pd.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])])
-    model = ours.Lasso(0.1).fit(frame, pd.Series(Y))
+    y = target_of(name, DATA)
+    model = EVERY[name]().fit(frame, pd.Series(y))
     assert list(model.feature_names_in_) == list(frame.columns)
-    np.testing.assert_allclose(model.coef_, ours.Lasso(0.1).fit(X, Y).coef_, atol=1e-12)
+    np.testing.assert_allclose(model.coef_, EVERY[name]().fit(X, y).coef_, atol=1e-12)
+    np.testing.assert_allclose(model.predict(frame), model.predict(frame.copy()))
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame.rename(columns={"feature 0": "other"}))
-    scaler = StandardScaler().set_output(transform="pandas")
-    pipeline = make_pipeline(scaler, ours.Ridge()).fit(frame, Y)
+    pipeline = make_pipeline(StandardScaler(), EVERY[name]()).set_output(transform="pandas").fit(frame, y)
     assert list(pipeline[-1].feature_names_in_) == list(frame.columns)
 
 
-@pytest.mark.parametrize("name", ["Lasso", "LogisticRegression", "LassoCV", "LogisticRegressionCV"])
+@pytest.mark.parametrize("name", ["Lasso", "LogisticRegression", "LassoCV"])
+def test_a_selection_of_features_is_a_frame_where_one_is_asked_for(name):
+    frame = pd.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])])
+    selector = SelectFromModel(EVERY[name](), max_features=3, threshold=-np.inf).set_output(transform="pandas")
+    chosen = selector.fit_transform(frame, target_of(name, DATA))
+    assert isinstance(chosen, pd.DataFrame)
+    assert set(chosen.columns) < set(frame.columns)
+    assert chosen.shape[1] == 3
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_search_over_a_pipeline(name):
+    pipeline = Pipeline([("scale", StandardScaler(with_mean=False)), ("model", EVERY[name]())])
+    search = GridSearchCV(pipeline, {"model__tol": [1e-3, 1e-6]}, cv=3).fit(sparse.csr_array(X), target_of(name, DATA))
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_[-1].certificate_.converged
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_sample_weights_are_routed(name):
-    y = LABELS if "Logistic" in name else Y
+    y = target_of(name, DATA)
     with sklearn.config_context(enable_metadata_routing=True):
         how = {}
         if name == "LogisticRegressionCV":
             how["scoring"] = get_scorer("accuracy").set_score_request(sample_weight=True)
-        model = getattr(ours, name)(**how).set_fit_request(sample_weight=True)
+        model = EVERY[name](**how).set_fit_request(sample_weight=True)
         routed = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
         routed.fit(X, y, sample_weight=DATA.weight)
-        plain = getattr(ours, name)(**how).set_fit_request(sample_weight=True)
+        plain = EVERY[name](**how).set_fit_request(sample_weight=True)
         plain.fit(StandardScaler().fit_transform(X), y, sample_weight=DATA.weight)
+        ignoring = EVERY[name](**how).set_fit_request(sample_weight=False)
+        ignoring = make_pipeline(StandardScaler().set_fit_request(sample_weight=True), ignoring)
+        ignoring.fit(X, y, sample_weight=DATA.weight)
     np.testing.assert_allclose(routed[-1].coef_, plain.coef_)
+    assert not np.allclose(ignoring[-1].coef_, plain.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", CROSS_VALIDATED)
+def test_weights_given_by_hand_need_no_request(name):
+    y = target_of(name, DATA)
+    with sklearn.config_context(enable_metadata_routing=True):
+        unweighted = EVERY[name]().fit(X, y)
+        if name != "LogisticRegressionCV":  # as in scikit-learn, its scorer must say whether it wants them
+            weighted = EVERY[name]().fit(X, y, sample_weight=DATA.weight)
+            np.testing.assert_array_equal(weighted.coef_, EVERY[name]().fit(X, y, sample_weight=DATA.weight).coef_)
+    np.testing.assert_array_equal(unweighted.coef_, EVERY[name]().fit(X, y).coef_)
 
 
 def test_groups_are_routed_to_the_splitter():

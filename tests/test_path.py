@@ -120,6 +120,23 @@ def test_it_stops_early_where_everything_is_explained():
     assert given.alphas.size == 50  # chosen by the user: all of them
 
 
+def test_an_early_stop_is_confirmed_like_the_end(monkeypatch):
+    """The last point has had an exact pass, whatever ended the path; gaps before it are bounds from intervals."""
+    from ascd.solver.proof import Proof
+
+    confirmed, confirm = [], Proof.confirm
+    monkeypatch.setattr(Proof, "confirm", lambda self, *a: confirmed.append(self.x.copy()) or confirm(self, *a))
+    A = np.random.default_rng(0).standard_normal((40, 400))
+    problem = ascd.Problem(A, A[:, :3] @ np.ones(3), penalty=ascd.L1(1.0))
+    stopped = ascd.path(problem, tol=1e-4)
+    assert 5 <= stopped.alphas.size < 100
+    np.testing.assert_array_equal(confirmed[-1], stopped.coefs[:, -1])
+    for i, alpha in enumerate(stopped.alphas):
+        exact = problem.replace(penalty=ascd.L1(float(alpha))).gap(stopped.coefs[:, i])
+        assert exact <= stopped.gaps[i] * (1.0 + 1e-9) + 1e-12
+    assert stopped.gaps[-1] == pytest.approx(exact, rel=1e-9)
+
+
 def test_limits_and_interruptions():
     problem = wide_problem()
     assert ascd.path(problem, n_alphas=5, max_time=0.0).status is Status.TIME_LIMIT

@@ -70,6 +70,19 @@ def test_degenerate_columns(spoil, penalty, loss):
         assert np.isfinite(solution.x).all()
 
 
+@pytest.mark.parametrize("mean", [1e6, 1e7, 1e8, 1e9])
+@pytest.mark.parametrize("penalty", [ascd.L1(2.0), ascd.L2(1.0)])
+def test_means_far_larger_than_deviations(mean, penalty):
+    """Up to 1e7 the answer is proved; beyond, rounding decides, but F never ends above where it was."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 6))
+    b = A[:, :3] @ [1.0, -2.0, 0.5] + 0.1 * rng.standard_normal(40)
+    plain = ascd.solve(ascd.Problem(A, b, penalty=penalty), intercept=True, tol=1e-10)
+    moved = ascd.solve(ascd.Problem(A + mean, b, penalty=penalty), intercept=True, max_iter=100)
+    assert moved.converged or mean > 1e7
+    assert moved.objective == pytest.approx(plain.objective, rel=1e-5 if mean <= 1e7 else 1e-2)
+
+
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("penalty", [None, ascd.L1(1e-3), ascd.L1(0.5), ascd.L2(0.1), ascd.L1(0.1, [0, 1] * 5)])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
@@ -134,6 +147,50 @@ def test_a_constant_that_explains_everything_converges_at_once(loss, target, int
     assert not solution.x.any()
     assert math.isfinite(solution.intercept)
     assert solution.objective == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "poisson"])
+@pytest.mark.parametrize("target", [0.1, 1.0 / 3.0, 3.7, 1e6 + 0.1])
+@pytest.mark.parametrize("penalty", [None, ascd.L1(1e-3), ascd.L2(0.1), ascd.Box(0.0, math.inf)])
+def test_what_an_intercept_leaves_of_a_constant_target_is_rounding(loss, target, penalty):
+    """F at zero is then 1e-32 or so: no share of that can be asked for."""
+    rng = np.random.default_rng(0)
+    for shape in ((28, 5), (7, 40)):
+        weights = rng.random(shape[0]) + 0.1
+        problem = ascd.Problem(rng.standard_normal(shape) + 5.0, np.full(shape[0], target), loss, penalty, weights)
+        cold = ascd.solve(problem, intercept=True)
+        warm = ascd.solve(problem, intercept=True, x0=np.full(shape[1], 1e-3), intercept0=1.0)
+        assert cold.converged
+        assert cold.n_iter == 0
+        assert not cold.x.any()
+        assert cold.zero_objective == pytest.approx(problem.objective(np.zeros(shape[1])))
+        assert warm.zero_objective == pytest.approx(cold.zero_objective)
+
+
+@pytest.mark.parametrize("unit", [1e-17, 1e-8, 1e8, 1e12, 1e60])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_target_may_have_any_unit(unit, intercept):
+    A, b = data()
+    plain, scaled = (
+        ascd.solve(ascd.Problem(A, u * (b + 7.0), penalty=ascd.L1(2.0 * u)), tol=1e-12, intercept=intercept)
+        for u in (1.0, unit)
+    )
+    assert scaled.converged
+    np.testing.assert_allclose(scaled.x / unit, plain.x, rtol=1e-6, atol=1e-9)
+    assert scaled.intercept / unit == pytest.approx(plain.intercept, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_bounds_that_exclude_zero_have_another_reference(loss, intercept):
+    """Even where the target is fitted perfectly at zero coefficients, which are not allowed."""
+    A, b = data(loss)
+    for target in (b, np.full(b.size, 1.0) if loss != "squared" else 0.0 * b):
+        problem = ascd.Problem(A, target, loss, ascd.Box(0.5, 1.0))
+        solution = ascd.solve(problem, tol=1e-8, intercept=intercept)
+        assert solution.converged
+        assert solution.gap <= 1e-8 * solution.zero_objective
+        assert solution.zero_objective <= problem.objective(np.full(5, 0.5)) * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])

@@ -130,13 +130,26 @@ def test_balance_makes_the_slopes_sum_to_zero(loss, far):
 
 
 def balanced(loss, b, weights, image):
-    sample = ascd.Problem(np.ones((len(b), 1)), b, loss, sample_weight=weights).parts.sample
-    slope, before = np.empty(len(b)), image.copy()
-    total, shift = balance(sample, ascd.losses.LOSSES[loss](), image, slope, np.empty(len(b)))
+    parts = ascd.Problem(np.ones((len(b), 1)), b, loss, sample_weight=weights).parts
+    slope, before, most = np.empty(len(b)), image.copy(), parts.loss.curvature_bound() * weights.sum()
+    total, shift = balance(parts.sample, parts.loss, image, slope, np.empty(len(b)), most)
     np.testing.assert_allclose(image, before + shift, rtol=1e-12)
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(slope, weights * LOSSES[loss][1](b, image), atol=1e-9)
     return total, slope
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize("unit", [1e-60, 1e-17, 1e12, 1e60])
+def test_balance_knows_no_unit_of_the_target(loss, unit):
+    """Slopes and curvatures of a squared loss have different units: they must not be compared."""
+    b, parts = unit * np.array([1.0, 2.0, 4.0, 9.0, 9.5]), ascd.losses
+    chosen = parts.Squared() if loss == "squared" else parts.Huber(0.3 * unit)
+    sample = ascd.Problem(np.ones((5, 1)), b, chosen).parts.sample
+    image, slope = np.zeros(5), np.empty(5)
+    balance(sample, chosen, image, slope, np.empty(5), 5.0)
+    assert abs(slope.sum()) <= 1e-14 * np.abs(slope).sum()
+    assert image[0] / unit == pytest.approx(5.1 if loss == "squared" else 4.0, abs=0.3)
 
 
 @pytest.mark.parametrize("mean", [50.0, 800.0, 1e6, 1e15])

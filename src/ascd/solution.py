@@ -55,7 +55,8 @@ class Solution:
     seconds : time spent descending; recording and compiling are not counted
     trace : the recorded history
     intercept : the constant c of ``solve(..., intercept=True)``
-    zero_objective : F at zero coefficients, intercept fitted, which the tolerance of ``solve`` refers to
+    zero_objective : F at zero coefficients (or the nearest that are allowed), intercept fitted, which the tolerance of
+        ``solve`` refers to
     """
 
     x: Array = field(repr=False)

@@ -9,17 +9,23 @@ are the duals of min_w ½‖w‖² + C·Σ loss(y_k, ⟨w, x_k⟩).  The primal 
 
 In the signed variables β_k = y_k·α_k the matrix is Xᵀ whatever the labels are: they go into the penalty
 ``signed_box``.  One matrix, which is the user's own, then serves every class of one-against-the-rest.
+
+With ½·Σ ω_j w_j² over l ≤ w ≤ u in place of ½‖w‖², the dual has in place of ½‖z‖², z = Xᵀβ,
+
+    Σ_j max over l_j ≤ w ≤ u_j of (z_j·w − ½ω_j·w²)  =  Σ_j 1/ω_j · max over ω_j·l_j ≤ v ≤ ω_j·u_j of (z_j·v − ½v²),
+
+the squared loss with sample weights 1/ω where there are no bounds, and ``Clipped`` where there are.  Its gradient is w.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._checks import Array, as_design, as_finite_vector, as_number, unknown_name
-from ascd.losses import check_signs
+from ascd.losses import ROUNDING, check_signs
 from ascd.penalties import Box
 from ascd.problem import Problem
 
@@ -91,3 +97,45 @@ def signed_box(y: Array, C: float, loss: str, sample_weight: Array | None = None
     if loss == "squared_hinge":
         np.divide(0.5, strength, out=curvature, where=strength > 0.0)
     return Box(lower, upper, curvature, -y)
+
+
+class Clipped(NamedTuple):
+    """max over lower_j ≤ v ≤ upper_j of z·v − ½v², a loss whose target is the number j of a feature.
+
+    Its derivative is z, clipped to the bounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ascd.svm import Clipped
+    >>> loss = Clipped(np.array([-1.0, 0.0]), np.array([1.0, 2.0]))
+    >>> float(loss.derivative(0.0, 5.0)), float(loss.value(1.0, 3.0))
+    (1.0, 4.0)
+    """
+
+    lower: Array
+    upper: Array
+
+    def value(self, y: float, z: float) -> float:
+        j = int(y)
+        v = max(self.lower[j], min(self.upper[j], z))
+        return v * (z - 0.5 * v)
+
+    def derivative(self, y: float, z: float) -> float:
+        j = int(y)
+        return max(self.lower[j], min(self.upper[j], z))
+
+    def curvature(self, y: float, z: float) -> float:
+        j = int(y)
+        return 1.0 if self.lower[j] <= z <= self.upper[j] else 0.0
+
+    def conjugate(self, y: float, u: float) -> float:
+        j = int(y)
+        far = ROUNDING * (1.0 + abs(u))
+        return 0.5 * u * u if self.lower[j] - far <= u <= self.upper[j] + far else math.inf
+
+    def curvature_bound(self) -> float:
+        return 1.0
+
+    def is_quadratic(self) -> bool:
+        return False

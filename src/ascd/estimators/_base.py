@@ -17,7 +17,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ascd._checks import Array
-from ascd.estimators._fitting import Settings
+from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
+from ascd.estimators._penalty import regulariser
 from ascd.problem import Problem
 
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -71,10 +72,15 @@ class LinearEstimator(BaseEstimator):
         return Settings(
             tol=self.tol,
             max_iter=1000 if self.max_iter is None else self.max_iter,
-            n_jobs=1 if self.n_jobs is None else effective_n_jobs(self.n_jobs),
+            n_jobs=as_threads(self.n_jobs),
             solver=self.solver,
             random_state=getattr(self, "random_state", None),
         )
+
+    def _regulariser(self, strength: float, ratio: float, n_features: int) -> Any:
+        """strength·(ratio·‖w‖₁ + (1 − ratio)/2·‖w‖²) with the estimator's penalty weights, within its bounds."""
+        how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": getattr(self, "positive", False)}
+        return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, **how)
 
     def _starts(self, shape: tuple[int, int]) -> tuple[Any, Any]:
         """Coefficients and intercepts to start from, one row a problem: those of the last fit for a warm start."""
@@ -98,6 +104,14 @@ class LinearEstimator(BaseEstimator):
 class LinearRegressor(RegressorMixin, LinearEstimator):
     """A linear estimator of numbers."""
 
+    def _keep_one(self, solution: Any, unit: float) -> None:
+        """The fitted attributes for one target; ``unit`` is the estimator's objective in units of F."""
+        check_finite(type(self).__name__, solution.x, solution.intercept)
+        self.coef_, self.n_iter_ = solution.x, max(1, solution.n_iter)
+        self.intercept_ = solution.intercept if self.fit_intercept else 0.0
+        self.certificate_ = certificate_of([solution], self.tol, unit)
+        warn_unless_converged(self, self.certificate_)
+
     def predict(self, X: Any) -> Array:
         """Predict with the linear model.
 
@@ -120,3 +134,8 @@ def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight
+
+
+def as_threads(n_jobs: int | None) -> int:
+    """How many threads scikit-learn's ``n_jobs`` means; 1 for None."""
+    return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
@@ -29,14 +30,22 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         if len(present) < len(self.classes_):
             missing = sorted(set(self.classes_.tolist()) - set(present.tolist()))
             raise ValueError(f"sample_weight is zero for all samples of the classes {missing}: remove these samples")
-        return codes, self._class_weighted(y, codes, weight)
+        return codes, class_weighted(self.class_weight, self.classes_, codes, weight)
 
-    def _class_weighted(self, y: Array, codes: Array, weight: Array | None) -> Array | None:
-        if self.class_weight is None:
-            return weight
-        known = {} if weight is None else {"sample_weight": weight}
-        each = compute_class_weight(self.class_weight, classes=self.classes_, y=y, **known)[codes]
-        return each if weight is None else each * weight
+
+def class_weighted(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array | None:
+    """The weights of the samples times those of their classes; ``codes`` are numbers of classes."""
+    if class_weight is None:
+        return weight
+    each = weights_of_classes(class_weight, classes, codes, weight)
+    return each if weight is None else each * weight
+
+
+def weights_of_classes(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array:
+    """The weight of each sample's class."""
+    known = {} if weight is None else {"sample_weight": weight}
+    each: Array = compute_class_weight(class_weight, classes=classes, y=classes[codes], **known)[codes]
+    return each
 
 
 def signs(codes: Array, n_classes: int) -> Iterator[Array]:

@@ -18,6 +18,8 @@ from ascd.oracles import ORACLES
 from ascd.problem import Problem
 from ascd.rules import RULES
 from ascd.solution import Solution, Status
+from ascd.solver.solve import as_reference
+from ascd.solver.state import State
 
 PARTS = ("rule", "oracle", "steepness", "step", "init")
 #: What each parameter of a penalty is where nothing is penalised or bounded.
@@ -70,9 +72,12 @@ def minimize_problem(
 ) -> Answer:
     """The problem's minimum by the engine, with ``max_iter`` epochs at most."""
     parts, seed = as_parts(solver), _seed(random_state)
+    if math.isinf(problem.parts.loss.curvature_bound()):
+        loss = type(problem.parts.loss).__name__
+        raise ValueError(f"solver must be 'ascd' for the {loss} loss, whose curvature has no bound; got {solver!r}")
     extended = with_intercept(problem) if intercept else problem
-    zero = _zero_objective(problem) if intercept else problem.objective(np.zeros(problem.n_features))
-    target = tol * (zero if zero > 0.0 else problem.gap(np.zeros(problem.n_features)))
+    zero = as_reference(problem, State(problem, np.zeros(problem.n_features), intercept, 0.0))
+    target = tol * zero
     start = None if x0 is None else np.append(x0, intercept0) if intercept else np.asarray(x0, dtype=float)
     initial = _initial_steepness(extended, start, parts)
     steps, reads, seconds = 0, 0, 0.0
@@ -114,15 +119,6 @@ def with_intercept(problem: Problem) -> Problem:
         name: np.append(np.broadcast_to(getattr(penalty, name), n), FREE.get(name, 0.0)) for name in penalty._fields
     }
     return Problem(extended, parts.sample.target, parts.loss, penalty._replace(**free), _weights(parts.sample.weight))
-
-
-def _zero_objective(problem: Problem) -> float:
-    """The objective with zero coefficients and the best intercept."""
-    parts = problem.parts
-    ones = np.ones((problem.n_samples, 1))
-    alone = Problem(ones, parts.sample.target, parts.loss, None, _weights(parts.sample.weight))
-    best = minimize(alone, rule="cyclic", step="line-search", tol=1e-12 * alone.n_samples, record=None)
-    return best.objective + sum(parts.penalty.cost(0.0, j) for j in range(problem.n_features))
 
 
 def _initial_steepness(problem: Problem, start: Array | None, parts: dict[str, Any]) -> float:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 
 from ascd._checks import Array
 from ascd.progress import progress_bar
@@ -50,7 +50,9 @@ class SplitterRouting:
         cv = check_cv(self.cv, y, classifier=self._is_classification)
         routed: dict[str, Any] = {}
         if _routing_enabled():
-            routed = process_routing(self, "fit", sample_weight=weight, **params).splitter.split
+            takes_weights = get_routing_for_object(cv).consumes("split", ["sample_weight"])
+            known = {"sample_weight": weight} if weight is not None and takes_weights else {}
+            routed = process_routing(self, "fit", **known, **params).splitter.split
         n = X.shape[0]
         return [
             _as_fold(np.arange(n)[train], np.arange(n)[test], n, weight) for train, test in cv.split(X, y, **routed)

@@ -14,6 +14,9 @@ import numpy as np
 from ascd._checks import as_parameter
 from ascd.penalties import L1L2, BoundedL1L2
 
+#: The share of the L1 penalty in those with a name.
+RATIOS = {"l1": 1.0, "l2": 0.0}
+
 
 def regulariser(
     l1: float, l2: float, n_features: int, *, weights: Any = None, bounds: Any = None, positive: bool = False
@@ -22,13 +25,14 @@ def regulariser(
     weight = 1.0 if weights is None else as_parameter(weights, "penalty_weights", n_features, low=0.0)
     if bounds is None and not positive:
         return L1L2(float(l1), float(l2), weight)
-    lower, upper = _as_bounds((-math.inf, math.inf) if bounds is None else bounds, n_features)
+    lower, upper = as_bounds((-math.inf, math.inf) if bounds is None else bounds, n_features)
     if positive:
         lower = np.maximum(lower, 0.0) if np.ndim(lower) else max(lower, 0.0)
     return BoundedL1L2(float(l1), float(l2), lower, upper, weight)
 
 
-def _as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
+def as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
+    """Lower and upper bounds, each one number or one a feature, with zero between them."""
     if len(bounds) != 2:
         raise ValueError(f"bounds must be a pair (lower, upper) of numbers or arrays; got {bounds!r}")
     lower = as_parameter(bounds[0], "bounds[0]", n_features, finite=False)
@@ -36,3 +40,10 @@ def _as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
     if np.any(np.asarray(lower) > 0.0) or np.any(np.asarray(upper) < 0.0):
         raise ValueError(f"bounds must allow the coefficient 0: lower ≤ 0 ≤ upper; got {bounds!r}")
     return lower, upper
+
+
+def as_ratio(penalty: str | None, l1_ratio: float | None) -> float:
+    """The share of the L1 penalty, from either way to state it."""
+    if penalty == "elasticnet" and l1_ratio is None:
+        raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
+    return RATIOS.get(penalty or "", 0.0 if l1_ratio is None else l1_ratio)

@@ -38,9 +38,10 @@ class Scoring(SplitterRouting):
         return get_scorer(self.scoring or "accuracy")
 
     def _score_params(self, weight: Array | None, params: dict[str, Any]) -> dict[str, Array]:
+        known = {} if weight is None else {"sample_weight": weight}
         if _routing_enabled():
-            return dict(process_routing(self, "fit", sample_weight=weight, **params).scorer.score)
-        return {} if weight is None else {"sample_weight": weight}
+            return dict(process_routing(self, "fit", **known, **params).scorer.score)
+        return known
 
     def get_metadata_routing(self) -> Any:
         """Where metadata go, for scikit-learn's metadata routing.

@@ -11,8 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor
-from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
-from ascd.estimators._penalty import regulariser
+from ascd.estimators._fitting import check_finite, solve_problem
 from ascd.losses import Huber
 from ascd.problem import Problem
 from ascd.scale import fit_with_scale
@@ -117,7 +116,7 @@ class HuberRegressor(LinearRegressor):
         base = self._problem(X, y, Huber(self.epsilon), None, weight)
 
         def problem_at(sigma: float) -> Problem:
-            penalty = regulariser(0.0, self.alpha * sigma, X.shape[1], weights=self.penalty_weights, bounds=self.bounds)
+            penalty = self._regulariser(self.alpha * sigma, 0.0, X.shape[1])
             return base.replace(loss=Huber(self.epsilon * sigma), penalty=penalty)
 
         def solve_at(problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int | None) -> Any:
@@ -127,10 +126,7 @@ class HuberRegressor(LinearRegressor):
         coefs, constants = self._starts((1, X.shape[1]))
         start = (coefs[0], constants[0], None if coefs[0] is None else self.scale_)
         fit = fit_with_scale(problem_at, solve_at, self.epsilon, self.fit_intercept, self.tol, start)
-        check_finite("HuberRegressor", fit.x, fit.intercept, fit.scale)
-        self.coef_, self.scale_, self.n_iter_ = fit.x, fit.scale, max(1, fit.n_iter)
-        self.intercept_ = fit.intercept if self.fit_intercept else 0.0
-        self.outliers_ = np.abs(fit.residuals) > self.epsilon * fit.scale
-        self.certificate_ = certificate_of([fit], self.tol, 1.0)
-        warn_unless_converged(self, self.certificate_)
+        check_finite("HuberRegressor", fit.scale)
+        self.scale_, self.outliers_ = fit.scale, np.abs(fit.residuals) > self.epsilon * fit.scale
+        self._keep_one(fit, 1.0)
         return self

@@ -1,10 +1,8 @@
-"""Regression with the squared loss: Lasso, ElasticNet, Ridge, NNLS.
+"""Linear regression with L1 and L2 penalties: Lasso, ElasticNet.
 
 ==============  =======================================================================
 Lasso           1/(2n)·‖y − Xw − c‖² + alpha·‖w‖₁
 ElasticNet      1/(2n)·‖y − Xw − c‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)
-Ridge           ‖y − Xw − c‖² + alpha·‖w‖²
-NNLS            ‖y − Xw − c‖²  over w ≥ 0
 ==============  =======================================================================
 
 With sample weights s, ‖r‖² is Σ s_k r_k² and n is Σ s_k, as in scikit-learn.  The intercept c has no penalty.
@@ -13,100 +11,15 @@ With sample weights s, ‖r‖² is Σ s_k r_k² and n is Σ s_k, as in scikit-l
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-from scipy import sparse
-from sklearn.base import MultiOutputMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._checks import Array
-from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE, LinearRegressor
-from ascd.estimators._fitting import (
-    certificate_of,
-    check_finite,
-    frames_to_the_user,
-    solve_problem,
-    warn_unless_converged,
-)
-from ascd.estimators._penalty import regulariser
-
-
-class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
-    """The squared loss with a penalty; several targets are fitted one after the other."""
-
-    @abstractmethod
-    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
-        """l1 and l2 beside ½‖r‖², and the estimator's objective in units of that sum; ``total`` is Σ s_k."""
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Not copied where it is column-major float64 or CSC float64.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,) or a number, optional
-            Non-negative weights.
-
-        Returns
-        -------
-        self
-        """
-        several = getattr(y, "ndim", 2) != 1  # one target is read faster
-        X, y, weight = self._read(X, y, sample_weight, multi_output=several, y_numeric=True)
-        total = float(X.shape[0] if weight is None else weight.sum())
-        targets = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)
-        self._fit_targets(X, targets, weight, total, single=y.ndim == 1)
-        return self
-
-    def _fit_targets(self, X: Any, targets: Array, weight: Array | None, total: float, single: bool) -> None:
-        n_targets = targets.shape[1]
-        strengths = [self._strengths(alpha, total) for alpha in self._alphas(n_targets)]
-        penalties = [self._penalty(l1, l2, X.shape[1]) for l1, l2, _ in strengths]
-        problem = self._problem(X, targets[:, 0], "squared", penalties[0], weight)
-        settings, (coefs, constants) = self._settings(), self._starts((n_targets, X.shape[1]))
-        solutions = []
-        for k in range(n_targets):
-            one = problem if k == 0 else problem.replace(b=targets[:, k], penalty=penalties[k])
-            start = {"x0": coefs[k], "intercept0": constants[k]}
-            solutions.append(solve_problem(one, settings, intercept=self._has_intercept(), **start))
-        self._keep(solutions, strengths[0][2], single)
-
-    def _keep(self, solutions: list[Any], unit: float, single: bool) -> None:
-        coef = np.stack([solution.x for solution in solutions])
-        constants = np.array([solution.intercept for solution in solutions])
-        check_finite(type(self).__name__, coef, constants)
-        self.coef_ = coef[0] if single or (self._flat_single_target and len(coef) == 1) else coef
-        self.intercept_ = (constants[0] if single else constants) if self._has_intercept() else 0.0
-        counts = [max(1, solution.n_iter) for solution in solutions]
-        gaps = [unit * solution.gap for solution in solutions]
-        self.n_iter_ = counts[0] if len(counts) == 1 else counts
-        self.dual_gap_ = gaps[0] if len(gaps) == 1 else np.array(gaps)
-        self.certificate_ = certificate_of(solutions, self.tol, unit)
-        warn_unless_converged(self, self.certificate_)
-
-    #: scikit-learn's Lasso keeps a flat coef_ for a target of shape (n, 1), its Ridge does not.
-    _flat_single_target = True
-
-    def _penalty(self, l1: float, l2: float, n_features: int) -> Any:
-        how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": self.positive}
-        return regulariser(l1, l2, n_features, **how)
-
-    def _alphas(self, n_targets: int) -> list[float]:
-        return [self.alpha] * n_targets
-
-    def _has_intercept(self) -> bool:
-        return self.fit_intercept
-
-    @property
-    def sparse_coef_(self) -> Any:
-        """``coef_`` as a sparse matrix of shape (n_targets, n_features)."""
-        return sparse.csr_matrix(np.atleast_2d(self.coef_))
+from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
+from ascd.estimators._fitting import frames_to_the_user
+from ascd.estimators._least_squares import LeastSquares
+from ascd.estimators.paths import enet_path
 
 
 class ElasticNet(LeastSquares):
@@ -157,6 +70,7 @@ class ElasticNet(LeastSquares):
     array([0.4458, 0.4458])
     """
 
+    path = staticmethod(enet_path)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
         "alpha": [NON_NEGATIVE],
@@ -204,14 +118,32 @@ class ElasticNet(LeastSquares):
         self.n_jobs = n_jobs
         self.solver = solver
 
-    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Not copied where it is column-major float64 or CSC float64.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,) or a number, optional
+            Non-negative weights.
+        check_input : bool, default=True
+            Taken as in scikit-learn and without effect: looking at the input costs no pass of its own.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
+
+    def _strength(self, alpha: float, total: float) -> tuple[float, float, float]:
         if alpha == 0.0:
             name = type(self).__name__
             warnings.warn(
                 f"{name} with alpha=0 has no penalty: this is ordinary least squares", stacklevel=frames_to_the_user()
             )
-        ratio = self._ratio()
-        return alpha * ratio * total, alpha * (1.0 - ratio) * total, 1.0 / total
+        return alpha * total, self._ratio(), 1.0 / total
 
     def _ratio(self) -> float:
         return self.l1_ratio

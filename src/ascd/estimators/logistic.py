@@ -19,9 +19,7 @@ from ascd._checks import Array
 from ascd.estimators._base import COMMON
 from ascd.estimators._classes import LinearClassifier, signs
 from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
-from ascd.estimators._penalty import regulariser
-
-RATIOS = {"l1": 1.0, "l2": 0.0}
+from ascd.estimators._penalty import as_ratio
 
 
 class LogisticRegression(LinearClassifier):
@@ -136,10 +134,6 @@ class LogisticRegression(LinearClassifier):
         self._fit_classes(X, codes, weight, penalty)
         return self
 
-    def _regulariser(self, strength: float, ratio: float, n_features: int) -> Any:
-        how = {"weights": self.penalty_weights, "bounds": self.bounds}
-        return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, **how)
-
     def _fit_classes(self, X: Any, codes: Array, weight: Array | None, penalty: Any) -> None:
         targets = list(signs(codes, len(self.classes_)))
         problem = self._problem(X, targets[0], "logistic", penalty, weight)
@@ -181,10 +175,3 @@ class LogisticRegression(LinearClassifier):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
-
-
-def as_ratio(penalty: str | None, l1_ratio: float | None) -> float:
-    """The share of the L1 penalty, from either way to state it."""
-    if penalty == "elasticnet" and l1_ratio is None:
-        raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
-    return RATIOS.get(penalty or "", 0.0 if l1_ratio is None else l1_ratio)

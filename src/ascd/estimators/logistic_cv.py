@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,28 +15,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._checks import Array
 from ascd.estimators._base import COMMON
-from ascd.estimators._classes import signs
+from ascd.estimators._classes import signs, weights_of_classes
 from ascd.estimators._fitting import Settings
-from ascd.estimators._folds import Fold, side_by_side, simplest_within_one_error
-from ascd.estimators._scoring import Scoring
-from ascd.estimators.logistic import LogisticRegression, as_ratio
-from ascd.estimators.paths import as_Cs, strengths
-from ascd.problem import Problem
-from ascd.solver import path
+from ascd.estimators._folds import side_by_side
+from ascd.estimators._following import warn_of_shortfalls
+from ascd.estimators._logistic_folds import Labelled, LogisticFolds
+from ascd.estimators._penalty import as_ratio
+from ascd.estimators.logistic import LogisticRegression
+from ascd.estimators.logistic_paths import as_Cs
 
 #: The last fit's tolerance, as a share of the folds'.
 LAST_FIT = 1e-3
 
 
-class FoldScores(NamedTuple):
-    """One fold and one l1_ratio, for all Cs: scores, coefficients with intercepts last, iterations."""
-
-    scores: Array
-    coefs: Array
-    n_iters: Array
-
-
-class LogisticRegressionCV(Scoring, LogisticRegression):
+class LogisticRegressionCV(LogisticFolds, LogisticRegression):
     r"""Logistic regression with C and l1_ratio chosen by cross-validation.
 
     Parameters
@@ -60,7 +52,7 @@ class LogisticRegressionCV(Scoring, LogisticRegression):
         Folds side by side, in threads.
     refit : bool, default=True
         Fit all samples with the best; otherwise the best coefficients of the folds are averaged.
-    random_state, solver, penalty_weights, bounds : as in ``ElasticNet``; ``solver`` is for the last fit
+    random_state, solver, penalty_weights, bounds : as in ``ElasticNet``
     use_legacy_attributes : bool, default=False
         Only False, scikit-learn's coming default: the attributes are arrays.
     progress : bool, default=False
@@ -74,7 +66,7 @@ class LogisticRegressionCV(Scoring, LogisticRegression):
     scores_ : array of shape (n_folds, n_l1_ratios, n_cs)
     coefs_paths_ : array of shape (n_folds, n_l1_ratios, n_cs, n_classes or 1, n_features, plus 1 with an intercept)
     n_iter_ : array of shape (n_folds, n_l1_ratios, n_cs)
-    classes_, coef_, intercept_, certificate_ : as in ``LogisticRegression``
+    classes_, coef_, intercept_, certificate_ : as in ``LogisticRegression``; no certificate_ where ``refit`` is False
 
     Examples
     --------
@@ -171,80 +163,25 @@ class LogisticRegressionCV(Scoring, LogisticRegression):
         X, y, raw = self._read(X, y, sample_weight)
         codes, weight = self._encode(y, raw)
         folds = self._folds(X, y, raw, params)
-        score_params = self._score_params(raw, params)
         self.Cs_, self.l1_ratios_ = as_Cs(self.Cs), self._ratios()
-        classes = self._each_class(codes)
+        classes = list(signs(codes, len(self.classes_)))
         penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in self.l1_ratios_]
         problem = self._problem(X, classes[0], "logistic", penalties[0], weight)
-        per_class = (
-            np.ones(X.shape[0]) if weight is None else weight / (1.0 if raw is None else np.where(raw, raw, 1.0))
-        )
-        tasks = [
-            partial(self._fold_scores, X, y, problem, classes, penalty, fold, per_class, score_params)
-            for fold in folds
-            for penalty in penalties
-        ]
+        per_class = weights_of_classes(self.class_weight, self.classes_, codes, raw)
+        settings = replace(self._settings(), tol=self.tol, n_jobs=1)
+        data = Labelled(X, y, problem, classes, per_class, settings, self._score_params(raw, params))
+        tasks = [partial(self._fold_scores, data, penalty, fold) for fold in folds for penalty in penalties]
         found = side_by_side(tasks, self._settings().n_jobs, self.progress)
+        warn_of_shortfalls(type(self).__name__, [s for one in found for s in one.short], f" of the {len(folds)} folds")
         self._choose(found, len(folds))
         if self.refit:
             self._fit_classes(X, codes, weight, self._regulariser(1.0 / self.C_, self.l1_ratio_, X.shape[1]))
         self.n_iter_ = np.array([one.n_iters for one in found]).reshape(self.scores_.shape)
         return self
 
-    def _each_class(self, codes: Array) -> list[Array]:
-        return list(signs(codes, len(self.classes_)))
-
-    def _fold_scores(
-        self,
-        X: Any,
-        y: Array,
-        problem: Problem,
-        classes: list[Array],
-        penalty: Any,
-        fold: Fold,
-        per_class: Array,
-        score_params: dict[str, Array],
-    ) -> FoldScores:
-        train = fold.train * per_class
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "early_stop": False}
-        weighted = problem.replace(sample_weight=train, penalty=penalty)
-        coefs, n_iters = [], np.ones(len(self.Cs_), dtype=np.int32)
-        for target in classes:
-            if not (target[train > 0.0] > 0.0).any() or not (target[train > 0.0] < 0.0).any():
-                raise ValueError("a fold has samples of one class only to fit: use stratified folds or fewer of them")
-            found = path(weighted.replace(b=target), alphas=strengths(self.Cs_), intercept=self.fit_intercept, **limits)
-            coefs.append(np.vstack([found.coefs, found.intercepts]).T if self.fit_intercept else found.coefs.T)
-            n_iters = np.maximum(n_iters, found.n_iters)
-        stacked = np.stack(coefs, axis=1)
-        return FoldScores(self._scores(X, y, stacked, fold, score_params), stacked, n_iters)
-
     def _settings(self) -> Settings:
         """For the last fit, of the model that stays: more precise than the folds' by a Newton step or two."""
         return replace(super()._settings(), tol=LAST_FIT * self.tol)
-
-    def _choose(self, found: list[FoldScores], n_folds: int) -> None:
-        shape = (n_folds, len(self.l1_ratios_), len(self.Cs_))
-        self.scores_ = np.array([one.scores for one in found]).reshape(shape)
-        coefs = np.array([one.coefs for one in found])
-        self.coefs_paths_ = coefs.reshape(*shape, *coefs.shape[2:])
-        means = self.scores_.mean(axis=0)
-        ratio, row = np.unravel_index(int(np.argmax(means)), means.shape)
-        self._best_ratio = int(ratio)
-        simplest = simplest_within_one_error(-self.scores_[:, ratio, :].T, int(row))
-        self.C_1se_ = float(self.Cs_[simplest])
-        self.C_, self.l1_ratio_ = float(self.Cs_[row]), float(self.l1_ratios_[ratio])
-        if not self.refit:
-            self._average_folds()
-
-    def _average_folds(self) -> None:
-        """Coefficients, C and l1_ratio as the mean of each fold's best."""
-        n_folds, n_ratios, n_cs = self.scores_.shape
-        best = self.scores_.reshape(n_folds, -1).argmax(axis=1)
-        ratios, rows = np.unravel_index(best, (n_ratios, n_cs))
-        coefs = self.coefs_paths_[np.arange(n_folds), ratios, rows].mean(axis=0)
-        self.coef_ = coefs[:, :-1] if self.fit_intercept else coefs
-        self.intercept_ = coefs[:, -1] if self.fit_intercept else np.zeros(len(coefs))
-        self.C_, self.l1_ratio_ = float(self.Cs_[rows].mean()), float(np.mean(self.l1_ratios_[ratios]))
 
     def _ratios(self) -> Array:
         given = [as_ratio(self.penalty, None if self.penalty != "elasticnet" else 0.0)]
@@ -270,4 +207,5 @@ class LogisticRegressionCV(Scoring, LogisticRegression):
         coefs = self.coefs_paths_[:, self._best_ratio].mean(axis=0)[..., : self.n_features_in_]
         lines = sparse.csc_matrix(coefs.reshape(len(self.Cs_), -1).T)
         scores, marks = self.scores_[:, self._best_ratio].T, {"best": self.C_, "one standard error": self.C_1se_}
-        return plot_cross_validation(self.Cs_, scores, lines, marks, "C", str(self.scoring or "accuracy"), axes)
+        measure = str(getattr(self.scoring, "__name__", self.scoring or "accuracy"))
+        return plot_cross_validation(self.Cs_, scores, lines, marks, "C", measure, axes)

@@ -12,8 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from ascd._checks import Array
 from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor
-from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
-from ascd.estimators._penalty import regulariser
+from ascd.estimators._fitting import solve_problem
 
 
 class PoissonRegressor(LinearRegressor):
@@ -106,23 +105,12 @@ class PoissonRegressor(LinearRegressor):
         if self.fit_intercept and not np.any(y if weight is None else y * weight):
             raise ValueError("y must hold a positive count: with counts of 0 only, the intercept has no finite value.")
         total = float(X.shape[0] if weight is None else weight.sum())
-        strength = self.alpha * total
-        penalty = regulariser(
-            self.l1_ratio * strength,
-            (1.0 - self.l1_ratio) * strength,
-            X.shape[1],
-            weights=self.penalty_weights,
-            bounds=self.bounds,
-        )
+        penalty = self._regulariser(self.alpha * total, self.l1_ratio, X.shape[1])
         problem = self._problem(X, y, "poisson", penalty, weight)
         coefs, constants = self._starts((1, X.shape[1]))
         start = {"x0": coefs[0], "intercept0": constants[0]}
         solution = solve_problem(problem, self._settings(), intercept=self.fit_intercept, **start)
-        check_finite("PoissonRegressor", solution.x, solution.intercept)
-        self.coef_, self.n_iter_ = solution.x, max(1, solution.n_iter)
-        self.intercept_ = solution.intercept if self.fit_intercept else 0.0
-        self.certificate_ = certificate_of([solution], self.tol, 1.0 / total)
-        warn_unless_converged(self, self.certificate_)
+        self._keep_one(solution, 1.0 / total)
         return self
 
     def predict(self, X: Any) -> Array:

@@ -1,4 +1,7 @@
-"""Least squares with an L2 penalty, and least squares over non-negative coefficients."""
+"""Least squares with an L2 penalty, ‖y − Xw − c‖² + alpha·‖w‖², and over non-negative coefficients.
+
+With sample weights s, ‖r‖² is Σ s_k r_k².  The intercept c has no penalty.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
-from ascd.estimators.least_squares import LeastSquares
+from ascd.estimators._least_squares import LeastSquares
 
 
 class Ridge(LeastSquares):
@@ -83,8 +86,8 @@ class Ridge(LeastSquares):
         """The solver that was used."""
         return self.solver
 
-    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
-        return 0.0, alpha, 2.0
+    def _strength(self, alpha: float, total: float) -> tuple[float, float, float]:
+        return alpha, 0.0, 2.0
 
     def _alphas(self, n_targets: int) -> list[float]:
         alphas = np.atleast_1d(np.asarray(self.alpha, dtype=float))
@@ -150,5 +153,5 @@ class NNLS(LeastSquares):
         self.n_jobs = n_jobs
         self.solver = solver
 
-    def _strengths(self, alpha: float, total: float) -> tuple[float, float, float]:
+    def _strength(self, alpha: float, total: float) -> tuple[float, float, float]:
         return 0.0, 0.0, 2.0

@@ -1,6 +1,6 @@
 """Linear support vector machines: ½‖w‖² + C·Σ s_k·loss(y_k, x_k·w), or ‖w‖₁ in place of ½‖w‖².
 
-With the L2 penalty the dual is solved, whose coordinates are the samples; the gap between the two is the certificate.
+The coordinates of the dual are the samples; the gap between the two is the certificate of either.
 As in liblinear and scikit-learn, the intercept is the weight of a constant feature ``intercept_scaling`` and shares the
 penalty.
 """
@@ -15,14 +15,14 @@ from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._checks import Array
+from ascd._checks import Array, as_parameter
 from ascd.estimators._base import COMMON
 from ascd.estimators._classes import LinearClassifier, signs
 from ascd.estimators._engine import Answer
 from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
-from ascd.penalties import L1L2
+from ascd.estimators._penalty import as_bounds, regulariser
 from ascd.problem import Problem
-from ascd.svm import signed_box
+from ascd.svm import Clipped, signed_box
 
 
 class LinearSVC(LinearClassifier):
@@ -34,7 +34,8 @@ class LinearSVC(LinearClassifier):
         "l1" has ‖w‖₁ in place of ½‖w‖² and takes the squared hinge only.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
     dual : bool or "auto", default="auto"
-        Without effect: with the L2 penalty the dual is solved, with L1 the primal.
+        Which problem is solved; the answer is the same.  "auto": for the squared hinge, the dual where there are fewer
+        samples than features; the hinge has the dual only, L1 and penalty weights of 0 the primal only.
     tol : float, default=1e-6
         The fit ends when the duality gap is at most ``tol`` times C·Σ s_k, the objective at w = 0.
     C : float, default=1.0
@@ -48,6 +49,11 @@ class LinearSVC(LinearClassifier):
         Without effect.
     random_state, solver, n_jobs : as in ``ElasticNet``
     max_iter : int, default=1000
+    penalty_weights : array of shape (n_features,), optional
+        Multiplies the penalty of each coefficient.  With loss="hinge" only positive numbers; otherwise 0 leaves a
+        coefficient unpenalised.
+    bounds : pair (lower, upper), optional
+        As in ``ElasticNet``; the intercept has none.
 
     Attributes
     ----------
@@ -68,8 +74,7 @@ class LinearSVC(LinearClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        name: constraint for name, constraint in COMMON.items() if name not in ("penalty_weights", "bounds")
-    } | {
+        **COMMON,
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "dual": ["boolean", StrOptions({"auto"})],
@@ -95,6 +100,8 @@ class LinearSVC(LinearClassifier):
         verbose: int = 0,
         random_state: Any = None,
         max_iter: int = 1000,
+        penalty_weights: Any = None,
+        bounds: Any = None,
         n_jobs: int | None = None,
         solver: Any = "ascd",
     ) -> None:
@@ -110,6 +117,8 @@ class LinearSVC(LinearClassifier):
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
         self.n_jobs = n_jobs
         self.solver = solver
 
@@ -120,7 +129,8 @@ class LinearSVC(LinearClassifier):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            Row-major or CSR data are not copied where there is no intercept.
+            Not copied where there is no intercept and the layout fits: row-major or CSR for the dual, column-major or
+            CSC for the primal.
         y : labels of shape (n_samples,)
         sample_weight : array of shape (n_samples,) or a number, optional
 
@@ -128,35 +138,80 @@ class LinearSVC(LinearClassifier):
         -------
         self
         """
-        if self.penalty == "l1" and self.loss == "hinge":
-            raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported: use squared_hinge.")
-        layout = {} if self.penalty == "l1" else {"order": "C", "accept_sparse": "csr"}
-        X, y, weight = self._read(X, y, sample_weight, **layout)
+        X, y, weight = self._read(X, y, sample_weight, order=None, accept_sparse=["csr", "csc"])
         codes, weight = self._encode(y, weight)
+        is_dual = self._is_dual(X.shape[0] < X.shape[1])
+        X = _by_samples(X) if is_dual else _by_features(X)
+        how = self._restrictions(X.shape[1])
         if self.fit_intercept:
             X = _with_constant(X, self.intercept_scaling)
-        fit = self._fit_primal if self.penalty == "l1" else self._fit_dual
-        self._keep(fit(X, list(signs(codes, len(self.classes_))), weight))
+        fit = self._fit_dual if is_dual else self._fit_primal
+        self._keep(fit(X, list(signs(codes, len(self.classes_))), weight, *how))
         return self
 
-    def _fit_primal(self, X: Any, targets: list[Array], weight: Array | None) -> list[Any]:
+    def _is_dual(self, is_wide: bool) -> bool:
+        """Is the dual solved?  L1 and coefficients without a penalty have none; the hinge has nothing else."""
+        if self.loss == "hinge":
+            self._refuse_for_the_hinge()
+            return True
+        has_dual = self.penalty == "l2" and not self._spared().size
+        if self.dual is True and not has_dual:
+            what = "penalty='l1'" if self.penalty == "l1" else "a penalty weight of 0"
+            raise ValueError(f"The combination of {what} and loss='squared_hinge' is not supported when dual=True")
+        return has_dual and (is_wide if self.dual == "auto" else bool(self.dual))
+
+    def _refuse_for_the_hinge(self) -> None:
+        if self.penalty == "l1":
+            raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported: use squared_hinge.")
+        if self.dual is False:
+            raise ValueError("The combination of penalty='l2' and loss='hinge' is not supported when dual=False")
+        if self._spared().size:
+            raise ValueError(
+                "penalty_weights must be positive where loss='hinge', whose dual has no unpenalised coefficients "
+                f"(loss='squared_hinge' takes zeros); penalty_weights[{self._spared()[0]}] is 0"
+            )
+
+    def _spared(self) -> Array:
+        """The coefficients without penalty."""
+        return np.flatnonzero(np.atleast_1d(1.0 if self.penalty_weights is None else self.penalty_weights) == 0.0)
+
+    def _restrictions(self, n_features: int) -> tuple[Any, Any]:
+        """Penalty weights and bounds with one more entry for the constant feature; None where there are none."""
+        free = int(self.fit_intercept)
+        weights, bounds = self.penalty_weights, self.bounds
+        if weights is not None:
+            weights = np.broadcast_to(as_parameter(weights, "penalty_weights", n_features, low=0.0), n_features)
+            weights = np.append(weights, np.ones(free))
+        if bounds is not None:
+            sides = [np.broadcast_to(side, n_features) for side in as_bounds(bounds, n_features)]
+            bounds = tuple(np.append(side, [end] * free) for side, end in zip(sides, (-np.inf, np.inf), strict=True))
+        return weights, bounds
+
+    def _fit_primal(self, X: Any, targets: list[Array], weight: Array | None, weights: Any, bounds: Any) -> list[Any]:
         strength = np.full(X.shape[0], self.C) if weight is None else self.C * weight
-        problem = self._problem(X, targets[0], "squared_hinge", L1L2(1.0, 0.0), strength)
+        share = 1.0 if self.penalty == "l1" else 0.0
+        penalty = regulariser(share, 1.0 - share, X.shape[1], weights=weights, bounds=bounds)
+        problem = self._problem(X, targets[0], "squared_hinge", penalty, strength)
         problems = [problem, *(problem.replace(b=target) for target in targets[1:])]
         return [solve_problem(one, self._settings(), intercept=False) for one in problems]
 
-    def _fit_dual(self, X: Any, targets: list[Array], weight: Array | None) -> list[Any]:
+    def _fit_dual(self, X: Any, targets: list[Array], weight: Array | None, weights: Any, bounds: Any) -> list[Any]:
         boxes = [signed_box(target, self.C, self.loss, weight) for target in targets]
-        problem = self._problem(X.T, np.zeros(X.shape[1]), "squared", boxes[0], None)
+        loss: Any = "squared"
+        numbers, scale = np.zeros(X.shape[1]), None if weights is None else 1.0 / weights
+        if bounds is not None:
+            sides = bounds if weights is None else [weights * side for side in bounds]
+            loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
+        problem = self._problem(X.T, numbers, loss, boxes[0], scale)
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         total = self.C * (X.shape[0] if weight is None else float(weight.sum()))
         return [self._solve_dual(one, total) for one in problems]
 
     def _solve_dual(self, problem: Problem, zero_objective: float) -> Answer:
-        """The dual's solution, told as one of the primal problem."""
+        """The dual's solution, told as one of the primal problem, whose weights are the slopes."""
         dual = solve_problem(problem, self._settings(), intercept=False)
         return Answer(
-            x=problem.image(dual.x),
+            x=problem.evaluate(dual.x)[2],
             intercept=0.0,
             objective=dual.gap - dual.objective,
             zero_objective=zero_objective,
@@ -176,6 +231,14 @@ class LinearSVC(LinearClassifier):
         self.n_iter_ = max(1, *(solution.n_iter for solution in solutions))
         self.certificate_ = certificate_of(solutions, self.tol, 1.0)
         warn_unless_converged(self, self.certificate_)
+
+
+def _by_samples(X: Any) -> Any:
+    return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
+
+
+def _by_features(X: Any) -> Any:
+    return X.tocsc() if sparse.issparse(X) else np.asfortranarray(X)
 
 
 def _with_constant(X: Any, value: float) -> Any:

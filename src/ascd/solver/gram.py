@@ -21,8 +21,9 @@ BLOCK = 1 << 20
 CACHED = 1 << 15
 #: Products of numbers that take less time than a few calls from Python.
 CHEAP = 1_000_000
-#: A column that varies by less than this share of its square is constant, up to rounding.
-CONSTANT = 1e-12
+#: A column that varies by less than this share of its square is constant, up to rounding: where the means are taken
+#: from products, and where they are taken from the entries themselves.
+CONSTANT, CONSTANT_CENTRED = 1e-12, 1e-24
 
 
 class Gram:
@@ -85,7 +86,8 @@ class Gram:
         """A constant column does nothing that the intercept does not do: its own curvature keeps it where it is."""
         own = float(self.weight.sum()) * self.means[self.columns[positions]] ** 2
         diagonal = self.store[positions, positions]
-        self.store[positions, positions] = np.where(diagonal <= CONSTANT * own, own, diagonal)
+        share = CONSTANT_CENTRED if isinstance(self.matrix, Dense) else CONSTANT
+        self.store[positions, positions] = np.where(diagonal <= share * own, own, diagonal)
 
     def _reserve(self, size: int) -> None:
         capacity = self.store.shape[0]

@@ -21,7 +21,7 @@ from ascd.progress import progress_bar
 from ascd.run import Snapshot
 from ascd.solution import Status
 from ascd.solver.loop import Limits, Solver
-from ascd.solver.solve import DEFAULT_ROUNDS, Watch, as_limits, as_start
+from ascd.solver.solve import DEFAULT_ROUNDS, Watch, as_limits, as_reference, as_start
 from ascd.solver.threads import as_n_jobs, blas_threads
 
 #: The path stops early where the explained deviance exceeds the first number or grows by less than the second times
@@ -38,7 +38,7 @@ class Path:
     alphas : factors of the penalty, falling
     coefs : array of shape (n_features, n_alphas)
     intercepts, objectives, n_iters : per alpha
-    gaps : upper bounds on the duality gaps, from the intervals (an exact pass confirms the last of all)
+    gaps : upper bounds on the duality gaps, from the intervals (an exact pass confirms the last, wherever that is)
     deviance_ratio : share of the loss at zero coefficients that is explained
     reads : columns read in the whole path
     status : why the path ended
@@ -110,47 +110,51 @@ def path(
         solver = Solver(problem, x, bool(intercept), 0.0, as_n_jobs(n_jobs))
         if factors is None:
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
-        walk = _Walk(solver, problem.parts.penalty, tol * abs(solver.zero_objective), limits, stop_early)
+        walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver), tol, limits, began)
         watch = Watch(solver, callback, lambda *_: None, began)
-        status = walk.along(factors, watch, show, began)
+        status = walk.along(factors, stop_early, watch, show)
     return walk.result(factors, status, time.perf_counter() - began)
 
 
 class _Walk:
     """The points met so far."""
 
-    def __init__(self, solver: Solver, penalty: Any, tolerance: float, limits: Limits, stop_early: bool) -> None:
-        self.solver, self.penalty, self.tolerance, self.limits, self.stop_early = (
-            solver, penalty, tolerance, limits, stop_early,
-        )  # fmt: skip
+    def __init__(
+        self, solver: Solver, penalty: Any, reference: float, tol: float, limits: Limits, began: float
+    ) -> None:
+        self.solver, self.penalty, self.reference, self.limits, self.began = solver, penalty, reference, limits, began
+        self.tolerance = tol * reference
         self.points: list[tuple[Array, Array]] = []
         self.rows: list[tuple[float, ...]] = []
 
-    def along(self, factors: Array, watch: Watch, show: Any, began: float) -> Status:
+    def along(self, factors: Array, stop_early: bool, watch: Watch, show: Any) -> Status:
         worst = Status.CONVERGED
         try:
             for number, factor in enumerate(factors):
-                left = self.limits.max_time - (time.perf_counter() - began)
-                before = self.solver.n_iter
-                status = self.solver.minimise(
-                    self.penalty.scaled(float(factor)),
-                    self.tolerance,
-                    self.limits._replace(max_time=left),
-                    watch,
-                    confirm=number + 1 == factors.size,
-                )
-                if status is not Status.CONVERGED:
-                    self.solver.settle()
+                before, is_last = self.solver.n_iter, number + 1 == factors.size
+                status = self._minimise(float(factor), watch, confirm=is_last)
                 self._keep(before)
+                if stop_early and not is_last and self._hardly_changes():
+                    is_last, status = True, self._minimise(float(factor), watch, confirm=True)
+                    self.points.pop(), self.rows.pop()
+                    self._keep(before)
                 show(number + 1, self.solver.objective)
                 if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
                     return status
                 worst = worst if status is Status.CONVERGED else status
-                if self.stop_early and self._hardly_changes():
+                if is_last:
                     break
         except KeyboardInterrupt:
             return Status.INTERRUPTED
         return worst
+
+    def _minimise(self, factor: float, watch: Watch, confirm: bool) -> Status:
+        left = self.limits.max_time - (time.perf_counter() - self.began)
+        limits = self.limits._replace(max_time=left)
+        status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)
+        if status is not Status.CONVERGED:
+            self.solver.settle()
+        return status
 
     def _keep(self, before: int) -> None:
         solver = self.solver
@@ -174,7 +178,7 @@ class _Walk:
         return Path(
             alphas=factors[:count], coefs=coefs, intercepts=table[0], objectives=table[1], gaps=table[2],
             n_iters=table[3].astype(np.int64), deviance_ratio=table[4], reads=self.solver.reads, status=status,
-            zero_objective=self.solver.zero_objective, seconds=seconds,
+            zero_objective=self.reference, seconds=seconds,
         )  # fmt: skip
 
 

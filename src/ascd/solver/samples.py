@@ -14,7 +14,7 @@ from ascd._jit import at, helper, kernel
 
 #: The slopes sum to zero when their sum is this small beside their sizes, times √d, or a step beside the image.
 BALANCED = 1e-15
-#: Where the slopes do not bend (a Huber loss far out), longer and longer steps look for the place where they do.
+#: Where the slopes hardly bend (a Huber loss far out), longer and longer steps look for the place where they do.
 SMALL = 1e-9
 #: Data of one class has no finite intercept: the search ends somewhere out there.
 MOST_NEWTON_STEPS = 100
@@ -38,14 +38,15 @@ def loss_along(sample: Any, loss: Any, image: Array, direction: Array, t: float)
 
 
 @kernel
-def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array) -> tuple[float, float]:
+def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float) -> tuple[float, float]:
     """Move all of z by the best constant; the sum of losses there, and the constant.  Slopes are filled in.
 
     Newton's method on Σ_k s_k·loss'(b_k, z_k + t) = 0, whose left side never falls as t grows; steps that leave the
-    bracket or do not halve give way to bisection.
+    bracket or do not halve give way to bisection.  ``most`` is what the curvatures sum to at most (inf if unbounded):
+    it tells, in the target's own units, where there is hardly any, and how long a first step is then.
     """
     t, low, high = 0.0, -math.inf, math.inf
-    total, reach, stride, last = 0.0, 1.0, 1.0, math.inf
+    total, reach, stride, last = 0.0, 0.0, 0.0, math.inf
     balanced = BALANCED * math.sqrt(image.size)
     for k in range(image.size):
         reach = max(reach, abs(image[k]))
@@ -60,9 +61,11 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
             high = t
         else:
             low = t
-        step = -first / second if second > SMALL * size else math.copysign(stride, -first)
+        if stride == 0.0:
+            stride = size / most if most < math.inf else 1.0
+        step = -first / second if second > SMALL * min(size, most) else math.copysign(stride, -first)
         finite = size < math.inf  # a Poisson loss may overflow on the way
-        if finite and (abs(first) <= balanced * size or abs(step) <= BALANCED * reach):
+        if finite and (abs(first) <= balanced * size or abs(step) <= BALANCED * max(reach, abs(t))):
             break
         if not (finite and low < t + step < high and 2.0 * abs(step) <= last):
             step = 0.5 * (low + high) - t

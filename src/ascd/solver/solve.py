@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ascd._checks import Array, as_count, as_finite_vector, as_number
 from ascd.penalties import nearest_allowed
 from ascd.problem import Problem
@@ -15,11 +17,15 @@ from ascd.progress import progress_bar
 from ascd.run import Snapshot
 from ascd.solution import Solution, Status
 from ascd.solver.loop import Limits, Solver
+from ascd.solver.samples import cost_of
+from ascd.solver.state import State
 from ascd.solver.threads import as_n_jobs, blas_threads
 from ascd.trace import Trace
 
 DEFAULT_ROUNDS = 1000
 LARGEST = 1e300
+#: Rounding errors of a prediction, relative to the target it equals.
+FEW_ULPS = 16.0 * float(np.finfo(np.float64).eps)
 
 
 def solve(
@@ -93,7 +99,7 @@ class Start(NamedTuple):
 def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: Any, show: Any) -> Solution:
     began = time.perf_counter()
     solver = Solver(problem, *start)
-    reference = as_reference(problem, solver.zero_objective)
+    reference = as_reference(problem, solver)
     watch = Watch(solver, callback, show, began)
     status = Status.INTERRUPTED
     with suppress(KeyboardInterrupt):
@@ -155,15 +161,34 @@ def as_limits(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limi
     return Limits(as_count(max_iter, "max_iter", low=0), seconds)
 
 
-def as_reference(problem: Problem, zero_objective: float) -> float:
-    """What the tolerance is a share of: F at zero coefficients, or the gap there if F is 0 (1 if none is known).
+def as_reference(problem: Problem, state: State) -> float:
+    """What the tolerance is a share of: F at zero coefficients, with the best intercept where one is fitted.
 
-    The dual of a support vector machine is 0 at zero; the gap there is the primal objective at zero weights.
+    Where zero is not allowed, it is F at the nearest point that is.  Where an intercept alone fits the target up to
+    rounding, F there says nothing: then it is F at zero without the intercept.  Where F at zero is not positive (the
+    dual of a support vector machine), it is the gap there: the primal objective at zero weights; 1 if none is known.
     """
-    if zero_objective > 0.0:
-        return zero_objective
-    gap = problem.gap(nearest_allowed(problem.parts.penalty, problem.n_features))
+    penalty, n = problem.parts.penalty, problem.n_features
+    nearest = nearest_allowed(penalty, n) if hasattr(penalty, "lower") else np.zeros(n)
+    is_away = bool(nearest.any())
+    if is_away or state.x.any():
+        state = State(problem, nearest, state.intercept, 0.0)
+    value = float(state.loss_sum)
+    if is_away:
+        value += float(cost_of(penalty, np.arange(n), nearest))
+    if state.intercept and is_rounding(state):
+        value = problem.objective(nearest)
+    if value > 0.0:
+        return value
+    gap = problem.gap(nearest)
     return gap if math.isfinite(gap) else 1.0
+
+
+def is_rounding(state: State) -> bool:
+    """Are the slopes no larger than the rounding errors of a constant prediction that equals the target?"""
+    sample, constant = state.parts.sample, abs(state.constant)
+    size = np.maximum(sample.weight * np.abs(sample.target), state.curvature * constant)
+    return bool(np.all(np.abs(state.slope) <= FEW_ULPS * size))
 
 
 def as_start(problem: Problem, x0: Any) -> Array:

@@ -19,6 +19,8 @@ SMALLEST_STEP = 1e-14
 #: F is a sum with rounding errors.  Where the model promises less than those, F cannot tell whether the step was good;
 #: near that, the slopes at both ends of a step tell its fall better than the difference of two sums.
 ROUNDING, HARDLY_SEEN = 1e-15, 1e-9
+#: The model of a quadratic loss is F itself; where F rises by more than this share of it, its products are worthless.
+WORTHLESS = 1e-3
 
 
 class State:
@@ -39,6 +41,7 @@ class State:
         self.means = np.zeros(self.n)  # of the columns, weighted by the curvatures; for the intercept
         bound = self.parts.loss.curvature_bound()
         self.typical_curvature = float(np.mean(self.parts.sample.weight)) * (bound if math.isfinite(bound) else 1.0)
+        self.most_curvature = self.typical_curvature * self.d if math.isfinite(bound) else math.inf
         self.damping = 0.0 if self.is_quadratic else 1e-6
         self.other_reads = 0
         self.zero_objective = self.start()
@@ -64,7 +67,7 @@ class State:
         """Losses, slopes and curvatures at the image; with an intercept, the best one first."""
         arrays = (self.parts.sample, self.parts.loss, self.image, self.slope, self.curvature)
         if self.intercept:
-            self.loss_sum, shift = balance(*arrays)
+            self.loss_sum, shift = balance(*arrays, self.most_curvature)
             self.constant += shift
         else:
             self.loss_sum = look_at(*arrays)
@@ -73,12 +76,24 @@ class State:
     def move(self, columns: Array, before: Array) -> None:
         """From ``before`` to the model's minimum; for other losses than quadratic ones, as far as F falls."""
         change = self.x[columns] - before
+        self.other_reads += int(np.count_nonzero(change))
         if self.is_quadratic:
-            add_columns(self.parts.matrix, columns, change, self.image)
+            self._step(columns, before, change)
         else:
             self._search(columns, before, change)
-        self.other_reads += int(np.count_nonzero(change))
+            self.look()
+
+    def _step(self, columns: Array, before: Array, change: Array) -> None:
+        new_cost, there, old_loss = self._cost(columns), self.x[columns], self.loss_sum
+        self.x[columns] = before
+        old_cost = self._cost(columns)
+        self.x[columns] = there
+        add_columns(self.parts.matrix, columns, change, self.image)
         self.look()
+        rise = self.loss_sum - old_loss + new_cost - old_cost
+        if not rise <= WORTHLESS * (abs(old_loss) + abs(old_cost)):
+            self.x[columns] = before
+            self.recompute_image()
 
     def _search(self, columns: Array, before: Array, change: Array) -> None:
         drift = float(self.means[columns] @ change)  # the intercept follows the columns

@@ -1,0 +1,84 @@
+"""Cross-validation of logistic regression: fits and scores of the folds, and the choice of C and l1_ratio from them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd.estimators._fitting import Settings
+from ascd.estimators._folds import Fold, simplest_within_one_error
+from ascd.estimators._following import Shortfall, follow, shortfall
+from ascd.estimators._scoring import Scoring
+from ascd.estimators.logistic_paths import strengths
+from ascd.problem import Problem
+
+
+class Labelled(NamedTuple):
+    """The data that all folds share: targets ±1 for each class against the rest, and the weights of the classes."""
+
+    X: Any
+    y: Array
+    problem: Problem
+    classes: list[Array]
+    class_weight: Array
+    settings: Settings
+    score_params: dict[str, Array]
+
+
+class FoldScores(NamedTuple):
+    """One fold and one l1_ratio, for all Cs: scores, coefficients with intercepts last, iterations, what fell short."""
+
+    scores: Array
+    coefs: Array
+    n_iters: Array
+    short: list[Shortfall]
+
+
+class LogisticFolds(Scoring):
+    """The fits of each fold, and what is chosen from their scores."""
+
+    Cs_: Array
+    l1_ratios_: Array
+    refit: bool
+
+    def _fold_scores(self, data: Labelled, penalty: Any, fold: Fold) -> FoldScores:
+        train = fold.train * data.class_weight
+        weighted = data.problem.replace(sample_weight=train, penalty=penalty)
+        coefs, short, n_iters = [], [], np.ones(len(self.Cs_), dtype=np.int32)
+        for target in data.classes:
+            if np.unique(target[train > 0.0]).size < 2:
+                raise ValueError("a fold has samples of one class only to fit: use stratified folds or fewer of them")
+            one = weighted.replace(b=target)
+            found = follow(one, strengths(self.Cs_), data.settings, intercept=self.fit_intercept)
+            coefs.append(np.vstack([found.coefs, found.intercepts]).T if self.fit_intercept else found.coefs.T)
+            n_iters = np.maximum(n_iters, found.n_iters)
+            short.append(shortfall(found))
+        stacked = np.stack(coefs, axis=1)
+        scores = self._scores(data.X, data.y, stacked, fold, data.score_params)
+        return FoldScores(scores, stacked, n_iters, short)
+
+    def _choose(self, found: list[FoldScores], n_folds: int) -> None:
+        shape = (n_folds, len(self.l1_ratios_), len(self.Cs_))
+        self.scores_ = np.array([one.scores for one in found]).reshape(shape)
+        coefs = np.array([one.coefs for one in found])
+        self.coefs_paths_ = coefs.reshape(*shape, *coefs.shape[2:])
+        means = self.scores_.mean(axis=0)
+        ratio, row = np.unravel_index(int(np.argmax(means)), means.shape)
+        self._best_ratio = int(ratio)
+        simplest = simplest_within_one_error(-self.scores_[:, ratio, :].T, int(row))
+        self.C_1se_ = float(self.Cs_[simplest])
+        self.C_, self.l1_ratio_ = float(self.Cs_[row]), float(self.l1_ratios_[ratio])
+        if not self.refit:
+            self._average_folds()
+
+    def _average_folds(self) -> None:
+        """Coefficients, C and l1_ratio as the mean of each fold's best."""
+        n_folds, n_ratios, n_cs = self.scores_.shape
+        best = self.scores_.reshape(n_folds, -1).argmax(axis=1)
+        ratios, rows = np.unravel_index(best, (n_ratios, n_cs))
+        coefs = self.coefs_paths_[np.arange(n_folds), ratios, rows].mean(axis=0)
+        self.coef_ = coefs[:, :-1] if self.fit_intercept else coefs
+        self.intercept_ = coefs[:, -1] if self.fit_intercept else np.zeros(len(coefs))
+        self.C_, self.l1_ratio_ = float(self.Cs_[rows].mean()), float(np.mean(self.l1_ratios_[ratios]))

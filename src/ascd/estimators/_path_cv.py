@@ -1,0 +1,175 @@
+"""Cross-validation over alpha: a path on every fold, side by side and without copies, and one fit with the best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ascd._checks import Array
+from ascd.estimators._base import COMMON, LinearRegressor
+from ascd.estimators._fitting import solve_problem
+from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
+from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls
+from ascd.estimators.paths import as_alphas
+from ascd.problem import Problem
+
+
+class FoldPath(NamedTuple):
+    """What remains of one fold's path: an error and coefficients for each alpha, and what fell short of ``tol``."""
+
+    errors: Array
+    coefs: Any
+    short: Shortfall
+
+
+class PathCV(SplitterRouting, LinearRegressor):
+    """A path of alphas on every fold, one fit with the best."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **COMMON,
+        "eps": [Interval(Real, 0, None, closed="neither")],
+        "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "precompute": [StrOptions({"auto"}), "array-like", "boolean"],
+        "copy_X": ["boolean"],
+        "cv": ["cv_object"],
+        "verbose": ["verbose"],
+        "positive": ["boolean"],
+        "selection": [StrOptions({"cyclic", "random"})],
+        "progress": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        copy_X: bool = True,
+        cv: Any = None,
+        verbose: Any = False,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+        penalty_weights: Any = None,
+        bounds: Any = None,
+        solver: Any = "ascd",
+        progress: bool = False,
+    ) -> None:
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy_X = copy_X
+        self.cv = cv
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.penalty_weights = penalty_weights
+        self.bounds = bounds
+        self.solver = solver
+        self.progress = progress
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+        """Choose alpha by cross-validation and fit all samples with it.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Not copied where it is column-major float64 or CSC float64; folds share it.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,) or a number, optional
+            For fitting and for the errors of each fold; all folds count the same.
+        **params
+            For the splitter, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        self
+        """
+        X, y, weight = self._read(X, y, sample_weight, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        total = float(X.shape[0] if weight is None else weight.sum())
+        folds, ratios = self._folds(X, y, weight, params), self._ratios()
+        penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in ratios]
+        problem = self._problem(X, y, "squared", penalties[0], weight)
+        problems = [problem.replace(penalty=penalty) for penalty in penalties]
+        grids = [
+            as_alphas(one, self.alphas, self.eps, total, ratio, self.fit_intercept)
+            for one, ratio in zip(problems, ratios, strict=True)
+        ]
+        tasks = [
+            partial(self._fold_path, X, y, one, fold, grid)
+            for one, grid in zip(problems, grids, strict=True)
+            for fold in folds
+        ]
+        found = side_by_side(tasks, self._settings().n_jobs, self.progress)
+        warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {len(folds)} folds")
+        best = self._choose(found, ratios, grids, len(folds))
+        self._refit(problem, ratios[best], total)
+        return self
+
+    def _fold_path(self, X: Any, y: Array, problem: Problem, fold: Fold, alphas: Array) -> FoldPath:
+        train, total = problem.replace(sample_weight=fold.train), float(fold.train.sum())
+        found = follow(train, total * alphas, replace(self._settings(), n_jobs=1), intercept=self.fit_intercept)
+        coefs = sparse.csc_array(found.coefs)
+        used = np.unique(coefs.indices)
+        held_out = X[:, used][fold.test] if sparse.issparse(X) else X[np.ix_(fold.test, used)]
+        residuals = held_out @ found.coefs[used] + found.intercepts - y[fold.test, None]
+        errors = np.average(residuals**2, axis=0, weights=fold.test_weight)
+        return FoldPath(errors, coefs, shortfall(found, 1.0 / total))
+
+    def _choose(self, found: list[FoldPath], ratios: list[float], grids: list[Array], n_folds: int) -> int:
+        errors = np.array([one.errors for one in found]).reshape(len(ratios), n_folds, -1).transpose(0, 2, 1)
+        means = errors.mean(axis=2)
+        best = int(np.argmin(means.min(axis=1)))
+        row = int(np.argmin(means[best]))
+        self.mse_path_ = np.squeeze(errors)
+        self.alphas_ = grids[0] if len(ratios) == 1 or not isinstance(self.alphas, Integral) else np.array(grids)
+        self.alpha_ = float(grids[best][row])
+        self.alpha_1se_ = float(grids[best][simplest_within_one_error(errors[best], row)])
+        kept = [one.coefs for one in found[best * n_folds : (best + 1) * n_folds]]
+        self.coef_path_ = sparse.csc_matrix(sum(kept[1:], start=kept[0]) / n_folds)
+        self._chosen = (grids[best], errors[best])
+        return best
+
+    def _refit(self, problem: Problem, ratio: float, total: float) -> None:
+        penalty = self._regulariser(self.alpha_ * total, ratio, problem.n_features)
+        solution = solve_problem(problem.replace(penalty=penalty), self._settings(), intercept=self.fit_intercept)
+        self.dual_gap_ = solution.gap / total
+        self._keep_one(solution, 1.0 / total)
+
+    def _ratios(self) -> list[float]:
+        return [1.0]
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the cross-validation curve and, below it, the path of the coefficients (their mean over the folds).
+
+        Parameters
+        ----------
+        axes : pair of matplotlib axes, optional
+
+        Returns
+        -------
+        the pair of axes
+        """
+        from ascd.estimators._plots import plot_cross_validation
+
+        alphas, errors = self._chosen
+        marks = {"best": self.alpha_, "one standard error": self.alpha_1se_}
+        return plot_cross_validation(alphas, errors, self.coef_path_, marks, "alpha", "mean squared error", axes)

@@ -1,0 +1,135 @@
+"""Paths as functions: scikit-learn's signatures and answers, from the production solver or the engine."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import sklearn.linear_model as peers
+from estimators import make_data
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import ascd
+from ascd import estimators as ours
+
+DATA = make_data(60, 8)
+X, Y, LABELS, WEIGHT = DATA.X, DATA.y, DATA.labels, DATA.weight + 0.5
+PRECISE = {"tol": 1e-12, "max_iter": 100_000}
+#: Names of scikit-learn 0.21, the last to have it.
+OLD_LOGISTIC_PATH = (
+    "X, y, pos_class, Cs, fit_intercept, max_iter, tol, verbose, solver, coef, class_weight, dual, penalty, "
+    "intercept_scaling, random_state, check_input, max_squared_sum, sample_weight, l1_ratio"
+)
+
+
+@pytest.mark.parametrize("name", ["lasso_path", "enet_path"])
+def test_signatures_are_scikit_learns(name):
+    theirs, mine = (inspect.signature(getattr(module, name)).parameters for module in (peers, ascd))
+    for parameter in theirs.values():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            assert parameter.name in mine
+            assert mine[parameter.name].kind is parameter.kind
+            assert parameter.default in ("warn", "deprecated", mine[parameter.name].default), parameter.name
+
+
+def test_the_signature_of_logistic_path_is_scikit_learns_old_one():
+    assert set(OLD_LOGISTIC_PATH.split(", ")) <= set(inspect.signature(ascd.logistic_path).parameters)
+
+
+def test_estimators_offer_their_paths_as_scikit_learns_do():
+    for name in ("Lasso", "ElasticNet", "LassoCV", "ElasticNetCV"):
+        assert getattr(ours, name).path.__name__ == getattr(peers, name).path.__name__
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_paths_are_scikit_learns(positive, form):
+    data = X if form == "dense" else sparse.csc_array(X)
+    params = {"alphas": 8, "eps": 1e-2, "positive": positive, "return_n_iter": True}
+    mine, theirs = ascd.lasso_path(data, Y, **params, tol=1e-12), peers.lasso_path(X, Y, **params, **PRECISE)
+    np.testing.assert_allclose(mine[0], theirs[0], rtol=1e-8)
+    np.testing.assert_allclose(mine[1], theirs[1], atol=1e-5)
+    assert mine[2].shape == theirs[2].shape
+    assert len(mine[3]) == 8
+    scale = 0.5 * np.mean(Y**2)
+    assert (mine[2] <= 1e-12 * scale * 1.001).all()
+    mine, theirs = ascd.enet_path(data, Y, l1_ratio=0.4, **params), peers.enet_path(X, Y, l1_ratio=0.4, **params)
+    np.testing.assert_allclose(mine[0], theirs[0], rtol=1e-8)
+
+
+def test_a_path_takes_given_alphas_and_the_older_name_for_a_number():
+    alphas, coefs, gaps = ascd.enet_path(X, Y, alphas=[0.1, 0.5])
+    np.testing.assert_array_equal(alphas, [0.5, 0.1])
+    assert coefs.shape == (X.shape[1], 2)
+    assert gaps.shape == (2,)
+    assert len(ascd.lasso_path(X, Y, n_alphas=7)[0]) == 7
+
+
+def test_logistic_path_follows_single_fits():
+    coefs, Cs, n_iter = ascd.logistic_path(X, LABELS, Cs=[1.0, 0.1], l1_ratio=1.0, tol=1e-10)
+    np.testing.assert_array_equal(Cs, [0.1, 1.0])
+    for row, C in zip(coefs, Cs, strict=True):
+        alone = ours.LogisticRegression(C=C, l1_ratio=1.0, tol=1e-10).fit(X, LABELS)
+        np.testing.assert_allclose(row, np.append(alone.coef_, alone.intercept_), atol=1e-4)
+    assert n_iter.shape == (2,)
+    bare = ascd.logistic_path(X, LABELS, Cs=3, fit_intercept=False)[0]
+    assert bare.shape == (3, X.shape[1])
+
+
+PATH_ERRORS = [
+    (lambda: ascd.enet_path(X, Y, l1_ratio=0.0), "Automatic alpha grid generation is not supported for l1_ratio=0"),
+    (lambda: ascd.lasso_path(X, Y, alphas=[-1.0]), "alphas must be finite and at least 0"),
+    (lambda: ascd.lasso_path(X, Y[:5]), "inconsistent numbers of samples"),
+    (lambda: ascd.logistic_path(X, LABELS, Cs=[0.0]), "Cs must be positive"),
+    (lambda: ascd.logistic_path(X, np.arange(60) % 3), "pos_class must be given unless there are two classes"),
+    (lambda: ascd.logistic_path(X, LABELS, pos_class=7), r"pos_class must be one of the classes \[0, 1\]; got 7"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), PATH_ERRORS)
+def test_bad_paths_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_path_may_start_anywhere():
+    alphas, coefs, _ = ascd.lasso_path(X, Y, alphas=5)
+    again = ascd.lasso_path(X, Y, alphas=alphas[-1:], coef_init=coefs[:, -1], return_n_iter=True)
+    np.testing.assert_allclose(again[1][:, 0], coefs[:, -1], atol=1e-3)
+    assert again[3] == [1]
+    rows, _, n_iter = ascd.logistic_path(X, LABELS, Cs=[1.0])
+    for coef in (rows[0], rows[0, :-1]):
+        assert ascd.logistic_path(X, LABELS, Cs=[1.0], coef=coef)[2][0] < n_iter[0]
+
+
+def test_logistic_path_weighs_classes_and_takes_penalties_by_name():
+    weights = {0: 3.0, 1: 0.5}
+    coefs = ascd.logistic_path(X, LABELS, Cs=[1.0], class_weight=weights, sample_weight=WEIGHT, penalty="l1")[0]
+    model = ours.LogisticRegression(C=1.0, l1_ratio=1.0, class_weight=weights).fit(X, LABELS, sample_weight=WEIGHT)
+    np.testing.assert_allclose(coefs[0], np.append(model.coef_, model.intercept_), atol=1e-2)
+    default = ascd.logistic_path(X, LABELS, Cs=[1.0], tol=1e-10)[0]
+    ridge = ours.LogisticRegression(tol=1e-10).fit(X, LABELS)
+    np.testing.assert_allclose(default[0, :-1], ridge.coef_[0], atol=1e-4)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_the_engine_follows_paths_too():
+    mine, engine = (ascd.enet_path(X, Y, alphas=4, eps=0.1, tol=1e-9, solver=solver) for solver in ("ascd", "cyclic"))
+    np.testing.assert_allclose(engine[1], mine[1], atol=1e-3)
+    assert (engine[2] <= 1e-9 * 0.5 * np.mean(Y**2) * 1.001).all()
+    mine, engine = (ascd.logistic_path(X, LABELS, Cs=[0.1, 1.0], tol=1e-8, solver=one)[0] for one in ("ascd", "cyclic"))
+    np.testing.assert_allclose(engine, mine, atol=1e-2)
+
+
+def test_fits_that_miss_the_tolerance_are_told():
+    wide = np.random.default_rng(0).standard_normal((60, 150))
+    limits = {"max_iter": 1, "tol": 1e-13}
+    with pytest.warns(
+        ConvergenceWarning, match=r"lasso_path: \d of 3 fits stopped early \(iteration limit\)"
+    ) as caught:
+        ascd.lasso_path(wide, wide[:, :20] @ np.ones(20), alphas=3, **limits)
+    assert caught[0].filename == __file__
+    with pytest.warns(ConvergenceWarning, match=r"logistic_path: \d of 2 fits stopped early"):
+        ascd.logistic_path(wide, LABELS, Cs=[1.0, 10.0], **limits)

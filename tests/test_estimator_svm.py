@@ -1,0 +1,163 @@
+"""``LinearSVC`` with penalty weights and bounds: the certificate is recomputed here from the textbook's formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from estimators import make_data
+from scipy import optimize, sparse
+
+import ascd
+from ascd.estimators import LinearSVC
+
+DATA = make_data(60, 8)
+X, LABELS, SIGNS = DATA.X, DATA.labels, np.where(DATA.labels > 0, 1.0, -1.0)
+C = 0.7
+WEIGHTS = np.linspace(0.3, 3.0, X.shape[1])
+BOUNDS = {
+    "none": None,
+    "narrow": (-0.3, 0.2),
+    "non-negative": (0.0, np.inf),
+    "mixed": (np.where(np.arange(8) % 2, -0.1, -np.inf), 0.4),
+    "fixed": (np.r_[0.0, [-np.inf] * 7], np.r_[0.0, [np.inf] * 7]),
+}
+
+
+def primal_objective(model, weights, sample_weight):
+    """½·Σ ω_j w_j² + ½c² + C·Σ s_k·loss, the intercept c with a penalty of its own, as in liblinear."""
+    w, c = model.coef_.ravel(), model.intercept_[0]
+    short = np.maximum(0.0, 1.0 - SIGNS * (X @ w + c))
+    losses = short if model.loss == "hinge" else short**2
+    return 0.5 * weights @ w**2 + 0.5 * c**2 + C * np.sum(sample_weight * losses)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS)
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "penalty weights"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_and_bounds_have_a_certificate(loss, weights, bounds, fit_intercept, weighted):
+    sample_weight = DATA.weight if weighted else None
+    model = LinearSVC(
+        loss=loss, dual=True, C=C, penalty_weights=weights, bounds=bounds, fit_intercept=fit_intercept, tol=1e-9
+    ).fit(X, LABELS, sample_weight=sample_weight)
+    certificate, omega = model.certificate_, np.ones(8) if weights is None else weights
+    found = primal_objective(model, omega, 1.0 if sample_weight is None else sample_weight)
+    assert certificate.converged
+    assert certificate.objective == pytest.approx(found, rel=1e-8)
+    expected = reference_minimum(loss, omega, bounds, fit_intercept, sample_weight)
+    assert found - certificate.gap <= expected * (1.0 + 1e-6)
+    assert found <= expected * (1.0 + 1e-6)
+    if bounds is not None:
+        assert (model.coef_ >= np.asarray(bounds[0]) - 1e-12).all()
+        assert (model.coef_ <= np.asarray(bounds[1]) + 1e-12).all()
+
+
+def reference_minimum(loss, omega, bounds, fit_intercept, sample_weight):
+    """L-BFGS-B on the primal; the hinge is smoothed over a width of 1e-5, which moves the minimum by less than that."""
+    s = C * (np.ones(60) if sample_weight is None else sample_weight)
+    low, high = (-np.inf, np.inf) if bounds is None else bounds
+    box = [
+        *zip(np.broadcast_to(low, 8), np.broadcast_to(high, 8), strict=True),
+        (None, None) if fit_intercept else (0, 0),
+    ]
+
+    def objective(v, width):
+        w, c = v[:-1], v[-1]
+        short = np.maximum(0.0, 1.0 - SIGNS * (X @ w + c))
+        if loss == "hinge":
+            losses, pull = (
+                np.where(short < width, short**2 / (2 * width), short - width / 2),
+                np.minimum(short / width, 1),
+            )
+        else:
+            losses, pull = short**2, 2.0 * short
+        slope = -s * pull * SIGNS
+        value = 0.5 * omega @ w**2 + 0.5 * c**2 + s @ losses
+        return value, np.append(omega * w + X.T @ slope, c + slope.sum())
+
+    start = np.zeros(9)
+    for width in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
+        options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-10}
+        found = optimize.minimize(objective, start, (width,), jac=True, bounds=box, method="L-BFGS-B", options=options)
+        start = found.x
+    return found.fun + (1e-5 * s.sum() / 2 if loss == "hinge" else 0.0)
+
+
+@pytest.mark.parametrize("bounds", [None, (-0.2, 0.3)])
+def test_primal_and_dual_have_one_answer(bounds):
+    models = [LinearSVC(dual=dual, bounds=bounds, tol=1e-11).fit(X, LABELS) for dual in (True, False, "auto")]
+    for model in models:
+        assert model.certificate_.converged
+        np.testing.assert_allclose(model.coef_, models[0].coef_, atol=1e-5)
+        np.testing.assert_allclose(model.intercept_, models[0].intercept_, atol=1e-5)
+    assert models[2].certificate_.columns_read == models[1].certificate_.columns_read  # more samples than features
+    few = LinearSVC().fit(X[:6], [0, 1] * 3).certificate_
+    assert few.columns_read == LinearSVC(dual=True).fit(X[:6], [0, 1] * 3).certificate_.columns_read
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"loss": "hinge", "dual": False}, "loss='hinge' is not supported when dual=False"),
+        ({"penalty": "l1", "dual": True}, "penalty='l1' and loss='squared_hinge' is not supported when dual=True"),
+        ({"penalty_weights": [0.0] * 8, "dual": True}, "weight of 0 and loss='squared_hinge' is not supported"),
+        ({"penalty_weights": [1.0] * 7}, "penalty_weights must have length 8; got 7"),
+        ({"bounds": (0.1, 1.0), "loss": "hinge"}, "bounds must allow the coefficient 0"),
+    ],
+)
+def test_what_cannot_be_solved_is_said(params, message):
+    with pytest.raises(ValueError, match=message):
+        LinearSVC(**params).fit(X, LABELS)
+
+
+def test_penalty_weights_scale_the_features():
+    """A weight ω is a feature of 1/√ω the size."""
+    one = LinearSVC(loss="hinge", penalty_weights=WEIGHTS, tol=1e-10).fit(X, LABELS)
+    other = LinearSVC(loss="hinge", tol=1e-10).fit(X / np.sqrt(WEIGHTS), LABELS)
+    np.testing.assert_allclose(one.coef_, other.coef_ / np.sqrt(WEIGHTS), atol=1e-4)
+
+
+@pytest.mark.parametrize("bounds", [None, (-0.2, 0.2)])
+def test_a_penalty_weight_of_zero_leaves_a_coefficient_free_where_the_loss_is_smooth(bounds):
+    weights = np.r_[0.0, np.full(7, 1e4)]
+    model = LinearSVC(C=C, penalty_weights=weights, bounds=bounds, tol=1e-9).fit(sparse.csr_array(X), LABELS)
+    assert model.certificate_.converged
+    assert model.certificate_.objective == pytest.approx(primal_objective(model, weights, 1.0), rel=1e-8)
+    assert abs(model.coef_[0, 0]) > 20.0 * np.abs(model.coef_[0, 1:]).max()
+    with pytest.raises(ValueError, match=r"must be positive where loss='hinge'.*penalty_weights\[0\] is 0"):
+        LinearSVC(loss="hinge", penalty_weights=weights).fit(X, LABELS)
+
+
+def test_an_l1_penalty_takes_weights_and_bounds_too():
+    model = LinearSVC(penalty="l1", C=0.2, penalty_weights=WEIGHTS, bounds=(-0.1, 0.1), tol=1e-9).fit(X, LABELS)
+    assert model.certificate_.converged
+    assert np.abs(model.coef_).max() == pytest.approx(0.1)
+    assert not LinearSVC(penalty="l1", C=0.2, penalty_weights=1e6 * WEIGHTS).fit(X, LABELS).coef_.any()
+
+
+def test_several_classes_share_weights_and_bounds():
+    y = np.digitize(DATA.y, [-1.0, 2.0])
+    model = LinearSVC(loss="hinge", bounds=(-0.2, 0.2), penalty_weights=WEIGHTS, tol=1e-9).fit(X, y)
+    for k in range(3):
+        alone = LinearSVC(loss="hinge", bounds=(-0.2, 0.2), penalty_weights=WEIGHTS, tol=1e-9).fit(X, y == k)
+        np.testing.assert_allclose(model.coef_[k], alone.coef_[0], atol=1e-4)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_the_engine_takes_weights_and_bounds_too():
+    how = {"loss": "hinge", "bounds": (-0.2, 0.3), "penalty_weights": WEIGHTS, "tol": 1e-7}
+    first, second = (LinearSVC(**how, solver=solver).fit(X, LABELS) for solver in ("ascd", "cyclic"))
+    assert second.certificate_.converged
+    np.testing.assert_allclose(first.coef_, second.coef_, atol=1e-3)
+
+
+def test_clipped_is_the_conjugate_of_a_square_between_bounds():
+    loss, grid = ascd.svm.Clipped(np.array([-1.0, 0.0]), np.array([2.0, np.inf])), np.linspace(-1.0, 2.0, 3001)
+    for z in (-4.0, -0.5, 0.7, 5.0):
+        assert loss.value(0.0, z) == pytest.approx(np.max(z * grid - 0.5 * grid**2), abs=1e-6)
+        slope = (loss.value(0.0, z + 1e-6) - loss.value(0.0, z - 1e-6)) / 2e-6
+        assert loss.derivative(0.0, z) == pytest.approx(slope, abs=1e-6)
+    assert loss.conjugate(1.0, 3.0) == 4.5
+    assert loss.conjugate(1.0, -0.1) == np.inf
+    assert loss.curvature(1.0, -0.1) == 0.0
