@@ -7,7 +7,7 @@ their H-weighted means.  For a quadratic loss H never changes, and the products 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,13 +17,21 @@ from ascd.matrices import Dense
 
 #: Entries of a dense matrix gathered at a time: the size of the work space.
 BLOCK = 1 << 20
-#: Entries of a sparse matrix, listed by rows, that stay in the cache.
-CACHED = 1 << 15
+#: Sparse columns multiplied at a time: their part of G stays in the cache while all rows pass.
+PASSING = 128
 #: Products of numbers that take less time than a few calls from Python.
 CHEAP = 1_000_000
 #: A column that varies by less than this share of its square is constant, up to rounding: where the means are taken
 #: from products, and where they are taken from the entries themselves.
 CONSTANT, CONSTANT_CENTRED = 1e-12, 1e-24
+
+
+class Rows(NamedTuple):
+    """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1]."""
+
+    offsets: Array
+    name: Array
+    number: Array
 
 
 class Gram:
@@ -123,15 +131,24 @@ class Gram:
         return part
 
     def _multiply_sparse(self, left: Array, right: Array) -> None:
-        columns = self.columns[left]
-        stored = int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
-        rows = np.zeros(self.d + 2, dtype=np.int64), np.empty(stored, dtype=np.uint32), np.empty(stored)
-        list_rows(self.matrix, columns, left, *rows)
-        cursor = self.matrix.indptr[self.columns[right]].astype(np.int64)
-        add_products(self.matrix, self.columns, left, right, left is right, self.weight, *rows, cursor, self.store)
+        rows = self._list(left)
+        for start in range(0, right.size, PASSING):
+            part = right[start : start + PASSING] if right.size > PASSING else right
+            add_products(left, rows, part, rows if part is left else self._list(part), left is right, self.weight,
+                         self.store)  # fmt: skip
+        if left is right:
+            mirror_upper(left, self.store)
         if self.intercept:
             mean, total = self.means[self.columns], float(self.weight.sum())
             self.store[np.ix_(left, right)] -= total * np.outer(mean[left], mean[right])
+
+    def _list(self, positions: Array) -> Rows:
+        """The entries of the columns at these positions, row by row."""
+        columns = self.columns[positions]
+        stored = int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
+        rows = Rows(np.zeros(self.d + 2, dtype=np.int64), np.empty(stored, dtype=np.uint32), np.empty(stored))
+        list_rows(self.matrix, columns, positions, rows)
+        return rows
 
 
 @kernel
@@ -151,8 +168,17 @@ def mirror(store: Array, known: Array, joining: Array) -> None:
 
 
 @kernel
-def list_rows(matrix: Any, columns: Array, names: Array, offsets: Array, place: Array, entries: Array) -> None:
-    """The entries of some columns, row by row: offsets, the columns' names, and values."""
+def mirror_upper(positions: Array, store: Array) -> None:
+    for i in positions:
+        for other in positions:
+            if other > i:
+                store[other, i] = store[i, other]
+
+
+@kernel
+def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows) -> None:
+    """The entries of some columns, row by row, in the order of the columns."""
+    offsets = rows.offsets
     for i in range(columns.size):
         for p in range(matrix.start(columns[i]), matrix.stop(columns[i])):
             offsets[wide(matrix.row(p)) + 2] += 1
@@ -162,43 +188,29 @@ def list_rows(matrix: Any, columns: Array, names: Array, offsets: Array, place: 
         j, name = columns[i], names[i]
         for p in range(matrix.start(j), matrix.stop(j)):
             k = wide(matrix.row(p)) + 1
-            place[offsets[k]] = name
-            entries[offsets[k]] = matrix.entry(p, j)
+            rows.name[offsets[k]] = name
+            rows.number[offsets[k]] = matrix.entry(p, j)
             offsets[k] += 1
 
 
 @kernel
 def add_products(
-    matrix: Any, columns: Array, left: Array, right: Array, same: bool, weight: Array,
-    offsets: Array, place: Array, entries: Array, cursor: Array, out: Array,
-) -> None:  # fmt: skip
-    """out[left, right] = A_leftᵀ H A_right: every entry of a right column meets the left ones in its row.
+    left: Array, left_rows: Rows, right: Array, right_rows: Rows, upper: bool, weight: Array, out: Array
+) -> None:
+    """out[left, right] = A_leftᵀ H A_right, row by row: each adds the products of its entries.
 
-    Blocks of rows are small enough for their lists to stay in the cache while all right columns pass.
+    Rows come one after the other, so that their entries stream through the cache.  Where ``upper``, names rise in
+    every row, and only those up to the right one's are multiplied.
     """
     for i in right:
         for other in left:
             out[other, i] = 0.0
-    last, d = 0, offsets.size - 2
-    while last < d:
-        first = last
-        while last < d and (last == first or offsets[last + 1] - offsets[first] <= CACHED):
-            last += 1
-        for c in range(right.size):
-            i, p = right[c], cursor[c]
-            j = columns[i]
-            while p < matrix.stop(j) and wide(matrix.row(p)) < last:
-                k = wide(matrix.row(p))
-                factor = matrix.entry(p, j) * weight[k]
-                for q in range(offsets[k], offsets[k + 1]):
-                    other = place[q]
-                    if same and other > i:
-                        break
-                    out[other, i] += factor * entries[q]
-                p += 1
-            cursor[c] = p
-    if same:
-        for i in right:
-            for other in left:
-                if other > i:
-                    out[other, i] = out[i, other]
+    for k in range(weight.size):
+        first, last = wide(left_rows.offsets[k]), wide(left_rows.offsets[k + 1])
+        for q in range(wide(right_rows.offsets[k]), wide(right_rows.offsets[k + 1])):
+            i, factor = right_rows.name[q], weight[k] * right_rows.number[q]
+            for p in range(first, last):
+                other = left_rows.name[p]
+                if upper and other > i:
+                    break
+                out[other, i] += factor * left_rows.number[p]
