@@ -68,6 +68,8 @@ def minimum(parameters: Parameters) -> dict[str, Any]:
     """The smallest objective, and how far it may be from the true minimum."""
     problem = problem_of(parameters)
     solution = search_minimum(problem, parameters["longest"])
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
     support = int(np.count_nonzero(solution.x))
     return {"n": problem.n_features, "objective": solution.objective, "gap": solution.gap, "support": support}
 
