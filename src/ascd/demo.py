@@ -6,7 +6,6 @@ with the parameters that the paper leaves open) for the race.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from ascd.datasets import make_synthetic
 from ascd.problem import Problem
-from ascd.racing import Entrant, Outcome, make_problem, race
+from ascd.racing import Entrant, Outcome, make_problem, race, silently
 from ascd.report import Section, chart_of_traces, draw_charts, write_page
 from ascd.report.page import Table
 
@@ -51,7 +50,7 @@ def synthetic_lasso(n_samples: int = 1000, n_features: int = 5000) -> Problem:
     return make_problem(data.A, data.b, "lasso", "max/20")
 
 
-def contest(epochs: int = 20, problem: Problem | None = None, show: Any = nullcontext) -> Outcome:
+def contest(epochs: int = 20, problem: Problem | None = None, show: Any = silently) -> Outcome:
     """The race, with the paper's fixed step 1/L from the true gradient; ``show`` as in ``racing.race``."""
     return race(synthetic_lasso() if problem is None else problem, METHODS, "fixed", "gradient", epochs, show=show)
 

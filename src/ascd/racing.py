@@ -116,6 +116,11 @@ def _signs(y: Any) -> Any:
     return np.where(np.asarray(y) == values[1], 1.0, -1.0)
 
 
+def silently(text: str) -> AbstractContextManager[None]:
+    """Show nothing."""
+    return nullcontext()
+
+
 class Outcome(NamedTuple):
     """The runs by label, and the minimum they are measured against."""
 
@@ -176,7 +181,7 @@ def race(
     init: str = "gradient",
     epochs: int = 20,
     seed: int = 0,
-    show: Callable[[str], AbstractContextManager[Any]] = nullcontext,
+    show: Callable[[str], AbstractContextManager[Any]] = silently,
 ) -> Outcome:
     """Run every method for the same number of epochs, and find the minimum for comparison.
 

@@ -82,7 +82,8 @@ def advancing(text: str) -> Iterator[Callable[[float], None]]:
         TextColumn("{task.percentage:>3.0f}%"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(text, total=None)
         yield lambda share: bar.update(task, completed=share, total=1.0)
 
