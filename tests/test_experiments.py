@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ def test_all_figures_claims_and_the_report_come_from_the_results_file(tiny, tmp_
     for name in table.PANELS:
         assert f'id="chart-{name}"' in page
     assert all(claim.verdict in page for claim in made["claims"])
-    assert "λ = λ_max/20" in (tmp_path / "report.html").read_text()
+    assert "λ = λ<sub>max</sub>/20" in (tmp_path / "report.html").read_text()
 
 
 def test_pictures_are_drawn_for_each_axis(tiny, tmp_path):
@@ -141,8 +142,10 @@ def test_pictures_are_drawn_for_each_axis(tiny, tmp_path):
 
 def test_the_theorems_hold_in_watched_runs(tiny, tmp_path):
     verdicts = {claim.where: claim.verdict for claim in judge_all(results_of(["T", "4"], tmp_path))}
-    for where in ("Thm 2.1", "Sec. 2.1", "Thm 2.2, A.2", "Lemma 3.1", "Thm 3.2", "Sec. 5, App. D", "Sec. 3", "Sec. 4"):
+    theorems = ("Thm 2.1", "Sec. 2.1", "Thm 2.2, A.2", "Lemma 3.1", "Thm 3.2", "Sec. 5, App. D", "Sec. 3", "Sec. 4")
+    for where in (*theorems, "Lemma A.1", "Lemma 4.1", "App. A, after Thm A.2"):
         assert verdicts[where] == HOLDS, where
+    assert verdicts["App. A, after Lemma A.1"] == PART
     assert verdicts["Sec. 7, highlight 2"] == UNTESTED
 
 
@@ -157,6 +160,30 @@ def test_verdicts_follow_the_numbers(tiny, tmp_path):
     family = results["runs"][results["index"]["T"]["family"][0]]["result"]["rows"]
     family[0]["ratio"] = 3.9  # above 3 + 3α for α = 0.01, below 4
     assert {claim.where: claim for claim in judge_all(results)}["Thm 2.2, A.2"].verdict == PART
+
+
+def test_lemmas_fail_where_their_numbers_do(tiny, tmp_path):
+    results = results_of(["T"], tmp_path)
+
+    def numbers(curve):
+        return results["runs"][results["index"]["T"][curve][0]]["result"]
+
+    numbers("progress")["uniform"] = 0.9
+    numbers("gradient update")["worst"] = 0.01
+    numbers("random starts")["largest"] = 3.5
+    claims = {claim.where: claim.verdict for claim in judge_all(results)}
+    assert (claims["Lemma A.1"], claims["Lemma 4.1"], claims["App. A, after Thm A.2"]) == (PART, NOT, NOT)
+
+
+def test_a_search_for_the_minimum_passes_an_interrupt_on(monkeypatch):
+    from ascd import Problem, racing
+    from ascd.penalties import L1
+
+    problem = Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=L1(1.0))
+    found = racing.search_minimum(problem, 1.0)
+    monkeypatch.setattr(racing, "solve", lambda *_, **__: replace(found, status=racing.Status.INTERRUPTED))
+    with pytest.raises(KeyboardInterrupt):
+        racing.search_minimum(problem, 1.0)
 
 
 def test_text_data_from_files_get_values_of_one_and_labels(tmp_path):

@@ -218,8 +218,6 @@ def race(
             raise KeyboardInterrupt
     with show("searching the minimum"):
         reference = search_minimum(problem, LONGEST_SEARCH)
-    if reference.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
     best = min(reference.objective, *(float(run.trace.objective.min()) for run in runs.values()))
     gap = best - (reference.objective - reference.gap)
     conditions = (
@@ -237,7 +235,7 @@ def _told(advance: Callable[[float], None], steps: int, now: Snapshot) -> None:
 
 
 def search_minimum(problem: Problem, seconds: float) -> Solution:
-    """The smallest objective that can be found in some seconds; its gap says how good it is.
+    """The smallest objective that can be found in some seconds; its gap says how good it is.  Ctrl-C is not swallowed.
 
     Examples
     --------
@@ -248,9 +246,15 @@ def search_minimum(problem: Problem, seconds: float) -> Solution:
     4.5
     """
 
-    def close_enough(
-        now: Snapshot,
-    ) -> bool:  # where F(0) = 0, as in an SVM's dual, no tolerance relative to it can be met
-        return bool(now.trace.gap[-1] <= PRECISION * abs(now.objective))
+    enough = False
 
-    return solve(problem, tol=PRECISION, max_time=seconds, callback=close_enough)
+    def close_enough(now: Snapshot) -> bool:
+        """Where F(0) = 0, as in an SVM's dual, no tolerance relative to it can be met."""
+        nonlocal enough
+        enough = bool(now.trace.gap[-1] <= PRECISION * abs(now.objective))
+        return enough
+
+    solution = solve(problem, tol=PRECISION, max_time=seconds, callback=close_enough)
+    if solution.status is Status.INTERRUPTED and not enough:
+        raise KeyboardInterrupt
+    return solution
