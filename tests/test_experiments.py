@@ -202,5 +202,14 @@ def test_text_data_from_files_get_values_of_one_and_labels(tmp_path):
 def test_captions_name_every_parameter(tiny, tmp_path):
     results = results_of(["3c"], tmp_path)
     caption = charts.sections(results)[0].charts[0].caption
-    for part in ("exact line search", "GS-S", "random(printed=True)", "true gradient", "2 epochs", "no real text"):
+    for part in (
+        "exact line search",
+        "GS-S",
+        "random(printed=True)",
+        "true gradient",
+        "2 epochs",
+        "no real text",
+        "all values 1",
+        "seeds 0 to 1",
+    ):
         assert part in caption

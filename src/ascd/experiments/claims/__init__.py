@@ -16,7 +16,7 @@ from ascd.experiments.curves import Panel, panel_of
 
 HOLDS, PART, NOT, UNTESTED = "holds", "holds in part", "does not hold here", "not tested"
 #: verdict → the same of several claims
-PLURALS = {HOLDS: "hold", PART: "hold in part", NOT: "do not hold here", UNTESTED: "are not tested"}
+PLURALS = {HOLDS: "hold", PART: "hold in part", NOT: "do not hold here", UNTESTED: "not tested"}
 #: verdict → its class in the report's table
 MARKS = {HOLDS: "holds", PART: "part", NOT: "not", UNTESTED: "untested"}
 
