@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ascd.files import write_text
-from ascd.report.chart import Chart, Section
+from ascd.report.chart import INDEX, Chart, Section
 
 Row = Sequence[str]
-CODE, INDEX = re.compile(r"`([^`]+)`"), re.compile(r"(?<!\w)(\w)_(∞|\w+)")
+CODE = re.compile(r"`([^`]+)`")
 #: A table with cells longer than this is shown as a list on small screens.
 WORDY = 60
 
