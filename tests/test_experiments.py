@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -197,6 +198,33 @@ def test_text_data_from_files_get_values_of_one_and_labels(tmp_path):
     (tmp_path / "mine.svm").write_text("+1 1:0.5 3:2\n-1 2:1\n")
     source = text_source(str(tmp_path / "mine.svm"), "quick")
     assert (source.samples, source.features, source.nonzeros, source.label) == (2, 3, 3, "mine.svm")
+
+
+@pytest.mark.parametrize("origin", ["rcv1", "libsvmdata:rcv1.binary"])
+def test_text_that_cannot_be_fetched_is_told_with_a_way_out(monkeypatch, origin):
+    from types import SimpleNamespace
+
+    def offline(*arguments, **options):
+        raise OSError("no network")
+
+    monkeypatch.setitem(sys.modules, "libsvmdata", SimpleNamespace(fetch_dataset=offline))
+    monkeypatch.setattr("sklearn.datasets.fetch_rcv1", offline)
+    with pytest.raises(OSError, match=rf"--data {origin} could not be fetched \(no network\): give a file"):
+        load_text(origin)
+
+
+def test_rcv1_gets_libsvms_labels_and_values_of_one(monkeypatch):
+    from types import SimpleNamespace
+
+    topics = sparse.csr_matrix(np.array([[1, 0, 0, 0], [0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]]))
+    words = sparse.csr_matrix(np.array([[0.5, 0.0], [0.0, 2.0], [1.0, 1.0], [1.0, 0.0], [0.3, 0.4]]))
+    bunch = SimpleNamespace(data=words, target=topics, target_names=["CCAT", "ECAT", "GCAT", "MCAT"])
+    monkeypatch.setattr("sklearn.datasets.fetch_rcv1", lambda subset: bunch)
+    load_text.cache_clear()
+    A, y = load_text("rcv1")
+    load_text.cache_clear()
+    np.testing.assert_array_equal(A.toarray(), [[1, 0], [0, 1], [1, 1]])
+    np.testing.assert_array_equal(y, [1, -1, 1])
 
 
 def test_captions_name_every_parameter(tiny, tmp_path):

@@ -57,6 +57,8 @@ def command(
 
     folder = out / scale
     results = folder / "results.json"
+    if only_publish and figures:
+        raise click.UsageError("--only-publish takes what the results file holds: name no FIGURES")
     if only_publish and not results.is_file():
         raise click.UsageError(f"there is no {results}: run without --only-publish first")
     if not only_publish:
