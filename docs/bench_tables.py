@@ -123,7 +123,8 @@ def _losses(records):
         return f"No race of {len(raced)} is lost."
     times = [1e3 * seconds for record in lost if (seconds := report.seconds_of(record, report.OURS))]
     cases = ", ".join(sorted({record["case"] for record in lost}, key=_place))
-    spent = f", where our fits take {min(times):.0f} to {max(times):.0f} ms" if times else ""
+    span = " to ".join(dict.fromkeys(f"{value:.0f}" for value in (min(times), max(times)))) if times else ""
+    spent = f", where our fit takes {span} ms" if span else ""
     return f"The best peer is faster in {len(lost)} of {len(raced)} races ({cases}){spent}."
 
 

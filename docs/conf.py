@@ -27,7 +27,11 @@ exclude_patterns = ["_build", "claims.md"]
 html_theme = "alabaster"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
-html_theme_options = {"description": "Approximate steepest coordinate descent", "page_width": "1180px", "body_max_width": "none"}
+html_theme_options = {
+    "description": "Approximate steepest coordinate descent",
+    "page_width": "1180px",
+    "body_max_width": "none",
+}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_use_rtype = False
