@@ -289,14 +289,31 @@ def test_a_model_knows_its_target_and_leaves_foreign_columns_out(capsys, tmp_pat
     assert "no column 'sort'" in error
 
 
+TELLING = """
+import sys
+from ascd import racing
+from ascd.cli import main
+
+minimize = racing.minimize
+
+def telling(*arguments, **options):
+    print("running", flush=True)
+    return minimize(*arguments, **options)
+
+racing.minimize = telling
+sys.exit(main())
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are sent as POSIX has them")
 def test_an_interrupted_race_ends_with_130_and_writes_nothing(tmp_path):
-    """A second after it said what it is doing, Ctrl-C; the run would take very much longer."""
-    command = [sys.executable, "-m", "ascd", "race", "synthetic", "--rule", "ascd", "--epochs", "1000000"]
+    """Ctrl-C a moment after the first run began; it would take very much longer."""
+    race = ["race", "synthetic", "--rule", "ascd", "--epochs", "1000000", "--out", str(tmp_path / "race")]
     child = subprocess.Popen(
-        [*command, "--out", str(tmp_path / "race")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", TELLING, *race], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(5.0)
+    assert child.stdout.readline() == "running\n"
+    time.sleep(1.0)
     child.send_signal(signal.SIGINT)
     out, error = child.communicate(timeout=60)
     assert child.returncode == INTERRUPTED
