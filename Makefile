@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench bench-tables docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +38,10 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/solver.py $(BENCH)
+
+# the tables of README and documentation, from benchmarks/results
+bench-tables: $(VENV)/.installed
+	$(BIN)/python docs/bench_tables.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

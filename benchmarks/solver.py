@@ -3,27 +3,25 @@
     python benchmarks/solver.py [--quick] [--only GROUP,…] [--case NAME,…] [--peers NAME,…] [--targets GAP,…]
                                 [--repeats N] [--budget SECONDS] [--threads one|default|both]
                                 [--data FOLDER] [--json FILE]
-    python benchmarks/solver.py --tables FILE        Markdown tables of a results file, for the docs
+    python benchmarks/solver.py --tables FILE        all a results file holds, as Markdown
 
 Groups: lasso, path, enet, logistic, cv, svm (races); tiny, start, memory (no races).  Peers that are not installed are
 named and left out.  How it is done: ``race/protocol.py``; what is asked: ``race/groups.py``; what a gap is:
-``race/gaps.py``.
+``race/gaps.py``.  Every race is stored in benchmarks/results/solver.json as it ends, in the place of the same race of
+an earlier run (``common/ledger.py``); the tables of the documentation are written from there (``make bench-tables``).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-from datetime import datetime, timezone
 from pathlib import Path
 
+from common.ledger import Ledger, place_of, read
+from common.tables import markdown_table
 from race import cases, groups, picture, protocol, races, report
 from race.extras import EXTRAS
 from race.peers import installed
 
-RESULTS = Path(__file__).resolve().parent / "results"
 THREADS = {"one": (1,), "default": (None,), "both": (1, None)}
 PARTS = (*groups.GROUPS, *EXTRAS)
 
@@ -38,8 +36,10 @@ def arguments(given=None):
     parser.add_argument("--repeats", type=int, default=5, help="timed repeats, in turn; the minimum counts")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds a fit may take")
     parser.add_argument("--threads", choices=THREADS, default="both")
-    parser.add_argument("--quick", action="store_true", help="small cases, two repeats, ten seconds, one thread")
-    parser.add_argument("--json", type=Path, default=RESULTS / "solver.json", help="where the results go")
+    parser.add_argument(
+        "--quick", action="store_true", help="small cases, few repeats, one thread, a file of their own"
+    )
+    parser.add_argument("--json", type=Path, help="where the results go")
     parser.add_argument("--tables", type=Path, help="print the Markdown tables of this results file and stop")
     options = parser.parse_args(given)
     options.only = [part.strip() for part in options.only.split(",") if part.strip()] or list(PARTS)
@@ -49,6 +49,7 @@ def arguments(given=None):
     if not cases.names(options.case):
         parser.error(f"--case must be part of one of {', '.join(cases.names())}; got {options.case!r}")
     options.threads = THREADS[options.threads]
+    options.json = options.json or place_of("solver", options.quick)
     if options.quick:
         options.repeats, options.budget, options.threads = 2, 10.0, (1,)
     return options
@@ -58,60 +59,51 @@ def _numbers(text):
     return tuple(float(word) for word in text.split(","))
 
 
-def environment(here, absent, options):
-    return {
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "machine": platform.machine(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "cores": os.cpu_count(),
-        "versions": {name: peer.installed_version for name, peer in here.items()},
-        "absent": absent,
-        "repeats": options.repeats,
-        "budget": options.budget,
-    }
-
-
-def measure(options, say=print):
-    """Run what was asked for; the results, stored after every part because all of them take long."""
+def measure(options, given=None, say=print):
+    """Run what was asked for; every race and every part is stored as it ends, because all of them take long."""
     here, absent = installed(options.peers)
+    peers = {name: peer.installed_version for name, peer in here.items()}
+    settings = {"absent": absent, "repeats": options.repeats, "budget": options.budget}
+    ledger = Ledger(options.json, "solver.py", given, peers, **settings)
+    searches = Ledger(searches_of(options.json), "solver.py", given, peers, **settings)
     for peer in here.values():
         peer.limit = options.budget
-    results = {"environment": environment(here, absent, options), "records": [], "extras": {}}
-    say(f"here: {', '.join(f'{name} {peer.installed_version}' for name, peer in here.items())}")
+    say(f"here: {', '.join(f'{name} {version}' for name, version in peers.items())}")
     for name, reason in absent.items():
         say(f"absent: {name} ({reason})")
     chosen = [part for part in options.only if part in groups.GROUPS]
     try:
         spent, unable = protocol.warm_up(here, [groups.GROUPS[part].kind for part in chosen])
-        results |= {"warm_up": spent, "unable": unable}
+        ledger.run |= {"warm_up": spent, "unable": unable}
         say("warm-up, not counted: " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in spent.items()))
         for what, reason in unable.items():
             say(f"left out: {what} ({reason})")
         for part in chosen:
             say(f"\n{groups.GROUPS[part].title}")
-            results["records"] += races.run(part, here, options, say)
-            store(results, options.json)
+            for records, search in races.run(part, here, options, say):
+                ledger.put(report.RACES, report.RACE_KEY, records)
+                searches.put(report.SEARCHES, report.SEARCH_KEY, [search])
+                for record in records:
+                    say(report.line(record))
         for part in (part for part in options.only if part in EXTRAS):
-            results["extras"][part] = EXTRAS[part](here, options)
-            store(results, options.json)
+            ledger.put(part, report.EXTRAS[part].key, EXTRAS[part](here, options))
     finally:
         for peer in here.values():
             peer.close()
-    return results
 
 
-def store(results, path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(results, indent=1))
+def searches_of(path):
+    """Where all fits of the searches are kept: too many to publish, but the pictures are drawn from them."""
+    return path.with_name(f"{path.stem}-searches.json")
 
 
-def pictures(results, path):
+def pictures(path):
     """One picture a group beside the results; the files drawn."""
     drawn = []
-    for key in dict.fromkeys(record["group"] for record in results["records"]):
+    searches = read(searches_of(path))["tables"].get(report.SEARCHES, [])
+    for key in dict.fromkeys(search["group"] for search in searches):
         image = path.with_name(f"{path.stem}_{key}.png")
-        if picture.draw([record for record in results["records"] if record["group"] == key], image):
+        if picture.draw([search for search in searches if search["group"] == key], image):
             drawn.append(image)
     return drawn
 
@@ -119,11 +111,11 @@ def pictures(results, path):
 def main(given=None):
     options = arguments(given)
     if options.tables:
-        print(report.tables(json.loads(options.tables.read_text()), report.markdown_table))
+        print(report.tables(read(options.tables), markdown_table))
         return
-    results = measure(options, lambda text: print(text, flush=True))
-    print("\n" + report.tables(results))
-    print("\nwritten: " + ", ".join(path.name for path in [options.json, *pictures(results, options.json)]))
+    measure(options, given, lambda text: print(text, flush=True))
+    print("\n" + report.tables(read(options.json)))
+    print("\nwritten: " + ", ".join(path.name for path in [options.json, *pictures(options.json)]))
 
 
 if __name__ == "__main__":

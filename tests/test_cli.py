@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 
 import numpy as np
 import pytest
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
-from ascd.cli import ERROR, UNCONVERGED, USAGE, main  # noqa: E402
+from ascd.cli import ERROR, INTERRUPTED, UNCONVERGED, USAGE, main  # noqa: E402
 from ascd.cli.app import COMMANDS  # noqa: E402
 from ascd.cli.models import load_model  # noqa: E402
 
@@ -110,7 +116,7 @@ def test_reproduce_makes_report_and_claims(capsys, tmp_path):
 
 def test_reproduce_refuses_unknown_figures(capsys, tmp_path):
     code, _, error = run(capsys, "reproduce", "9", "--out", tmp_path)
-    assert code == ERROR
+    assert code == USAGE
     assert "unknown figure '9'" in error
 
 
@@ -161,7 +167,7 @@ class TestModels:
         pandas.read_csv(houses)[["a", "b"]].to_csv(few, index=False)
         code, _, error = run(capsys, "predict", tmp_path / "m.npz", few)
         assert code == ERROR
-        assert "lack 4 of the model's features: c, d, e, f" in error
+        assert "lacks 4 of 6 features: c, d, e, f" in error
 
     def test_classifiers_keep_their_classes(self, capsys, letters, tmp_path):
         model = tmp_path / "m.npz"
@@ -222,3 +228,113 @@ class TestModels:
         code, _, error = run(capsys, "predict", tmp_path / "other.npz", houses)
         assert code == ERROR
         assert "is not a model file" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["race", "x.csv", "--rule", "ascdd"], "unknown rule 'ascdd'. Did you mean 'ascd'"),
+        (["fit", "x.csv", "--model", "laso"], "'laso' is not one of 'lasso'"),
+        (["path", "x.csv", "--eps", "2"], "2.0 is not in the range 0<x<1"),
+        (["reproduce", "2z"], "unknown figure '2z'. Did you mean '2'"),
+        (["reproduce", "--only-publish", "--out", "nowhere"], "run without --only-publish first"),
+    ],
+)
+def test_wrong_usage_is_one_line_with_code_2(capsys, arguments, told):
+    code, out, error = run(capsys, *arguments)
+    assert code == USAGE
+    assert out == ""
+    assert told in error
+    assert error.startswith(f"ascd {arguments[0]}: error: ")
+    assert error.count("\n") == 1
+
+
+def test_data_that_cannot_be_used_are_told_in_one_line(capsys, houses, tmp_path):
+    text = houses.read_text().splitlines()
+    hole, words = tmp_path / "hole.csv", tmp_path / "words.csv"
+    hole.write_text("\n".join([text[0], "1,,3,4,5,6,7", *text[2:]]))
+    words.write_text("a,b,kind\n1,2,yes\n3,4,no\n")
+    for arguments, told in (
+        (["fit", hole], "1 missing or infinite values, the first in feature b"),
+        (["race", hole], "1 missing or infinite values, the first in feature b"),
+        (["path", words], "the target 'kind' must be numbers here, its first value is 'yes'"),
+        (["fit", words, "--out", tmp_path / "m.npz"], "classes need logistic or svm"),
+        (["race", houses, "--strength", "some"], "strength must be a positive number"),
+        (["race", houses, "--strength", "max/0"], "got 'max/0'"),
+        (["fit", houses, "--target", "prize"], "Did you mean 'price'"),
+    ):
+        code, out, error = run(capsys, *arguments)
+        assert (code, out) == (ERROR, "")
+        assert told in error
+        assert error.count("\n") == 1
+    assert not (tmp_path / "m.npz").exists()
+
+
+def test_a_model_knows_its_target_and_leaves_foreign_columns_out(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"]).assign(kind=np.where(X[:, 0] > 0, "yes", "no"))
+    train, later, model = tmp_path / "train.csv", tmp_path / "later.csv", tmp_path / "model.npz"
+    frame.to_csv(train, index=False)
+    frame[["kind", "c", "b", "a"]].assign(note="words").to_csv(later, index=False)
+    assert run(capsys, "fit", train, "--model", "logistic", "--C", "10", "--out", model)[0] == 0
+    code, out, error = run(capsys, "predict", model, later)
+    assert code == 0
+    assert error.startswith("accuracy ")
+    assert float(error.split()[1]) > 0.9
+    assert out.splitlines()[0] == "prediction"
+    assert set(out.splitlines()[1:]) == {"yes", "no"}
+    code, _, error = run(capsys, "predict", model, later, "--target", "sort")
+    assert code == ERROR
+    assert "no column 'sort'" in error
+
+
+TELLING = """
+import sys
+from ascd import racing
+from ascd.cli import main
+
+minimize = racing.minimize
+
+def telling(*arguments, **options):
+    print("running", flush=True)
+    return minimize(*arguments, **options)
+
+racing.minimize = telling
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are sent as POSIX has them")
+def test_an_interrupted_race_ends_with_130_and_writes_nothing(tmp_path):
+    """Ctrl-C a moment after the first run began; it would take very much longer."""
+    race = ["race", "synthetic", "--rule", "ascd", "--epochs", "1000000", "--out", str(tmp_path / "race")]
+    child = subprocess.Popen(
+        [sys.executable, "-c", TELLING, *race], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "running\n"
+    time.sleep(1.0)
+    child.send_signal(signal.SIGINT)
+    out, error = child.communicate(timeout=60)
+    assert child.returncode == INTERRUPTED
+    assert out == ""
+    assert error.strip().endswith("ascd: interrupted")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_that_compiled_code_swallows_is_repeated(monkeypatch, capsys):
+    """LLVM's callbacks drop exceptions; the hook for these brings the interrupt back."""
+    from ascd.cli import info
+    from ascd.cli.interrupts import Stopped
+
+    def swallowing():
+        sys.unraisablehook(type("Report", (), {"exc_value": Stopped()})())
+        time.sleep(5.0)
+
+    monkeypatch.setattr(info, "facts", swallowing)
+    before = signal.getsignal(signal.SIGINT), sys.unraisablehook
+    code, _, error = run(capsys, "info")
+    assert code == INTERRUPTED
+    assert error == "ascd: interrupted\n"
+    assert (signal.getsignal(signal.SIGINT), sys.unraisablehook) == before
+    assert threading.active_count() == 1 or all(not isinstance(one, threading.Timer) for one in threading.enumerate())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -127,7 +129,7 @@ def test_all_figures_claims_and_the_report_come_from_the_results_file(tiny, tmp_
     for name in table.PANELS:
         assert f'id="chart-{name}"' in page
     assert all(claim.verdict in page for claim in made["claims"])
-    assert "λ = λ_max/20" in (tmp_path / "report.html").read_text()
+    assert "λ = λ<sub>max</sub>/20" in (tmp_path / "report.html").read_text()
 
 
 def test_pictures_are_drawn_for_each_axis(tiny, tmp_path):
@@ -141,8 +143,10 @@ def test_pictures_are_drawn_for_each_axis(tiny, tmp_path):
 
 def test_the_theorems_hold_in_watched_runs(tiny, tmp_path):
     verdicts = {claim.where: claim.verdict for claim in judge_all(results_of(["T", "4"], tmp_path))}
-    for where in ("Thm 2.1", "Sec. 2.1", "Thm 2.2, A.2", "Lemma 3.1", "Thm 3.2", "Sec. 5, App. D", "Sec. 3", "Sec. 4"):
+    theorems = ("Thm 2.1", "Sec. 2.1", "Thm 2.2, A.2", "Lemma 3.1", "Thm 3.2", "Sec. 5, App. D", "Sec. 3", "Sec. 4")
+    for where in (*theorems, "Lemma A.1", "Lemma 4.1", "App. A, after Thm A.2"):
         assert verdicts[where] == HOLDS, where
+    assert verdicts["App. A, after Lemma A.1"] == PART
     assert verdicts["Sec. 7, highlight 2"] == UNTESTED
 
 
@@ -159,6 +163,30 @@ def test_verdicts_follow_the_numbers(tiny, tmp_path):
     assert {claim.where: claim for claim in judge_all(results)}["Thm 2.2, A.2"].verdict == PART
 
 
+def test_lemmas_fail_where_their_numbers_do(tiny, tmp_path):
+    results = results_of(["T"], tmp_path)
+
+    def numbers(curve):
+        return results["runs"][results["index"]["T"][curve][0]]["result"]
+
+    numbers("progress")["uniform"] = 0.9
+    numbers("gradient update")["worst"] = 0.01
+    numbers("random starts")["largest"] = 3.5
+    claims = {claim.where: claim.verdict for claim in judge_all(results)}
+    assert (claims["Lemma A.1"], claims["Lemma 4.1"], claims["App. A, after Thm A.2"]) == (PART, NOT, NOT)
+
+
+def test_a_search_for_the_minimum_passes_an_interrupt_on(monkeypatch):
+    from ascd import Problem, racing
+    from ascd.penalties import L1
+
+    problem = Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=L1(1.0))
+    found = racing.search_minimum(problem, 1.0)
+    monkeypatch.setattr(racing, "solve", lambda *_, **__: replace(found, status=racing.Status.INTERRUPTED))
+    with pytest.raises(KeyboardInterrupt):
+        racing.search_minimum(problem, 1.0)
+
+
 def test_text_data_from_files_get_values_of_one_and_labels(tmp_path):
     A = sparse.csc_array(np.array([[0.0, 2.5], [0.3, 0.0], [0.1, 0.7]]))
     sparse.save_npz(tmp_path / "mine.npz", A)
@@ -172,8 +200,44 @@ def test_text_data_from_files_get_values_of_one_and_labels(tmp_path):
     assert (source.samples, source.features, source.nonzeros, source.label) == (2, 3, 3, "mine.svm")
 
 
+@pytest.mark.parametrize("origin", ["rcv1", "libsvmdata:rcv1.binary"])
+def test_text_that_cannot_be_fetched_is_told_with_a_way_out(monkeypatch, origin):
+    from types import SimpleNamespace
+
+    def offline(*arguments, **options):
+        raise OSError("no network")
+
+    monkeypatch.setitem(sys.modules, "libsvmdata", SimpleNamespace(fetch_dataset=offline))
+    monkeypatch.setattr("sklearn.datasets.fetch_rcv1", offline)
+    with pytest.raises(OSError, match=rf"--data {origin} could not be fetched \(no network\): give a file"):
+        load_text(origin)
+
+
+def test_rcv1_gets_libsvms_labels_and_values_of_one(monkeypatch):
+    from types import SimpleNamespace
+
+    topics = sparse.csr_matrix(np.array([[1, 0, 0, 0], [0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]]))
+    words = sparse.csr_matrix(np.array([[0.5, 0.0], [0.0, 2.0], [1.0, 1.0], [1.0, 0.0], [0.3, 0.4]]))
+    bunch = SimpleNamespace(data=words, target=topics, target_names=["CCAT", "ECAT", "GCAT", "MCAT"])
+    monkeypatch.setattr("sklearn.datasets.fetch_rcv1", lambda subset: bunch)
+    load_text.cache_clear()
+    A, y = load_text("rcv1")
+    load_text.cache_clear()
+    np.testing.assert_array_equal(A.toarray(), [[1, 0], [0, 1], [1, 1]])
+    np.testing.assert_array_equal(y, [1, -1, 1])
+
+
 def test_captions_name_every_parameter(tiny, tmp_path):
     results = results_of(["3c"], tmp_path)
     caption = charts.sections(results)[0].charts[0].caption
-    for part in ("exact line search", "GS-S", "random(printed=True)", "true gradient", "2 epochs", "no real text"):
+    for part in (
+        "exact line search",
+        "GS-S",
+        "random(printed=True)",
+        "true gradient",
+        "2 epochs",
+        "no real text",
+        "all values 1",
+        "seeds 0 to 1",
+    ):
         assert part in caption

@@ -209,13 +209,16 @@ def test_a_peer_that_fails_is_left_out_of_that_kind(diagonal):
 def test_the_benchmark_runs_from_end_to_end(tmp_path, capsys):
     out = tmp_path / "results" / "solver.json"
     choice = ["--only", "lasso", "--case", "tiny", "--peers", "scikit-learn", "--threads", "one"]
-    solver.main([*choice, "--repeats", "1", "--budget", "10", "--json", str(out)])
+    given = [*choice, "--repeats", "1", "--budget", "10"]
+    solver.main([*given, "--json", str(out)])
     printed = capsys.readouterr().out
     assert "Lasso, one λ" in printed
     assert "tiny λmax/20" in printed
     results = json.loads(out.read_text())
-    assert len(results["records"]) == 3 * 2
-    for race in results["records"]:
+    records = results["tables"]["races"]
+    assert len(records) == 3 * 2
+    assert results["runs"]["1"]["command"] == "python benchmarks/solver.py " + " ".join(given)
+    for race in records:
         found = race["peers"]["scikit-learn"]
         assert found["seconds"] > 0.0
         assert found["gap"] <= race["target"]

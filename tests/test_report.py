@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import numpy as np
@@ -89,3 +90,24 @@ def test_hovering_tells_the_values(page):
     text = page.locator("#chart-c .tip").inner_text()
     assert "epochs:" in text
     assert "<b>ASCD</b>" in text, "names are text, never markup"
+
+
+def test_small_screens_get_charts_and_tables_they_can_show(page):
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_function("document.querySelector('#chart-c svg').viewBox.baseVal.width < 400")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    box, drawn = page.locator("#chart-c svg").bounding_box(), page.locator("#chart-c svg").get_attribute("viewBox")
+    assert float(drawn.split()[2]) == pytest.approx(box["width"], rel=0.02), "a unit is a pixel: labels keep their size"
+    assert page.complaints == []
+
+
+def test_dark_screens_get_light_text(page):
+    def brightness(selector, what):
+        colour = page.evaluate(f"getComputedStyle(document.querySelector('{selector}')).{what}")
+        return sum(map(int, re.findall(r"\d+", colour)[:3]))
+
+    assert brightness("body", "color") < brightness("body", "backgroundColor")
+    page.emulate_media(color_scheme="dark")
+    assert brightness("body", "color") > brightness("body", "backgroundColor")
+    assert brightness("td.holds span", "color") > brightness("td.holds span", "backgroundColor")
+    assert page.complaints == []

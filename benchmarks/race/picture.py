@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 
-def draw(records, path):
-    """Save the picture of one group's records; False where matplotlib is not installed."""
+def draw(searches, path):
+    """Save the picture of one group's searches; False where matplotlib is not installed."""
     try:
         import matplotlib
     except ImportError:
@@ -12,13 +12,13 @@ def draw(records, path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    panels = {(record["case"], record["part"]): record for record in records}
+    panels = {(search["case"], search["part"]): search for search in searches}
     rows = list(dict.fromkeys(case for case, _ in panels))
     columns = list(dict.fromkeys(part for _, part in panels))
     figure, axes = plt.subplots(
         len(rows), len(columns), figsize=(4.2 * len(columns), 2.8 * len(rows)), squeeze=False, layout="constrained"
     )
-    names = list(dict.fromkeys(name for record in records for name in record["runs"]))
+    names = list(dict.fromkeys(name for search in searches for name in search["fits"]))
     colours = {name: f"C{place}" for place, name in enumerate(names)}
     for i, case in enumerate(rows):
         for j, part in enumerate(columns):
@@ -33,9 +33,10 @@ def draw(records, path):
     return True
 
 
-def _panel(axis, record, colours):
-    for name, runs in record["runs"].items():
-        points = sorted((run["seconds"], max(run["gap"], 1e-16)) for run in runs)
+def _panel(axis, search, colours):
+    for name, fits in search["fits"].items():
+        known = [fit for fit in fits if fit["gap"] is not None]  # null: not finite
+        points = sorted((fit["seconds"], max(fit["gap"], 1e-16)) for fit in known)
         if points:
             axis.plot(*zip(*points, strict=True), "o-", color=colours[name], markersize=3, linewidth=1)
-    axis.set(xscale="log", yscale="log", title=record["label"], xlabel="seconds", ylabel="relative gap")
+    axis.set(xscale="log", yscale="log", title=search["label"], xlabel="seconds", ylabel="relative gap")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from race import cases, protocol, report, tasks
+from race import cases, protocol, tasks
 from race.groups import GROUPS, takes
 
 
 def run(key, peers, options, say):
-    """All races of a group, as records for the report; each is told as it ends."""
+    """All races of a group: after every task its records, one a target and number of threads, and all its fits."""
     group = GROUPS[key]
     targets = options.targets or group.targets
-    records = []
     for name in cases.names(options.case, options.quick):
         if not takes(group, name):
             continue
@@ -22,24 +21,15 @@ def run(key, peers, options, say):
             continue
         for part in group.parts:
             task = tasks.make(case, group.kind, part)
-            results, runs = protocol.race(peers, task, targets, options.repeats, options.budget, options.threads)
-            for (target, threads), found in results.items():
-                records.append(_record(key, case, task, target, threads, found, runs))
-                say(report.line(records[-1]))
-    return records
+            results, fits = protocol.race(peers, task, targets, options.repeats, options.budget, options.threads)
+            what = {"group": key, "case": case.name, "label": task.label, "part": task.part}
+            size = {"samples": case.X.shape[0], "features": case.X.shape[1], "storage": case.storage}
+            records = [
+                {**what, **size, "target": target, "threads": threads, "peers": _asdicts(found)}
+                for (target, threads), found in results.items()
+            ]
+            yield records, {**what, "fits": fits}
 
 
-def _record(key, case, task, target, threads, found, runs):
-    return {
-        "group": key,
-        "case": case.name,
-        "samples": case.X.shape[0],
-        "features": case.X.shape[1],
-        "storage": case.storage,
-        "label": task.label,
-        "part": task.part,
-        "target": target,
-        "threads": threads,
-        "peers": {name: asdict(result) for name, result in found.items()},
-        "runs": runs,
-    }
+def _asdicts(found):
+    return {name: asdict(result) for name, result in found.items()}

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 
+from common.tables import Table, text_table
+
+from race.cases import RAW
 from race.groups import GROUPS
 
 OURS = "ascd"
+RACES, RACE_KEY = "races", ("group", "case", "part", "target", "threads")
+SEARCHES, SEARCH_KEY = "searches", ("group", "case", "part")
 
 
 def seconds_of(record, peer):
@@ -71,7 +76,9 @@ def line(record):
 def _seconds(found):
     if found is None:
         return "-"
-    return f"{found['seconds']:.4g} s" if found["seconds"] else f"not reached ({found['gap']:.0e})"
+    if found["seconds"]:
+        return f"{found['seconds']:.4g} s"
+    return "not reached" if found["gap"] is None else f"not reached ({found['gap']:.0e})"
 
 
 def _ratio(quotient, found, best):
@@ -81,7 +88,9 @@ def _ratio(quotient, found, best):
 
 
 def summary(records):
-    """Rows under ``SUMMARY_HEADER``; the tiny problem has a bar of its own, so the mean without it stands beside."""
+    """Rows under ``SUMMARY_HEADER``; beside the mean of all races stands that without the tiny problem,
+    which has a bar of its own, and the raw sets, which are kind to us.
+    """
     rows = []
     keys = dict.fromkeys((record["group"], record["target"], record["threads"]) for record in records)
     for group, target, threads in keys:
@@ -92,7 +101,7 @@ def summary(records):
             and ratio(record) is not None
         ]
         mean, worst = geometric_mean(value for value, _ in ratios), max(ratios, default=None)
-        large = geometric_mean(value for value, label in ratios if not label.startswith("tiny"))
+        usual = geometric_mean(value for value, label in ratios if not label.startswith("tiny") and RAW not in label)
         rows.append(
             [
                 GROUPS[group].title,
@@ -100,7 +109,7 @@ def summary(records):
                 str(threads or "all"),
                 str(len(ratios)),
                 "-" if mean is None else f"{mean:.3f}",
-                "-" if large is None else f"{large:.3f}",
+                "-" if usual is None else f"{usual:.3f}",
                 "-" if worst is None else f"{worst[0]:.2f} ({worst[1]})",
                 *_bars(group, target),
             ]
@@ -114,7 +123,7 @@ SUMMARY_HEADER = [
     "threads",
     "races",
     "geometric mean of ours / best",
-    "without tiny",
+    "without tiny and raw",
     "worst",
     "bar",
     "aim",
@@ -129,55 +138,49 @@ def _bars(key, target):
     return [f"{group.bars[place]:g}", f"{group.aims[place]:g}"]
 
 
-def text_table(head, rows):
-    """Columns as wide as they need to be."""
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    return "\n".join(
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in [head, *rows]
-    )
-
-
-def markdown_table(head, rows):
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
 def tables(results, table=text_table):
     """Everything a results file holds, as one text; ``table`` decides the form."""
+    records = results["tables"].get(RACES, [])
     parts = []
-    for key in dict.fromkeys(record["group"] for record in results["records"]):
-        rows = [record for record in results["records"] if record["group"] == key]
+    for key in dict.fromkeys(record["group"] for record in records):
+        rows = [record for record in records if record["group"] == key]
         names = solvers(rows)
         parts += [GROUPS[key].title, table(header(names), [cells(record, names) for record in rows])]
-    for key, rows in results["extras"].items():
-        parts += [EXTRA_TITLES[key], table(*extra_table(key, rows))]
-    if results["records"]:
-        parts += ["Ratios", table(SUMMARY_HEADER, summary(results["records"]))]
+    for key, extra in EXTRAS.items():
+        rows = results["tables"].get(key, [])
+        if rows:
+            parts += [extra.title, table(extra.head, [extra.cells(row) for row in rows])]
+    if records:
+        parts += ["Ratios", table(SUMMARY_HEADER, summary(records))]
     return "\n\n".join(parts)
 
 
-EXTRA_TITLES = {
-    "tiny": "Lasso.fit on 100 × 50 in a warm process (bar: 2 × scikit-learn, aim 1 ×)",
-    "start": "Import and first fit in a fresh process, seconds (bars: cold 12, warm 1.5; aims 6 and 0.8)",
-    "memory": "Peak memory of a Lasso fit above the input, relative to it (bars: sparse 1, dense 0.2)",
-}
-
-
-def extra_table(key, rows):
-    if key == "tiny":
-        base = next((row["microseconds"] for row in rows if row["peer"] == "scikit-learn"), math.nan)
-        return ["library", "microseconds", "/ scikit-learn"], [
-            [row["peer"], f"{row['microseconds']:.0f}", f"{row['microseconds'] / base:.2f}"] for row in rows
-        ]
-    if key == "start":
-        return ["library", "storage", "cold", "warm"], [
-            [row["peer"], row["storage"], f"{row['cold']:.2f}", f"{row['warm']:.2f}"] for row in rows
-        ]
-    return ["case", "storage", "library", "traced", "resident"], [
-        [row["case"], row["storage"], row["peer"], _share(row, "traced"), _share(row, "resident")] for row in rows
-    ]
+def _overhead(row):
+    ours, base = row["microseconds"], row["scikit-learn"]
+    return [row["peer"], f"{ours:.0f}", "-" if base is None else f"{ours / base:.2f}"]
 
 
 def _share(row, field):
     return "-" if row[field] is None else f"{row[field] / row['input']:.2f}"
+
+
+EXTRAS = {
+    "tiny": Table(
+        "Lasso.fit on 100 × 50 in a warm process (bar: 2 × scikit-learn, aim 1 ×)",
+        ("peer",),
+        ("library", "microseconds", "/ scikit-learn"),
+        _overhead,
+    ),
+    "start": Table(
+        "Import and first fit in a fresh process, seconds (bars: cold 12, warm 1.5; aims 6 and 0.8)",
+        ("peer", "storage"),
+        ("library", "storage", "cold", "warm"),
+        lambda row: [row["peer"], row["storage"], f"{row['cold']:.2f}", f"{row['warm']:.2f}"],
+    ),
+    "memory": Table(
+        "Peak memory of a Lasso fit above the input, relative to it (bars: sparse 1, dense 0.2)",
+        ("case", "peer"),
+        ("case", "storage", "library", "traced", "resident"),
+        lambda row: [row["case"], row["storage"], row["peer"], _share(row, "traced"), _share(row, "resident")],
+    ),
+}

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+#: Valid names that an error lists.
+MOST_NAMES = 40
 
 
 def finite_values(values: Array, name: str) -> None:
@@ -138,4 +140,5 @@ def unknown_name(name: Any, argument: str, valid: Iterable[str]) -> ValueError:
     names = list(valid)
     near = difflib.get_close_matches(str(name), names, n=2, cutoff=0.5)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return ValueError(f"unknown {argument} {name!r}.{hint} Valid names: {', '.join(names)}")
+    listed = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+    return ValueError(f"unknown {argument} {name!r}.{hint} Valid names: {listed}")

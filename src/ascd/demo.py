@@ -7,12 +7,13 @@ with the parameters that the paper leaves open) for the race.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ascd.datasets import make_synthetic
 from ascd.problem import Problem
-from ascd.racing import Entrant, Outcome, make_problem, race
+from ascd.racing import Entrant, Outcome, make_problem, race, silently
 from ascd.report import Section, chart_of_traces, draw_charts, write_page
 from ascd.report.page import Table
 
@@ -49,9 +50,9 @@ def synthetic_lasso(n_samples: int = 1000, n_features: int = 5000) -> Problem:
     return make_problem(data.A, data.b, "lasso", "max/20")
 
 
-def contest(epochs: int = 20, problem: Problem | None = None) -> Outcome:
-    """The race, with the paper's fixed step 1/L from the true gradient."""
-    return race(synthetic_lasso() if problem is None else problem, METHODS, "fixed", "gradient", epochs)
+def contest(epochs: int = 20, problem: Problem | None = None, show: Any = silently) -> Outcome:
+    """The race, with the paper's fixed step 1/L from the true gradient; ``show`` as in ``racing.race``."""
+    return race(synthetic_lasso() if problem is None else problem, METHODS, "fixed", "gradient", epochs, show=show)
 
 
 def publish(outcome: Outcome, rows: list[tuple[str, ...]], folder: Path) -> list[Path]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,11 +31,12 @@ FORMATS = {
 
 
 class Table(NamedTuple):
-    """A design, its target (None where the file holds none) and the names of the features (or None)."""
+    """A design, its target (None where the file holds none), the names of the features and of the target (or None)."""
 
     X: Any
     y: Any
     names: list[str] | None
+    target: str | None = None
 
 
 def read_table(
@@ -43,6 +45,7 @@ def read_table(
     format: str | None = None,
     n_features: int | None = None,
     target_optional: bool = False,
+    features: Sequence[str] | None = None,
 ) -> Table:
     """Read a data file.
 
@@ -53,6 +56,7 @@ def read_table(
     format : {"libsvm", "csv", "parquet", "npz"}; by default told from the file's name
     n_features : width of a LIBSVM file, where it should be more than its largest index
     target_optional : accept a table without a target (for predictions): only a column named ``target`` is taken away
+    features : columns of a CSV or parquet file to keep, in this order; by default all but the target
 
     Examples
     --------
@@ -75,7 +79,7 @@ def read_table(
         return _read_libsvm(path, n_features)
     if kind == "npz":
         return _read_npz(path, target_optional)
-    return _split(_read_frame(path, kind), target, target_optional, path)
+    return _split(_read_frame(path, kind), target, target_optional, features, path)
 
 
 def guess_format(path: Any) -> str:
@@ -91,7 +95,7 @@ def guess_format(path: Any) -> str:
     for kind in ("csv", "parquet", "npz", "libsvm"):
         if name.endswith(FORMATS[kind]):
             return kind
-    raise ValueError(f"cannot tell the format of {name!r} from its ending: give format={', '.join(map(repr, FORMATS))}")
+    raise ValueError(f"cannot tell the format of {name!r} from its ending; name it: {', '.join(FORMATS)}")
 
 
 @contextlib.contextmanager
@@ -146,7 +150,13 @@ def _read_libsvm(path: Path, n_features: int | None) -> Table:
 
 
 def _read_npz(path: Path, target_optional: bool) -> Table:
-    with np.load(path, allow_pickle=False) as arrays:
+    try:
+        opened = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        raise ValueError(f"{path} is not an npz file") from None
+    if not hasattr(opened, "files"):
+        raise ValueError(f"{path} holds one array; an npz file with X and y is needed")
+    with opened as arrays:
         held = set(arrays.files)
         y = arrays["y"] if "y" in held else None
         X = arrays["X"] if "X" in held else None
@@ -171,13 +181,15 @@ def _read_frame(path: Path, kind: str) -> Any:
             return pandas.read_parquet(path)
         except ImportError as error:
             raise ImportError("reading parquet files needs pyarrow: pip install ascd[parquet]") from error
+        except (ValueError, OSError) as error:  # pyarrow's errors are among them
+            raise ValueError(f"{path} is not a parquet file: {error}") from error
     try:
         return pandas.read_csv(path, sep="\t" if ".tsv" in path.name.lower() else ",")
     except (pandas.errors.ParserError, pandas.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a table in CSV: {error}") from error
 
 
-def _split(frame: Any, target: str | None, target_optional: bool, path: Path) -> Table:
+def _split(frame: Any, target: str | None, target_optional: bool, features: Sequence[str] | None, path: Path) -> Table:
     """The target's column apart from the others."""
     names = [str(name) for name in frame.columns]
     frame.columns = names
@@ -190,7 +202,12 @@ def _split(frame: Any, target: str | None, target_optional: bool, path: Path) ->
         chosen = None
     y = None if chosen is None else frame[chosen].to_numpy()
     rest = frame if chosen is None else frame.drop(columns=chosen)
+    if features is not None:
+        missing = [name for name in features if name not in names]
+        if missing:
+            raise ValueError(f"{path} lacks {len(missing)} of {len(features)} features: {', '.join(missing[:5])}")
+        rest = frame[list(features)]
     words = [name for name in rest.columns if rest[name].dtype.kind not in "fiub"]
     if words:
         raise ValueError(f"{path} has columns that are not numbers: {', '.join(words[:5])}; encode or drop them")
-    return Table(np.asfortranarray(rest.to_numpy(dtype=np.float64)), y, list(rest.columns))
+    return Table(np.asfortranarray(rest.to_numpy(dtype=np.float64)), y, list(rest.columns), chosen)

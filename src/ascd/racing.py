@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import unknown_name
+from ascd._checks import as_number, unknown_name
 from ascd.files import write_text
 from ascd.minimize import minimize
 from ascd.naming import named_part
@@ -23,7 +24,7 @@ from ascd.plotting import suboptimality
 from ascd.problem import Problem
 from ascd.rules import RULES
 from ascd.run import Snapshot
-from ascd.solution import Solution
+from ascd.solution import Solution, Status
 from ascd.solver import solve
 from ascd.svm import DualSVM
 
@@ -83,9 +84,9 @@ def make_problem(X: Any, y: Any, kind: str, strength: str = "") -> Problem:
     if kind in ("logistic", "svm"):
         y = _signs(y)
     if kind == "svm":
-        return DualSVM(X, y, C=float(strength or 1.0))
+        return DualSVM(X, y, C=_number(strength or "1"))
     if kind == "ridge":
-        return Problem(X, y, penalty=L2(float(strength or 1.0)))
+        return Problem(X, y, penalty=L2(_number(strength or "1")))
     loss = "logistic" if kind == "logistic" else "squared"
     value = _strength(Problem(X, y, loss=loss), strength or "max/20")
     penalty = L1L2(value, value) if kind == "elastic-net" else L1(value)
@@ -94,9 +95,18 @@ def make_problem(X: Any, y: Any, kind: str, strength: str = "") -> Problem:
 
 def _strength(problem: Problem, text: str) -> float:
     if not text.startswith("max/"):
-        return float(text)
+        return _number(text)
     largest = float(np.abs(problem.gradient(np.zeros(problem.n_features))).max())
-    return largest / float(text.removeprefix("max/"))
+    return largest / _number(text, "max/")
+
+
+def _number(text: str, prefix: str = "") -> float:
+    """A positive number from text."""
+    try:
+        return as_number(float(text.removeprefix(prefix)), "strength", low=0.0, strict=True)
+    except ValueError:
+        allowed = "a positive number, or for an ℓ1 penalty max/20 (say) for a part of λ_max"
+        raise ValueError(f"strength must be {allowed}; got {text!r}") from None
 
 
 def _signs(y: Any) -> Any:
@@ -104,6 +114,11 @@ def _signs(y: Any) -> Any:
     if values.size != 2:
         raise ValueError(f"the target must have two classes for this problem; it has {values.size} values")
     return np.where(np.asarray(y) == values[1], 1.0, -1.0)
+
+
+def silently(text: str) -> AbstractContextManager[None]:
+    """Show nothing."""
+    return nullcontext()
 
 
 class Outcome(NamedTuple):
@@ -166,9 +181,11 @@ def race(
     init: str = "gradient",
     epochs: int = 20,
     seed: int = 0,
-    show: Callable[[str], AbstractContextManager[Any]] = nullcontext,
+    show: Callable[[str], AbstractContextManager[Any]] = silently,
 ) -> Outcome:
     """Run every method for the same number of epochs, and find the minimum for comparison.
+
+    ``show`` accompanies each run; what it yields, unless None, is called with the share that is done.
 
     Examples
     --------
@@ -183,7 +200,7 @@ def race(
     steps = epochs * problem.n_features
     runs = {}
     for label, method in methods.items():
-        with show(f"running {label}"):
+        with show(f"running {label}") as advance:
             runs[label] = minimize(
                 problem,
                 rule=named_part(method.rule, RULES, "rule"),
@@ -195,7 +212,10 @@ def race(
                 tol=0.0,
                 record=max(1, steps // RECORDS),
                 rng=seed,
+                callback=None if advance is None else partial(_told, advance, steps),
             )
+        if runs[label].status is Status.INTERRUPTED:  # half a race compares nothing
+            raise KeyboardInterrupt
     with show("searching the minimum"):
         reference = search_minimum(problem, LONGEST_SEARCH)
     best = min(reference.objective, *(float(run.trace.objective.min()) for run in runs.values()))
@@ -210,8 +230,12 @@ def race(
     return Outcome(problem, runs, best, gap, conditions)
 
 
+def _told(advance: Callable[[float], None], steps: int, now: Snapshot) -> None:
+    advance(now.iteration / steps)
+
+
 def search_minimum(problem: Problem, seconds: float) -> Solution:
-    """The smallest objective that can be found in some seconds; its gap says how good it is.
+    """The smallest objective that can be found in some seconds; its gap says how good it is.  Ctrl-C is not swallowed.
 
     Examples
     --------
@@ -222,9 +246,15 @@ def search_minimum(problem: Problem, seconds: float) -> Solution:
     4.5
     """
 
-    def close_enough(
-        now: Snapshot,
-    ) -> bool:  # where F(0) = 0, as in an SVM's dual, no tolerance relative to it can be met
-        return bool(now.trace.gap[-1] <= PRECISION * abs(now.objective))
+    enough = False
 
-    return solve(problem, tol=PRECISION, max_time=seconds, callback=close_enough)
+    def close_enough(now: Snapshot) -> bool:
+        """Where F(0) = 0, as in an SVM's dual, no tolerance relative to it can be met."""
+        nonlocal enough
+        enough = bool(now.trace.gap[-1] <= PRECISION * abs(now.objective))
+        return enough
+
+    solution = solve(problem, tol=PRECISION, max_time=seconds, callback=close_enough)
+    if solution.status is Status.INTERRUPTED and not enough:
+        raise KeyboardInterrupt
+    return solution

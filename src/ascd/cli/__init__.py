@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 ERROR, USAGE, UNCONVERGED, INTERRUPTED = 1, 2, 3, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line; returns the exit code.  Without arguments it is the process's own, and Ctrl-C ends that."""
     try:
         import click
         import rich  # noqa: F401  every command prints with it
@@ -25,26 +26,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ERROR
     from ascd.cli.app import app
     from ascd.cli.console import Settings
+    from ascd.cli.interrupts import Stopped, stoppable
 
     settings = Settings()
-    try:
-        code = app.main(args=arguments, prog_name="ascd", standalone_mode=False, obj=settings)
-        return code if isinstance(code, int) else 0
-    except click.exceptions.Abort:
-        print("ascd: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except click.ClickException as error:
+    with stoppable() as watch:
+        try:
+            code = app.main(args=arguments, prog_name="ascd", standalone_mode=False, obj=settings)
+            return code if isinstance(code, int) else 0
+        except (Stopped, KeyboardInterrupt, click.exceptions.Abort):
+            return _interrupted(arguments is None)
+        except click.ClickException as error:
+            _tell_usage(error)
+            return USAGE
+        except BrokenPipeError:  # the reader of our output, say `head`, has gone
+            sys.stderr.close()
+            return ERROR
+        except Exception as error:
+            if watch.seen:  # what was interrupted failed in its own way
+                return _interrupted(arguments is None)
+            if settings.debug:
+                raise
+            message = " ".join(str(error).split()) or type(error).__name__
+            print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)
+            return ERROR
+
+
+def _interrupted(own_process: bool) -> int:
+    from ascd.cli.interrupts import leave
+
+    print("ascd: interrupted", file=sys.stderr)
+    if own_process:
+        leave(INTERRUPTED)
+    return INTERRUPTED
+
+
+def _tell_usage(error: Any) -> None:
+    """One line: which command, what is wrong, where help is; the help itself where nothing at all was asked."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # of new versions of click
         error.show()
-        return USAGE
-    except KeyboardInterrupt:
-        print("ascd: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output, say `head`, has gone
-        sys.stderr.close()
-        return ERROR
-    except Exception as error:
-        if settings.debug:
-            raise
-        message = " ".join(str(error).split()) or type(error).__name__
-        print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)
-        return ERROR
+        return
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "ascd"
+    message = " ".join(error.format_message().split())
+    print(f"{command}: error: {message}  ({command} --help shows what there is)", file=sys.stderr)

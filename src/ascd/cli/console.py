@@ -71,6 +71,24 @@ def answer(result: dict[str, Any]) -> None:
 
 
 @contextmanager
+def advancing(text: str) -> Iterator[Callable[[float], None]]:
+    """A bar on the terminal; yields a function that is told the share that is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(text, total=None)
+        yield lambda share: bar.update(task, completed=share, total=1.0)
+
+
+@contextmanager
 def working(text: str) -> Iterator[None]:
     """A spinner on the terminal while something takes long."""
     from rich.console import Console

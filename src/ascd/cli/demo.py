@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ascd.cli.console import answer, common, say, show_table, working
+from ascd.cli.console import advancing, answer, common, say, show_table, working
 
 
 @click.command()
@@ -21,8 +21,7 @@ def command(epochs: int, out: Path) -> None:
         fits = demo.fits()
     show_table(demo.FIT_HEAD, fits, title="A Lasso on scikit-learn's diabetes data, with proof")
     say("\nThe paper's synthetic Lasso, d = 1000, n = 5000, λ = λ_max/20, by four selection rules:\n")
-    with working("racing the rules"):
-        outcome = demo.contest(epochs)
+    outcome = demo.contest(epochs, show=advancing)
     show_table(("method", "suboptimality", "columns read / n", "seconds", "active set"), outcome.rows())
     files = demo.publish(outcome, fits, out)
     say(f"\nopen {files[0].resolve().as_uri()}")

@@ -14,7 +14,8 @@ from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, say, show_table, working
 from ascd.cli.estimating import CLASSIFIERS, MODELS, make_estimator
 from ascd.cli.models import model_of, save_model
-from ascd.cli.options import data_options, read_data
+from ascd.cli.options import data_options, numeric_target, read_data
+from ascd.files import Table
 
 MOST_SHOWN = 10
 
@@ -44,12 +45,14 @@ def command(
     """
     estimator = make_estimator(model, cv, given)
     table, label = read_data(data, target, format)
+    if model not in CLASSIFIERS:
+        numeric_target(table)
     began = time.perf_counter()
     with working(f"fitting {model}"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(table.X, table.y)
     seconds = time.perf_counter() - began
-    header = _header(estimator, label, table.X.shape)
+    header = _header(estimator, label, table)
     fitted = model_of(estimator, header, table.names)
     save_model(fitted, out)
     _summary(fitted, estimator, table, model, seconds, out)
@@ -57,10 +60,10 @@ def command(
     return 0 if header["certificate"]["converged"] else UNCONVERGED
 
 
-def _header(estimator: Any, label: str, shape: tuple[int, int]) -> dict[str, Any]:
+def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:
     from ascd.experiments.store import versions
 
-    found = (name for name in ("alpha_", "C_", "l1_ratio_") if hasattr(estimator, name))
+    found = (name for name in ("alpha_", "C_") if hasattr(estimator, name))
     chosen = {name: float(np.ravel(getattr(estimator, name))[0]) for name in found}
     parameters = {name: value for name, value in estimator.get_params().items() if isinstance(value, str | int | float)}
     return {
@@ -68,7 +71,7 @@ def _header(estimator: Any, label: str, shape: tuple[int, int]) -> dict[str, Any
         "parameters": parameters,
         "chosen": chosen,
         "certificate": certificate_facts(estimator.certificate_),
-        "data": {"file": label, "samples": shape[0], "features": shape[1]},
+        "data": {"file": label, "samples": table.X.shape[0], "features": table.X.shape[1], "target": table.target},
         "versions": versions(),
     }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
+import numpy as np
 from click.shell_completion import CompletionItem
 
 from ascd.files import FORMATS, Table, read_table
@@ -63,4 +64,33 @@ def read_data(data: Path, target: str | None = None, format: str | None = None) 
 
         made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
         return Loaded(Table(made.A, made.b, None), f"generated data ({data})")
-    return Loaded(read_table(data, target, format), data.name)
+    table = read_table(data, target, format)
+    complete(table, data.name)
+    return Loaded(table, data.name)
+
+
+def complete(table: Table, label: str) -> None:
+    """Refuse data with missing values, naming the first place."""
+    samples, features = table.X.shape
+    if not samples or not features:
+        raise ValueError(f"{label} has {samples} samples and {features} features: there is nothing to do")
+    stored = table.X.tocoo() if hasattr(table.X, "tocoo") else None
+    bad = np.argwhere(~np.isfinite(table.X if stored is None else stored.data))
+    if bad.size:
+        place = bad[0, 1] if stored is None else stored.col[bad[0, 0]]
+        column = table.names[place] if table.names else place
+        raise ValueError(
+            f"{label} has {len(bad)} missing or infinite values, the first in feature {column}: fill or drop them"
+        )
+    gone = [] if table.y is None else [value for value in table.y if value != value]  # nan is not itself
+    if gone:
+        raise ValueError(f"{label} has {len(gone)} samples without a target: drop them")
+
+
+def numeric_target(table: Table) -> None:
+    """Refuse words where numbers are needed."""
+    if table.y.dtype.kind not in "fiub":
+        named = f"target {table.target!r}" if table.target else "target"
+        raise ValueError(
+            f"the {named} must be numbers here, its first value is {table.y[0]!r}; classes need logistic or svm"
+        )

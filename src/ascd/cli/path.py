@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from ascd.cli.console import answer, common, say, show_table, working
-from ascd.cli.options import data_options, read_data
+from ascd.cli.options import data_options, numeric_target, read_data
 from ascd.files import whole_file
 from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
 
@@ -22,7 +22,13 @@ MOST_CURVES, ROWS = 24, 12
 @click.option("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
 @click.option("--l1-ratio", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Of the elastic net.")
 @click.option("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
-@click.option("--eps", type=float, default=1e-2, show_default=True, help="The smallest, relative to the largest.")
+@click.option(
+    "--eps",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=1e-2,
+    show_default=True,
+    help="The smallest, relative to the largest.",
+)
 @click.option("--tol", type=float, default=1e-6, show_default=True)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("path"), show_default=True)
 @common
@@ -35,6 +41,8 @@ def command(
     Regression is fitted without an intercept after centring the target, and the features where they are dense.
     """
     table, label = read_data(data, target, format)
+    if model != "logistic":
+        numeric_target(table)
     with working(f"following the path of {model}"):
         strengths, coefs = _path(table, model, l1_ratio, points, eps, tol)
     names = table.names or [f"feature {j}" for j in range(coefs.shape[0])]

@@ -11,7 +11,8 @@ import numpy as np
 
 from ascd.cli.console import answer, common, say, settings
 from ascd.cli.models import Model, load_model
-from ascd.files import FORMATS, read_table, write_text
+from ascd.cli.options import complete
+from ascd.files import FORMATS, Table, read_table, write_text
 
 
 @click.command()
@@ -27,12 +28,12 @@ def command(
 ) -> None:
     """Predict with a fitted model.
 
-    MODEL_FILE was written by `ascd fit`.  Features are matched by name where both sides have names, else by position.
-    Where DATA hold a target, the score is told on standard error.
+    MODEL_FILE was written by `ascd fit`.  Features are matched by name where both sides have names, else by position;
+    columns that the model does not know are left out.  Where DATA hold the target, the score is told on standard error.
     """
     model = load_model(model_file)
-    table = read_table(data, target, format, n_features=model.coef.shape[1], target_optional=True)
-    X = _matched(model, table.X, table.names)
+    table = _table_for(model, data, target, format)
+    X = table.X
     predicted = model.probabilities(X) if probabilities else model.predict(X)
     score = None if table.y is None else score_of(model, model.predict(X), table.y)
     if score is not None and not settings().json:
@@ -46,14 +47,20 @@ def command(
     answer({"predictions": predicted, "score": None if score is None else dict([score]), "file": out})
 
 
-def _matched(model: Model, X: Any, names: list[str] | None) -> Any:
-    """The columns in the model's order."""
-    if names is None or not model.names.size or list(model.names) == names:
-        return X
-    missing = [name for name in model.names if name not in names]
-    if missing:
-        raise ValueError(f"the data lack {len(missing)} of the model's features: {', '.join(missing[:5])}")
-    return X[:, [names.index(name) for name in model.names]]
+def _table_for(model: Model, data: Path, target: str | None, format: str | None) -> Table:
+    """The model's features in its order, and the target where it is there: the one asked for, else the model's own."""
+    table = read_table(
+        data,
+        target or model.header["data"].get("target"),
+        format,
+        n_features=model.coef.shape[1],
+        target_optional=True,
+        features=model.names.tolist() or None,
+    )
+    if target is not None and table.target != target:
+        raise ValueError(f"{data.name} has no column {target!r} to score by")
+    complete(table._replace(y=None), data.name)
+    return table
 
 
 def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from ascd.cli.console import answer, common, say, show_table, working
-from ascd.cli.options import Named, data_options, read_data
+from ascd.cli.console import advancing, answer, common, say, show_table
+from ascd.cli.options import Named, data_options, numeric_target, read_data
 from ascd.racing import CONTESTS, entrants, make_problem, race
 
 
@@ -37,9 +37,11 @@ def command(
     literal arguments: --oracle "simulated(0.1)" --rule "block(size=16)".
     """
     table, label = read_data(**data)
+    if problem not in ("logistic", "svm"):
+        numeric_target(table)
     chosen = entrants(rules or ("uniform", "a-ascd", "steepest"), oracles or ("norm",), scores or ("gs-s",))
     contest = make_problem(table.X, table.y, problem, strength)
-    outcome = race(contest, chosen, step, init, epochs, seed, show=working)
+    outcome = race(contest, chosen, step, init, epochs, seed, show=advancing)
     show_table(("method", "suboptimality", "columns read / n", "seconds", "active set"), outcome.rows())
     say(f"\nF* ≤ {outcome.best:.8g}, certified within {outcome.gap:.2g}")
     files = outcome.publish(out, f"{problem} on {label}", pictures=_has_matplotlib())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -14,6 +15,15 @@ class Figure(click.ParamType):  # type: ignore[type-arg]  # generic in new versi
     """A figure or a panel by its name."""
 
     name = "figure"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ascd.experiments.jobs import parts_of
+
+        try:
+            parts_of([value])
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from ascd.experiments.table import FIGURES, PANELS
@@ -43,12 +53,14 @@ def command(
     written to the folder --out.
     """
     from ascd.experiments.claims import UNTESTED
-    from ascd.experiments.jobs import parts_of
     from ascd.experiments.reproduce import publish, run
 
-    parts_of(figures)  # wrong names are told before any work
     folder = out / scale
     results = folder / "results.json"
+    if only_publish and figures:
+        raise click.UsageError("--only-publish takes what the results file holds: name no FIGURES")
+    if only_publish and not results.is_file():
+        raise click.UsageError(f"there is no {results}: run without --only-publish first")
     if not only_publish:
         results = run(figures, scale, folder, data, jobs, quiet=settings().json)
     made = publish(results, folder, pictures)

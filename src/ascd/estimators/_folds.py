@@ -70,11 +70,15 @@ def _as_fold(train: Array, test: Array, n: int, weight: Array | None) -> Fold:
 def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: bool) -> list[Result]:
     """The results of the tasks, in order, from ``n_jobs`` threads."""
     results: list[Result] = []
-    with progress_bar(progress, len(tasks)) as show, ThreadPoolExecutor(max(1, min(n_jobs, len(tasks)))) as pool:
-        answers = (task() for task in tasks) if n_jobs <= 1 else pool.map(lambda task: task(), tasks)
-        for number, result in enumerate(answers, start=1):
-            results.append(result)
-            show(number, float("nan"))
+    pool = ThreadPoolExecutor(max(1, min(n_jobs, len(tasks))))
+    try:
+        with progress_bar(progress, len(tasks)) as show:
+            answers = (task() for task in tasks) if n_jobs <= 1 else pool.map(lambda task: task(), tasks)
+            for number, result in enumerate(answers, start=1):
+                results.append(result)
+                show(number, float("nan"))
+    finally:  # an error or Ctrl-C does not wait for the tasks that are left
+        pool.shutdown(wait=False, cancel_futures=True)
     return results
 
 

@@ -66,7 +66,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
     scores_ : array of shape (n_folds, n_l1_ratios, n_cs)
     coefs_paths_ : array of shape (n_folds, n_l1_ratios, n_cs, n_classes or 1, n_features, plus 1 with an intercept)
     n_iter_ : array of shape (n_folds, n_l1_ratios, n_cs)
-    classes_, coef_, intercept_, certificate_ : as in ``LogisticRegression``; no certificate_ where ``refit`` is False
+    classes_, coef_, intercept_, certificate_ : as in ``LogisticRegression``; no certificate where ``refit`` is False
 
     Examples
     --------

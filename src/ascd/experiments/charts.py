@@ -7,6 +7,7 @@ from typing import Any
 
 from ascd.experiments import table
 from ascd.experiments.curves import Curve, Panel, panel_of
+from ascd.experiments.data import DATA_SEED
 from ascd.report.chart import COLORS, TRACE_AXES, Axis, Chart, Section, Series
 
 Results = Mapping[str, Any]
@@ -25,6 +26,11 @@ PROBLEMS = {
     "lasso": "½‖Ax − b‖² + λ‖x‖₁, λ = λ_{strength}",
     "logistic": "Σ log(1 + exp(−b_k (Ax)_k)) + λ‖x‖₁, λ = λ_{strength}",
     "svm": "dual of the linear SVM with hinge loss, C = {strength}",
+}
+TARGETS = {
+    "synthetic": f"b = Ax̂ + unit noise, x̂ with 50 normal entries, data seed {DATA_SEED}",
+    "dense": f"normal entries, b = Ax̂ + unit noise, x̂ normal, data seed {DATA_SEED}",
+    "text": f"all values 1, b the labels ±1, rows and columns drawn with seed {DATA_SEED} where not all are used",
 }
 STEPS = {"fixed": "step 1/L, L = max L_j", "coordinate": "steps 1/L_j", "line-search": "exact line search"}
 STARTS = {"gradient": "started from the true gradient", "none": "started with unknown gradient (radius ∞)"}
@@ -71,12 +77,12 @@ def _series(curve: Curve) -> Series:
 def caption(entry: table.Panel, panel: Panel) -> str:
     """All parameters of a panel in sentences."""
     some = next(iter(panel.curves.values())).parameters
-    shape = f"{some['label']}, {some['samples']:,} samples × {some['features']:,} features"
+    shape = f"{some['label']}, {some['samples']:,} samples × {some['features']:,} features ({TARGETS[some['data']]})"
     problem = PROBLEMS[some["problem"]].format(strength=some["strength"])
     parts = f"{STEPS[entry.step]}; {entry.steepness.upper()}; {STARTS[entry.init]} unless the name says otherwise"
     oracles = "; ".join(f"{curve.label}: {_parts_text(curve, entry)}" for curve in panel.curves.values())
     seeds = max(curve.seeds for curve in panel.curves.values())
-    spread = f"means of {seeds} seeds, the band is their range" if seeds > 1 else "one seed"
+    spread = f"means of seeds 0 to {seeds - 1}, the band is their range" if seeds > 1 else "seed 0"
     minimum = (
         f"F* = {panel.best:.8g} with a certified gap of {panel.gap:.1e}; {panel.support:,} nonzero coefficients there"
     )

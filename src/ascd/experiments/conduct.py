@@ -42,6 +42,8 @@ def _share(bundles: list[list[Job]], folder: Path, workers: int, advance: Any) -
                 advance(done.result(), waiting[done])
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():  # Ctrl-C reaches them too, `kill` does not
+                worker.terminate()
             raise
 
 
@@ -88,6 +90,7 @@ def _progress(total: float, quiet: bool) -> Iterator[Any]:
     if quiet:
         yield lambda what, bundle: None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (
@@ -99,6 +102,6 @@ def _progress(total: float, quiet: bool) -> Iterator[Any]:
         TimeRemainingColumn(),
         TextColumn("[dim]{task.fields[last]}"),
     )
-    with Progress(*columns, speed_estimate_period=300.0) as bar:
+    with Progress(*columns, speed_estimate_period=300.0, console=Console(stderr=True)) as bar:
         task = bar.add_task("run", total=max(total, 1e-9), last="")
         yield lambda what, bundle: bar.update(task, advance=sum(job.cost for job in bundle), last=what)

@@ -15,7 +15,9 @@ As in the paper all values are set to 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,18 +108,33 @@ def _dense_column(columns: Any, j: int) -> Any:
 def _fetch_rcv1() -> tuple[Any, Any]:
     from sklearn.datasets import fetch_rcv1
 
-    bunch = fetch_rcv1(subset="train")
+    with _fetching("rcv1"):
+        bunch = fetch_rcv1(subset="train")
     kept, labels = libsvm_labels(bunch.target, bunch.target_names)
     return bunch.data[kept], labels
 
 
 def _fetch_libsvmdata(name: str) -> tuple[Any, Any]:
     try:
-        from libsvmdata import fetch_libsvm
+        import libsvmdata
     except ImportError as error:
         raise ImportError(f"--data libsvmdata:{name} needs the package libsvmdata: pip install libsvmdata") from error
-    A, y = fetch_libsvm(name)
+    fetch = getattr(libsvmdata, "fetch_dataset", None) or libsvmdata.fetch_libsvm  # the old name
+    with _fetching(f"libsvmdata:{name}"):
+        A, y = fetch(name)
     return A, y
+
+
+@contextmanager
+def _fetching(origin: str) -> Iterator[None]:
+    """Tell in words that data could not be fetched, and what else there is."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it tries again
+            yield
+    except (OSError, RuntimeError) as error:  # no network, or what libsvmdata makes of that
+        other = "give a file that is here, or leave --data out for generated text"
+        raise OSError(f"--data {origin} could not be fetched ({error}): {other}") from error
 
 
 def _ones(A: Any) -> Any:

@@ -150,4 +150,7 @@ def _plan_theorems(made: Plan, scale: str) -> None:
     made.add("T", "family", Job("family", {key: list(value) for key, value in table.FAMILY.items()}))
     made.add("T", "rates", Job("rates", {"n": 12, "n_iter": 400, "seeds": 5}))
     made.add("T", "speed-up", Job("speed-up", dict(table.SPEED_UP)))
+    made.add("T", "progress", Job("progress", dict(table.PROGRESS)))
+    made.add("T", "gradient update", Job("gradient-update", dict(table.GRADIENT_UPDATE)))
+    made.add("T", "random starts", Job("random-starts", dict(table.RANDOM_STARTS)))
     made.add("T", "T = 5n", _ratio_job(5 * int(table.RATIO["n"]), scale))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ascd import theory
-from ascd.experiments import theorems
+from ascd.experiments import lemmas, theorems
 from ascd.experiments.data import problem_of
 from ascd.minimize import minimize
 from ascd.naming import named_part
@@ -110,4 +110,7 @@ KINDS: dict[str, Callable[[Parameters], dict[str, Any]]] = {
     "family": theorems.family,
     "rates": theorems.rates,
     "speed-up": theorems.speed_up,
+    "progress": lemmas.progress,
+    "gradient-update": lemmas.gradient_update,
+    "random-starts": lemmas.random_starts,
 }

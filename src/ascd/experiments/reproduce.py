@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ascd.experiments import charts, jobs, store
-from ascd.experiments.claims import MARKS, Claim, judge_all, to_markdown
+from ascd.experiments.claims import MARKS, PLURALS, Claim, judge_all, to_markdown
 from ascd.experiments.conduct import conduct
 from ascd.experiments.data import Source, text_source
 from ascd.files import write_text
@@ -70,11 +70,14 @@ def lead(results: Mapping[str, Any], claims: Sequence[Claim]) -> list[str]:
     """What was run, on which data, and how the claims fared."""
     labels = {run["parameters"].get("label") for run in results["runs"].values()}
     text = next((label for label in labels if label and label not in ("synthetic data", "dense data")), "none")
-    counts = Counter(claim.verdict for claim in claims)
-    sizes = {"quick": "reduced sizes (--quick)", "full": "the paper's sizes (--full)"}[results["scale"]]
+    counts = Counter(PLURALS[claim.verdict] for claim in claims)
+    what = "Every figure" if set(results["index"]) >= set(jobs.parts_of([])) else "Figures"
+    sizes = {"quick": "reduced sizes (`--quick`)", "full": "the paper's sizes (`--full`)"}[results["scale"]]
     return [
-        f"Every figure of Stich, Raj and Jaggi (ICML 2017), run by `ascd reproduce` at {sizes}. Text data: {text}.",
-        "Of the claims, " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in MARKS if counts[verdict]) + ".",
+        f"{what} of Stich, Raj and Jaggi (ICML 2017), run by `ascd reproduce` at {sizes}. Text data: {text}.",
+        f"Of {len(claims)} claims "
+        + ", ".join(f"{counts[word]} {word}" for word in PLURALS.values() if counts[word])
+        + ".",
     ]
 
 

@@ -200,6 +200,9 @@ RATIO_STEPS = {"quick": 20_000, "full": 200_000}
 LOWER_BOUND = {"n": 20, "alpha": 0.01, "n_iter": 100}
 FAMILY = {"sizes": (3, 5, 10, 20, 50, 100), "alphas": (0.01, 0.1, 0.25, 0.5)}
 SPEED_UP = {"n": 100, "sizes": [5, 10, 25, 50, 100], "alpha": 0.01, "n_iter": 400}
+PROGRESS = {"n": 12, "n_iter": 400, "seeds": 5}
+GRADIENT_UPDATE = {"samples": 40, "features": 60, "steps": 200, "seed": 0}
+RANDOM_STARTS = {"n": 20, "alpha": 0.01, "starts": 100, "late": 10, "seed": 0}
 WATCHED_SIZES = {"quick": Size(150, 200, 10, 1), "full": Size(300, 400, 20, 1)}
 WATCHED = (
     ("ridge", "gs-s", "norm"),

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ascd.files import write_text
-from ascd.report.chart import Chart, Section
+from ascd.report.chart import INDEX, Chart, Section
 
 Row = Sequence[str]
+CODE = re.compile(r"`([^`]+)`")
+#: A table with cells longer than this is shown as a list on small screens.
+WORDY = 60
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -69,11 +73,13 @@ class Table:
         self.key, self.title, self.head, self.rows, self.text = key, title, head, rows, text
 
     def to_html(self) -> str:
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.head)
+        head = "".join(f"<th>{as_html(cell)}</th>" for cell in self.head)
         body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in self.rows)
-        text = f"<p>{html.escape(self.text)}</p>" if self.text else ""
+        text = f"<p>{as_html(self.text)}</p>" if self.text else ""
+        wordy = any(len(cell) > WORDY for row in self.rows for cell in row if isinstance(cell, str))
+        kind = "scroll long" if wordy else "scroll"
         return (
-            f'<section id="{self.key}"><h2>{html.escape(self.title)}</h2>{text}<div class="scroll"><table>'
+            f'<section id="{self.key}"><h2>{as_html(self.title)}</h2>{text}<div class="{kind}"><table>'
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div></section>"
         )
 
@@ -102,8 +108,8 @@ def write_page(
     data = {chart.key: chart.plain() for section in sections for chart in section.charts}
     page = PAGE.format(
         title=html.escape(title),
-        lead="\n".join(f"<p>{html.escape(line)}</p>" for line in lead),
-        links=" ".join(f'<a href="#{key}">{html.escape(name)}</a>' for key, name in places),
+        lead="\n".join(f"<p>{as_html(line)}</p>" for line in lead),
+        links=" ".join(f'<a href="#{key}">{as_html(name)}</a>' for key, name in places),
         toolbar=TOOLBAR if data else "",
         sections="\n".join(map(_section, sections)),
         tables="\n".join(table.to_html() for table in tables),
@@ -113,6 +119,18 @@ def write_page(
         script=_asset("page.js"),
     )
     return write_text(path, page)
+
+
+def as_html(text: str) -> str:
+    """Plain text as HTML: `code`, and what follows a letter and an underscore as an index.
+
+    Examples
+    --------
+    >>> from ascd.report.page import as_html
+    >>> as_html("`ascd fit` & T_∞ > 2n, but rcv1_sample")
+    '<code>ascd fit</code> &amp; T<sub>∞</sub> &gt; 2n, but rcv1_sample'
+    """
+    return INDEX.sub(r"\1<sub>\2</sub>", CODE.sub(r"<code>\1</code>", html.escape(text)))
 
 
 def environment_line(versions: Mapping[str, str]) -> str:
@@ -132,14 +150,14 @@ def _asset(name: str) -> str:
 
 
 def _section(section: Section) -> str:
-    text = f"<p>{html.escape(section.text)}</p>" if section.text else ""
+    text = f"<p>{as_html(section.text)}</p>" if section.text else ""
     charts = "\n".join(map(_figure, section.charts))
-    title = html.escape(section.title)
+    title = as_html(section.title)
     return f'<section id="{section.key}"><h2>{title}</h2>{text}<div class="grid">{charts}</div></section>'
 
 
 def _figure(chart: Chart) -> str:
-    title, caption = html.escape(chart.title), html.escape(chart.caption)
+    title, caption = as_html(chart.title), as_html(chart.caption)
     place = '<div class="plot"></div><div class="legend"></div>'
     inside = f"<h3>{title}</h3>{place}<figcaption>{caption}</figcaption>"
     return f'<figure id="chart-{chart.key}" data-chart="{chart.key}">{inside}</figure>'
@@ -147,5 +165,5 @@ def _figure(chart: Chart) -> str:
 
 def _cell(cell: Any) -> str:
     if isinstance(cell, tuple):
-        return f'<td class="{cell[1]}"><span>{html.escape(cell[0])}</span></td>'
-    return f"<td>{html.escape(str(cell))}</td>"
+        return f'<td class="{cell[1]}"><span>{as_html(cell[0])}</span></td>'
+    return f"<td>{as_html(str(cell))}</td>"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ascd.files import whole_file
-from ascd.report.chart import Chart, color_of
+from ascd.report.chart import INDEX, Chart, color_of
 
 #: Values at or below this are not drawn on a logarithmic axis.
 FLOOR = 1e-14
@@ -68,6 +68,18 @@ def draw_charts(
     return written
 
 
+def indexed(text: str) -> str:
+    """What follows a letter and an underscore as an index, in matplotlib's words.
+
+    Examples
+    --------
+    >>> from ascd.report.picture import indexed
+    >>> print(indexed("τ_SCD on rcv1_sample"))
+    τ$_{\\mathregular{SCD}}$ on rcv1_sample
+    """
+    return INDEX.sub(r"\1$_{\\mathregular{\2}}$", text)
+
+
 def _draw(chart: Chart, ax: Any, axis: str) -> None:
     known = {each.key: each.label for each in chart.axes}
     key = axis if axis in known else chart.axes[0].key
@@ -76,15 +88,23 @@ def _draw(chart: Chart, ax: Any, axis: str) -> None:
         x, y = np.asarray(series.x[key]), np.asarray(series.y, dtype=float)
         shown = np.where(y > FLOOR, y, np.nan) if chart.log else y
         style = {"color": color_of(series, number), "linestyle": "--" if series.dash else "-"}
-        ax.plot(x, shown, linewidth=0.8 if series.thin else 1.6, label=None if series.thin else series.name, **style)
+        ax.plot(
+            x,
+            shown,
+            linewidth=0.8 if series.thin else 1.6,
+            label=None if series.thin else indexed(series.name),
+            **style,
+        )
         if len(series.low):
-            low, high = np.maximum(series.low, FLOOR if chart.log else -np.inf), np.asarray(series.high)
-            ax.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
+            low, high = np.maximum(series.low, FLOOR if chart.log else -np.inf), np.asarray(series.high, dtype=float)
+            ax.fill_between(
+                x, low, np.maximum(low, high), where=np.isfinite(shown), color=style["color"], alpha=0.15, linewidth=0
+            )
         if right is not None and len(series.right):
             right.plot(x, series.right, linestyle=":", linewidth=1.1, alpha=0.8, color=style["color"])
-    ax.set_title(chart.title, fontsize=10)
+    ax.set_title(indexed(chart.title), fontsize=10)
     ax.set_xlabel(known[key])
-    ax.set_ylabel(chart.y_label, fontsize=9)
+    ax.set_ylabel(indexed(chart.y_label), fontsize=9)
     if chart.log:
         ax.set_yscale("log")
         ax.minorticks_off()  # laying out their labels would cost most of the time

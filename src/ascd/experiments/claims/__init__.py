@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from ascd.experiments.curves import Panel, panel_of
 
 HOLDS, PART, NOT, UNTESTED = "holds", "holds in part", "does not hold here", "not tested"
+#: verdict → the same of several claims
+PLURALS = {HOLDS: "hold", PART: "hold in part", NOT: "do not hold here", UNTESTED: "not tested"}
 #: verdict → its class in the report's table
 MARKS = {HOLDS: "holds", PART: "part", NOT: "not", UNTESTED: "untested"}
 
@@ -85,7 +87,7 @@ def verdict_of(outcomes: Sequence[bool]) -> str:
 
 def judge_all(results: Mapping[str, Any]) -> list[Claim]:
     """Every claim, judged by a results file."""
-    from ascd.experiments.claims import details, practice, theory  # noqa: F401  they enter their claims
+    from ascd.experiments.claims import details, lemmas, practice, theory  # noqa: F401  they enter their claims
 
     evidence, rows = Evidence(results), []
     for where, text, test, judge in REGISTER:

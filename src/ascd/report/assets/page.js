@@ -4,7 +4,7 @@
   const charts = JSON.parse(document.getElementById("charts").textContent);
   const choice = { x: "epochs", xs: "linear", y: "log", right: "on" };
   const hidden = {};
-  const W = 560, H = 330, LEFT = 62, RIGHT = 58, TOP = 12, BOTTOM = 42, FLOOR = 1e-14;
+  const H = 330, LEFT = 62, RIGHT = 58, TOP = 12, BOTTOM = 42, FLOOR = 1e-14;
   const NS = "http://www.w3.org/2000/svg";
 
   function node(name, attributes, parent) {
@@ -13,6 +13,8 @@
     if (parent) parent.appendChild(made);
     return made;
   }
+
+  function ink(color) { return color === "#222222" ? "var(--ink)" : color; }  // black is the text's colour, dark or light
 
   function format(value) {
     if (value === null || value === undefined) return "–";
@@ -26,6 +28,10 @@
     const holder = document.createElement("span");
     holder.textContent = text;
     return holder.innerHTML;
+  }
+
+  function worded(text) {  // what follows a letter and an underscore is an index
+    return escaped(text).replace(/(?<![\p{L}\d])(\p{L})_(∞|\w+)/gu, "$1<sub>$2</sub>");
   }
 
   function tickLabel(value) {
@@ -86,7 +92,7 @@
 
   function axisOf(chart) { return chart.axes.find((axis) => axis.key === choice.x) || chart.axes[0]; }
 
-  function frame(chart, shown) {
+  function frame(chart, shown, width) {
     const axis = axisOf(chart), log = chart.log && choice.y === "log";
     const keep = log ? (value) => value > FLOOR : () => true;
     const right = choice.right === "on" && shown.some((series) => series.right.length);
@@ -97,9 +103,9 @@
     if (!log) { const pad = (yRange[1] - yRange[0]) * 0.05; yRange = [chart.log ? 0 : yRange[0] - pad, yRange[1] + pad]; }
     else if (yRange[0] === yRange[1]) yRange = [yRange[0] / 10, yRange[1] * 10];
     const rRange = right ? [0, extent(shown.map((series) => series.right), () => true)[1] * 1.05 || 1] : [0, 1];
-    const edge = right ? W - RIGHT : W - 18;
+    const edge = right ? width - RIGHT : width - 18;
     return {
-      axis, log, far, keep, reachable, right, edge, xRange, yRange, rRange,
+      width, axis, log, far, keep, reachable, right, edge, xRange, yRange, rRange,
       sx: scale(xRange[0], xRange[1], LEFT, edge, far),
       sy: scale(yRange[0], yRange[1], H - BOTTOM, TOP, log),
       sr: scale(rRange[0], rRange[1], H - BOTTOM, TOP, false),
@@ -112,7 +118,7 @@
       node("line", { class: "rule", x1: LEFT, x2: f.edge, y1: y, y2: y }, svg);
       node("text", { x: LEFT - 7, y: y + 4, "text-anchor": "end" }, svg).textContent = tickLabel(tick);
     }
-    for (const tick of f.far ? logTicks(...f.xRange) : linearTicks(...f.xRange, 6)) {
+    for (const tick of f.far ? logTicks(...f.xRange) : linearTicks(...f.xRange, f.width < 420 ? 4 : 6)) {
       const x = f.sx(tick);
       node("line", { class: "axis", x1: x, x2: x, y1: H - BOTTOM, y2: H - BOTTOM + 4 }, svg);
       node("text", { x, y: H - BOTTOM + 17, "text-anchor": "middle" }, svg).textContent = tickLabel(tick);
@@ -124,15 +130,15 @@
     node("text", { x: (LEFT + f.edge) / 2, y: H - 6, "text-anchor": "middle" }, svg).textContent = f.axis.label;
     const middle = (TOP + H - BOTTOM) / 2;
     node("text", { transform: `translate(12 ${middle}) rotate(-90)`, "text-anchor": "middle" }, svg).textContent = chart.y_label;
-    if (f.right) node("text", { transform: `translate(${W - 6} ${middle}) rotate(-90)`, "text-anchor": "middle" }, svg).textContent = chart.right_label;
+    if (f.right) node("text", { transform: `translate(${f.width - 6} ${middle}) rotate(-90)`, "text-anchor": "middle" }, svg).textContent = chart.right_label;
   }
 
   function drawCurves(svg, shown, f) {
     for (const series of shown) {
       const xs = series.x[f.axis.key];
-      if (series.low.length) node("path", { class: "band", fill: series.color, d: band(xs, series.low, series.high, f) }, svg);
-      if (f.right && series.right.length) node("path", { class: "curve right", stroke: series.color, d: path(xs, series.right, f, f.sr, () => true) }, svg);
-      const style = { class: "curve" + (series.thin ? " thin" : ""), stroke: series.color, d: path(xs, series.y, f, f.sy, f.keep) };
+      if (series.low.length) node("path", { class: "band", fill: ink(series.color), d: band(xs, series.low, series.high, f) }, svg);
+      if (f.right && series.right.length) node("path", { class: "curve right", stroke: ink(series.color), d: path(xs, series.right, f, f.sr, () => true) }, svg);
+      const style = { class: "curve" + (series.thin ? " thin" : ""), stroke: ink(series.color), d: path(xs, series.y, f, f.sy, f.keep) };
       if (series.dash) style["stroke-dasharray"] = "6 4";
       node("path", style, svg);
     }
@@ -149,7 +155,7 @@
       const xs = series.x[f.axis.key];
       if (value > xs[xs.length - 1] * 1.02) return "";
       const k = nearest(xs, value), active = f.right && series.right.length ? format(series.right[k]) : "";
-      return `<tr><td style="color:${series.color}">●</td><td>${escaped(series.name)}</td><td class="n">${format(series.y[k])}</td><td class="n">${active}</td></tr>`;
+      return `<tr><td style="color:${ink(series.color)}">●</td><td>${worded(series.name)}</td><td class="n">${format(series.y[k])}</td><td class="n">${active}</td></tr>`;
     });
     const head = f.right ? "<tr><td></td><td></td><td class='n'>value</td><td class='n'>active</td></tr>" : "";
     return `<b>${f.axis.label}: ${format(value)}</b><table>${head}${rows.join("")}</table>`;
@@ -162,7 +168,7 @@
     tip.hidden = true;
     holder.appendChild(tip);
     svg.addEventListener("pointermove", (event) => {
-      const box = svg.getBoundingClientRect(), x = (event.clientX - box.left) * W / box.width;
+      const box = svg.getBoundingClientRect(), x = (event.clientX - box.left) * f.width / box.width;
       if (x < LEFT || x > f.edge) { svg.dispatchEvent(new Event("pointerleave")); return; }
       const share = (x - LEFT) / (f.edge - LEFT), [low, high] = f.xRange;
       const value = f.far ? low * Math.pow(high / low, share) : low + share * (high - low);
@@ -186,8 +192,10 @@
       button.setAttribute("aria-pressed", String(!off));
       const mark = document.createElement("i");
       mark.className = series.dash ? "dash" : "";
-      mark.style.borderColor = series.color;
-      button.append(mark, series.name);
+      mark.style.borderColor = ink(series.color);
+      const name = document.createElement("span");
+      name.innerHTML = worded(series.name);
+      button.append(mark, name);
       button.addEventListener("click", () => {
         if (off) hidden[chart.key].delete(series.name); else hidden[chart.key].add(series.name);
         draw(figure);
@@ -200,8 +208,9 @@
     const chart = charts[figure.dataset.chart], holder = figure.querySelector(".plot");
     hidden[chart.key] = hidden[chart.key] || new Set();
     const shown = chart.series.filter((series) => !hidden[chart.key].has(series.name));
-    const f = frame(chart, shown);
-    const svg = node("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": chart.title, "data-axis": f.axis.key, "data-scale": f.log ? "log" : "linear", "data-far": String(f.far) });
+    const width = Math.max(280, holder.clientWidth || 560);  // a unit is a pixel: text keeps its size on small screens
+    const f = frame(chart, shown, width);
+    const svg = node("svg", { viewBox: `0 0 ${width} ${H}`, role: "img", "aria-label": chart.title, "data-axis": f.axis.key, "data-scale": f.log ? "log" : "linear", "data-far": String(f.far) });
     drawAxes(svg, chart, f);
     drawCurves(svg, shown, f);
     holder.replaceChildren(svg);
@@ -219,5 +228,7 @@
     drawAll();
   }));
 
+  let waiting = 0;
+  window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(drawAll, 100); });
   drawAll();
 })();

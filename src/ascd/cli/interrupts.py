@@ -1,0 +1,78 @@
+"""Ctrl-C on the command line: stop at once and write nothing.
+
+The library answers a ``KeyboardInterrupt`` with the best point so far.  That is right for a session in Python, but a
+command would go on with the next fold or method, and write half a result.  So commands are stopped by ``Stopped``,
+which the library does not catch.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+#: Seconds after which an interrupt that got lost is repeated.
+AGAIN = 0.05
+#: Seconds that threads are given to end.
+GRACE = 1.0
+
+
+class Stopped(BaseException):
+    """The user pressed Ctrl-C."""
+
+
+class Watch:
+    """Whether Ctrl-C was pressed; repeats it where it got lost because compiled code was calling back."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        self.hook = sys.unraisablehook
+        self.repeats: list[threading.Timer] = []
+
+    def stop(self, number: int, frame: Any) -> None:
+        """The handler of the signal."""
+        self.seen = True
+        raise Stopped
+
+    def lost(self, report: Any) -> None:
+        """Python's hook for exceptions that cannot be raised."""
+        if not isinstance(report.exc_value, Stopped):
+            self.hook(report)
+            return
+        self.repeats.append(threading.Timer(AGAIN, _thread.interrupt_main))
+        self.repeats[-1].start()
+
+
+@contextmanager
+def stoppable() -> Iterator[Watch]:
+    """Turn Ctrl-C into ``Stopped``."""
+    watch = Watch()
+    if threading.current_thread() is not threading.main_thread():
+        yield watch
+        return
+    handler = signal.signal(signal.SIGINT, watch.stop)
+    sys.unraisablehook = watch.lost
+    try:
+        yield watch
+    finally:
+        for repeat in watch.repeats:
+            repeat.cancel()
+        sys.unraisablehook = watch.hook
+        signal.signal(signal.SIGINT, handler)
+
+
+def leave(code: int) -> None:
+    """End the process here: Python would wait for threads that go on fitting, and tear down a half-done compilation."""
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    for thread in others:
+        thread.join(GRACE / len(others))
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
