@@ -100,7 +100,8 @@ def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch
     assert (short.parts.matrix.indices.dtype, long.parts.matrix.indices.dtype) == (np.uint32, np.uint64)
     for problem in (short, long):
         run, solution = ascd.minimize(problem, rule="a-ascd", oracle=oracle, tol=1e-8), ascd.solve(problem, tol=1e-12)
-        assert run.converged and solution.converged
+        assert run.converged
+        assert solution.converged
         assert run.objective == pytest.approx(solution.objective, rel=1e-7)
 
 

@@ -55,7 +55,7 @@ def test_the_gap_from_intervals_bounds_the_exact_gap(seed, loss, penalty, weight
     estimate = gradient + radius * rng.uniform(-1.0, 1.0, x.size)
     exact_gap, exact_steepest, cost, exact_score = survey_at(problem, x, gradient, np.zeros(x.size), True)
     gap, steepest, same_cost, score = survey_at(problem, x, estimate, radius, True)
-    assert gap >= exact_gap * (1.0 - 1e-12)
+    assert gap >= exact_gap * (1.0 - 1e-12) - 1e-14  # the smallest are rounding of the terms' parts
     assert steepest >= exact_steepest - 1e-12
     assert np.all(score >= exact_score - 1e-9)
     assert cost == same_cost == pytest.approx(case.terms.cost(x), abs=1e-12)

@@ -80,9 +80,10 @@ def at(parameter: Any, j: int) -> Any:
 
 
 def wide(index: Any) -> int:
-    """An index read from a narrow integer array, as the integer that all methods take.
+    """An index read from an array of integers, as the integer that all methods take, and known not to be negative.
 
-    Without it every method would be compiled once for each width of integer.
+    Without it every method would be compiled once for each width of integer, and every access would ask whether the
+    index counts from the end.
     """
     return int(index)
 
@@ -125,21 +126,21 @@ def _numba() -> Any:
 
 @cache
 def _natural() -> Any:
-    """An integer as it is, of which the compiler may assume that it is not negative."""
+    """An integer as it is, of which the compiler may assume that it is not negative: it is not counted from the end."""
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic
 
-    @intrinsic
-    def natural(typing_context, index):
-        def emit(context, builder, signature, arguments):
-            assume = builder.module.declare_intrinsic("llvm.assume", fnty=ir.FunctionType(ir.VoidType(), [ir.IntType(1)]))
-            builder.call(assume, [builder.icmp_signed(">=", arguments[0], ir.Constant(arguments[0].type, 0))])
-            return arguments[0]
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        index, kind = arguments[0], ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
+        assume = builder.module.declare_intrinsic("llvm.assume", fnty=kind)
+        builder.call(assume, [builder.icmp_signed(">=", index, ir.Constant(index.type, 0))])
+        return index
 
+    def natural(typing_context: Any, index: Any) -> Any:
         return types.int64(types.int64), emit
 
-    return natural
+    return intrinsic(natural)
 
 
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:

@@ -23,7 +23,6 @@ import numpy as np
 from ascd._checks import Array, as_design, unlocked
 from ascd._jit import at, helper, kernel
 
-
 LARGEST_SHORT = 2**31 - 1
 
 
