@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from ascd._checks import Array
-from ascd._jit import helper, kernel
+from ascd._jit import at, helper, kernel, wide
 from ascd.matrices import add_columns, dot, weighted_square
 from ascd.solver.gram import CONSTANT
 from ascd.solver.model import Outcome, cut_step, find_free
 
+#: Neighbours visited one after the other in a sweep.
+RUN = 8
 #: Sweeps between Newton steps, which cost dozens of them.
 SWEEPS = 100
 MOST_CG_STEPS = 100
@@ -30,14 +32,16 @@ class ColumnModel:
     def __init__(
         self, penalty: Any, matrix: Any, columns: Array, weight: Array, means: Array, slope: Array, x: Array
     ) -> None:
-        self.penalty, self.matrix, self.columns, self.weight, self.x = penalty, matrix, columns, weight, x
+        self.penalty, self.matrix, self.columns, self.x = penalty, matrix, columns, x
+        self.weight: Any = float(weight[0]) if np.ptp(weight) == 0.0 else weight  # one number is read faster
         self.means, self.total = means[columns], float(weight.sum())
         self.slope = slope.copy()
         self.lipschitz = np.empty(columns.size)
-        column_curvatures(matrix, columns, weight, self.means, self.total, self.lipschitz)
+        column_curvatures(matrix, columns, self.weight, self.means, self.total, self.lipschitz)
         self.reads = columns.size
         self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((6, columns.size))
         self.gradient = np.empty(columns.size)
+        self.turn, self.seed = np.empty(columns.size // RUN + 1, dtype=np.int64), np.zeros(1, dtype=np.int64)
 
     def minimise(self, target: float, most_sweeps: int) -> Outcome:
         """Until no coordinate of W violates its optimality condition by more than ``target``."""
@@ -45,7 +49,7 @@ class ColumnModel:
         while True:
             violation, done, reads = sweep_columns(
                 self.penalty, self.matrix, self.columns, self.lipschitz, self.weight, self.means, self.total,
-                self.slope, self.x, self.free, target, min(SWEEPS, most_sweeps - sweeps),
+                self.slope, self.x, self.free, self.turn, self.seed, target, min(SWEEPS, most_sweeps - sweeps),
             )  # fmt: skip
             sweeps += done
             self.reads += reads
@@ -113,7 +117,7 @@ class ColumnModel:
 
 
 @kernel
-def column_curvatures(matrix: Any, columns: Array, weight: Array, means: Array, total: float, out: Array) -> None:
+def column_curvatures(matrix: Any, columns: Array, weight: Any, means: Array, total: float, out: Array) -> None:
     """⟨a_j, H a_j⟩, less the share of the intercept."""
     for i in range(columns.size):
         square = weighted_square(matrix, columns[i], weight)
@@ -130,55 +134,76 @@ def transposed_part(matrix: Any, columns: Array, slope: Array, out: Array) -> No
 
 @kernel
 def sweep_columns(
-    penalty: Any, matrix: Any, columns: Array, lipschitz: Array, weight: Array, means: Array, total: float,
-    slope: Array, x: Array, order: Array, target: float, most: int,
+    penalty: Any, matrix: Any, columns: Array, lipschitz: Array, weight: Any, means: Array, total: float,
+    slope: Array, x: Array, order: Array, turn: Array, seed: Array, target: float, most: int,
 ) -> tuple[float, int, int]:  # fmt: skip
     """Sweeps until the largest violation met in one is at most ``target``; that violation, their number, the reads.
 
     Coordinates that are further inside their rest than any violation of the sweep before are left out of the next ones.
+    The others come in runs of neighbours, whose memory lies together, and the runs in another order in every sweep.
     """
-    worst, done, reads, offset, seed = math.inf, 0, 0, 0.0, most
-    awake = columns.size
+    worst, done, reads, offset = math.inf, 0, 0, 0.0
+    seed[0], awake = most, columns.size
     for i in range(awake):
         order[i] = i
     while done < most:
         before, worst = worst, 0.0
-        for a in range(awake - 1, 0, -1):  # a new order for each sweep, by a linear congruential generator
-            seed = (seed * 25214903917 + 11) & 0xFFFFFFFFFFFF
-            b = (seed >> 16) % (a + 1)
-            order[a], order[b] = order[b], order[a]
-        a = 0
-        while a < awake:
-            i = order[a]
-            j = columns[i]
-            g = dot(matrix, j, slope) + offset * total * means[i]
-            low, high = penalty.subgradient(x[j], j)
-            violation = max(g + low, -g - high)
-            if violation < -before:  # deep at rest: asleep for the rest of these sweeps
-                awake -= 1
-                order[a], order[awake] = order[awake], i
-                continue
-            a += 1
-            if violation > 0.1 * target:
-                worst = max(worst, violation)
-                bound = lipschitz[i] if lipschitz[i] > 1e-300 else 1.0
-                new = penalty.prox(x[j] - g / bound, 1.0 / bound, j)
-                change = new - x[j]
-                if change != 0.0:
-                    x[j] = new
-                    move_slope(matrix, j, change, weight, slope)
-                    offset -= change * means[i]
+        runs = (awake + RUN - 1) // RUN
+        for run in range(runs):
+            turn[run] = run
+        shuffle(turn, 0, runs, seed)
+        for b in range(runs):
+            first = RUN * wide(turn[b])
+            last = min(first + RUN, awake)
+            shuffle(order, first, last, seed)
+            for a in range(first, last):
+                i = wide(order[a])
+                j = wide(columns[i])
+                g = dot(matrix, j, slope) + offset * total * means[i]
+                low, high = penalty.subgradient(x[j], j)
+                violation = max(g + low, -g - high)
+                if violation < -before:  # deep at rest: asleep for the rest of these sweeps
+                    order[a] = -1
+                elif violation > 0.1 * target:
+                    worst = max(worst, violation)
+                    bound = lipschitz[i] if lipschitz[i] > 1e-300 else 1.0
+                    new = penalty.prox(x[j] - g / bound, 1.0 / bound, j)
+                    change = new - x[j]
+                    if change != 0.0:
+                        x[j] = new
+                        move_slope(matrix, j, change, weight, slope)
+                        offset -= change * means[i]
         done += 1
         reads += awake
+        awake = close_gaps(order, awake)
         if worst <= target:
             break
     for k in range(slope.size):
-        slope[k] += offset * weight[k]
+        slope[k] += offset * at(weight, k)
     return worst, done, reads
 
 
 @helper
-def move_slope(matrix: Any, j: int, change: float, weight: Array, slope: Array) -> None:
+def shuffle(order: Array, first: int, last: int, seed: Array) -> None:
+    """order[first:last] in another order, by a linear congruential generator."""
+    for a in range(last - 1, first, -1):
+        seed[0] = (seed[0] * 25214903917 + 11) & 0xFFFFFFFFFFFF
+        b = first + ((seed[0] >> 16) * (a + 1 - first) >> 32)
+        order[a], order[b] = order[b], order[a]
+
+
+@helper
+def close_gaps(order: Array, size: int) -> int:
+    """Keep the entries that are not −1, in their order; their number."""
+    kept = 0
+    for a in range(size):
+        order[kept] = order[a]
+        kept += order[a] >= 0
+    return kept
+
+
+@helper
+def move_slope(matrix: Any, j: int, change: float, weight: Any, slope: Array) -> None:
     for p in range(matrix.start(j), matrix.stop(j)):
         k = matrix.row(p)
-        slope[k] += change * weight[k] * matrix.entry(p, j)
+        slope[k] += change * at(weight, k) * matrix.entry(p, j)

@@ -38,8 +38,12 @@ SMALLEST_SET, LARGEST_SET = 20, 100
 #: How many times as many coordinates as have moved a working set may hold.
 GROWTH = 2
 MOST_SWEEPS = 1000
-#: Violations that the model on a working set may keep, as a share of the largest one anywhere.
-SHARE = 0.03
+#: Where most coordinates move, a round is so many passes over all columns, and so many sweeps at least: then intervals
+#: tell who may sleep.  After a round that left this share of the gap the next ones are longer, in the end long enough
+#: for Newton steps.
+PASSES, FEWEST_SWEEPS, SLOW, LONGER = 3.0, 3, 0.85, 1.5
+#: Violations that the model on a working set may keep, as a share of the largest one anywhere; where most move.
+SHARE, CROWDED_SHARE = 0.03, 0.1
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
 GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
 #: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.
@@ -69,7 +73,7 @@ class Solver(Proof):
 
         The gap from the intervals is a bound already; ``confirm`` asks for the exact one, computed afresh.
         """
-        self.penalty, self.attempts = penalty, 0
+        self.penalty, self.attempts, self.passes = penalty, 0, PASSES
         self.is_crowded = self.n > min(self.d, self.largest_gram) and is_held(penalty)
         began, size = time.perf_counter(), min(max(self.n // 10, SMALLEST_SET), LARGEST_SET)
         start, idle = math.inf, 0
@@ -88,6 +92,7 @@ class Solver(Proof):
             if time.perf_counter() - began > limits.max_time:
                 return Status.TIME_LIMIT
             idle = 0 if self._is_better_than(best) else idle + 1
+            self.passes *= LONGER if self.gap > SLOW * best[1] else 1.0
             best = tuple(map(min, best, (self.objective, self.gap, self.steepest)))
             if idle > MOST_IDLE:
                 self.settle()
@@ -111,8 +116,11 @@ class Solver(Proof):
         # where ‖x‖₁ is not known yet: as large as the fall of F that the steepest coordinate could pay for
         spread = float(np.abs(self.x[self.unsettled]).sum()) or self.objective / max(self.steepest, 1e-300)
         goal = 0.3 * tolerance / max(spread, 1e-300)
-        share = 0.1 if self.is_crowded else SHARE if size < self.n or not self.is_quadratic else 0.0
+        share = CROWDED_SHARE if self.is_crowded else SHARE if size < self.n or not self.is_quadratic else 0.0
         return max(min(goal, 0.3 * self.steepest), share * self.steepest)
+
+    def _most_sweeps(self, size: int) -> int:
+        return max(FEWEST_SWEEPS, int(self.passes * self.n / max(size, 1))) if self.is_crowded else MOST_SWEEPS
 
     def _working_set(self, size: int) -> tuple[Array, int]:
         """What is free to move, and the worst violations; at least twice as many as have moved so far."""
@@ -166,7 +174,7 @@ class Solver(Proof):
     def _follow(self, model: GramModel | ColumnModel, columns: Array, target: float) -> None:
         before = self.x[columns]
         try:
-            self.outcome = model.minimise(target, MOST_SWEEPS)
+            self.outcome = model.minimise(target, self._most_sweeps(columns.size))
             self.move(columns, before)
         except KeyboardInterrupt:
             if not self.is_quadratic:  # F may be higher at the model's minimum
