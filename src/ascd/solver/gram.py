@@ -20,7 +20,7 @@ BLOCK = 1 << 20
 #: Sparse columns multiplied at a time: their part of G stays in the cache while all rows pass.
 PASSING = 128
 #: Products of numbers that take less time than a few calls from Python.
-CHEAP = 1_000_000
+CHEAP = 300_000
 #: A column that varies by less than this share of its square is constant, up to rounding: where the means are taken
 #: from products, and where they are taken from the entries themselves.
 CONSTANT, CONSTANT_CENTRED = 1e-12, 1e-24

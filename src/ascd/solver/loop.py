@@ -22,13 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array
-from ascd.matrices import input_bytes, weighted_means
+from ascd.matrices import input_bytes, stored_entries, weighted_means
 from ascd.penalties import is_held
 from ascd.problem import Problem
 from ascd.solution import Status
 from ascd.solver.columns import ColumnModel
 from ascd.solver.gram import Gram
-from ascd.solver.model import GramModel
+from ascd.solver.model import BLOCKED_GAIN, OVERHEAD, GramModel
 from ascd.solver.proof import Proof
 from ascd.solver.state import ROUNDING
 
@@ -42,8 +42,9 @@ MOST_SWEEPS = 1000
 #: tell who may sleep.  After a round that left this share of the gap the next ones are longer, in the end long enough
 #: for Newton steps.
 PASSES, FEWEST_SWEEPS, SLOW, LONGER = 3.0, 3, 0.85, 1.5
-#: Violations that the model on a working set may keep, as a share of the largest one anywhere; where most move.
-SHARE, CROWDED_SHARE = 0.03, 0.1
+#: Violations that the model on a working set may keep, as a share of the largest one anywhere; where most move; and
+#: where the set may be the last, because no violation is outside, and a Newton step costs less than another pass.
+SHARE, CROWDED_SHARE, LAST_SHARE = 0.03, 0.1, 1e-5
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
 GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
 #: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.
@@ -102,7 +103,7 @@ class Solver(Proof):
             columns, size = self._working_set(size)
             self.working = columns.size
             # a share of the steepest entry is nothing to a column whose entries are all small
-            self._improve(columns, 0.0 if idle else self._target(tolerance, columns.size))
+            self._improve(columns, 0.0 if idle else self._target(tolerance, columns.size, size))
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
@@ -111,13 +112,22 @@ class Solver(Proof):
         lowest = best[0] - ROUNDING * abs(best[0]) if best[0] < math.inf else math.inf
         return self.objective < lowest or self.gap < 0.9 * best[1] or self.steepest < 0.9 * best[2]
 
-    def _target(self, tolerance: float, size: int) -> float:
+    def _target(self, tolerance: float, held: int, allowed: int) -> float:
         """The violation that the model may keep: what the tolerance needs, or a share of what is left elsewhere."""
         # where ‖x‖₁ is not known yet: as large as the fall of F that the steepest coordinate could pay for
         spread = float(np.abs(self.x[self.unsettled]).sum()) or self.objective / max(self.steepest, 1e-300)
         goal = 0.3 * tolerance / max(spread, 1e-300)
-        share = CROWDED_SHARE if self.is_crowded else SHARE if size < self.n or not self.is_quadratic else 0.0
-        return max(min(goal, 0.3 * self.steepest), share * self.steepest)
+        return max(min(goal, 0.3 * self.steepest), self._share(held, allowed) * self.steepest)
+
+    def _share(self, held: int, allowed: int) -> float:
+        if self.is_crowded:
+            return CROWDED_SHARE
+        if not self.is_quadratic:
+            return SHARE
+        if held == self.n:
+            return 0.0
+        is_cheap = held**3 / (3.0 * BLOCKED_GAIN) + OVERHEAD <= stored_entries(self.parts.matrix).size
+        return LAST_SHARE if is_cheap and held < allowed else SHARE
 
     def _most_sweeps(self, size: int) -> int:
         return max(FEWEST_SWEEPS, int(self.passes * self.n / max(size, 1))) if self.is_crowded else MOST_SWEEPS
