@@ -78,7 +78,9 @@ def survey(
         steepest = max(steepest, violation)
         cost += penalty.cost(x[j], j)
         if violation > 0.0:
-            fits = min(penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
+            fits = penalty.dual_scale(-g - r, j)
+            if r > 0.0:
+                fits = min(fits, penalty.dual_scale(r - g, j))
             if fits > 0.0 or strict:
                 scale = min(scale, fits)
             else:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ascd._checks import Array
-from ascd._jit import kernel
+from ascd._jit import kernel, wide
 from ascd.matrices import column_sums, dot, weighted_squares
 from ascd.solver.threads import share
 
@@ -61,25 +61,21 @@ class Knowledge:
     def read(self, columns: Array, slope: Array) -> None:
         """Read these columns at the present slope: their intervals become points."""
         slot = self._free_slot(columns.size)
-        if self.count[slot] and columns.size < self.slot.size:  # columns that refer to a slope about to go
+        is_all = columns.size == self.slot.size
+        if self.count[slot] and not is_all:  # columns that refer to a slope about to go
             leaving = self.slot == slot
             leaving[columns] = True
             columns = np.flatnonzero(leaving)
         self.slopes[slot] = slope
         self.length[slot] = length = float(slope @ slope)
-        arrays = (self.product, self.width, self.square, 1.0 / max(length, 1e-300))
-        share(self.n_jobs, columns.size, read_columns, self.matrix, columns, slope, *arrays)
+        self.count -= 0 if is_all else np.bincount(self.slot[columns] + 1, minlength=SLOTS + 1)[1:]
+        arrays = (self.square, self.product, self.width, self.slot, self.estimate, self.radius)
+        share(self.n_jobs, columns.size, read_columns, self.matrix, columns, slope, 1.0 / max(length, 1e-300), slot,
+              *arrays)  # fmt: skip
         self.reads += int(columns.size)
-        if columns.size == self.slot.size:
-            self.slot[:], self.count[:], self.count[slot] = slot, 0, columns.size
-            self.estimate[:], self.radius[:] = self.product, 0.0
-            self.is_moved = False
-            return
-        self.count -= np.bincount(self.slot[columns] + 1, minlength=SLOTS + 1)[1:]
+        if is_all:
+            self.count[:], self.is_moved = 0, False
         self.count[slot] += columns.size
-        self.slot[columns] = slot
-        self.estimate[columns] = self.product[columns]
-        self.radius[columns] = 0.0
 
     def _free_slot(self, size: int) -> int:
         """The slope that the fewest columns refer to."""
@@ -88,16 +84,17 @@ class Knowledge:
 
 @kernel
 def read_columns(
-    matrix: Any, columns: Array, slope: Array, product: Array, width: Array, square: Array, inverse: float,
-    start: int, stop: int,
+    matrix: Any, columns: Array, slope: Array, inverse: float, here: int, square: Array, product: Array, width: Array,
+    slot: Array, estimate: Array, radius: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Exact products of some columns with the slope, and the lengths of their parts across it."""
     for i in range(start, stop):
-        j = columns[i]
+        j = wide(columns[i])
         g = dot(matrix, j, slope)
         across = square[j] - g * g * inverse
-        product[j] = g
         width[j] = np.sqrt(max(across, 0.0) + ROUNDING * square[j])
+        product[j] = estimate[j] = g
+        radius[j], slot[j] = 0.0, here
 
 
 @kernel
