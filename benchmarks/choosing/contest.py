@@ -10,6 +10,7 @@ import ascd
 from choosing.data import SEED, cases
 
 LIMIT, LONG = 60.0, 5.0  # seconds that a method is given, and after which its first time stands
+EPOCHS = 1000
 BASELINES = {"uniform": {"rule": "uniform"}, "cyclic": {"rule": "cyclic"}}
 SCALED = {"steepness": "gsl-s"}
 REFERENCE = {"oracle": "reference", "init": "none", **SCALED}
@@ -50,7 +51,7 @@ def reach(problem, options, best, quick):
     while True:
         solution = ascd.minimize(
             problem,
-            max_iter=100 * n,
+            max_iter=EPOCHS * n,
             tol=0.0,
             rng=SEED,
             record=max(1, n // 20),
