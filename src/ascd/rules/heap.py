@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._checks import Array
-from ascd._jit import wide
+from ascd._jit import helper, wide
 
 CHILDREN = 4
 
@@ -57,16 +57,16 @@ class Heap(NamedTuple):
                 break
             if first + CHILDREN <= size:
                 # without branches, which nobody can predict here: the larger of each pair, then of both
-                left = first + 1 if self.key[first + 1] > self.key[first] else first
-                right = first + 3 if self.key[first + 3] > self.key[first + 2] else first + 2
-                best = right if self.key[right] > self.key[left] else left
+                left, highest = larger(first, self.key[first], first + 1, self.key[first + 1])
+                right, high = larger(first + 2, self.key[first + 2], first + 3, self.key[first + 3])
+                best, highest = larger(left, highest, right, high)
             else:
-                best = first
+                best, highest = first, self.key[first]
                 for child in range(first + 1, size):
-                    best = child if self.key[child] > self.key[best] else best
-            if self.key[best] <= value:
+                    best, highest = larger(best, highest, child, self.key[child])
+            if highest <= value:
                 break
-            self.put(position, wide(self.order[best]), self.key[best])
+            self.put(position, wide(self.order[best]), highest)
             position = best
         self.put(position, j, value)
 
@@ -79,3 +79,9 @@ class Heap(NamedTuple):
         self.order[position], self.key[position] = j, value
         if self.place.size > 0:
             self.place[j] = position
+
+
+@helper
+def larger(one: int, its_key: float, other: int, other_key: float) -> tuple[int, float]:
+    """The place with the larger key, and that key."""
+    return other if other_key > its_key else one, other_key if other_key > its_key else its_key
