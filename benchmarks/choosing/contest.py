@@ -9,7 +9,7 @@ import numpy as np
 import ascd
 from choosing.data import SEED, cases
 
-LIMIT, LONG = 60.0, 5.0  # seconds that a method is given, and after which its first time stands
+LIMIT, LONG = 30.0, 5.0  # seconds that a method is given, and after which its first time stands
 EPOCHS = 1000
 BASELINES = {"uniform": {"rule": "uniform"}, "cyclic": {"rule": "cyclic"}}
 SCALED = {"steepness": "gsl-s"}

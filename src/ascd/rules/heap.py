@@ -1,9 +1,9 @@
 """A max-heap of all coordinates by key, in which one coordinate's key can change.
 
 ``order`` holds the coordinates, ``place`` the position of each in ``order``, both int32.  ``key`` holds the keys *by
-position*, and every node has four children: a step down reads four neighbouring keys, one cache line, where a binary
-heap with keys by coordinate would read two scattered ones at each of twice as many levels.  Where only the top's key
-ever changes, ``place`` is left empty and costs nothing.
+position*, and every node has eight children: a step down reads eight neighbouring keys, as many as a cache line holds,
+where a binary heap with keys by coordinate would read two scattered ones at each of three times as many levels.  Where
+only the top's key ever changes, ``place`` is left empty and costs nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ascd._checks import Array
 from ascd._jit import helper, wide
 
-CHILDREN = 4
+CHILDREN = 8
 
 
 class Heap(NamedTuple):
@@ -56,10 +56,10 @@ class Heap(NamedTuple):
             if first >= size:
                 break
             if first + CHILDREN <= size:
-                # without branches, which nobody can predict here: the larger of each pair, then of both
-                left, highest = larger(first, self.key[first], first + 1, self.key[first + 1])
-                right, high = larger(first + 2, self.key[first + 2], first + 3, self.key[first + 3])
-                best, highest = larger(left, highest, right, high)
+                # without branches, which nobody can predict here: the larger of each pair, of both pairs, of both halves
+                best, highest = largest_of_four(self.key, first)
+                other, high = largest_of_four(self.key, first + 4)
+                best, highest = larger(best, highest, other, high)
             else:
                 best, highest = first, self.key[first]
                 for child in range(first + 1, size):
@@ -85,3 +85,11 @@ class Heap(NamedTuple):
 def larger(one: int, its_key: float, other: int, other_key: float) -> tuple[int, float]:
     """The place with the larger key, and that key."""
     return other if other_key > its_key else one, other_key if other_key > its_key else its_key
+
+
+@helper
+def largest_of_four(key: Array, first: int) -> tuple[int, float]:
+    """The place of the largest of four neighbouring keys, and that key."""
+    left, highest = larger(first, key[first], first + 1, key[first + 1])
+    right, high = larger(first + 2, key[first + 2], first + 3, key[first + 3])
+    return larger(left, highest, right, high)
