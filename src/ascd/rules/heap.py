@@ -56,7 +56,7 @@ class Heap(NamedTuple):
             if first >= size:
                 break
             if first + CHILDREN <= size:
-                # without branches, which nobody can predict here: the larger of each pair, of both pairs, of both halves
+                # without branches, which nobody can predict here: the larger of each pair, of both, of both halves
                 best, highest = largest_of_four(self.key, first)
                 other, high = largest_of_four(self.key, first + 4)
                 best, highest = larger(best, highest, other, high)
