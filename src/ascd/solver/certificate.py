@@ -18,7 +18,7 @@ import math
 from typing import Any
 
 from ascd._checks import Array
-from ascd._jit import helper, kernel
+from ascd._jit import helper, kernel, wide
 from ascd.duality import gap_term, positive_part, sample_gap
 
 
@@ -41,9 +41,10 @@ def judge(penalty: Any, x: float, j: int, g: float, r: float, norm: float) -> tu
 def look_over(
     penalty: Any, x: Array, estimate: Array, radius: Array, norm: Array, score: Array, unsettled: Array
 ) -> int:
-    """List the coordinates that are not surely at rest at zero, and fill in their scores; their number.
+    """List the coordinates that are not surely at rest at zero; their number.
 
-    The first loop has no branches, so that several coordinates go through it at a time.
+    ``score`` is positive where one may violate optimality; its size is ``survey``'s matter.  The first loop has no
+    branches, so that several coordinates go through it at a time.
     """
     count = 0
     for j in range(x.size):
@@ -55,8 +56,9 @@ def look_over(
         unsettled[count] = j
         count += 0 if score[j] <= 0.0 else 1
     for i in range(count):
-        j = unsettled[i]
-        _, score[j] = judge(penalty, x[j], j, estimate[j], radius[j], norm[j])
+        j = wide(unsettled[i])
+        if score[j] == math.inf:
+            _, score[j] = judge(penalty, x[j], j, estimate[j], radius[j], norm[j])
     return count
 
 
@@ -72,7 +74,7 @@ def survey(
     """
     scale, steepest, cost, loose = 1.0, 0.0, 0.0, 0.0
     for i in range(unsettled.size):
-        j = unsettled[i]
+        j = wide(unsettled[i])
         g, r = estimate[j], radius[j]
         violation, score[j] = judge(penalty, x[j], j, g, r, norm[j])
         steepest = max(steepest, violation)
@@ -89,7 +91,7 @@ def survey(
         return math.inf, steepest, cost, True
     gap = loose + sample_gap(sample, loss, image, slope, scale)
     for i in range(unsettled.size):
-        j = unsettled[i]
+        j = wide(unsettled[i])
         left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
         term = gap_term(penalty, x[j], j, left)
         if right > left:

@@ -38,6 +38,8 @@ SMALLEST_SET, LARGEST_SET = 20, 100
 #: How many times as many coordinates as have moved a working set may hold.
 GROWTH = 2
 MOST_SWEEPS = 1000
+#: Fewer coordinates than this are never a crowd.
+CROWD = 500
 #: Where most coordinates move, a round is so many passes over all columns, and so many sweeps at least: then intervals
 #: tell who may sleep.  After a round that left this share of the gap the next ones are longer, in the end long enough
 #: for Newton steps.
@@ -75,7 +77,7 @@ class Solver(Proof):
         The gap from the intervals is a bound already; ``confirm`` asks for the exact one, computed afresh.
         """
         self.penalty, self.attempts, self.passes = penalty, 0, PASSES
-        self.is_crowded = self.n > min(self.d, self.largest_gram) and is_held(penalty)
+        self.is_crowded = self.n > max(CROWD, min(self.d, self.largest_gram)) and is_held(penalty)
         began, size = time.perf_counter(), min(max(self.n // 10, SMALLEST_SET), LARGEST_SET)
         start, idle = math.inf, 0
         best: tuple[float, ...] = (math.inf, math.inf, math.inf)
