@@ -35,8 +35,8 @@ from ascd.solver.state import ROUNDING
 #: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
 #: have moved.  Where all are fewer than the larger number they are all in it.
 SMALLEST_SET, LARGEST_SET = 20, 100
-#: How many times as many coordinates as have moved a working set may hold.
-GROWTH = 2
+#: How many times as many coordinates as have moved a working set may hold; and where nearly all in the last one moved.
+GROWTH, FAST_GROWTH, NEARLY_ALL = 2, 4, 0.9
 MOST_SWEEPS = 1000
 #: Fewer coordinates than this are never a crowd.
 CROWD = 500
@@ -45,8 +45,8 @@ CROWD = 500
 #: for Newton steps.
 PASSES, FEWEST_SWEEPS, SLOW, LONGER = 3.0, 3, 0.85, 1.5
 #: Violations that the model on a working set may keep, as a share of the largest one anywhere; where most move; and
-#: where the set may be the last, because no violation is outside, and a Newton step costs less than another pass.
-SHARE, CROWDED_SHARE, LAST_SHARE = 0.03, 0.1, 1e-5
+#: where the set may be the last, because no violation is outside, and so many Newton steps cost less than another pass.
+SHARE, CROWDED_SHARE, LAST_SHARE, FEW_STEPS = 0.03, 0.1, 1e-5, 20.0
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
 GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
 #: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.
@@ -128,7 +128,7 @@ class Solver(Proof):
             return SHARE
         if held == self.n:
             return 0.0
-        is_cheap = held**3 / (3.0 * BLOCKED_GAIN) + OVERHEAD <= stored_entries(self.parts.matrix).size
+        is_cheap = FEW_STEPS * held**3 / (3.0 * BLOCKED_GAIN) + OVERHEAD <= stored_entries(self.parts.matrix).size
         return LAST_SHARE if is_cheap and held < allowed else SHARE
 
     def _most_sweeps(self, size: int) -> int:
@@ -144,7 +144,8 @@ class Solver(Proof):
             # not at rest, in random order, serve better.
             return columns, self.n
         moved = int(np.count_nonzero((self.x[columns] != 0.0) | np.isinf(self.score[columns])))
-        size = min(self.n, max(size, GROWTH * moved))
+        growth = FAST_GROWTH if moved > NEARLY_ALL * size else GROWTH
+        size = min(self.n, max(size, growth * moved))
         if columns.size > size:
             columns = columns[np.argpartition(-self.score[columns], size - 1)[:size]]
             columns.sort()
