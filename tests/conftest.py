@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 
@@ -23,3 +24,29 @@ def lazy_everywhere():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ascd.rules.lazy.SMALLEST", 0)
         yield
+
+
+@pytest.fixture
+def houses(tmp_path):
+    """A small regression table with names."""
+    pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    frame = pandas.DataFrame(X, columns=list("abcdef")).assign(
+        price=3.0 * X[:, 0] - X[:, 2] + 0.1 * rng.standard_normal(40)
+    )
+    path = tmp_path / "houses.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def letters(tmp_path):
+    """Two classes in LIBSVM's format."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((40, 5)) < 0.5).astype(float)
+    y = np.where(X[:, 0] + X[:, 1] > 1.0, 1, -1)
+    lines = (f"{label} " + " ".join(f"{j + 1}:1" for j in np.flatnonzero(row)) for label, row in zip(y, X, strict=True))
+    path = tmp_path / "letters.svm"
+    path.write_text("\n".join(lines) + "\n")
+    return path

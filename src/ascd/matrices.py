@@ -23,7 +23,11 @@ import numpy as np
 from ascd._checks import Array, as_design, unlocked
 from ascd._jit import at, helper, kernel
 
+#: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
 LARGEST_SHORT = 2**31 - 1
+#: Integers as libraries know them, and as compiled code reads them.
+UNSIGNED: dict[Any, Any] = {np.dtype(np.int32): np.dtype(np.uint32), np.dtype(np.int64): np.dtype(np.uint64)}
+SIGNED = {seen: known for known, seen in UNSIGNED.items()}
 
 
 class Dense(NamedTuple):
@@ -74,10 +78,14 @@ def as_matrix(A: Any) -> tuple[Dense | CSC, int, int]:
     if isinstance(design, np.ndarray):
         return Dense(unlocked(design)), *design.shape
     # 32 bits wherever they are enough: one compiled form instead of one for each integer type
-    fits = max(design.nnz, *design.shape) < LARGEST_SHORT
-    width, seen = (np.int32, np.uint32) if fits else (np.int64, np.uint64)
-    places = (index.astype(width, copy=False).view(seen) for index in (design.indices, design.indptr))
-    return CSC(*map(unlocked, (design.data, *places))), *design.shape
+    width = np.dtype(np.int32 if max(design.nnz, *design.shape) < LARGEST_SHORT else np.int64)
+    return CSC(*map(unlocked, _unsigned(design, width))), *design.shape
+
+
+def _unsigned(columns: Any, width: Any) -> tuple[Array, Array, Array]:
+    """data, indices, indptr of a SciPy matrix, on the same memory where its indices have that width."""
+    places = (index.astype(width, copy=False).view(UNSIGNED[width]) for index in (columns.indices, columns.indptr))
+    return columns.data, *places
 
 
 def input_bytes(matrix: Any) -> int:
@@ -206,7 +214,7 @@ def to_scipy(matrix: Any, d: int, n: int) -> Any:
         return matrix.values
     from scipy.sparse import csc_array
 
-    signed = np.int32 if matrix.indices.dtype == np.uint32 else np.int64
+    signed = SIGNED[matrix.indices.dtype]
     return csc_array((matrix.data, matrix.indices.view(signed), matrix.indptr.view(signed)), shape=(d, n))
 
 
@@ -219,8 +227,7 @@ def to_array(matrix: Any, d: int, n: int) -> Array:
 def as_rows(matrix: CSC, d: int) -> tuple[Array, Array, Array]:
     """The row-wise copy (data, indices, indptr) of a sparse matrix, unsigned like its columns."""
     rows = to_scipy(matrix, d, matrix.indptr.size - 1).tocsr()
-    seen = matrix.indices.dtype
-    return rows.data, rows.indices.astype(seen), rows.indptr.astype(seen)
+    return _unsigned(rows, SIGNED[matrix.indices.dtype])
 
 
 def gram_matrix(matrix: Any, weight: Any, n: int, d: int) -> Array:

@@ -68,7 +68,7 @@ class Gram:
         known = np.flatnonzero(self.known)
         new = np.arange(old, self.columns.size)
         if known.size:
-            self._multiply(new, known)
+            self._multiply(new, known, self._parts(known))
         if self._is_cheap(new.size):
             self.learn(new)
 
@@ -78,7 +78,8 @@ class Gram:
 
     def learn(self, positions: Array) -> None:
         """Compute the columns at these positions; each pair is multiplied once."""
-        self._multiply(positions, positions)
+        parts = self._parts(positions)
+        self._multiply(positions, positions, parts)
         if self.intercept:
             self._hold_constants(positions)
         known = self.known[: self.columns.size]
@@ -88,7 +89,7 @@ class Gram:
         known[positions] = True
         waiting = np.flatnonzero(~known)
         if waiting.size:
-            self._multiply(waiting, positions)
+            self._multiply(waiting, positions, parts)
 
     def _hold_constants(self, positions: Array) -> None:
         """A constant column does nothing that the intercept does not do: its own curvature keeps it where it is."""
@@ -105,12 +106,12 @@ class Gram:
             self.store = store
             self.known = np.concatenate([self.known, np.zeros(store.shape[0] - capacity, dtype=np.bool_)])
 
-    def _multiply(self, left: Array, right: Array) -> None:
-        """The products of the columns at two sets of positions, which are disjoint or the same."""
+    def _multiply(self, left: Array, right: Array, parts: list[tuple[Array, Rows]]) -> None:
+        """The products of the columns at two sets of positions, disjoint or the same; ``parts`` are the right one's."""
         if isinstance(self.matrix, Dense):
             self._multiply_dense(left, right)
         else:
-            self._multiply_sparse(left, right)
+            self._multiply_sparse(left, right, parts)
 
     def _multiply_dense(self, left: Array, right: Array) -> None:
         transposed, root = self.matrix.values.T, np.sqrt(self.weight)
@@ -130,17 +131,22 @@ class Gram:
         part *= root[there]
         return part
 
-    def _multiply_sparse(self, left: Array, right: Array) -> None:
-        rows = self._list(left)
-        for start in range(0, right.size, PASSING):
-            part = right[start : start + PASSING] if right.size > PASSING else right
-            add_products(left, rows, part, rows if part is left else self._list(part), left is right, self.weight,
-                         self.store)  # fmt: skip
+    def _multiply_sparse(self, left: Array, right: Array, parts: list[tuple[Array, Rows]]) -> None:
+        rows = parts[0][1] if left is right and len(parts) == 1 else self._list(left)
+        for part, listed in parts:
+            add_products(left, rows, part, listed, left is right, self.weight, self.store)
         if left is right:
             mirror_upper(left, self.store)
         if self.intercept:
             mean, total = self.means[self.columns], float(self.weight.sum())
             self.store[np.ix_(left, right)] -= total * np.outer(mean[left], mean[right])
+
+    def _parts(self, positions: Array) -> list[tuple[Array, Rows]]:
+        """Sparse columns, so many that pass at a time, with their rows."""
+        if isinstance(self.matrix, Dense):
+            return []
+        parts = [positions[start : start + PASSING] for start in range(0, positions.size, PASSING)]
+        return [(part, self._list(part)) for part in parts]
 
     def _list(self, positions: Array) -> Rows:
         """The entries of the columns at these positions, row by row."""

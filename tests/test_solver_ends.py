@@ -1,0 +1,77 @@
+"""Ends before the end: limits, a start at the optimum, Ctrl-C."""
+
+from __future__ import annotations
+
+import pytest
+from solving import LOSSES, make_case
+
+import ascd
+from ascd.solver import loop
+from ascd.solver.model import GramModel
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+@pytest.mark.parametrize(("limits", "status"), [
+    ({"max_iter": 0}, ascd.Status.ITERATION_LIMIT), ({"max_iter": 1}, ascd.Status.ITERATION_LIMIT),
+    ({"max_time": 0.0}, ascd.Status.TIME_LIMIT), ({"callback": lambda snapshot: True}, ascd.Status.INTERRUPTED),
+])  # fmt: skip
+def test_limits(limits, status):
+    case = make_case("logistic", "l1 weighted", True, seed=3)
+    solution = ascd.solve(case.problem(), tol=1e-12, intercept=True, **limits)
+    assert solution.status is status
+    assert solution.n_iter == limits.get("max_iter", 0)
+    assert solution.objective - case.minimum() <= solution.gap
+    assert len(solution.trace) == solution.n_iter + 1
+
+
+def test_a_warm_start_at_the_optimum_stays_there():
+    for loss in LOSSES:
+        case = make_case(loss, "elastic net", True, seed=3)
+        first = ascd.solve(case.problem(), tol=1e-12, intercept=True)
+        again = ascd.solve(case.problem(), tol=1e-10, intercept=True, x0=first.x, intercept0=first.intercept)
+        assert again.converged
+        assert again.n_iter <= 1
+        assert again.intercept == pytest.approx(first.intercept, rel=1e-6)
+        assert again.zero_objective == first.zero_objective
+
+
+# ------------------------------------------------------------------------------------- interruptions
+
+
+class CtrlC:
+    """A callback that interrupts, again and again, from round ``start`` on."""
+
+    def __init__(self, start):
+        self.start, self.calls = start, 0
+
+    def __call__(self, snapshot):
+        self.calls += 1
+        if snapshot.iteration >= self.start:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("loss", "start"), [("squared", 0), ("logistic", 0), ("logistic", 1), ("poisson", 1)])
+def test_ctrl_c_in_a_callback(loss, start):
+    case, callback = make_case(loss, "l1", True, seed=3), CtrlC(start)
+    solution = ascd.solve(case.problem(), tol=1e-13, intercept=True, callback=callback)
+    assert solution.status is ascd.Status.INTERRUPTED
+    assert callback.calls == start + 1
+    assert solution.objective == pytest.approx(case.objective(solution.x, solution.intercept), rel=1e-12)
+    assert solution.objective - case.minimum() <= solution.gap
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
+def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, monkeypatch):
+    case, minimise = make_case(loss, "l1", True, seed=3), GramModel.minimise
+
+    def interrupted(self, *arguments):
+        minimise(self, *arguments)
+        self.x *= 1.0 if case.loss == "squared" else 50.0  # a model's minimum may be anywhere
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop.GramModel, "minimise", interrupted)
+    solution = ascd.solve(case.problem(), tol=1e-13, intercept=True)
+    assert solution.status is ascd.Status.INTERRUPTED
+    assert solution.objective <= solution.zero_objective
+    assert solution.objective == pytest.approx(case.objective(solution.x, solution.intercept), rel=1e-12)
