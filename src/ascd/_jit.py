@@ -32,6 +32,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ascd._cache import digest, may_be_stored, nests, remove_stale
+from ascd._scalars import at as at
+from ascd._scalars import teach_numba
+from ascd._scalars import wide as wide
 from ascd.protocols import check_methods as check_methods
 from ascd.protocols import compiled_methods
 
@@ -66,35 +69,13 @@ def helper(function: Function) -> Function:
     return function
 
 
-def at(parameter: Any, j: int) -> Any:
-    """The entry ``j`` of a parameter that is one number for all coordinates, or an array with one for each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ascd import at
-    >>> at(0.5, 3), float(at(np.array([1.0, 2.0]), 1))
-    (0.5, 2.0)
-    """
-    return parameter[j] if hasattr(parameter, "shape") and parameter.ndim else parameter
-
-
-def wide(index: Any) -> int:
-    """An index read from an array of integers, as the integer that all methods take, and known not to be negative.
-
-    Without it every method would be compiled once for each width of integer, and every access would ask whether the
-    index counts from the end.
-    """
-    return int(index)
-
-
 @cache
 def _numba() -> Any:
     """Import numba and teach it our protocol, once."""
     import numba
     from llvmlite import binding
     from numba import types
-    from numba.extending import overload, overload_method
+    from numba.extending import overload_method
 
     # A pass over the bounds reads four arrays and writes two.  To use vector registers the compiler must check at
     # run time that they do not overlap; by default it gives up beyond eight such checks.
@@ -107,40 +88,10 @@ def _numba() -> Any:
         # strict would reject implementations with annotations; check_methods holds users to the names
         overload_method(types.BaseNamedTuple, method, strict=False, jit_options=options)(namespace["shim"])
 
-    @overload(at, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
-    def _at(parameter: Any, j: Any) -> Any:
-        if isinstance(parameter, types.Array):
-            return lambda parameter, j: parameter[j]
-        return lambda parameter, j: parameter
-
-    natural = _natural()
-
-    @overload(wide, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
-    def _wide(index: Any) -> Any:
-        return lambda index: natural(np.int64(index))
-
+    teach_numba(options)
     for function in _helpers:
         _register_helper(numba, function)
     return numba
-
-
-@cache
-def _natural() -> Any:
-    """An integer as it is, of which the compiler may assume that it is not negative: it is not counted from the end."""
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        index, kind = arguments[0], ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
-        assume = builder.module.declare_intrinsic("llvm.assume", fnty=kind)
-        builder.call(assume, [builder.icmp_signed(">=", index, ir.Constant(index.type, 0))])
-        return index
-
-    def natural(typing_context: Any, index: Any) -> Any:
-        return types.int64(types.int64), emit
-
-    return intrinsic(natural)
 
 
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:

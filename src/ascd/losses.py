@@ -23,6 +23,7 @@ import numpy as np
 
 from ascd._checks import Array, as_number, unknown_name
 from ascd._jit import check_methods, helper
+from ascd.elementary import exp_of_negative, log_of, log_of_one_plus
 from ascd.protocols import Loss
 
 #: A dual point may leave the conjugate's domain by rounding alone; this much is forgiven.
@@ -77,7 +78,7 @@ class Logistic(NamedTuple):
 
     def value(self, y: float, z: float) -> float:
         margin = y * z
-        return math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0)
+        return log_of_one_plus(exp_of_negative(-abs(margin))) + max(-margin, 0.0)
 
     def derivative(self, y: float, z: float) -> float:
         return -y * sigmoid(-y * z)
@@ -220,13 +221,14 @@ class Poisson(NamedTuple):
 @helper
 def sigmoid(t: float) -> float:
     """1 / (1 + exp(−t)) without overflow."""
-    small = math.exp(-abs(t))
+    small = exp_of_negative(-abs(t))
     return (1.0 if t >= 0.0 else small) / (1.0 + small)
 
 
 @helper
 def entropy_term(p: float) -> float:
-    return p * math.log(p) if p > 0.0 else 0.0
+    p = max(p, 0.0)
+    return p * log_of(p)
 
 
 def check_signs(target: Array, name: str, argument: str = "b") -> None:
