@@ -127,7 +127,7 @@ def test_logistic_cv_is_scikit_learns(l1_ratio, weight):
     params["use_legacy_attributes"] = False
     mine = ours.LogisticRegressionCV(**params, tol=1e-10).fit(X, LABELS, sample_weight=weight)
     solver = "saga" if l1_ratio else "newton-cholesky"
-    theirs = peers.LogisticRegressionCV(**params, solver=solver, tol=1e-12, max_iter=50_000)
+    theirs = peers.LogisticRegressionCV(**params, solver=solver, tol=1e-12, max_iter=50_000, random_state=0)
     theirs.fit(X, LABELS, sample_weight=weight)
     assert mine.C_ == theirs.C_
     np.testing.assert_allclose(mine.scores_, theirs.scores_, rtol=5e-3)  # saga hardly moves the intercept

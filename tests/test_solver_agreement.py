@@ -10,7 +10,7 @@ from solving import LOSSES, PENALTIES, make_case
 from user_parts.my_parts import Asymmetric, SmoothAbsolute
 
 import ascd
-from ascd.solver import loop
+from ascd.solver import loop, moves
 
 SETTINGS = list(product((False, True), (False, True), ("dense", "sparse")))  # intercept, weights, storage
 
@@ -110,8 +110,8 @@ def test_parts_of_ones_own(parts, intercept):
 @pytest.mark.parametrize("largest", [0, 4])
 def test_without_room_for_a_gram_matrix(loss, penalty, intercept, largest, monkeypatch):
     """Sweeps over columns and Newton steps by conjugate gradients; with some room, after a Gram matrix was full."""
-    monkeypatch.setattr(loop, "GRAM_FLOOR", 8 * largest**2)
-    monkeypatch.setattr(loop, "GRAM_SHARE", 0.0)
+    monkeypatch.setattr(moves, "GRAM_FLOOR", 8 * largest**2)
+    monkeypatch.setattr(moves, "GRAM_SHARE", 0.0)
     small_working_sets(monkeypatch)
     case = make_case(loss, penalty, intercept, weighted=True, seed=7)
     solution = ascd.solve(case.problem("sparse" if largest else "dense"), tol=1e-11, intercept=intercept)

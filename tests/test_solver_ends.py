@@ -6,7 +6,7 @@ import pytest
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.solver import loop
+from ascd.solver import moves
 from ascd.solver.model import GramModel
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -70,7 +70,7 @@ def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, monkeypatch):
         self.x *= 1.0 if case.loss == "squared" else 50.0  # a model's minimum may be anywhere
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(loop.GramModel, "minimise", interrupted)
+    monkeypatch.setattr(moves.GramModel, "minimise", interrupted)
     solution = ascd.solve(case.problem(), tol=1e-13, intercept=True)
     assert solution.status is ascd.Status.INTERRUPTED
     assert solution.objective <= solution.zero_objective

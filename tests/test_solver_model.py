@@ -58,7 +58,7 @@ def both_models(penalty, intercept, storage, seed):
     slope -= slope.mean() if intercept else 0.0
     means = weight @ A / weight.sum() if intercept else np.zeros(6)
     start = np.clip(rng.standard_normal(6) * (rng.random(6) < 0.5), *bounds_of(penalty))
-    gram = Gram(parts.matrix, 15, 6, intercept)
+    gram = Gram(parts.matrix, 15, 6, intercept, keeps_rows=False)
     gram.admit(rng.permutation(6), weight, means)
     by_gram = GramModel(parts.penalty, gram, (A.T @ slope)[gram.columns], start.copy())
     by_columns = ColumnModel(parts.penalty, parts.matrix, np.arange(6), weight, means, slope, start.copy())

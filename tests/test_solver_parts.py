@@ -15,7 +15,7 @@ from solving import LOSSES, alike, target_of
 import ascd
 from ascd.solver.gram import Gram
 from ascd.solver.knowledge import SLOTS, Knowledge
-from ascd.solver.samples import balance, look, loss_along
+from ascd.solver.samples import balance, look, stiffen
 
 SEEDS = st.integers(0, 10_000)
 
@@ -87,8 +87,14 @@ def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, mon
     A, design = design_of(rng, (12, 20), storage)
     weight = rng.random(12) * (rng.random(12) < 0.8)
     means = weight @ A / weight.sum() if intercept else np.zeros(20)
-    gram = Gram(ascd.Problem(design, np.ones(12)).parts.matrix, 12, 20, intercept)
+    gram = Gram(ascd.Problem(design, np.ones(12)).parts.matrix, 12, 20, intercept, keeps_rows=seed % 3 == 0)
     centred = A - means
+
+    def check(weight, centred):
+        known = np.flatnonzero(gram.known[: gram.columns.size])
+        expected = centred[:, gram.columns].T @ (weight[:, None] * centred[:, gram.columns[known]])
+        np.testing.assert_allclose(gram.store[: gram.columns.size][:, known], expected, atol=1e-12)
+
     for turn in range(2):
         order = rng.permutation(20)
         for part in np.array_split(order, 4):
@@ -96,9 +102,11 @@ def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, mon
             unknown = np.flatnonzero(~gram.known[: gram.columns.size])
             if unknown.size:
                 gram.learn(np.sort(rng.permutation(unknown)[: rng.integers(1, unknown.size + 1)]))
-            known = np.flatnonzero(gram.known[: gram.columns.size])
-            expected = centred[:, gram.columns].T @ (weight[:, None] * centred[:, gram.columns[known]])
-            np.testing.assert_allclose(gram.store[: gram.columns.size][:, known], expected, atol=1e-12)
+            check(weight, centred)
+        for other in (rng.random(12), weight):
+            means = other @ A / other.sum() if intercept else np.zeros(20)
+            gram.reweigh(other, means)
+            check(other, A - means)
         assert sorted(gram.columns) == list(range(20))
         assert np.array_equal(gram.position[gram.columns], np.arange(20))
         kept = gram.columns[:: 2 + turn]
@@ -170,17 +178,37 @@ def test_balance_ends_where_there_is_no_finite_intercept(loss, target):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_looking_and_looking_along_a_line(loss):
-    rng = np.random.default_rng(2)
-    A = alike((28, 5), rng)
-    b, weights, direction = target_of(loss, A, rng), rng.random(28), rng.standard_normal(28)
-    parts = ascd.Problem(A, b, loss, sample_weight=weights).parts
-    image, slope, curvature = rng.standard_normal(28), np.empty(28), np.empty(28)
+def test_looking(loss):
+    parts, b, weights, image = samples(loss)
+    slope, curvature = np.empty(28), np.empty(28)
     total = look(parts.sample, parts.loss, image, slope, curvature)
     assert total == pytest.approx(weights @ LOSSES[loss][0](b, image))
     np.testing.assert_allclose(slope, weights * LOSSES[loss][1](b, image), atol=1e-12)
-    there = image + 0.3 * direction
-    expected = weights @ LOSSES[loss][0](b, there), weights * LOSSES[loss][1](b, there) @ direction
-    assert loss_along(parts.sample, parts.loss, image, direction, 0.3) == pytest.approx(expected)
     near = weights * (LOSSES[loss][1](b, image + 1e-6) - LOSSES[loss][1](b, image - 1e-6)) / 2e-6
     np.testing.assert_allclose(curvature, near, atol=1e-4)
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_stiffness_is_the_parabola_between_two_tangents(loss, length):
+    """It touches the loss where the step began, and the tangent where it ended; a bound of f'' bounds it too."""
+    parts, b, weights, image = samples(loss)
+    there = image + length * np.random.default_rng(3).standard_normal(28)
+    value, end_value = weights * LOSSES[loss][0](b, image), weights * LOSSES[loss][0](b, there)
+    slope, end = weights * LOSSES[loss][1](b, image), weights * LOSSES[loss][1](b, there)
+    stiffness = np.zeros(28)
+    stiffen(parts.sample, parts.loss, image, there, slope, end, stiffness)
+    assert (stiffness <= weights * parts.loss.curvature_bound() * (1.0 + 1e-6)).all()
+    bent = np.flatnonzero(stiffness)
+    assert bent.size
+    touching = (end - slope)[bent] / stiffness[bent]  # where the parabola's slope is the tangent's
+    parabola = value[bent] + slope[bent] * touching + 0.5 * stiffness[bent] * touching**2
+    tangent = end_value[bent] + end[bent] * (image[bent] + touching - there[bent])
+    np.testing.assert_allclose(parabola, tangent, rtol=1e-6, atol=1e-9)
+
+
+def samples(loss):
+    rng = np.random.default_rng(2)
+    A = alike((28, 5), rng)
+    b, weights = target_of(loss, A, rng), rng.random(28)
+    return ascd.Problem(A, b, loss, sample_weight=weights).parts, b, weights, rng.standard_normal(28)

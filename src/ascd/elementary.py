@@ -21,7 +21,7 @@ LOG_2, REST_OF_LOG_2 = math.log(2.0), 2.3190468138462996e-17
 SHORT_LOG_2 = 0.6931471803691238
 TAIL_OF_LOG_2 = LOG_2 - SHORT_LOG_2
 PER_LOG_2 = 1.0 / LOG_2
-#: exp of less is no ordinary double any more.
+#: exp of less is too small for an ordinary double.
 LOWEST_EXPONENT = -708.0
 #: Added to an integer, it leaves that integer in the last bits of the sum.
 TO_LAST_BITS = 1.5 * 2.0**52
@@ -32,7 +32,7 @@ SMALLEST = 2.0**-1022
 
 @helper
 def exp_of_negative(t: float) -> float:
-    """exp(t) for t ≤ 0; nan stays nan.
+    """exp(t) for t ≤ 0; 0 where that is no ordinary double any more; nan stays nan.
 
     Examples
     --------
@@ -40,14 +40,15 @@ def exp_of_negative(t: float) -> float:
     >>> exp_of_negative(0.0), round(exp_of_negative(-1.0), 12)
     (1.0, 0.367879441171)
     """
-    t = LOWEST_EXPONENT if t < LOWEST_EXPONENT else t
+    is_nothing = t < LOWEST_EXPONENT
+    t = LOWEST_EXPONENT if is_nothing else t
     k = float(math.floor(t * PER_LOG_2 + 0.5)) if t <= 0.0 else t
     r = t - k * SHORT_LOG_2 - k * TAIL_OF_LOG_2
     low = 0.008333333333319601 + r * (0.0013888888952314775 + r * (0.00019841269890047113 + r * 2.4801485482328494e-05))
     high = 2.755724091857897e-06 + r * (2.763263963904103e-07 + r * 2.5110037605963777e-08)
     rest = 0.1666666666666668 + r * (0.0416666666664881 + r * (low + r * r * r * r * high))
     value = (1.0 + r * (1.0 + r * (0.5000000000000019 + r * rest))) * (1.0 - k * REST_OF_LOG_2)
-    return from_bits(bits_of(value) + (bits_of(k + TO_LAST_BITS) << 52))
+    return 0.0 if is_nothing else from_bits(bits_of(value) + (bits_of(k + TO_LAST_BITS) << 52))
 
 
 @helper

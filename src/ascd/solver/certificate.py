@@ -99,3 +99,14 @@ def survey(
         if strict or term < math.inf:
             gap += positive_part(term)
     return gap, steepest, cost, loose == 0.0
+
+
+@kernel
+def worst_violation(penalty: Any, x: Array, gradient: Array, columns: Array) -> float:
+    """The largest violation of optimality among some coordinates whose gradient entries are known."""
+    worst = 0.0
+    for i in range(columns.size):
+        j = wide(columns[i])
+        low, high = penalty.subgradient(x[j], j)
+        worst = max(worst, gradient[j] + low, -gradient[j] - high)
+    return worst

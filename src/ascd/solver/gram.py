@@ -27,18 +27,26 @@ CONSTANT, CONSTANT_CENTRED = 1e-12, 1e-24
 
 
 class Rows(NamedTuple):
-    """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1]."""
+    """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1].
+
+    ``filled`` lists the rows that have any.
+    """
 
     offsets: Array
+    filled: Array
     name: Array
     number: Array
 
 
 class Gram:
-    """The products of ``columns`` with each other: column i of ``store`` is valid where ``known`` says so."""
+    """The products of ``columns`` with each other: column i of ``store`` is valid where ``known`` says so.
 
-    def __init__(self, matrix: Any, d: int, n: int, intercept: bool) -> None:
-        self.matrix, self.d, self.intercept = matrix, d, intercept
+    Where curvatures will change (``reweigh``), the rows of sparse columns are listed once and kept.
+    """
+
+    def __init__(self, matrix: Any, d: int, n: int, intercept: bool, keeps_rows: bool) -> None:
+        self.matrix, self.d, self.intercept, self.keeps_rows = matrix, d, intercept, keeps_rows
+        self.rows: dict[bytes, Rows] = {}
         self.position = np.full(n, -1, dtype=np.int32)
         self.columns = np.empty(0, dtype=np.int64)
         self.store = np.empty((0, 0), order="F")
@@ -48,6 +56,7 @@ class Gram:
         self.position[self.columns] = -1
         self.columns = self.columns[:0]
         self.known[:] = False
+        self.rows.clear()
 
     def keep(self, columns: Array) -> None:
         """Forget all but these columns, and give back their memory."""
@@ -71,6 +80,14 @@ class Gram:
             self._multiply(new, known, self._parts(known))
         if self._is_cheap(new.size):
             self.learn(new)
+
+    def reweigh(self, weight: Array, means: Array) -> None:
+        """The same columns with other curvatures: what was known is computed again."""
+        self.weight, self.means = weight, means
+        known = np.flatnonzero(self.known[: self.columns.size])
+        self.known[:] = False
+        if known.size:
+            self.learn(known)
 
     def _is_cheap(self, count: int) -> bool:
         """Are all products of so many new columns cheaper than finding out which of them are needed?"""
@@ -150,10 +167,16 @@ class Gram:
 
     def _list(self, positions: Array) -> Rows:
         """The entries of the columns at these positions, row by row."""
+        key = positions.tobytes() if self.keeps_rows else b""
+        if key in self.rows:
+            return self.rows[key]
         columns = self.columns[positions]
         stored = int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
-        rows = Rows(np.zeros(self.d + 2, dtype=np.int64), np.empty(stored, dtype=np.uint32), np.empty(stored))
-        list_rows(self.matrix, columns, positions, rows)
+        offsets, filled = np.zeros(self.d + 2, dtype=np.int64), np.empty(min(self.d, stored) + 1, dtype=np.int64)
+        rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
+        rows = rows._replace(filled=filled[: list_rows(self.matrix, columns, positions, rows)])
+        if self.keeps_rows:
+            self.rows[key] = rows
         return rows
 
 
@@ -182,14 +205,16 @@ def mirror_upper(positions: Array, store: Array) -> None:
 
 
 @kernel
-def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows) -> None:
-    """The entries of some columns, row by row, in the order of the columns."""
-    offsets = rows.offsets
+def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows) -> int:
+    """The entries of some columns, row by row, in the order of the columns; the number of rows that have any."""
+    offsets, count = rows.offsets, 0
     for i in range(columns.size):
         for p in range(matrix.start(columns[i]), matrix.stop(columns[i])):
             offsets[wide(matrix.row(p)) + 2] += 1
-    for k in range(offsets.size - 1):
-        offsets[k + 1] += offsets[k]
+    for k in range(offsets.size - 2):
+        rows.filled[count] = k
+        count += 1 if offsets[k + 2] > 0 else 0
+        offsets[k + 2] += offsets[k + 1]
     for i in range(columns.size):
         j, name = columns[i], names[i]
         for p in range(matrix.start(j), matrix.stop(j)):
@@ -197,6 +222,7 @@ def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows) -> None:
             rows.name[offsets[k]] = name
             rows.number[offsets[k]] = matrix.entry(p, j)
             offsets[k] += 1
+    return count
 
 
 @kernel
@@ -211,7 +237,8 @@ def add_products(
     for i in right:
         for other in left:
             out[other, i] = 0.0
-    for k in range(weight.size):
+    for f in range(right_rows.filled.size):
+        k = wide(right_rows.filled[f])
         first, last = wide(left_rows.offsets[k]), wide(left_rows.offsets[k + 1])
         for q in range(wide(right_rows.offsets[k]), wide(right_rows.offsets[k + 1])):
             i, factor = right_rows.name[q], weight[k] * right_rows.number[q]

@@ -1,15 +1,11 @@
 """The solver: read all columns once, then only those whose interval leaves a decision open.
 
-    repeat
-        an interval for every gradient entry            no column read
-        read the columns that may violate optimality    exact from here on
-        certificate: the duality gap from the intervals; confirmed by an exact pass before stopping
-        working set: what is free to move, and the worst violations
-        minimise the quadratic model on it              sweeps and Newton steps, see ``model``
-        go there                                        by a line search where the loss is not quadratic
-
-For other losses than quadratic ones this is a prox-Newton method.  Where the model promised more than the line search
-could find, its curvatures are raised (``damping``) until they are believed again.
+repeat
+    an interval for every gradient entry            no column read
+    read the columns that may violate optimality    exact from here on
+    certificate: the duality gap from the intervals; confirmed by an exact pass before stopping
+    working set: what is free to move, and the worst violations
+    move there until little is left to gain         sweeps and Newton steps, see ``moves`` and ``model``
 """
 
 from __future__ import annotations
@@ -22,14 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array
-from ascd.matrices import input_bytes, stored_entries, weighted_means
+from ascd.matrices import stored_entries
 from ascd.penalties import is_held
 from ascd.problem import Problem
 from ascd.solution import Status
-from ascd.solver.columns import ColumnModel
-from ascd.solver.gram import Gram
-from ascd.solver.model import BLOCKED_GAIN, OVERHEAD, GramModel
-from ascd.solver.proof import Proof
+from ascd.solver.model import BLOCKED_GAIN, OVERHEAD
+from ascd.solver.moves import Moves
 from ascd.solver.state import ROUNDING
 
 #: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
@@ -44,11 +38,10 @@ CROWD = 500
 #: tell who may sleep.  After a round that left this share of the gap the next ones are longer, in the end long enough
 #: for Newton steps.
 PASSES, FEWEST_SWEEPS, SLOW, LONGER = 3.0, 3, 0.85, 1.5
-#: Violations that the model on a working set may keep, as a share of the largest one anywhere; where most move; and
-#: where the set may be the last, because no violation is outside, and so many Newton steps cost less than another pass.
-SHARE, CROWDED_SHARE, LAST_SHARE, FEW_STEPS = 0.03, 0.1, 1e-5, 20.0
-#: A Gram matrix may take this share of the input's memory (and always this many bytes).
-GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
+#: Violations that a working set may keep, as a share of the largest one anywhere; where the loss is not quadratic;
+#: where most move; and where the set may be the last, because no violation is outside, and so many Newton steps cost
+#: less than another pass.
+SHARE, NEWTON_SHARE, CROWDED_SHARE, LAST_SHARE, FEW_STEPS = 0.03, 0.1, 0.1, 1e-5, 20.0
 #: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.
 MOST_IDLE = 10
 #: An objective that has fallen this far, relative to where it started, has no minimum.
@@ -60,13 +53,11 @@ class Limits(NamedTuple):
     max_time: float
 
 
-class Solver(Proof):
+class Solver(Moves):
     """One problem, minimised for one penalty after another; what was learned is kept between them."""
 
     def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float, n_jobs: int) -> None:
         super().__init__(problem, x, intercept, constant, n_jobs)
-        self.gram = Gram(self.parts.matrix, self.d, self.n, intercept)
-        self.largest_gram = math.isqrt(int(max(GRAM_FLOOR, GRAM_SHARE * input_bytes(self.parts.matrix))) // 8)
         self.n_iter = self.working = 0
 
     def minimise(
@@ -105,7 +96,8 @@ class Solver(Proof):
             columns, size = self._working_set(size)
             self.working = columns.size
             # a share of the steepest entry is nothing to a column whose entries are all small
-            self._improve(columns, 0.0 if idle else self._target(tolerance, columns.size, size))
+            target = 0.0 if idle else self._target(tolerance, columns.size, size)
+            self.improve(columns, target, self._most_sweeps(columns.size))
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
@@ -115,7 +107,7 @@ class Solver(Proof):
         return self.objective < lowest or self.gap < 0.9 * best[1] or self.steepest < 0.9 * best[2]
 
     def _target(self, tolerance: float, held: int, allowed: int) -> float:
-        """The violation that the model may keep: what the tolerance needs, or a share of what is left elsewhere."""
+        """The violation that the working set may keep: what the tolerance needs, or a share of the largest."""
         # where ‖x‖₁ is not known yet: as large as the fall of F that the steepest coordinate could pay for
         spread = float(np.abs(self.x[self.unsettled]).sum()) or self.objective / max(self.steepest, 1e-300)
         goal = 0.3 * tolerance / max(spread, 1e-300)
@@ -125,7 +117,7 @@ class Solver(Proof):
         if self.is_crowded:
             return CROWDED_SHARE
         if not self.is_quadratic:
-            return SHARE
+            return NEWTON_SHARE
         if held == self.n:
             return 0.0
         is_cheap = FEW_STEPS * held**3 / (3.0 * BLOCKED_GAIN) + OVERHEAD <= stored_entries(self.parts.matrix).size
@@ -150,46 +142,3 @@ class Solver(Proof):
             columns = columns[np.argpartition(-self.score[columns], size - 1)[:size]]
             columns.sort()
         return columns, size
-
-    def _improve(self, columns: Array, target: float) -> None:
-        """Minimise the model on these columns (and those whose products are kept), then go there."""
-        weight = self.curvature
-        if self.damping:
-            weight = weight + self.damping * self.typical_curvature
-        if not self.is_quadratic:
-            self.gram.clear()
-        joining = columns[self.gram.position[columns] < 0]
-        if self.intercept:  # for a quadratic loss the others keep theirs
-            weighted_means(self.parts.matrix, joining, weight, self.means)
-        if joining.size + self.gram.columns.size > self.largest_gram:
-            self.gram.keep(columns)
-        if joining.size + self.gram.columns.size <= self.largest_gram and not self.is_crowded:
-            self._improve_by_gram(joining, weight, target)
-        else:
-            self.gram.keep(columns[:0])
-            self._improve_by_columns(columns, weight, target)
-        self.knowledge.locate(self.slope)
-
-    def _improve_by_gram(self, joining: Array, weight: Array, target: float) -> None:
-        if joining.size:
-            self.gram.admit(joining, weight, self.means)
-        columns = self.gram.columns
-        unread = columns[self.knowledge.radius[columns] > 0.0]
-        if unread.size:
-            self.knowledge.read(unread, self.slope)
-        self._follow(GramModel(self.penalty, self.gram, self.knowledge.estimate[columns], self.x), columns, target)
-
-    def _improve_by_columns(self, columns: Array, weight: Array, target: float) -> None:
-        model = ColumnModel(self.penalty, self.parts.matrix, columns, weight, self.means, self.slope, self.x)
-        self._follow(model, columns, target)
-        self.other_reads += model.reads
-
-    def _follow(self, model: GramModel | ColumnModel, columns: Array, target: float) -> None:
-        before = self.x[columns]
-        try:
-            self.outcome = model.minimise(target, self._most_sweeps(columns.size))
-            self.move(columns, before)
-        except KeyboardInterrupt:
-            if not self.is_quadratic:  # F may be higher at the model's minimum
-                self.x[columns] = before
-            raise

@@ -27,14 +27,15 @@ def look(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array) -
 
 
 @kernel
-def loss_along(sample: Any, loss: Any, image: Array, direction: Array, t: float) -> tuple[float, float]:
-    """Σ_k s_k·loss(b_k, z_k + t·direction_k), and its derivative in t."""
-    total, slope = 0.0, 0.0
+def stiffen(sample: Any, loss: Any, image: Array, there: Array, slope: Array, end: Array, stiffness: Array) -> None:
+    """Raise ``stiffness`` to the curvatures that a step to ``there`` has shown (see ``moves``)."""
     for k in range(image.size):
-        weight, target, z = at(sample.weight, k), sample.target[k], image[k] + t * direction[k]
-        total += weight * loss.value(target, z)
-        slope += weight * loss.derivative(target, z) * direction[k]
-    return total, slope
+        weight, target = at(sample.weight, k), sample.target[k]
+        value, other = weight * loss.value(target, image[k]), weight * loss.value(target, there[k])
+        lift = end[k] * (there[k] - image[k])
+        divergence, change = value - other + lift, end[k] - slope[k]
+        is_seen = divergence > SMALL * (abs(value) + abs(other) + abs(lift))
+        stiffness[k] = max(stiffness[k], 0.5 * change * change / divergence if is_seen else 0.0)
 
 
 @kernel
