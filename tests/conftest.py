@@ -9,13 +9,13 @@ import pytest
 @pytest.fixture
 def interpreted(monkeypatch):
     """Kernels run as plain Python: thousands of combinations of parts without compiling any."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    monkeypatch.setattr("ascd._jit.is_interpreted", True)
 
 
 @pytest.fixture
 def compiled(monkeypatch):
     """Kernels are compiled, whatever the surroundings say."""
-    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    monkeypatch.setattr("ascd._jit.is_interpreted", False)
 
 
 @pytest.fixture(scope="module")

@@ -166,8 +166,8 @@ def test_celer_and_skglm():
 def test_compiled_is_interpreted(loss, penalty, storage, monkeypatch):
     case = make_case(loss, penalty, True, weighted=True, seed=9)
     solutions = []
-    for setting in ("0", "1"):
-        monkeypatch.setenv("NUMBA_DISABLE_JIT", setting)
+    for setting in (False, True):
+        monkeypatch.setattr("ascd._jit.is_interpreted", setting)
         solutions.append(ascd.solve(case.problem(storage), tol=1e-10, intercept=True))
     compiled, plain = solutions
     assert compiled.converged

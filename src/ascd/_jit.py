@@ -45,6 +45,9 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "fastmath": _FAST, "no_cfunc_wrapper": True}
 
+#: Kernels run as plain Python.  As numba does, we look once: at import.
+is_interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
 _lock = RLock()
 _helpers: list[Callable[..., Any]] = []
 
@@ -180,7 +183,7 @@ class Kernel:
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
-        if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        if is_interpreted:
             with np.errstate(all="ignore"):  # compiled code does not warn either
                 return self.py_func(*args)
         types = tuple(map(type, args))
