@@ -84,8 +84,9 @@ class Logistic(NamedTuple):
         return -y * sigmoid(-y * z)
 
     def curvature(self, y: float, z: float) -> float:
-        probability = sigmoid(y * z)
-        return probability * (1.0 - probability)
+        small = exp_of_negative(-abs(y * z))
+        inverse = 1.0 / (1.0 + small)
+        return small * inverse * inverse
 
     def conjugate(self, y: float, u: float) -> float:
         p = -u * y
@@ -222,7 +223,7 @@ class Poisson(NamedTuple):
 def sigmoid(t: float) -> float:
     """1 / (1 + exp(−t)) without overflow."""
     small = exp_of_negative(-abs(t))
-    return (1.0 if t >= 0.0 else small) / (1.0 + small)
+    return (1.0 if t >= 0.0 else small) * (1.0 / (1.0 + small))
 
 
 @helper

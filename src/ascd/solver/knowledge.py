@@ -60,32 +60,43 @@ class Knowledge:
 
     def read(self, columns: Array, slope: Array) -> None:
         """Read these columns at the present slope: their intervals become points."""
-        slot = self._free_slot(columns.size)
         is_all = columns.size == self.slot.size
-        if self.count[slot] and not is_all:  # columns that refer to a slope about to go
-            leaving = self.slot == slot
+        here = 0 if is_all else int(self.count.argmin())  # the slope that the fewest columns refer to goes
+        if not is_all and self.count[here]:
+            leaving = self.slot == here
             leaving[columns] = True
             columns = np.flatnonzero(leaving)
-        self.slopes[slot] = slope
-        self.length[slot] = length = float(slope @ slope)
-        self.count -= 0 if is_all else np.bincount(self.slot[columns] + 1, minlength=SLOTS + 1)[1:]
-        arrays = (self.square, self.product, self.width, self.slot, self.estimate, self.radius)
-        share(self.n_jobs, columns.size, read_columns, self.matrix, columns, slope, 1.0 / max(length, 1e-300), slot,
-              *arrays)  # fmt: skip
-        self.reads += int(columns.size)
-        if is_all:
-            self.count[:], self.is_moved = 0, False
-        self.count[slot] += columns.size
+        length = remember(slope, self.slopes[here], columns, self.slot, here, self.count)
+        self.length[here] = length
+        arrays = (self.square, self.product, self.width, self.estimate, self.radius)
+        share(self.n_jobs, columns.size, read_columns, self.matrix, columns, slope, 1.0 / max(length, 1e-300), *arrays)
+        self.reads += columns.size
+        self.is_moved = self.is_moved and not is_all
 
-    def _free_slot(self, size: int) -> int:
-        """The slope that the fewest columns refer to."""
-        return 0 if size == self.slot.size else int(np.argmin(self.count))
+
+@kernel
+def remember(slope: Array, place: Array, columns: Array, slot: Array, here: int, count: Array) -> float:
+    """Keep the slope; the columns refer to it from now on.  Its squared length."""
+    length = 0.0
+    for k in range(slope.size):
+        place[k] = slope[k]
+        length += slope[k] * slope[k]
+    if columns.size == slot.size:
+        count[:], slot[:] = 0, here
+    else:
+        for i in range(columns.size):
+            j = wide(columns[i])
+            if slot[j] >= 0:
+                count[slot[j]] -= 1
+            slot[j] = here
+    count[here] += columns.size
+    return length
 
 
 @kernel
 def read_columns(
-    matrix: Any, columns: Array, slope: Array, inverse: float, here: int, square: Array, product: Array, width: Array,
-    slot: Array, estimate: Array, radius: Array, start: int, stop: int,
+    matrix: Any, columns: Array, slope: Array, inverse: float, square: Array, product: Array, width: Array,
+    estimate: Array, radius: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Exact products of some columns with the slope, and the lengths of their parts across it."""
     for i in range(start, stop):
@@ -94,7 +105,7 @@ def read_columns(
         across = square[j] - g * g * inverse
         width[j] = np.sqrt(max(across, 0.0) + ROUNDING * square[j])
         product[j] = estimate[j] = g
-        radius[j], slot[j] = 0.0, here
+        radius[j] = 0.0
 
 
 @kernel
