@@ -48,6 +48,10 @@ def from_bits(bits: int) -> float:
     return float(struct.unpack("<d", struct.pack("<Q", bits & 0xFFFFFFFFFFFFFFFF))[0])
 
 
+def fetch(array: Any, place: int) -> None:
+    """Ask for the memory of an entry that will be read soon; in plain Python there is nothing to ask for."""
+
+
 def teach_numba(options: dict[str, Any]) -> None:
     """Tell numba what the functions above are in compiled code."""
     from llvmlite import ir
@@ -73,6 +77,25 @@ def teach_numba(options: dict[str, Any]) -> None:
     natural = define(types.int64(types.int64), emit_natural)
     bits = define(types.int64(types.float64), emit_bits)
     number = define(types.float64(types.int64), emit_number)
+
+    def emit_fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        array = context.make_array(kind)(context, builder, arguments[0])
+        pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(8).as_pointer())
+        word = ir.IntType(32)
+        ask = builder.module.declare_intrinsic(
+            "llvm.prefetch", [pointer.type], ir.FunctionType(ir.VoidType(), [pointer.type, word, word, word])
+        )
+        builder.call(ask, [pointer, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def ask_for(typing_context: Any, array: Any, place: Any) -> Any:
+        return types.void(array, types.int64), emit_fetch
+
+    @overload(fetch, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
+    def _fetch(array: Any, place: Any) -> Any:
+        return lambda array, place: ask_for(array, np.int64(place))
 
     @overload(at, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
     def _at(parameter: Any, j: Any) -> Any:

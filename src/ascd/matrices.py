@@ -22,6 +22,7 @@ import numpy as np
 
 from ascd._checks import Array, as_design, unlocked
 from ascd._jit import at, helper, kernel
+from ascd._scalars import fetch
 
 #: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
 LARGEST_SHORT = 2**31 - 1
@@ -47,6 +48,9 @@ class Dense(NamedTuple):
     def entry(self, p: int, j: int) -> float:
         return self.values[p, j]
 
+    def ahead(self, j: int) -> None:
+        """Columns are long: the machine sees by itself what comes next."""
+
 
 class CSC(NamedTuple):
     """Compressed sparse columns.
@@ -70,6 +74,10 @@ class CSC(NamedTuple):
 
     def entry(self, p: int, j: int) -> float:
         return self.data[p]
+
+    def ahead(self, j: int) -> None:
+        fetch(self.indices, self.indptr[j])
+        fetch(self.data, self.indptr[j])
 
 
 def as_matrix(A: Any) -> tuple[Dense | CSC, int, int]:

@@ -156,6 +156,10 @@ def sweep_columns(
             first = RUN * wide(turn[b])
             last = min(first + RUN, awake)
             shuffle(order, first, last, seed)
+            if b + 1 < runs:
+                following = RUN * wide(turn[b + 1])
+                for a in range(following, min(following + RUN, awake)):
+                    matrix.ahead(wide(columns[wide(order[a])]))
             for a in range(first, last):
                 i = wide(order[a])
                 j = wide(columns[i])
