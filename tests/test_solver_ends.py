@@ -7,7 +7,6 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.solver import moves
-from ascd.solver.model import GramModel
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -61,16 +60,19 @@ def test_ctrl_c_in_a_callback(loss, start):
     assert solution.objective - case.minimum() <= solution.gap
 
 
+@pytest.mark.parametrize("model", [moves.ColumnModel, moves.GramModel])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
-def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, monkeypatch):
-    case, minimise = make_case(loss, "l1", True, seed=3), GramModel.minimise
+def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, model, monkeypatch):
+    case, minimise = make_case(loss, "l1", True, seed=3), model.minimise
 
     def interrupted(self, *arguments):
         minimise(self, *arguments)
         self.x *= 1.0 if case.loss == "squared" else 50.0  # a model's minimum may be anywhere
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(moves.GramModel, "minimise", interrupted)
+    monkeypatch.setattr(model, "minimise", interrupted)
+    monkeypatch.setattr(moves, "MOST_TRIED", 60 if model is moves.ColumnModel else 0)
+    monkeypatch.setattr(moves, "FEW", 1e9)
     solution = ascd.solve(case.problem(), tol=1e-13, intercept=True)
     assert solution.status is ascd.Status.INTERRUPTED
     assert solution.objective <= solution.zero_objective

@@ -77,7 +77,7 @@ class Gram:
         known = np.flatnonzero(self.known)
         new = np.arange(old, self.columns.size)
         if known.size:
-            self._multiply(new, known, self._parts(known))
+            self._multiply(new, known)
         if self._is_cheap(new.size):
             self.learn(new)
 
@@ -91,12 +91,11 @@ class Gram:
 
     def _is_cheap(self, count: int) -> bool:
         """Are all products of so many new columns cheaper than finding out which of them are needed?"""
-        return isinstance(self.matrix, Dense) and count * self.columns.size * self.d <= CHEAP
+        return self.keeps_rows or (isinstance(self.matrix, Dense) and count * self.columns.size * self.d <= CHEAP)
 
     def learn(self, positions: Array) -> None:
         """Compute the columns at these positions; each pair is multiplied once."""
-        parts = self._parts(positions)
-        self._multiply(positions, positions, parts)
+        self._multiply(positions, positions)
         if self.intercept:
             self._hold_constants(positions)
         known = self.known[: self.columns.size]
@@ -106,7 +105,7 @@ class Gram:
         known[positions] = True
         waiting = np.flatnonzero(~known)
         if waiting.size:
-            self._multiply(waiting, positions, parts)
+            self._multiply(waiting, positions)
 
     def _hold_constants(self, positions: Array) -> None:
         """A constant column does nothing that the intercept does not do: its own curvature keeps it where it is."""
@@ -123,12 +122,12 @@ class Gram:
             self.store = store
             self.known = np.concatenate([self.known, np.zeros(store.shape[0] - capacity, dtype=np.bool_)])
 
-    def _multiply(self, left: Array, right: Array, parts: list[tuple[Array, Rows]]) -> None:
-        """The products of the columns at two sets of positions, disjoint or the same; ``parts`` are the right one's."""
+    def _multiply(self, left: Array, right: Array) -> None:
+        """The products of the columns at two sets of positions, disjoint or the same."""
         if isinstance(self.matrix, Dense):
             self._multiply_dense(left, right)
         else:
-            self._multiply_sparse(left, right, parts)
+            self._multiply_sparse(left, right)
 
     def _multiply_dense(self, left: Array, right: Array) -> None:
         transposed, root = self.matrix.values.T, np.sqrt(self.weight)
@@ -148,22 +147,19 @@ class Gram:
         part *= root[there]
         return part
 
-    def _multiply_sparse(self, left: Array, right: Array, parts: list[tuple[Array, Rows]]) -> None:
-        rows = parts[0][1] if left is right and len(parts) == 1 else self._list(left)
-        for part, listed in parts:
-            add_products(left, rows, part, listed, left is right, self.weight, self.store)
+    def _multiply_sparse(self, left: Array, right: Array) -> None:
+        right_rows = self._list(right)
+        left_rows = right_rows if left is right else self._list(left)
+        filled = min(left_rows.filled, right_rows.filled, key=len)
+        reached = right_rows.offsets[filled]
+        for start in range(0, right.size, PASSING):
+            part = right[start : start + PASSING]
+            add_products(left, left_rows, part, right_rows, filled, reached, left is right, self.weight, self.store)
         if left is right:
             mirror_upper(left, self.store)
         if self.intercept:
             mean, total = self.means[self.columns], float(self.weight.sum())
             self.store[np.ix_(left, right)] -= total * np.outer(mean[left], mean[right])
-
-    def _parts(self, positions: Array) -> list[tuple[Array, Rows]]:
-        """Sparse columns, so many that pass at a time, with their rows."""
-        if isinstance(self.matrix, Dense):
-            return []
-        parts = [positions[start : start + PASSING] for start in range(0, positions.size, PASSING)]
-        return [(part, self._list(part)) for part in parts]
 
     def _list(self, positions: Array) -> Rows:
         """The entries of the columns at these positions, row by row."""
@@ -227,23 +223,26 @@ def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows) -> int:
 
 @kernel
 def add_products(
-    left: Array, left_rows: Rows, right: Array, right_rows: Rows, upper: bool, weight: Array, out: Array
-) -> None:
+    left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array, reached: Array, upper: bool,
+    weight: Array, out: Array,
+) -> None:  # fmt: skip
     """out[left, right] = A_leftᵀ H A_right, row by row: each adds the products of its entries.
 
-    Rows come one after the other, so that their entries stream through the cache.  Where ``upper``, names rise in
-    every row, and only those up to the right one's are multiplied.
+    Rows come one after the other, so that their entries stream through the cache; ``filled`` lists them.  ``right`` is
+    the next part of the right rows' names, which rise in every row; ``reached`` tells how far each row is.  Where
+    ``upper``, both are the same rows, and only entries up to the right one are multiplied.
     """
     for i in right:
         for other in left:
             out[other, i] = 0.0
-    for f in range(right_rows.filled.size):
-        k = wide(right_rows.filled[f])
+    end = right[-1]
+    for f in range(reached.size):
+        k = wide(filled[f])
         first, last = wide(left_rows.offsets[k]), wide(left_rows.offsets[k + 1])
-        for q in range(wide(right_rows.offsets[k]), wide(right_rows.offsets[k + 1])):
+        q, stop = wide(reached[f]), wide(right_rows.offsets[k + 1])
+        while q < stop and right_rows.name[q] <= end:
             i, factor = right_rows.name[q], weight[k] * right_rows.number[q]
-            for p in range(first, last):
-                other = left_rows.name[p]
-                if upper and other > i:
-                    break
-                out[other, i] += factor * left_rows.number[p]
+            q += 1
+            for p in range(first, q if upper else last):
+                out[left_rows.name[p], i] += factor * left_rows.number[p]
+        reached[f] = q

@@ -68,7 +68,9 @@ class Solver(Moves):
         The gap from the intervals is a bound already; ``confirm`` asks for the exact one, computed afresh.
         """
         self.penalty, self.attempts, self.passes = penalty, 0, PASSES
-        self.is_crowded = self.n > max(CROWD, min(self.d, self.largest_gram)) and is_held(penalty)
+        held = is_held(penalty)
+        self.is_crowded = held and self.n > max(CROWD, min(self.d, self.largest_gram))
+        self.needs_products = self.needs_products or held  # sweeps alone take long to part many bounds
         began, size = time.perf_counter(), min(max(self.n // 10, SMALLEST_SET), LARGEST_SET)
         start, idle = math.inf, 0
         best: tuple[float, ...] = (math.inf, math.inf, math.inf)

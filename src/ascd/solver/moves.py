@@ -1,17 +1,11 @@
-"""How the solver moves: to the minimum of a model on the working set, as far as F itself falls.
+"""How the solver moves: to the minimum of a quadratic model on the working set, see ``model``.
 
-A quadratic loss has one model, which is F.  For the others every step has its own, with the curvatures H of the loss at
+A quadratic loss has one model, which is F.  For the others every step has its own, with the curvatures of the loss at
 the present image: Newton's method, several steps on a working set until little is left to gain there.
 
-Where F falls too little at the model's minimum, some samples have left the range in which their H holds.  What they did
-on the way tells a better number: the tangents of sample k's loss at both ends of the step d meet above it, and
-
-    w = (f'(z + d) − f'(z))² / (2·D),      D = f(z) − f(z + d) + f'(z + d)·d,
-
-is the curvature of the parabola that touches the loss at z and the tangent at z + d.  For a parabola w = f'', for any
-loss w is at most the bound of f''; a sample far on the wrong side gets w = 1/(2·distance).  The next model takes the
-larger of H and w (``stiffness``).  After a few of those the step is shortened, and all curvatures are raised
-(``damping``) until models are believed again.
+A model is minimised by sweeps over the columns themselves, or by sweeps and Newton steps on their products, which must
+be computed first.  Nobody knows how many sweeps it takes: so many are tried as cost what the products would cost, and
+then those.  Where the first model needs products, the next ones begin with them.
 """
 
 from __future__ import annotations
@@ -21,34 +15,28 @@ import math
 import numpy as np
 
 from ascd._checks import Array
-from ascd.matrices import add_columns, input_bytes, weighted_means
+from ascd.matrices import Dense, input_bytes, weighted_means
 from ascd.problem import Problem
 from ascd.solver.certificate import worst_violation
-from ascd.solver.columns import ColumnModel
+from ascd.solver.columns import ColumnModel, transposed_part
 from ascd.solver.gram import Gram
-from ascd.solver.model import GramModel
+from ascd.solver.model import GramModel, Outcome
 from ascd.solver.proof import Proof
-from ascd.solver.samples import cost_of, stiffen
-from ascd.solver.state import ROUNDING, Trial
 
 #: Newton steps on a working set.
 MOST_STEPS = 8
+#: What sweeps and products cost, in nanoseconds: a product of two entries, one entry in a sweep; the same of sparse
+#: columns, and listing an entry; a visit of a coordinate; the calls from Python for products.
+DENSE_PRODUCT, DENSE_ENTRY, SPARSE_PRODUCT, SPARSE_ENTRY, LISTED, VISIT, CALLS = 0.15, 1.0, 1.6, 2.0, 7.0, 20.0, 3e5
+#: Sweeps that are tried at most: very small models have hard ones among them too.
+MOST_TRIED = 60
+#: Products with a quadratic loss are kept for the whole run, and sweeps over them may be cheaper than over columns:
+#: these are tried first where they have fewer entries than so many times the products.
+FEW = 2.0
 #: Products are kept for so many times as many columns as the working set holds.
 MOST_OTHERS = 2
 #: The model of a Newton step may keep this share of the violation that it starts with.
 SHARE = 0.03
-#: Models with stiffer samples before a step is shortened; none where curvatures have no bound (exp far out).
-MOST_TRIES = 3
-#: A step must keep this share of the fall that the model promised.
-ENOUGH_FALL = 1e-4
-SMALLEST_STEP = 1e-14
-#: A step that was too long is shortened by a factor between these.
-SHORTEST, LONGEST = 0.1, 0.5
-#: Where the model promises a fall that is hardly seen, the slopes at both ends of a step tell it better than the
-#: difference of two sums.
-HARDLY_SEEN = 1e-9
-#: The model of a quadratic loss is F itself; where F rises by more than this share of it, its products are worthless.
-WORTHLESS = 1e-3
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
 GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
 
@@ -62,20 +50,18 @@ class Moves(Proof):
         super().__init__(problem, x, intercept, constant, n_jobs)
         self.gram = Gram(self.parts.matrix, self.d, self.n, intercept, keeps_rows=not self.is_quadratic)
         self.largest_gram = math.isqrt(int(max(GRAM_FLOOR, GRAM_SHARE * input_bytes(self.parts.matrix))) // 8)
-        bound = self.parts.loss.curvature_bound()
-        self.typical_curvature = float(np.mean(self.parts.sample.weight)) * (bound if math.isfinite(bound) else 1.0)
-        self.damping, self.tries, self.most_tries = 1e-6, 0, MOST_TRIES if math.isfinite(bound) else 0
-        self.stiffness: Array | None = None
+        self.needs_products = False
+        self.outcome = Outcome(math.inf, 0, 0)
 
     def improve(self, columns: Array, target: float, most_sweeps: int) -> None:
         """Until these columns violate optimality by ``target`` at most, or little is gained."""
         if self.is_quadratic:
-            self._go(columns, self.curvature, target, most_sweeps)
+            self._go(columns, target, most_sweeps)
             self.knowledge.locate(self.slope)
             return
         left = self.steepest
         for _ in range(MOST_STEPS):
-            self._go(columns, self._weight(), max(SHARE * left, 0.3 * target) if target else 0.0, most_sweeps)
+            self._go(columns, max(SHARE * left, 0.3 * target) if target else 0.0, most_sweeps)
             if self.stiffness is None:  # else the model was wrong: another from the same place
                 self.knowledge.locate(self.slope)
                 self.knowledge.read(columns, self.slope)
@@ -83,38 +69,85 @@ class Moves(Proof):
                 if left <= target:
                     break
 
-    def _weight(self) -> Array:
-        """The curvatures of the next model."""
-        weight = self.curvature + self.damping * self.typical_curvature
-        return weight if self.stiffness is None else np.maximum(weight, self.stiffness)
+    def _go(self, columns: Array, target: float, most_sweeps: int) -> None:
+        """Minimise the model at the present point, and go there."""
+        self.begun = columns, self.x[columns]
+        try:
+            self._minimise(columns, self.model_curvatures(), target, most_sweeps)
+            self.follow(*self.begun)
+        except KeyboardInterrupt:
+            if not self.is_quadratic:  # F may be higher at the model's minimum
+                columns, before = self.begun
+                self.x[columns] = before
+            raise
 
-    def _go(self, columns: Array, weight: Array, target: float, most_sweeps: int) -> None:
-        """Minimise the model with these curvatures, and go there."""
-        if not self.is_crowded and self._fit_gram(columns, weight):
-            columns = self.gram.columns
+    def _minimise(self, columns: Array, weight: Array, target: float, most_sweeps: int) -> None:
+        """By sweeps over the columns, if a few are enough or there is no room for products; by products else."""
+        slope, sweeps = self.slope, self._sweeps_over_columns(columns, most_sweeps)
+        if sweeps:
+            slope = self._sweep(columns, weight, target, sweeps)
+            if sweeps == most_sweeps or self.outcome.violation <= target:
+                return
+        self.needs_products = True
+        self._fit_gram(columns, weight)
+        gradient = self._gradient(self.gram.columns, slope)
+        self._begin_with(self.gram.columns)
+        self.outcome = GramModel(self.penalty, self.gram, gradient, self.x).minimise(target, most_sweeps)
+
+    def _sweeps_over_columns(self, columns: Array, most_sweeps: int) -> int:
+        """As many as cost no more than the products of the columns would."""
+        if self.is_crowded or columns.size > self.largest_gram:
+            self.gram.keep(columns[:0])
+            return most_sweeps
+        if self.needs_products:
+            return 0
+        matrix, size = self.parts.matrix, columns.size
+        is_dense = isinstance(matrix, Dense)
+        stored = size * self.d if is_dense else int((matrix.indptr[columns + 1] - matrix.indptr[columns]).sum())
+        if self.is_quadratic and stored > FEW * size * size:
+            return 0
+        if is_dense:
+            products, sweep = DENSE_PRODUCT * size * stored, DENSE_ENTRY * stored
+        else:
+            products, sweep = (SPARSE_PRODUCT * stored / self.d + LISTED) * stored, SPARSE_ENTRY * stored
+        return min(int((products + CALLS) / (sweep + VISIT * size)), MOST_TRIED, most_sweeps - 1)
+
+    def _sweep(self, columns: Array, weight: Array, target: float, most_sweeps: int) -> Array:
+        """Sweeps over the columns themselves; the model's slope at their end."""
+        if self.intercept:
+            weighted_means(self.parts.matrix, columns, weight, self.means)
+        model = ColumnModel(self.penalty, self.parts.matrix, columns, weight, self.means, self.slope, self.x)
+        self.outcome = model.minimise(target, most_sweeps)
+        self.other_reads += model.reads
+        return model.slope
+
+    def _gradient(self, columns: Array, slope: Array) -> Array:
+        """The products of the columns with the model's slope: at its beginning, what is known of them."""
+        if slope is self.slope:
             unread = columns[self.knowledge.radius[columns] > 0.0]
             if unread.size:
-                self.knowledge.read(unread, self.slope)
-            gradient = self.knowledge.estimate[columns]
-            self._follow(GramModel(self.penalty, self.gram, gradient, self.x), columns, target, most_sweeps)
-        else:
-            self.gram.keep(columns[:0])
-            if self.intercept:
-                weighted_means(self.parts.matrix, columns, weight, self.means)
-            model = ColumnModel(self.penalty, self.parts.matrix, columns, weight, self.means, self.slope, self.x)
-            self._follow(model, columns, target, most_sweeps)
-            self.other_reads += model.reads
+                self.knowledge.read(unread, slope)
+            return self.knowledge.estimate[columns]
+        gradient = np.empty(columns.size)
+        transposed_part(self.parts.matrix, columns, slope, gradient)
+        self.other_reads += columns.size
+        return gradient
 
-    def _fit_gram(self, columns: Array, weight: Array) -> bool:
-        """Products of these columns with these curvatures, if there is room for them."""
+    def _begin_with(self, columns: Array) -> None:
+        """The model's columns are these, more than before; where the others began, and these are."""
+        fewer, before = self.begun
+        values = self.x[columns]
+        values[self.gram.position[fewer]] = before
+        self.begun = columns, values
+
+    def _fit_gram(self, columns: Array, weight: Array) -> None:
+        """Products of these columns with these curvatures."""
         gram, joining = self.gram, columns[self.gram.position[columns] < 0]
         if not self.is_quadratic and (joining.size or gram.columns.size > MOST_OTHERS * columns.size):
             gram.clear()
             joining = columns
         if joining.size + gram.columns.size > self.largest_gram:
             gram.keep(columns)
-        if joining.size + gram.columns.size > self.largest_gram:
-            return False
         if self.intercept:  # for a quadratic loss the others keep theirs
             changed = joining if self.is_quadratic or joining.size else gram.columns
             weighted_means(self.parts.matrix, changed, weight, self.means)
@@ -122,76 +155,3 @@ class Moves(Proof):
             gram.admit(joining, weight, self.means)
         elif not self.is_quadratic:
             gram.reweigh(weight, self.means)
-        return True
-
-    def _follow(self, model: GramModel | ColumnModel, columns: Array, target: float, most_sweeps: int) -> None:
-        before = self.x[columns]
-        try:
-            self.outcome = model.minimise(target, most_sweeps)
-            change = self.x[columns] - before
-            self.other_reads += int(np.count_nonzero(change))
-            if self.is_quadratic:
-                self._step(columns, before, change)
-            else:
-                self._search(columns, before, change)
-        except KeyboardInterrupt:
-            if not self.is_quadratic:  # F may be higher at the model's minimum
-                self.x[columns] = before
-            raise
-
-    def _step(self, columns: Array, before: Array, change: Array) -> None:
-        new_cost, there, old_loss = self._cost(columns), self.x[columns], self.loss_sum
-        self.x[columns] = before
-        old_cost = self._cost(columns)
-        self.x[columns] = there
-        add_columns(self.parts.matrix, columns, change, self.image)
-        self.look()
-        rise = self.loss_sum - old_loss + new_cost - old_cost
-        if not rise <= WORTHLESS * (abs(old_loss) + abs(old_cost)):
-            self.x[columns] = before
-            self.recompute_image()
-
-    def _search(self, columns: Array, before: Array, change: Array) -> None:
-        """Along the change as far as F falls; where the whole is too far, stiffer samples for the next model first."""
-        drift = float(self.means[columns] @ change)  # the intercept follows the columns
-        direction = np.full(self.d, -drift)
-        add_columns(self.parts.matrix, columns, change, direction)
-        slope, there, new_cost = float(self.slope @ direction), self.x[columns], self._cost(columns)
-        self.x[columns] = before
-        old_cost = self._cost(columns)
-        promised = slope + new_cost - old_cost
-        size = abs(self.loss_sum) + abs(old_cost)
-        noise = ROUNDING * (4.0 + math.sqrt(self.d)) * size
-        allowed = noise if -promised <= noise else 0.0
-        t = 1.0
-        while t >= SMALLEST_STEP:
-            self.x[columns] = there if t == 1.0 else np.clip(before + t * change, *np.sort([before, there], axis=0))
-            trial = self.try_out(direction, t)
-            end_slope = float(trial.slope @ direction)
-            fall = trial.loss - self.loss_sum
-            if -promised <= HARDLY_SEEN * size:
-                fall = min(fall, 0.5 * t * (slope + end_slope))
-            fall += self._cost(columns) - old_cost
-            if fall <= ENOUGH_FALL * t * promised + allowed:
-                self.accept(trial, -t * drift)
-                break
-            if t == 1.0 and self.tries < self.most_tries:
-                self._stiffen(trial)
-                self.x[columns] = before
-                return
-            rise = end_slope - slope  # a straight line from the slope promised to the one at the end has its zero here:
-            t *= min(max(-promised / rise, SHORTEST), LONGEST) if rise > 0.0 else LONGEST
-        else:
-            t = 0.0
-            self.x[columns] = before
-        self.stiffness, self.tries = None, 0
-        self.damping = max(4.0 * self.damping, 1e-3) if t < 1.0 else max(0.25 * self.damping, 1e-10)
-
-    def _stiffen(self, trial: Trial) -> None:
-        if self.stiffness is None:
-            self.stiffness = np.zeros(self.d)
-        self.tries += 1
-        stiffen(self.parts.sample, self.parts.loss, self.image, trial.image, self.slope, trial.slope, self.stiffness)
-
-    def _cost(self, columns: Array) -> float:
-        return float(cost_of(self.penalty, columns, self.x))

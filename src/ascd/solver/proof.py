@@ -11,7 +11,7 @@ from ascd.duality import fitted_slope, required_products
 from ascd.problem import Problem
 from ascd.solver.certificate import look_over, survey
 from ascd.solver.knowledge import Knowledge
-from ascd.solver.state import State
+from ascd.solver.search import Search
 
 #: Rounds of fitting the dual point: what fits some coordinates may push others over their end.
 MOST_FITS = 3
@@ -19,7 +19,7 @@ MOST_FITS = 3
 MOST_ATTEMPTS = 4
 
 
-class Proof(State):
+class Proof(Search):
     """A state with its certificate: ``gap``, ``steepest`` (the largest violation), and a ``score`` a coordinate.
 
     ``unsettled`` lists the coordinates that are not surely at rest at zero.

@@ -92,9 +92,9 @@ def fill_slopes(sample: Any, loss: Any, image: Array, t: float, slope: Array, cu
 
 
 @kernel
-def cost_of(penalty: Any, columns: Array, x: Array) -> float:
-    """Σ Ψ_j(x_j) over some coordinates."""
+def cost_of(penalty: Any, columns: Array, values: Array) -> float:
+    """Σ Ψ_j over some coordinates with these values."""
     total = 0.0
     for i in range(columns.size):
-        total += penalty.cost(x[columns[i]], columns[i])
+        total += penalty.cost(values[i], columns[i])
     return total
