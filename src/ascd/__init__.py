@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ascd import estimators
 from ascd._jit import at, helper
 from ascd.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
 from ascd.minimize import minimize
@@ -86,35 +87,13 @@ __all__ = [
     "solve",
 ]
 
-#: Imported from ``ascd.estimators`` at first use: until then scikit-learn is not imported.
-_ESTIMATORS = frozenset(
-    {
-        "NNLS",
-        "Certificate",
-        "ElasticNet",
-        "ElasticNetCV",
-        "HuberRegressor",
-        "Lasso",
-        "LassoCV",
-        "LinearSVC",
-        "LogisticRegression",
-        "LogisticRegressionCV",
-        "PoissonRegressor",
-        "Ridge",
-        "enet_path",
-        "lasso_path",
-        "logistic_path",
-    }
-)
-
 
 def __getattr__(name: str) -> Any:
-    if name in _ESTIMATORS:
-        import ascd.estimators
-
-        return getattr(ascd.estimators, name)
+    """Estimators are imported at first use: until then scikit-learn is not."""
+    if name in estimators.__all__:
+        return getattr(estimators, name)
     raise AttributeError(f"module 'ascd' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ESTIMATORS})
+    return sorted({*globals(), *estimators.__all__})

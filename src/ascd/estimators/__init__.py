@@ -1,31 +1,34 @@
-"""Estimators with scikit-learn's interface; see docs/estimators.md."""
+"""Estimators with scikit-learn's interface; see docs/estimators.md.
 
-from ascd.estimators._fitting import Certificate
-from ascd.estimators.cross_validation import ElasticNetCV, LassoCV
-from ascd.estimators.huber import HuberRegressor
-from ascd.estimators.least_squares import ElasticNet, Lasso
-from ascd.estimators.logistic import LogisticRegression
-from ascd.estimators.logistic_cv import LogisticRegressionCV
-from ascd.estimators.logistic_paths import logistic_path
-from ascd.estimators.paths import enet_path, lasso_path
-from ascd.estimators.poisson import PoissonRegressor
-from ascd.estimators.ridge import NNLS, Ridge
-from ascd.estimators.svm import LinearSVC
+A file is imported when one of its names is first asked for: half of scikit-learn is needed by cross-validation alone.
+"""
 
-__all__ = [
-    "NNLS",
-    "Certificate",
-    "ElasticNet",
-    "ElasticNetCV",
-    "HuberRegressor",
-    "Lasso",
-    "LassoCV",
-    "LinearSVC",
-    "LogisticRegression",
-    "LogisticRegressionCV",
-    "PoissonRegressor",
-    "Ridge",
-    "enet_path",
-    "lasso_path",
-    "logistic_path",
-]
+from importlib import import_module
+from typing import Any
+
+_FILES = {
+    "_fitting": ["Certificate"],
+    "cross_validation": ["ElasticNetCV", "LassoCV"],
+    "huber": ["HuberRegressor"],
+    "least_squares": ["ElasticNet", "Lasso"],
+    "logistic": ["LogisticRegression"],
+    "logistic_cv": ["LogisticRegressionCV"],
+    "logistic_paths": ["logistic_path"],
+    "paths": ["enet_path", "lasso_path"],
+    "poisson": ["PoissonRegressor"],
+    "ridge": ["NNLS", "Ridge"],
+    "svm": ["LinearSVC"],
+}
+_HOMES = {name: file for file, names in _FILES.items() for name in names}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"ascd.estimators.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'ascd.estimators' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
