@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from solving import LOSSES, make_case, target_of
 
 import ascd
+from ascd.solver import search
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -236,3 +237,22 @@ def test_a_tolerance_of_zero_ends(loss, penalty):
     assert solution.status in (ascd.Status.CONVERGED, ascd.Status.STALLED)
     assert solution.n_iter < 100
     assert solution.gap <= 1e-12 * solution.zero_objective
+
+
+def test_samples_far_on_the_wrong_side_stiffen_the_model(monkeypatch):
+    """Their losses have slopes but no curvature, so that a model which knows no better goes far too far."""
+    rng = np.random.default_rng(0)
+    A, x = rng.standard_normal((60, 12)), rng.standard_normal(12)
+    problem = ascd.Problem(A, np.where(A @ x + rng.standard_normal(60) > 0.0, 1.0, -1.0), "logistic", ascd.L1(1.0))
+    looks, try_out = [], search.Search.try_out
+    monkeypatch.setattr(search.Search, "try_out", lambda *arguments: looks.append(1) or try_out(*arguments))
+    objectives, numbers = [], []
+    for most in (0, 3):
+        monkeypatch.setattr(search, "MOST_TRIES", most)
+        looks.clear()
+        solution = ascd.solve(problem, tol=1e-8, x0=-20.0 * x)
+        assert solution.converged
+        objectives.append(solution.objective)
+        numbers.append(len(looks))
+    assert objectives[1] == pytest.approx(objectives[0], rel=1e-7)
+    assert numbers[1] < 0.5 * numbers[0]

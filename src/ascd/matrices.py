@@ -2,7 +2,8 @@
 
 A matrix is a NamedTuple that says where a column's stored entries are: positions ``start(j) .. stop(j)``, and
 for a position its ``row`` and its ``entry``.  The operations below are written once on top of these four, for
-every storage; the compiler turns them into the loop one would write by hand for each.
+every storage; the compiler turns them into the loop one would write by hand for each.  ``ahead(j)`` asks for the memory
+of a column that will be read soon.
 
 ====================  ====================================================================================
 ``dot``               ⟨a_j, v⟩

@@ -15,6 +15,7 @@ larger of H and w (``stiffness``).  After a few of those the step is shortened, 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,31 @@ SHORTEST, LONGEST = 0.1, 0.5
 HARDLY_SEEN = 1e-9
 #: The model of a quadratic loss is F itself; where F rises by more than this share of it, its products are worthless.
 WORTHLESS = 1e-3
+
+
+class Line(NamedTuple):
+    """A step that a model proposes, from ``before`` to ``end`` on some columns; it adds ``direction`` to Ax + c.
+
+    At its beginning the losses have the ``slope``, the penalties the ``cost``, F about the ``size``; F would change by
+    ``promised`` if slopes stayed as they are.  ``drift`` is the intercept's part: it follows the columns.
+    """
+
+    columns: Array
+    before: Array
+    end: Array
+    direction: Array
+    drift: float
+    slope: float
+    cost: float
+    promised: float
+    size: float
+
+    def point(self, t: float) -> Array:
+        """The coordinates after the share t of the step; rounding must not lead beyond its ends."""
+        if t == 1.0:
+            return self.end
+        there: Array = self.before + t * (self.end - self.before)
+        return np.clip(there, np.minimum(self.before, self.end), np.maximum(self.before, self.end))
 
 
 class Search(State):
@@ -75,39 +101,43 @@ class Search(State):
 
     def _search(self, columns: Array, before: Array, change: Array) -> None:
         """Along the change as far as F falls; where the whole is too far, stiffer samples for the next model first."""
-        drift = float(self.means[columns] @ change)  # the intercept follows the columns
-        direction = np.full(self.d, -drift)
-        add_columns(self.parts.matrix, columns, change, direction)
-        slope, there = float(self.slope @ direction), self.x[columns]
-        end, self.x[columns] = there, before
-        old_cost, new_cost = cost_of(self.penalty, columns, before), cost_of(self.penalty, columns, there)
-        promised = slope + new_cost - old_cost
-        size = abs(self.loss_sum) + abs(old_cost)
-        noise = ROUNDING * (4.0 + math.sqrt(self.d)) * size
-        allowed = noise if -promised <= noise else 0.0
+        line = self._line(columns, before, change)
+        self.x[columns] = before
         t = 1.0
         while t >= SMALLEST_STEP:
-            trial = self.try_out(direction, t)
-            end_slope = float(trial.slope @ direction)
-            fall = trial.loss - self.loss_sum
-            if -promised <= HARDLY_SEEN * size:
-                fall = min(fall, 0.5 * t * (slope + end_slope))
-            fall += new_cost - old_cost
-            if fall <= ENOUGH_FALL * t * promised + allowed:
-                self.accept(trial, -t * drift)
+            trial, there = self.try_out(line.direction, t), line.point(t)
+            end_slope = float(trial.slope @ line.direction)
+            if self._falls_enough(line, t, trial.loss, end_slope, there):
+                self.accept(trial, -t * line.drift)
                 self.x[columns] = there
                 break
             if t == 1.0 and self.tries < self.most_tries:
                 self._stiffen(trial)
                 return
-            rise = end_slope - slope  # a straight line from the slope promised to the one at the end has its zero here:
-            t *= min(max(-promised / rise, SHORTEST), LONGEST) if rise > 0.0 else LONGEST
-            there = np.clip(before + t * change, np.minimum(before, end), np.maximum(before, end))
-            new_cost = cost_of(self.penalty, columns, there)
+            # where a straight line from the slope promised to the one at the end has its zero
+            rise = end_slope - line.slope
+            t *= min(max(-line.promised / rise, SHORTEST), LONGEST) if rise > 0.0 else LONGEST
         else:
             t = 0.0
         self.stiffness, self.tries = None, 0
         self.damping = max(4.0 * self.damping, 1e-3) if t < 1.0 else max(0.25 * self.damping, 1e-10)
+
+    def _line(self, columns: Array, before: Array, change: Array) -> Line:
+        end, drift = self.x[columns], float(self.means[columns] @ change)
+        direction = np.full(self.d, -drift)
+        add_columns(self.parts.matrix, columns, change, direction)
+        slope, cost = float(self.slope @ direction), float(cost_of(self.penalty, columns, before))
+        promised = slope + float(cost_of(self.penalty, columns, end)) - cost
+        return Line(columns, before, end, direction, drift, slope, cost, promised, abs(self.loss_sum) + abs(cost))
+
+    def _falls_enough(self, line: Line, t: float, loss: float, end_slope: float, there: Array) -> bool:
+        """Has F kept a share of the fall that was promised?  F is a sum with rounding errors, which are forgiven."""
+        fall = loss - self.loss_sum
+        if -line.promised <= HARDLY_SEEN * line.size:
+            fall = min(fall, 0.5 * t * (line.slope + end_slope))
+        fall += float(cost_of(self.penalty, line.columns, there)) - line.cost
+        noise = ROUNDING * (4.0 + math.sqrt(self.d)) * line.size
+        return fall <= ENOUGH_FALL * t * line.promised + (noise if -line.promised <= noise else 0.0)
 
     def _stiffen(self, trial: Trial) -> None:
         if self.stiffness is None:

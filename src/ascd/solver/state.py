@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,8 +40,8 @@ class State:
         self.image, self.slope, self.curvature = np.empty((3, self.d))
         self.elsewhere = tuple(np.empty((3, 0 if self.is_quadratic else self.d)))  # room for a place that is tried
         self.means = np.zeros(self.n)  # of the columns, weighted by the curvatures; for the intercept
-        bound = self.parts.loss.curvature_bound()
-        self.most_curvature = float(np.mean(self.parts.sample.weight)) * bound * self.d
+        bound, weight = self.parts.loss.curvature_bound(), float(np.mean(self.parts.sample.weight))
+        self.most_curvature = weight * bound * self.d if math.isfinite(bound) else math.inf
         self.other_reads = 0
         self.zero_objective = self.start()
 
