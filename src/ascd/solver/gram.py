@@ -16,7 +16,7 @@ from ascd._jit import kernel, wide
 from ascd.matrices import Dense
 
 #: Entries of a dense matrix gathered at a time: the size of the work space.
-BLOCK = 1 << 20
+BLOCK = 1 << 18
 #: Sparse columns multiplied at a time: their part of G stays in the cache while all rows pass.
 PASSING = 128
 #: Products of numbers that take less time than a few calls from Python.
@@ -117,7 +117,7 @@ class Gram:
     def _reserve(self, size: int) -> None:
         capacity = self.store.shape[0]
         if size > capacity:
-            store = np.empty((max(size, capacity + capacity // 2),) * 2, order="F")
+            store = np.empty((max(size, capacity + capacity // 4),) * 2, order="F")
             store[:capacity, :capacity] = self.store
             self.store = store
             self.known = np.concatenate([self.known, np.zeros(store.shape[0] - capacity, dtype=np.bool_)])

@@ -38,7 +38,7 @@ MOST_OTHERS = 2
 #: The model of a Newton step may keep this share of the violation that it starts with.
 SHARE = 0.03
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
-GRAM_SHARE, GRAM_FLOOR = 0.18, 16_000_000
+GRAM_SHARE, GRAM_FLOOR = 0.08, 8_000_000
 
 
 class Moves(Proof):
