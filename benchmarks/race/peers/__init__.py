@@ -9,12 +9,12 @@ from __future__ import annotations
 from race.peers.adelie import Adelie
 from race.peers.blitz import Blitz
 from race.peers.celer import Celer
-from race.peers.glmnet import GlmnetR
+from race.peers.glmnet import GlmnetPython, GlmnetR
 from race.peers.ours import Ours
 from race.peers.scikit_learn import ScikitLearn
 from race.peers.skglm import Skglm
 
-EVERYBODY = (Ours, ScikitLearn, Celer, Skglm, Blitz, Adelie, GlmnetR)
+EVERYBODY = (Ours, ScikitLearn, Celer, Skglm, Blitz, Adelie, GlmnetPython, GlmnetR)
 
 
 def installed(wanted=""):

@@ -1,7 +1,8 @@
-"""R's glmnet, in an R process that stays: data go over once a case, and R's own clock times the fits.
+"""glmnet, through R and through python-glmnet.
 
-Its authors advise a path rather than a single λ: a single problem is reached in ten steps.  Deviance-based early stops
-are switched off, because they would end before λ.
+R runs in a process that stays: data go over once a case, and R's own clock times the fits.  glmnet's authors advise a
+path rather than a single λ: a single problem is reached in ten steps.  Deviance-based early stops are switched off,
+because they would end before λ.
 """
 
 from __future__ import annotations
@@ -15,15 +16,47 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from race.peers.base import Answer, Failed, Peer
+from race.peers.base import UNLIMITED, Answer, Failed, Peer
 
 
-class GlmnetR(Peer):
-    name = package = "glmnet (R)"
+class Glmnet(Peer):
     kinds = ("lasso", "enet", "logistic", "path")
     factor, floor = 10.0, 1e-26
-    forked = False
     steps = 10
+
+    def start(self, task, target):
+        """Its tolerance bounds squares of changes."""
+        return 10.0 * target if task.kind == "enet" else target**2
+
+    def _unit(self, task):
+        """glmnet divides y, and with it l1 but not l2, by its root mean square: handed over so, it changes nothing."""
+        return float(np.sqrt(np.mean(task.y**2))) if task.loss == "squared" else 1.0
+
+    def _path(self, task):
+        """The λs in its terms, and the share of l1 in them."""
+        unit = self._unit(task)
+        total, ratio = task.l1 / unit + task.l2, task.l1 / (task.l1 + unit * task.l2)
+        path = task.strengths / unit if task.kind == "path" else np.geomspace(task.part, 1.0, self.steps) * total
+        return path / len(task.y), ratio
+
+
+class GlmnetPython(Glmnet):
+    name, package = "glmnet (Python)", "glmnet"
+
+    def fit(self, task, tol, threads=1):
+        import glmnet
+
+        path, ratio = self._path(task)
+        model = glmnet.LogitNet if task.kind == "logistic" else glmnet.ElasticNet
+        settings = {"standardize": False, "fit_intercept": False, "n_splits": 0, "max_iter": UNLIMITED}
+        model = model(alpha=ratio, lambda_path=path, tol=tol, **settings).fit(task.X, task.y / self._unit(task))
+        coefs = self._unit(task) * model.coef_path_.reshape(task.X.shape[1], -1)
+        return Answer(np.asfortranarray(coefs) if task.kind == "path" else coefs[:, -1].copy())
+
+
+class GlmnetR(Glmnet):
+    name = package = "glmnet (R)"
+    forked = False
 
     def __init__(self):
         self.process, self.loaded, self.folder = None, None, None
@@ -33,26 +66,16 @@ class GlmnetR(Peer):
             raise ImportError("Rscript is not installed")
         return self._started()
 
-    def start(self, task, target):
-        """Its tolerance bounds squares of changes."""
-        return 10.0 * target if task.kind == "enet" else target**2
-
     def fit(self, task, tol, threads=1):
         if self.process is None:
             self._started()
         self._load(task)
-        unit = self._unit(task)
-        total, ratio = task.l1 / unit + task.l2, task.l1 / (task.l1 + unit * task.l2)
-        path = task.strengths / unit if task.kind == "path" else np.geomspace(task.part, 1.0, self.steps) * total
-        (path / len(task.y)).tofile(self.folder / "lambda")
+        path, ratio = self._path(task)
+        path.tofile(self.folder / "lambda")
         family = "binomial" if task.kind == "logistic" else "gaussian"
         _, seconds, columns = self._ask("fit", family, ratio, tol, len(path), limit=self.limit)
-        coefs = unit * np.fromfile(self.folder / "beta").reshape((task.X.shape[1], int(columns)), order="F")
+        coefs = self._unit(task) * np.fromfile(self.folder / "beta").reshape((task.X.shape[1], int(columns)), order="F")
         return Answer(coefs if task.kind == "path" else coefs[:, -1], seconds=float(seconds))
-
-    def _unit(self, task):
-        """glmnet divides y, and with it l1 but not l2, by its root mean square: handed over so, it changes nothing."""
-        return float(np.sqrt(np.mean(task.y**2))) if task.loss == "squared" else 1.0
 
     def close(self):
         if self.process is not None:
