@@ -2,7 +2,8 @@
 
 A column of G is computed when its coordinate first moves, as in covariance updates: coordinates that only wait in the
 working set cost nothing.  With an intercept the best constant follows every step, so the columns of A enter less
-their H-weighted means.  For a quadratic loss H never changes, and the products are kept for the whole run.
+their H-weighted means.  For a quadratic loss H never changes, and the products are kept for the whole run; for other
+losses nearly all columns move, so that all are computed at once, and again with every H (``reweigh``).
 """
 
 from __future__ import annotations
@@ -90,7 +91,10 @@ class Gram:
             self.learn(known)
 
     def _is_cheap(self, count: int) -> bool:
-        """Are all products of so many new columns cheaper than finding out which of them are needed?"""
+        """Are all products of so many new columns cheaper than finding out which of them are needed?
+
+        So they are where rows are kept: one list of rows serves all columns, now and with other curvatures.
+        """
         return self.keeps_rows or (isinstance(self.matrix, Dense) and count * self.columns.size * self.d <= CHEAP)
 
     def learn(self, positions: Array) -> None:
