@@ -54,9 +54,39 @@ def fetch(array: Any, place: int) -> None:
 
 def teach_numba(options: dict[str, Any]) -> None:
     """Tell numba what the functions above are in compiled code."""
+    from numba import types
+    from numba.extending import overload
+
+    natural, bits_as, number_as, ask_for = _instructions()
+
+    @overload(at, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
+    def _at(parameter: Any, j: Any) -> Any:
+        if isinstance(parameter, types.Array):
+            return lambda parameter, j: parameter[j]
+        return lambda parameter, j: parameter
+
+    @overload(wide, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
+    def _wide(index: Any) -> Any:
+        return lambda index: natural(np.int64(index))
+
+    @overload(bits_of, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
+    def _bits_of(value: Any) -> Any:
+        return lambda value: bits_as(value)
+
+    @overload(from_bits, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
+    def _from_bits(bits: Any) -> Any:
+        return lambda bits: number_as(bits)
+
+    @overload(fetch, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
+    def _fetch(array: Any, place: Any) -> Any:
+        return lambda array, place: ask_for(array, np.int64(place))
+
+
+def _instructions() -> tuple[Any, Any, Any, Any]:
+    """The machine's instructions for ``wide``, ``bits_of``, ``from_bits`` and ``fetch``."""
     from llvmlite import ir
     from numba import types
-    from numba.extending import intrinsic, overload
+    from numba.extending import intrinsic
 
     def emit_natural(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """The index as it is, of which the compiler may assume that it is not negative."""
@@ -71,46 +101,22 @@ def teach_numba(options: dict[str, Any]) -> None:
     def emit_number(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.DoubleType())
 
+    def emit_fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(8).as_pointer())
+        word = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, word, word, word])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind)
+        builder.call(ask, [pointer, word(0), word(3), word(1)])  # to read, to be kept, data
+        return context.get_dummy_value()
+
     def define(signature: Any, emit: Callable[..., Any]) -> Any:
         return intrinsic(lambda typing_context, value: (signature, emit))
 
-    natural = define(types.int64(types.int64), emit_natural)
-    bits = define(types.int64(types.float64), emit_bits)
-    number = define(types.float64(types.int64), emit_number)
-
-    def emit_fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = signature.args[0]
-        array = context.make_array(kind)(context, builder, arguments[0])
-        pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(8).as_pointer())
-        word = ir.IntType(32)
-        ask = builder.module.declare_intrinsic(
-            "llvm.prefetch", [pointer.type], ir.FunctionType(ir.VoidType(), [pointer.type, word, word, word])
-        )
-        builder.call(ask, [pointer, word(0), word(3), word(1)])
-        return context.get_dummy_value()
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def ask_for(typing_context: Any, array: Any, place: Any) -> Any:
-        return types.void(array, types.int64), emit_fetch
-
-    @overload(fetch, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
-    def _fetch(array: Any, place: Any) -> Any:
-        return lambda array, place: ask_for(array, np.int64(place))
-
-    @overload(at, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
-    def _at(parameter: Any, j: Any) -> Any:
-        if isinstance(parameter, types.Array):
-            return lambda parameter, j: parameter[j]
-        return lambda parameter, j: parameter
-
-    @overload(wide, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
-    def _wide(index: Any) -> Any:
-        return lambda index: natural(np.int64(index))
-
-    @overload(bits_of, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
-    def _bits_of(value: Any) -> Any:
-        return lambda value: bits(value)
-
-    @overload(from_bits, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
-    def _from_bits(bits: Any) -> Any:
-        return lambda bits: number(bits)
+    ask_for = intrinsic(lambda typing_context, array, place: (types.void(array, types.int64), emit_fetch))
+    return (
+        define(types.int64(types.int64), emit_natural),
+        define(types.int64(types.float64), emit_bits),
+        define(types.float64(types.int64), emit_number),
+        ask_for,
+    )

@@ -107,6 +107,13 @@ def stored_entries(matrix: Any) -> Array:
     return matrix.values if isinstance(matrix, Dense) else matrix.data
 
 
+def count_entries(matrix: Any, columns: Array) -> int:
+    """How many entries the storage holds of these columns."""
+    if isinstance(matrix, Dense):
+        return columns.size * matrix.values.shape[0]
+    return int((matrix.indptr[columns + 1] - matrix.indptr[columns]).sum())
+
+
 @helper
 def dot(matrix: Any, j: int, vector: Array) -> float:
     total = 0.0

@@ -14,7 +14,7 @@ import numpy as np
 
 from ascd._checks import Array
 from ascd._jit import kernel, wide
-from ascd.matrices import Dense
+from ascd.matrices import Dense, count_entries
 
 #: Entries of a dense matrix gathered at a time: the size of the work space.
 BLOCK = 1 << 18
@@ -171,7 +171,7 @@ class Gram:
         if key in self.rows:
             return self.rows[key]
         columns = self.columns[positions]
-        stored = int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
+        stored = count_entries(self.matrix, columns)
         offsets, filled = np.zeros(self.d + 2, dtype=np.int64), np.empty(min(self.d, stored) + 1, dtype=np.int64)
         rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
         rows = rows._replace(filled=filled[: list_rows(self.matrix, columns, positions, rows)])

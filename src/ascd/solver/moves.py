@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from ascd._checks import Array
-from ascd.matrices import Dense, input_bytes, weighted_means
+from ascd.matrices import Dense, count_entries, input_bytes, weighted_means
 from ascd.problem import Problem
 from ascd.solver.certificate import worst_violation
 from ascd.solver.columns import ColumnModel, transposed_part
@@ -101,12 +101,10 @@ class Moves(Proof):
             return most_sweeps
         if self.needs_products:
             return 0
-        matrix, size = self.parts.matrix, columns.size
-        is_dense = isinstance(matrix, Dense)
-        stored = size * self.d if is_dense else int((matrix.indptr[columns + 1] - matrix.indptr[columns]).sum())
+        size, stored = columns.size, count_entries(self.parts.matrix, columns)
         if self.is_quadratic and stored > FEW * size * size:
             return 0
-        if is_dense:
+        if isinstance(self.parts.matrix, Dense):
             products, sweep = DENSE_PRODUCT * size * stored, DENSE_ENTRY * stored
         else:
             products, sweep = (SPARSE_PRODUCT * stored / self.d + LISTED) * stored, SPARSE_ENTRY * stored

@@ -75,6 +75,7 @@ class Search(State):
         self.stiffness: Array | None = None
 
     def model_curvatures(self) -> Array:
+        """H for the next model: the loss's own, damped and stiffer where it has disappointed."""
         if self.is_quadratic:
             return self.curvature
         weight = self.curvature + self.damping * self.typical_curvature
