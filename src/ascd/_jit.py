@@ -25,7 +25,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, update_wrapper
+from functools import cache, update_wrapper, wraps
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -50,6 +50,7 @@ is_interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 _lock = RLock()
 _helpers: list[Callable[..., Any]] = []
+_optional: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def helper(function: Function) -> Function:
@@ -72,6 +73,17 @@ def helper(function: Function) -> Function:
     return function
 
 
+def optional_method(default: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a part that calls the part's method of the same name where its class has one, ``default`` else."""
+
+    @wraps(default)
+    def call(part: Any, *args: Any) -> Any:
+        return getattr(type(part), default.__name__, default)(part, *args)
+
+    _optional[call] = default
+    return call
+
+
 @cache
 def _numba() -> Any:
     """Import numba and teach it our protocol, once."""
@@ -92,6 +104,8 @@ def _numba() -> Any:
         overload_method(types.BaseNamedTuple, method, strict=False, jit_options=options)(namespace["shim"])
 
     teach_numba(options)
+    for function, default in _optional.items():
+        _register_optional(numba, function, default)
     for function in _helpers:
         _register_helper(numba, function)
     return numba
@@ -99,6 +113,14 @@ def _numba() -> Any:
 
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:
     numba.extending.register_jitable(**_part_options())(function)
+
+
+def _register_optional(numba: Any, function: Callable[..., Any], default: Callable[..., Any]) -> None:
+    name, arguments = default.__name__, default.__code__.co_varnames[: default.__code__.co_argcount]
+    namespace: dict[str, Any] = {"default": default}
+    choice = f"getattr({arguments[0]}.instance_class, {name!r}, default)"
+    exec(f"def choose({', '.join(arguments)}):\n    return {choice}", namespace)
+    numba.extending.overload(function, strict=False, jit_options=_part_options())(namespace["choose"])
 
 
 def _part_options() -> dict[str, Any]:
@@ -176,8 +198,8 @@ def _collector_paused() -> Iterator[None]:
 class Kernel:
     """A function that is compiled at its first call, once for each combination of argument types."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.py_func = function
+    def __init__(self, function: Callable[..., Any], is_strict: bool = False) -> None:
+        self.py_func, self.is_strict = function, is_strict
         # types of arguments met before → the dispatcher, or None where nested parts must be looked at in every call
         self._known: dict[tuple[type, ...], Callable[..., Any] | None] = {}
         update_wrapper(self, function)
@@ -209,22 +231,24 @@ class Kernel:
     @property
     def stored(self) -> Any:
         """The compiled function whose specialisations are kept on disk."""
-        return _compile(self.py_func, True)
+        return _compile(self.py_func, True, self.is_strict)
 
     @property
     def fresh(self) -> Any:
         """The compiled function for types from elsewhere, kept in memory only."""
-        return _compile(self.py_func, False)
+        return _compile(self.py_func, False, self.is_strict)
 
 
-def _compile(function: Callable[..., Any], stored: bool) -> Any:
+def _compile(function: Callable[..., Any], stored: bool, is_strict: bool) -> Any:
     with _lock:  # threads may call the same kernel for the first time
-        return _dispatcher(function, stored)
+        return _dispatcher(function, stored, is_strict)
 
 
 @cache
-def _dispatcher(function: Callable[..., Any], stored: bool) -> Any:
+def _dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool) -> Any:
     options = _OPTIONS | {"cache": stored, "pipeline_class": _compilers()[1]}
+    if is_strict:
+        options["fastmath"] = False
     if not stored:
         return _numba().njit(function, **options)
     plain = function.__qualname__
@@ -240,3 +264,8 @@ def _dispatcher(function: Callable[..., Any], stored: bool) -> Any:
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Compile ``function`` lazily, generically and cached (see the top of this module)."""
     return Kernel(function)
+
+
+def strict_kernel(function: Callable[..., Any]) -> Kernel:
+    """A kernel whose operations are done in the order in which they stand, for algorithms that measure rounding."""
+    return Kernel(function, is_strict=True)

@@ -75,3 +75,12 @@ def count_violations(point: Any) -> int:
         allowed = point.intervals.radius_at(j) + 1e-9 * (abs(g) + point.problem.norm[j])
         count += abs(g - point.intervals.estimate[j]) > allowed
     return count
+
+
+@kernel
+def steepest_score(problem: Any, steepness: Any, x: Array, slope: Array) -> float:
+    """The largest score, from exact gradient entries."""
+    steepest = 0.0
+    for j in range(x.size):
+        steepest = max(steepest, steepness.score(problem.penalty, j, x[j], dot(problem.matrix, j, slope)))
+    return steepest

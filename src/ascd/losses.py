@@ -8,6 +8,7 @@ Each loss is a NamedTuple whose compiled methods speak of one sample, with targe
 ``curvature``       ∂²loss/∂z² (one side's where it jumps), used by line search only
 ``conjugate``       sup_z {u·z − loss(y, z)}, +inf outside its domain; for duality gaps
 ``is_quadratic``    is the curvature constant?  Then it must be the curvature bound
+``divergence``      (optional) value + conjugate(u) − u·z ≥ 0 without cancellation; for certificates
 ==================  =============================================================================
 
 Plain Python methods tell the rest: ``curvature_bound`` (M, with 0 ≤ curvature ≤ M everywhere; inf where there is none,
@@ -22,12 +23,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array, as_number, unknown_name
-from ascd._jit import check_methods, helper
+from ascd._jit import check_methods, helper, optional_method
 from ascd.elementary import exp_of_negative, log_of, log_of_one_plus
 from ascd.protocols import Loss
 
-#: A dual point may leave the conjugate's domain by rounding alone; this much is forgiven.
-ROUNDING = 1e-12
+#: A dual point s·loss'/s may leave the conjugate's domain by rounding of its own last digit; this much is forgiven.
+ROUNDING = 8.0 * 2.0**-52
+#: Relative errors of the functions in ``elementary``, and of what divergences do with them.
+FEW_UNITS = 16.0 * 2.0**-52
 
 
 class Squared(NamedTuple):
@@ -53,6 +56,10 @@ class Squared(NamedTuple):
 
     def conjugate(self, y: float, u: float) -> float:
         return u * y + 0.5 * u * u
+
+    def divergence(self, y: float, z: float, u: float) -> float:
+        away = (z - y) - u
+        return 0.5 * away * away
 
     def curvature_bound(self) -> float:
         return 1.0
@@ -94,6 +101,17 @@ class Logistic(NamedTuple):
             return math.inf
         return entropy_term(p) + entropy_term(1.0 - p)
 
+    def divergence(self, y: float, z: float, u: float) -> float:
+        """The Kullback–Leibler divergence of the probability p = −u·y from q = σ(−y·z)."""
+        p = -u * y
+        if p < 0.0 or p > 1.0 + ROUNDING:
+            return math.inf
+        p = min(p, 1.0)
+        q, rest = sigmoid(-y * z), sigmoid(y * z)
+        away = p - q if p + q <= 1.0 else rest - (1.0 - p)
+        share, other = log_share(p, q, -self.value(y, -z), away), log_share(1.0 - p, rest, -self.value(y, z), -away)
+        return max(0.0, share + other) + FEW_UNITS * abs(away)
+
     def curvature_bound(self) -> float:
         return 0.25
 
@@ -133,6 +151,15 @@ class Huber(NamedTuple):
             return math.inf
         return u * y + 0.5 * u * u
 
+    def divergence(self, y: float, z: float, u: float) -> float:
+        r = z - y
+        if abs(u) > self.threshold * (1.0 + ROUNDING):
+            return math.inf
+        if abs(r) <= self.threshold:
+            return 0.5 * (r - u) * (r - u)
+        end = self.threshold if r > 0.0 else -self.threshold
+        return max(0.0, (end - u) * (r - 0.5 * (end + u)))
+
     def curvature_bound(self) -> float:
         return 1.0
 
@@ -171,6 +198,12 @@ class SquaredHinge(NamedTuple):
             return math.inf
         return 0.25 * a * a - a
 
+    def divergence(self, y: float, z: float, u: float) -> float:
+        a, missing = -u * y, 1.0 - y * z
+        if a < 0.0:
+            return math.inf
+        return (missing - 0.5 * a) * (missing - 0.5 * a) if missing > 0.0 else 0.25 * a * a - a * missing
+
     def curvature_bound(self) -> float:
         return 2.0
 
@@ -208,6 +241,14 @@ class Poisson(NamedTuple):
             return math.inf
         return entropy_term(mean) - mean - entropy_term(y) + y
 
+    def divergence(self, y: float, z: float, u: float) -> float:
+        """The divergence mean·log(mean/q) − mean + q of Poisson's means, u + y from q = exp(z)."""
+        mean, q = u + y, np.exp(z)
+        if mean < -ROUNDING * y or q == math.inf:
+            return math.inf
+        away = max(mean, 0.0) - q
+        return max(0.0, log_share(max(mean, 0.0), q, z, away) - away) + FEW_UNITS * abs(away)
+
     def curvature_bound(self) -> float:
         return math.inf
 
@@ -230,6 +271,22 @@ def sigmoid(t: float) -> float:
 def entropy_term(p: float) -> float:
     p = max(p, 0.0)
     return p * log_of(p)
+
+
+@helper
+def log_share(p: float, q: float, log_q: float, away: float) -> float:
+    """p·log(p/q), where p − q = ``away``."""
+    if p <= 0.0:
+        return 0.0
+    return p * (math.log1p(away / q) if abs(away) <= 0.5 * q else math.log(p) - log_q)
+
+
+@optional_method
+def divergence(loss: Any, y: float, z: float, u: float) -> float:
+    """How far u is from being the derivative at z: loss(y, z) + loss*(y, u) − u·z, rounding errors added."""
+    value, conjugate, product = loss.value(y, z), loss.conjugate(y, u), u * z
+    rounding = FEW_UNITS * (abs(value) + abs(conjugate) + abs(product))
+    return max(0.0, value + conjugate - product) + rounding
 
 
 def check_signs(target: Array, name: str, argument: str = "b") -> None:

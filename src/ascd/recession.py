@@ -27,8 +27,18 @@ INFINITE = 1e50
 LARGEST_PROGRAM = 4_000_000
 
 
-def falls_forever(parts: Any) -> bool:
-    """True if some direction lowers F without end."""
+def check_bounded(parts: Any, intercept: bool = False) -> None:
+    """Raise where F falls for ever."""
+    if falls_forever(parts, intercept):
+        raise ValueError(
+            "the problem is unbounded below: some direction lowers the penalty's linear term for ever while "
+            f"the loss does not grow{' (the intercept follows)' if intercept else ''}; remove the linear term or "
+            "bound the coordinates"
+        )
+
+
+def falls_forever(parts: Any, intercept: bool = False) -> bool:
+    """True if some direction lowers F without end; with an intercept, it may move too."""
     if not np.any(getattr(parts.penalty, "linear", 0.0)):
         return False
     n, d = parts.norm.size, parts.sample.target.size
@@ -39,7 +49,7 @@ def falls_forever(parts: Any) -> bool:
         return False
     if (falling & (parts.norm == 0.0)).any():
         return True
-    return n * d <= LARGEST_PROGRAM and _program_is_negative(parts, up, down)
+    return n * d <= LARGEST_PROGRAM and _program_is_negative(parts, up, down, intercept)
 
 
 @kernel
@@ -63,10 +73,13 @@ def loss_slopes(problem: Any, up: Array, down: Array) -> None:
         down[k] = -weight * problem.loss.derivative(target, -FAR)
 
 
-def _program_is_negative(parts: Any, up: Array, down: Array) -> bool:
+def _program_is_negative(parts: Any, up: Array, down: Array, intercept: bool) -> bool:
     from scipy.optimize import linprog
 
     design = to_array(parts.matrix, parts.sample.target.size, parts.norm.size)
+    if intercept:
+        design = np.c_[design, np.ones(design.shape[0])]
+        up, down = np.append(up, 0.0), np.append(down, 0.0)
     rise, fall = np.empty(design.shape[0]), np.empty(design.shape[0])
     loss_slopes(parts, rise, fall)
     # columns of length 1: for the program's tolerances a short column would be no column

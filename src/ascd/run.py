@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array
-from ascd.descent import Point, count_violations, descend
-from ascd.duality import certificate, certify
+from ascd.descent import Point, count_violations, descend, steepest_score
 from ascd.problem import Problem, evaluate
 from ascd.progress import Show
 from ascd.solution import Solution, Status
@@ -137,16 +136,9 @@ class Run:
         return steepest <= tol
 
     def _steepest(self) -> float:
-        """The largest score, from exact entries, without the projection that the gap may need."""
+        """The largest score, from exact entries."""
         point = self.point
-        products = np.full(point.x.size, np.nan)
-        survey = certify(point.problem, point.intervals.steepness, point.x, point.image, point.slope, products)
-        return float(survey[1])
-
-    def _certificate(self) -> tuple[float, float]:
-        point = self.point
-        self._objective()  # for quadratic losses this brings the image up to date
-        return certificate(self.problem, point.intervals.steepness, point.x, point.image, point.slope)
+        return float(steepest_score(point.problem, point.intervals.steepness, point.x, point.slope))
 
     def _record(self) -> float:
         bound, zeros, active = self.survey
@@ -154,7 +146,7 @@ class Run:
         self.trace.add(
             iteration=self.t,
             objective=objective,
-            gap=self._certificate()[0] if self.record_gap else math.nan,
+            gap=self.problem.gap(self.point.x) if self.record_gap else math.nan,
             active=active,
             zero_lower=zeros,
             bound=bound,
@@ -172,14 +164,14 @@ class Run:
         if len(self.trace) == 0 or self.trace.iteration[-1] < self.t:
             self._record()
         del self.rule, self.oracle  # their work arrays are not needed any more, the certificate's are
-        gap, steepest = self._certificate()
+        is_finite = bool(np.isfinite(self.point.x).all())
         return Solution(
             x=self.point.x.copy(),
             objective=self._objective(),
             status=status,
             n_iter=self.t,
-            gap=gap,
-            steepness=steepest,
+            gap=self.problem.gap(self.point.x) if is_finite else math.inf,
+            steepness=self._steepest() if is_finite else math.inf,
             reads=int(self.point.reads[0]),
             seconds=self.seconds,
             trace=self.trace,

@@ -14,6 +14,7 @@ class Status(str, Enum):
     """Why a run ended; ``str(status)`` is the short name, ``status.sentence`` says it in words."""
 
     CONVERGED = "converged"
+    STATIONARY = "stationary"
     ITERATION_LIMIT = "iteration limit"
     TIME_LIMIT = "time limit"
     INTERRUPTED = "interrupted"
@@ -31,6 +32,9 @@ class Status(str, Enum):
 
 _SENTENCES = {
     Status.CONVERGED: "Converged: the certificate is within the tolerance.",
+    Status.STATIONARY: (
+        "Stationary: the first-order conditions hold within the tolerance, but no dual point was found that proves it."
+    ),
     Status.ITERATION_LIMIT: "Stopped at max_iter before the tolerance was reached.",
     Status.TIME_LIMIT: "Stopped at max_time before the tolerance was reached.",
     Status.INTERRUPTED: "Interrupted by Ctrl-C or by the callback; x is the current point.",

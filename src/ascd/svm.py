@@ -134,6 +134,13 @@ class Clipped(NamedTuple):
         far = ROUNDING * (1.0 + abs(u))
         return 0.5 * u * u if self.lower[j] - far <= u <= self.upper[j] + far else math.inf
 
+    def divergence(self, y: float, z: float, u: float) -> float:
+        j = int(y)
+        far, v = ROUNDING * (1.0 + abs(u)), max(self.lower[j], min(self.upper[j], z))
+        if not self.lower[j] - far <= u <= self.upper[j] + far:
+            return math.inf
+        return max(0.0, (v - u) * (z - 0.5 * (v + u)))
+
     def curvature_bound(self) -> float:
         return 1.0
 

@@ -10,7 +10,7 @@ import numpy as np
 from ascd._checks import as_parameter
 from ascd._jit import at
 from ascd.penalties.box import as_bounds
-from ascd.penalties.formulas import ROUNDING, absolute_subgradient, scale_between, soft_threshold
+from ascd.penalties.formulas import absolute_subgradient, scale_between, soft_threshold
 
 
 class BoundedL1L2(NamedTuple):
@@ -61,9 +61,7 @@ class BoundedL1L2(NamedTuple):
         best = soft_threshold(tilt, l1)
         if l2 > 0.0:
             best = best / l2
-        elif abs(best) <= ROUNDING * (l1 + abs(u) + abs(at(self.linear, j))):
-            best = 0.0  # scaled onto the edge of the domain: rounding must not push it over
-        else:
+        elif best != 0.0:
             best = math.inf if best > 0.0 else -math.inf
         best = max(at(self.lower, j), min(at(self.upper, j), best))
         if math.isinf(best):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ascd._checks import as_parameter
 from ascd._jit import at
-from ascd.penalties.formulas import ROUNDING, scale_between
+from ascd.penalties.formulas import scale_between
 
 
 class Box(NamedTuple):
@@ -48,8 +48,8 @@ class Box(NamedTuple):
         tilt, l2 = u - at(self.linear, j), at(self.l2, j)
         if l2 > 0.0:
             best = tilt / l2
-        elif abs(tilt) <= ROUNDING * (abs(u) + abs(at(self.linear, j))):
-            best = 0.0  # scaled onto the edge of the domain: rounding must not push it over
+        elif tilt == 0.0:
+            best = 0.0
         else:
             best = math.inf if tilt > 0.0 else -math.inf
         best = max(at(self.lower, j), min(at(self.upper, j), best))

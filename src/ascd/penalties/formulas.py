@@ -6,9 +6,6 @@ import math
 
 from ascd._jit import helper
 
-#: A scaled dual point may leave the conjugate's domain by rounding alone; this much is forgiven.
-ROUNDING = 1e-12
-
 
 @helper
 def soft_threshold(v: float, threshold: float) -> float:
@@ -29,15 +26,12 @@ def absolute_subgradient(x: float, strength: float, slope: float) -> tuple[float
 
 
 @helper
-def even_conjugate(u: float, l1: float, l2: float, size: float) -> float:
-    """The conjugate of l1·|x| + ½·l2·x² at u, which without l2 is the indicator of |u| ≤ l1.
-
-    ``size`` is that of the numbers whose difference u is: rounding of theirs is forgiven too.
-    """
+def even_conjugate(u: float, l1: float, l2: float) -> float:
+    """The conjugate of l1·|x| + ½·l2·x² at u, which without l2 is the indicator of |u| ≤ l1: nothing is forgiven."""
     beyond = max(0.0, abs(u) - l1)
     if l2 > 0.0:
         return 0.5 * beyond * beyond / l2
-    return 0.0 if beyond <= ROUNDING * (l1 + size) else math.inf
+    return 0.0 if beyond == 0.0 else math.inf
 
 
 @helper

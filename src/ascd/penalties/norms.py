@@ -40,7 +40,7 @@ class Zero(NamedTuple):
         return at(self.linear, j), at(self.linear, j)
 
     def cost_conjugate(self, u: float, j: int) -> float:
-        return even_conjugate(u - at(self.linear, j), 0.0, 0.0, abs(at(self.linear, j)))
+        return even_conjugate(u - at(self.linear, j), 0.0, 0.0)
 
     def dual_scale(self, u: float, j: int) -> float:
         return scale_between(u, at(self.linear, j), at(self.linear, j))
@@ -84,7 +84,7 @@ class L1(NamedTuple):
 
     def cost_conjugate(self, u: float, j: int) -> float:
         limit = at(self.strength, j) * at(self.weights, j)
-        return even_conjugate(u - at(self.linear, j), limit, 0.0, abs(at(self.linear, j)))
+        return even_conjugate(u - at(self.linear, j), limit, 0.0)
 
     def dual_scale(self, u: float, j: int) -> float:
         limit = at(self.strength, j) * at(self.weights, j)
@@ -134,7 +134,7 @@ class L2(NamedTuple):
 
     def cost_conjugate(self, u: float, j: int) -> float:
         strength = at(self.strength, j) * at(self.weights, j)
-        return even_conjugate(u - at(self.linear, j), 0.0, strength, abs(at(self.linear, j)))
+        return even_conjugate(u - at(self.linear, j), 0.0, strength)
 
     def dual_scale(self, u: float, j: int) -> float:
         if at(self.strength, j) * at(self.weights, j) > 0.0:
@@ -187,8 +187,8 @@ class L1L2(NamedTuple):
         return absolute_subgradient(x, weight * at(self.l1, j), weight * at(self.l2, j) * x + at(self.linear, j))
 
     def cost_conjugate(self, u: float, j: int) -> float:
-        weight, linear = at(self.weights, j), at(self.linear, j)
-        return even_conjugate(u - linear, weight * at(self.l1, j), weight * at(self.l2, j), abs(linear))
+        weight = at(self.weights, j)
+        return even_conjugate(u - at(self.linear, j), weight * at(self.l1, j), weight * at(self.l2, j))
 
     def dual_scale(self, u: float, j: int) -> float:
         weight = at(self.weights, j)

@@ -8,8 +8,8 @@ Most coordinates are surely at rest at zero, where the penalty is smallest: by c
 scale.  ``look_over`` finds the others, and ``survey`` looks at those alone.
 
 Where the dual allows only u_j = 0 (an unpenalised coordinate) or one sign of it, no scale helps.  While the solver
-runs, such coordinates count by their violation alone, |x_j|·violation; the certificate at the end moves the dual point
-so that it fits them exactly, if they are few enough.
+runs, such coordinates count by their violation alone, |x_j|·violation, and the gap is not certain.  Rounding errors are
+not counted here either: this is what the solver steers by.  What it tells in the end is proved by ``ascd.proof``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from typing import Any
 from ascd._checks import Array
 from ascd._jit import helper, kernel, wide
 from ascd.duality import gap_term, positive_part, sample_gap
+from ascd.matrices import dot
+
+#: A scale below 1 is made smaller by this share: rounding must not push a product over the end of its domain.
+MARGIN = 1e-15
 
 
 @helper
@@ -65,12 +69,12 @@ def look_over(
 @kernel
 def survey(
     sample: Any, loss: Any, penalty: Any, x: Array, image: Array, slope: Array, estimate: Array, radius: Array,
-    norm: Array, unsettled: Array, score: Array, strict: bool,
+    norm: Array, unsettled: Array, score: Array,
 ) -> tuple[float, float, float, bool]:  # fmt: skip
     """An upper bound on the gap, the largest violation possible, the penalty's cost, and whether the bound is certain.
 
-    ``unsettled`` is what ``look_over`` listed; intervals may have shrunk since, and scores follow.  Unless ``strict``,
-    coordinates that no scale fits count by their violation.
+    ``unsettled`` is what ``look_over`` listed; intervals may have shrunk since, and scores follow.  Coordinates that no
+    scale fits count by their violation.
     """
     scale, steepest, cost, loose = 1.0, 0.0, 0.0, 0.0
     for i in range(unsettled.size):
@@ -83,12 +87,13 @@ def survey(
             fits = penalty.dual_scale(-g - r, j)
             if r > 0.0:
                 fits = min(fits, penalty.dual_scale(r - g, j))
-            if fits > 0.0 or strict:
+            if fits > 0.0:
                 scale = min(scale, fits)
             else:
                 loose += violation * (abs(x[j]) + violation / max(norm[j] * norm[j], 1e-300))
-    if not scale >= 0.0:
-        return math.inf, steepest, cost, True
+    is_certain = loose == 0.0
+    if scale < 1.0:
+        scale *= 1.0 - MARGIN
     gap = loose + sample_gap(sample, loss, image, slope, scale)
     for i in range(unsettled.size):
         j = wide(unsettled[i])
@@ -96,9 +101,11 @@ def survey(
         term = gap_term(penalty, x[j], j, left)
         if right > left:
             term = max(term, gap_term(penalty, x[j], j, right))
-        if strict or term < math.inf:
+        if term < math.inf:
             gap += positive_part(term)
-    return gap, steepest, cost, loose == 0.0
+        else:
+            is_certain = False
+    return gap, steepest, cost, is_certain
 
 
 @kernel
@@ -110,3 +117,15 @@ def worst_violation(penalty: Any, x: Array, gradient: Array, columns: Array) -> 
         low, high = penalty.subgradient(x[j], j)
         worst = max(worst, gradient[j] + low, -gradient[j] - high)
     return worst
+
+
+@kernel
+def curvature_along(matrix: Any, j: int, curvature: Array, mean: float) -> float:
+    """Σ_k H_k·(a_kj − mean)² over the stored entries, and mean²·H_k over the others."""
+    total, square = 0.0, 0.0
+    for k in range(curvature.size):
+        total += curvature[k]
+    for p in range(matrix.start(j), matrix.stop(j)):
+        entry = matrix.entry(p, j)
+        square += curvature[matrix.row(p)] * entry * entry
+    return square - mean * (2.0 * dot(matrix, j, curvature) - mean * total)

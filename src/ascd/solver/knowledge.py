@@ -6,8 +6,10 @@ e ⟂ v_r the entry lies, by Cauchy and Schwarz, in
     ⟨a_j, v⟩  ∈  s·g ± ‖e‖·√(‖a_j‖² − g²/‖v_r‖²),
 
 whatever the loss.  Several slopes v_r are kept, and each column refers to the last one it was read at; so a column is
-read again only where its interval leaves a decision open.  With an intercept the slopes sum to zero, and the part of
-a_j along the ones is taken out of ‖a_j‖ too.
+read again only where its interval leaves a decision open.  With an intercept the slopes sum to zero, but for rounding,
+and the part of a_j along the ones is taken out of ‖a_j‖ too: with m the mean of a_j,
+
+    |⟨a_j, e⟩|  ≤  ‖a_j − m·1‖·‖e‖ + |m|·|Σ_k e_k|.
 """
 
 from __future__ import annotations
@@ -36,14 +38,16 @@ class Knowledge:
         self.square = parts.norm**2 if np.ndim(parts.sample.weight) == 0 else np.empty(n)
         if np.ndim(parts.sample.weight):
             weighted_squares(parts.matrix, 1.0, self.square)
+        self.mean = np.zeros(n)
         if intercept:
-            sums = np.empty(n)
-            column_sums(parts.matrix, 1.0, sums)
-            self.square = np.maximum(self.square - sums * sums / d, ROUNDING * self.square)
+            column_sums(parts.matrix, 1.0, self.mean)
+            self.square = np.maximum(self.square - self.mean**2 / d, 0.0) + ROUNDING * self.square
+            self.mean = np.abs(self.mean) / d
         self.slopes = np.zeros((SLOTS, d))
-        self.length = np.zeros(SLOTS)  # ‖v_r‖²
+        self.length, self.total = np.zeros(SLOTS), np.zeros(SLOTS)  # ‖v_r‖² and the sum of v_r
         self.count = np.zeros(SLOTS, dtype=np.int64)
-        self.work = np.full((2, SLOTS + 1), np.inf)  # the last for columns that were never read
+        self.work = np.full((3, SLOTS + 1), np.inf)  # the last for columns that were never read
+        self.work[2] = 0.0
         self.slot = np.full(n, -1, dtype=np.int8)
         self.product, self.width = np.zeros(n), np.full(n, np.inf)
         self.estimate, self.radius = np.zeros(n), np.full(n, np.inf)
@@ -54,8 +58,8 @@ class Knowledge:
         """Intervals for a slope that has moved, without reading a column."""
         self.is_moved = True
         place_intervals(
-            slope, self.slopes, self.length, self.count, self.work, self.slot, self.product, self.width,
-            self.estimate, self.radius,
+            slope, self.slopes, self.length, self.total, self.count, self.work, self.slot, self.product, self.width,
+            self.mean, self.estimate, self.radius,
         )  # fmt: skip
 
     def read(self, columns: Array, slope: Array) -> None:
@@ -66,21 +70,25 @@ class Knowledge:
             leaving = self.slot == here
             leaving[columns] = True
             columns = np.flatnonzero(leaving)
-        length = remember(slope, self.slopes[here], columns, self.slot, here, self.count)
-        self.length[here] = length
-        arrays = (self.square, self.product, self.width, self.estimate, self.radius)
-        share(self.n_jobs, columns.size, read_columns, self.matrix, columns, slope, 1.0 / max(length, 1e-300), *arrays)
+        length, total = remember(slope, self.slopes[here], columns, self.slot, here, self.count)
+        self.length[here], self.total[here] = length, total
+        arrays = (self.square, self.mean, self.product, self.width, self.estimate, self.radius)
+        numbers = (1.0 / max(length, 1e-300), abs(total))
+        share(self.n_jobs, columns.size, read_columns, self.matrix, columns, slope, *numbers, *arrays)
         self.reads += columns.size
         self.is_moved = self.is_moved and not is_all
 
 
 @kernel
-def remember(slope: Array, place: Array, columns: Array, slot: Array, here: int, count: Array) -> float:
-    """Keep the slope; the columns refer to it from now on.  Its squared length."""
-    length = 0.0
+def remember(
+    slope: Array, place: Array, columns: Array, slot: Array, here: int, count: Array
+) -> tuple[float, float]:
+    """Keep the slope; the columns refer to it from now on.  Its squared length and its sum."""
+    length, total = 0.0, 0.0
     for k in range(slope.size):
         place[k] = slope[k]
         length += slope[k] * slope[k]
+        total += slope[k]
     if columns.size == slot.size:
         count[:], slot[:] = 0, here
     else:
@@ -90,19 +98,20 @@ def remember(slope: Array, place: Array, columns: Array, slot: Array, here: int,
                 count[slot[j]] -= 1
             slot[j] = here
     count[here] += columns.size
-    return length
+    return length, total
 
 
 @kernel
 def read_columns(
-    matrix: Any, columns: Array, slope: Array, inverse: float, square: Array, product: Array, width: Array,
-    estimate: Array, radius: Array, start: int, stop: int,
+    matrix: Any, columns: Array, slope: Array, inverse: float, total: float, square: Array, mean: Array,
+    product: Array, width: Array, estimate: Array, radius: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Exact products of some columns with the slope, and the lengths of their parts across it."""
     for i in range(start, stop):
         j = wide(columns[i])
         g = dot(matrix, j, slope)
-        across = square[j] - g * g * inverse
+        along = max(0.0, abs(g) - mean[j] * total)  # of the part across the ones
+        across = square[j] - along * along * inverse
         width[j] = np.sqrt(max(across, 0.0) + ROUNDING * square[j])
         product[j] = estimate[j] = g
         radius[j] = 0.0
@@ -110,22 +119,24 @@ def read_columns(
 
 @kernel
 def place_intervals(
-    slope: Array, slopes: Array, length: Array, count: Array, work: Array, slot: Array, product: Array, width: Array,
-    estimate: Array, radius: Array,
+    slope: Array, slopes: Array, length: Array, total: Array, count: Array, work: Array, slot: Array, product: Array,
+    width: Array, mean: Array, estimate: Array, radius: Array,
 ) -> None:  # fmt: skip
-    """``work`` takes, for every slope remembered, the share s of it in the present one and the rest's length ‖e‖."""
+    """``work`` takes, for every slope remembered, the share s of it in the present one, ‖e‖ and |Σe| of the rest."""
     for r in range(count.size):
         if count[r] > 0:
-            along, rest, size = 0.0, 0.0, 0.0
+            along, rest, size, sum_here = 0.0, 0.0, 0.0, 0.0
             for k in range(slope.size):
                 along += slopes[r, k] * slope[k]
                 size += slope[k] * slope[k]
+                sum_here += slope[k]
             along /= max(length[r], 1e-300)
             for k in range(slope.size):
                 away = slope[k] - along * slopes[r, k]
                 rest += away * away
             work[0, r], work[1, r] = along, np.sqrt(rest + ROUNDING * ROUNDING * size)
+            work[2, r] = abs(sum_here - along * total[r])
     for j in range(slot.size):
         r = slot[j]
         estimate[j] = work[0, r] * product[j]
-        radius[j] = work[1, r] * width[j]
+        radius[j] = work[1, r] * width[j] + work[2, r] * mean[j]

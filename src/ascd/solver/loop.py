@@ -65,7 +65,7 @@ class Solver(Moves):
     ) -> Status:
         """Until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run.
 
-        The gap from the intervals is a bound already; ``confirm`` asks for the exact one, computed afresh.
+        The intervals prove a gap; where ``confirm`` is true, exact entries of all columns do.
         """
         self.penalty, self.attempts, self.passes = penalty, 0, PASSES
         held = is_held(penalty)
@@ -81,8 +81,10 @@ class Solver(Moves):
             if not math.isfinite(self.objective) or self.objective < BOTTOMLESS * (1.0 + abs(start)):
                 return Status.DIVERGED
             start = min(start, self.objective)
-            if self.gap <= tolerance and ((self.is_certain and not confirm) or self.confirm(tolerance)):
-                return Status.CONVERGED
+            if self.gap <= tolerance:
+                ended = self.confirm(tolerance, is_last=confirm)
+                if ended is not None:
+                    return ended
             if rounds == limits.max_iter:
                 break
             if time.perf_counter() - began > limits.max_time:
@@ -91,11 +93,14 @@ class Solver(Moves):
             self.passes *= LONGER if self.gap > SLOW * best[1] else 1.0
             best = tuple(map(min, best, (self.objective, self.gap, self.steepest)))
             if idle > MOST_IDLE:
-                self.settle()
+                self.settle(tolerance)
                 return Status.CONVERGED if self.gap <= tolerance else Status.STALLED
             if watch(self):
                 return Status.INTERRUPTED
             columns, size = self._working_set(size)
+            if columns.size == 0:  # nothing can move: what is left of the gap is rounding
+                self.settle(tolerance)
+                return Status.CONVERGED if self.gap <= tolerance else Status.STALLED
             self.working = columns.size
             # a share of the steepest entry is nothing to a column whose entries are all small
             target = 0.0 if idle else self._target(tolerance, columns.size, size)

@@ -18,6 +18,7 @@ from ascd._checks import Array, as_count, as_finite_vector, as_number
 from ascd._jit import kernel
 from ascd.problem import Problem
 from ascd.progress import progress_bar
+from ascd.recession import check_bounded
 from ascd.run import Snapshot
 from ascd.solution import Status
 from ascd.solver.loop import Limits, Solver
@@ -104,6 +105,8 @@ def path(
     n_alphas, eps = as_count(n_alphas, "n_alphas"), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
     stop_early = alphas is None if early_stop is None else bool(early_stop)
     x = as_start(problem, x0)
+    if intercept:
+        check_bounded(problem.parts, intercept=True)
     began = time.perf_counter()
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
     with blas_threads(as_n_jobs(n_jobs), entries), progress_bar(progress, steps) as show:
@@ -152,8 +155,8 @@ class _Walk:
         left = self.limits.max_time - (time.perf_counter() - self.began)
         limits = self.limits._replace(max_time=left)
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)
-        if status is not Status.CONVERGED:
-            self.solver.settle()
+        if status not in (Status.CONVERGED, Status.STATIONARY):
+            self.solver.settle(self.tolerance)
         return status
 
     def _keep(self, before: int) -> None:

@@ -7,14 +7,13 @@ import math
 import numpy as np
 
 from ascd._checks import Array
-from ascd.duality import fitted_slope, required_products
 from ascd.problem import Problem
-from ascd.solver.certificate import look_over, survey
+from ascd.proof import Place, Products, prove
+from ascd.solution import Status
+from ascd.solver.certificate import curvature_along, look_over, survey, worst_violation
 from ascd.solver.knowledge import Knowledge
 from ascd.solver.search import Search
 
-#: Rounds of fitting the dual point: what fits some coordinates may push others over their end.
-MOST_FITS = 3
 #: Rounds in which a dual point is looked for after the violations alone are small enough.
 MOST_ATTEMPTS = 4
 
@@ -38,15 +37,18 @@ class Proof(Search):
         """Columns read so far."""
         return self.knowledge.reads + self.other_reads
 
-    def settle(self) -> None:
-        """After an end anywhere: everything known of the point at x, computed afresh, and its exact certificate."""
-        self.recompute_image()
-        everything = np.arange(self.n)
-        self.knowledge.read(everything, self.slope)
-        self.look_over()
-        self.survey(strict=True)
+    def settle(self, enough: float = 0.0) -> None:
+        """Everything known of the point at x, computed afresh, and its certificate; no tighter than ``enough``."""
+        self._read_afresh()
+        self.gap = math.inf
         if math.isfinite(self.objective):
-            self._fit_dual(everything)
+            self._prove(enough)
+
+    def _read_afresh(self) -> None:
+        self.recompute_image()
+        self.knowledge.read(np.arange(self.n), self.slope)
+        self.look_over()
+        self.survey()
 
     def survey_open(self) -> None:
         """Intervals, and exact entries where they leave open whether a coordinate is at rest."""
@@ -64,52 +66,54 @@ class Proof(Search):
         count = look_over(self.penalty, self.x, know.estimate, know.radius, self.parts.norm, self.score, self.places)
         self.unsettled = self.places[:count]
 
-    def survey(self, strict: bool = False, slope: Array | None = None) -> None:
+    def survey(self) -> None:
         know, parts = self.knowledge, self.parts
         self.gap, self.steepest, self.cost, self.is_certain = survey(
-            parts.sample, parts.loss, self.penalty, self.x, self.image, self.slope if slope is None else slope,
-            know.estimate, know.radius, parts.norm, self.unsettled, self.score, strict,
+            parts.sample, parts.loss, self.penalty, self.x, self.image, self.slope, know.estimate, know.radius,
+            parts.norm, self.unsettled, self.score,
         )  # fmt: skip
         self.objective = float(self.loss_sum + self.cost)
 
-    def confirm(self, tolerance: float) -> bool:
-        """Does the certificate hold at an image computed afresh and from exact entries alone?"""
-        self.recompute_image()
-        everything = np.arange(self.n)
-        self.knowledge.read(everything, self.slope)
-        self.look_over()
-        self.survey()
-        estimated = self.gap
-        if not self.is_certain:
-            self.survey(strict=True)
-            if self.gap > tolerance >= estimated:
-                self._fit_dual(everything)
-        if self.gap <= tolerance:
-            return True
-        self.attempts += estimated <= tolerance
-        if self.attempts >= MOST_ATTEMPTS:
-            return True
-        self.survey_open()
-        return False
+    def confirm(self, tolerance: float, is_last: bool) -> Status | None:
+        """Does a proof hold what the survey says?  Computed afresh, from exact entries where the point ``is_last``.
 
-    def _fit_dual(self, everything: Array) -> None:
-        """The certificate for a dual point that fits the coordinates which no scale fits, if they are few."""
-        gap, steepest, know = self.gap, self.steepest, self.knowledge
-        slope, columns = self.slope, everything[:0]
-        for _ in range(MOST_FITS):
-            required = know.estimate.copy()
-            required_products(self.penalty, self.x, required)
-            required[columns[np.isnan(required[columns])]] = know.estimate[columns[np.isnan(required[columns])]]
-            columns = np.flatnonzero(~np.isnan(required))
-            excess = know.estimate[columns] - required[columns]
-            fitted = fitted_slope(self.parts.matrix, self.intercept, self.curvature, slope, columns, excess)
-            if fitted is None:
-                break
-            slope = fitted
-            know.read(everything, slope)
-            know.estimate[columns] = required[columns]
+        Where no dual point is found although the violations are small enough, again and again, these decide.
+        """
+        if is_last:
+            self._read_afresh()
+        else:
+            self.recompute_image()
+            self.knowledge.locate(self.slope)
             self.look_over()
-            self.survey(strict=True, slope=slope)
-            gap = min(gap, self.gap)
-        self.gap, self.steepest = gap, steepest
+            self.survey()
+        estimated, is_certain = self.gap, self.is_certain
+        self._prove(tolerance)
+        if self.gap <= tolerance:
+            return Status.CONVERGED
+        if not is_certain and estimated <= tolerance and self._is_stationary(tolerance):
+            self.attempts += 1
+            if self.attempts >= MOST_ATTEMPTS:
+                return Status.STATIONARY
+        self.survey_open()
+        return None
+
+    def _prove(self, enough: float) -> None:
+        know = self.knowledge
+        place = Place(self.x, self.constant, self.image, self.slope, self.curvature, self.intercept)
+        self.gap = prove(self.parts, self.penalty, place, Products(know.estimate, know.radius, self._read_dual), enough)
+        self.is_certain = True
         know.locate(self.slope)
+
+    def _read_dual(self, dual: Array) -> Array:
+        self.knowledge.read(np.arange(self.n), dual)
+        return self.knowledge.estimate.copy()
+
+    def _is_stationary(self, tolerance: float) -> bool:
+        """Would Newton steps of the coordinates that no dual point fits gain less than the tolerance, one by one?"""
+        listed, know, gain = self.unsettled, self.knowledge, 0.0
+        for j in listed[self.score[listed] == math.inf]:
+            violation = float(worst_violation(self.penalty, self.x, know.estimate, np.array([j])))
+            if violation > 0.0:
+                curvature = float(curvature_along(self.parts.matrix, j, self.curvature, self.means[j]))
+                gain += violation * (abs(self.x[j]) + violation / curvature) if curvature > 0.0 else math.inf
+        return gain <= tolerance

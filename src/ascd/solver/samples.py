@@ -35,6 +35,7 @@ def stiffen(sample: Any, loss: Any, image: Array, there: Array, slope: Array, en
         lift = end[k] * (there[k] - image[k])
         divergence, change = value - other + lift, end[k] - slope[k]
         is_seen = divergence > SMALL * (abs(value) + abs(other) + abs(lift))
+        is_seen = is_seen and weight > 0.0
         stiffness[k] = max(stiffness[k], 0.5 * change * change / divergence if is_seen else 0.0)
 
 
@@ -64,9 +65,11 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
             low = t
         if stride == 0.0:
             stride = size / most if most < math.inf else 1.0
-        step = -first / second if second > SMALL * min(size, most) else math.copysign(stride, -first)
+        is_newton = second > SMALL * min(size, most)
+        step = -first / second if is_newton else math.copysign(stride, -first)
         finite = size < math.inf  # a Poisson loss may overflow on the way
-        if finite and (abs(first) <= balanced * size or abs(step) <= BALANCED * max(reach, abs(t))):
+        is_short = is_newton and abs(step) <= BALANCED * max(reach, abs(t))
+        if finite and (abs(first) <= balanced * size or is_short):
             break
         if not (finite and low < t + step < high and 2.0 * abs(step) <= last):
             step = 0.5 * (low + high) - t
@@ -85,9 +88,10 @@ def fill_slopes(sample: Any, loss: Any, image: Array, t: float, slope: Array, cu
     total = 0.0
     for k in range(image.size):
         weight, target, z = at(sample.weight, k), sample.target[k], image[k] + t
-        total += weight * loss.value(target, z)
-        slope[k] = weight * loss.derivative(target, z)
-        curvature[k] = weight * loss.curvature(target, z)
+        is_counted = weight > 0.0  # exp may overflow in a sample without weight: 0·inf is nan
+        total += weight * loss.value(target, z) if is_counted else 0.0
+        slope[k] = weight * loss.derivative(target, z) if is_counted else 0.0
+        curvature[k] = weight * loss.curvature(target, z) if is_counted else 0.0
     return total
 
 

@@ -14,6 +14,7 @@ from ascd._checks import Array, as_count, as_finite_vector, as_number
 from ascd.penalties import nearest_allowed
 from ascd.problem import Problem
 from ascd.progress import progress_bar
+from ascd.recession import check_bounded
 from ascd.run import Snapshot
 from ascd.solution import Solution, Status
 from ascd.solver.loop import Limits, Solver
@@ -82,6 +83,8 @@ def solve(
     constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-LARGEST, high=LARGEST)
     if constant and not intercept:
         raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
+    if intercept:
+        check_bounded(problem.parts, intercept=True)
     threads = as_n_jobs(n_jobs)
     with blas_threads(threads, problem.n_samples * problem.n_features), progress_bar(progress, limits.max_iter) as show:
         return _run(problem, Start(x, bool(intercept), constant, threads), tol, limits, callback, show)
@@ -104,9 +107,9 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
     status = Status.INTERRUPTED
     with suppress(KeyboardInterrupt):
         status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
-    if status is not Status.CONVERGED:
-        solver.settle()
-        if status is Status.ITERATION_LIMIT and solver.gap <= tol * reference:
+    if status not in (Status.CONVERGED, Status.STATIONARY):
+        solver.settle(tol * reference)
+        if solver.gap <= tol * reference:
             status = Status.CONVERGED
     watch.finish()
     return Solution(
@@ -146,7 +149,8 @@ class Watch:
     def _record(self) -> None:
         solver = self.solver
         self.trace.add(
-            iteration=solver.n_iter, objective=solver.objective, gap=solver.gap, bound=solver.steepest,
+            iteration=solver.n_iter, objective=solver.objective, bound=solver.steepest,
+            gap=solver.gap if solver.is_certain else math.inf,
             active=solver.working, reads=solver.reads, seconds=time.perf_counter() - self.began,
         )  # fmt: skip
 
