@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from solving import LOSSES, PENALTIES, make_case
 
 import ascd
-from ascd.duality import fitted_slope
 from ascd.solver.certificate import look_over, survey
 
 SEEDS = st.integers(0, 10_000)
@@ -26,15 +25,16 @@ def plain_python():
         yield
 
 
-def survey_at(problem, x, estimate, radius, strict):
+def survey_at(problem, x, estimate, radius):
     parts, (_, image, slope), score = problem.parts, problem.evaluate(x), np.empty(x.size)
     everything, listed = np.arange(x.size), np.empty(x.size, dtype=np.int64)
     model = parts.sample, parts.loss, parts.penalty, x, image, slope, estimate, radius, parts.norm
     count = look_over(parts.penalty, x, estimate, radius, parts.norm, score, listed)
-    gap, steepest, cost, _ = survey(*model, listed[:count], score.copy(), strict)
-    whole = survey(*model, everything, score, strict)[:3]  # those left out are at rest: they add nothing
-    assert (gap, steepest, cost) == pytest.approx(whole, rel=1e-12, abs=1e-300)
-    return gap, steepest, cost, score
+    gap, steepest, cost, is_certain = survey(*model, listed[:count], score.copy())
+    whole = survey(*model, everything, score)  # those left out are at rest: they add nothing
+    assert (gap, steepest, cost) == pytest.approx(whole[:3], rel=1e-12, abs=1e-300)
+    assert is_certain == whole[3]
+    return gap if is_certain else math.inf, steepest, cost, score
 
 
 def random_point(case, rng):
@@ -53,8 +53,8 @@ def test_the_gap_from_intervals_bounds_the_exact_gap(seed, loss, penalty, weight
     problem, x = case.problem(), random_point(case, rng)
     gradient, radius = problem.gradient(x), width * rng.random(x.size) * (rng.random(x.size) < 0.7)
     estimate = gradient + radius * rng.uniform(-1.0, 1.0, x.size)
-    exact_gap, exact_steepest, cost, exact_score = survey_at(problem, x, gradient, np.zeros(x.size), True)
-    gap, steepest, same_cost, score = survey_at(problem, x, estimate, radius, True)
+    exact_gap, exact_steepest, cost, exact_score = survey_at(problem, x, gradient, np.zeros(x.size))
+    gap, steepest, same_cost, score = survey_at(problem, x, estimate, radius)
     assert gap >= exact_gap * (1.0 - 1e-12) - 1e-14  # the smallest are rounding of the terms' parts
     assert steepest >= exact_steepest - 1e-12
     assert np.all(score >= exact_score - 1e-9)
@@ -69,8 +69,8 @@ def test_from_exact_entries_it_is_the_gap_of_the_problem(loss, penalty, weighted
     problem = case.problem()
     for seed in range(4):
         x = random_point(case, np.random.default_rng(seed))
-        gap, steepest, _, _ = survey_at(problem, x, problem.gradient(x), np.zeros(x.size), True)
-        assert gap == pytest.approx(problem.gap(x), rel=1e-9)
+        gap, steepest, _, _ = survey_at(problem, x, problem.gradient(x), np.zeros(x.size))
+        assert problem.gap(x) <= gap * (1.0 + 1e-8) + 1e-14  # the dual point 0 may be better
         assert case.objective(x) - case.minimum() <= gap * (1.0 + 1e-9)
         assert steepest > 0.0 or gap <= 1e-13
 
@@ -79,7 +79,7 @@ def test_the_steepest_entry_is_the_largest_violation():
     case = make_case("squared", "l1", seed=1)
     problem, x = case.problem(), np.zeros(5)
     gradient = problem.gradient(x)
-    _, steepest, _, score = survey_at(problem, x, gradient, np.zeros(5), False)
+    _, steepest, _, score = survey_at(problem, x, gradient, np.zeros(5))
     violation = np.abs(gradient) - case.terms.l1
     assert steepest == pytest.approx(violation.max())
     np.testing.assert_allclose(score, violation / np.where(violation > 0.0, np.linalg.norm(case.A, axis=0), 1.0))
@@ -87,28 +87,8 @@ def test_the_steepest_entry_is_the_largest_violation():
 
 def test_a_coordinate_that_is_free_to_move_always_belongs_to_the_working_set():
     case = make_case("squared", "l1 weighted", seed=1)
-    score = survey_at(case.problem(), np.array([0.0, 0.0, 2.0, 0.0, 0.0]), np.zeros(5), np.zeros(5), False)[3]
+    score = survey_at(case.problem(), np.array([0.0, 0.0, 2.0, 0.0, 0.0]), np.zeros(5), np.zeros(5))[3]
     assert np.isinf(score).tolist() == [False, True, True, False, True]
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("scales", [1.0, np.logspace(-8, 8, 4)])
-def test_the_fitted_slope_has_the_products_asked_for(intercept, scales):
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((12, 4)) * scales
-    problem, slope, curvature = ascd.Problem(A, np.ones(12)), rng.standard_normal(12), 0.1 + rng.random(12)
-    columns = np.array([0, 1, 3])
-    excess = A[:, columns].T @ slope
-    fitted = fitted_slope(problem.parts.matrix, intercept, curvature, slope, columns, excess)
-    norms = np.linalg.norm(A[:, columns], axis=0) * np.linalg.norm(slope)
-    assert np.all(np.abs(A[:, columns].T @ fitted) <= 1e-12 * norms)
-    assert not intercept or abs(fitted.sum()) <= 1e-12 * np.abs(slope).sum()
-
-
-def test_too_many_columns_are_not_fitted():
-    ones, matrix = np.ones(3), ascd.Problem(np.ones((3, 300)), np.ones(3)).parts.matrix
-    assert fitted_slope(matrix, False, ones, ones, np.arange(300), np.zeros(300)) is None
-    assert fitted_slope(matrix, False, ones, ones, np.arange(0), np.zeros(0)) is None
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -120,17 +100,3 @@ def test_a_dual_point_is_found_for_unpenalised_coordinates(loss, penalty, interc
     solution = ascd.solve(case.problem(), tol=1e-9, intercept=intercept)
     assert solution.converged
     assert solution.gap <= 1e-9 * solution.zero_objective
-
-
-def test_where_no_dual_point_is_looked_for_the_violations_decide():
-    """More unpenalised coordinates than are fitted: converged by the size of the violations, the gap is honest."""
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((260, 220))
-    b = A @ rng.standard_normal(220) + rng.standard_normal(260)
-    solution = ascd.solve(ascd.Problem(A, b), tol=1e-8)
-    residual = b - A @ np.linalg.lstsq(A, b, rcond=None)[0]
-    assert solution.converged
-    assert solution.objective == pytest.approx(0.5 * residual @ residual, rel=1e-8)
-    assert solution.steepness <= 1e-6
-    assert solution.gap >= solution.objective - 0.5 * residual @ residual
-    assert math.isfinite(solution.gap)

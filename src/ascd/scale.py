@@ -12,6 +12,10 @@ threshold εσ and the penalty (σ/2)·Φ.  What remains is one convex function 
 its zero is found by secant steps inside a bracket, with warm-started fits.  The dual, max Σ s_k u_k y_k − Σ_j Φ_j*(p_j)
 with p = Xᵀ(s∘u) over |u_k| ≤ 2ε, Σ s_k u_k²/4 ≤ Σ s_k and (for the intercept) Σ s_k u_k = 0, gives the gap of all
 three together; u_k = 2·clip(r_k, ±εσ)/σ, centred and scaled down until it is allowed, is the dual point.
+
+Rounding is counted: sums of d terms are wrong by (d + 16)·2⁻⁵³ of the sum of their sizes; u is scaled down by as much;
+and where Σ s_k u_k = ρ instead of 0, the dual point is u − ρ/Σs, whose products differ by |ρ|/√Σs·‖a_j‖ at most.  With
+an intercept Σ s_k u_k y_k does not depend on the origin of y, which is then put where the residuals are small.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ascd._checks import Array
+from ascd.careful import UNIT
 from ascd._jit import kernel
 from ascd.losses import Huber
 from ascd.matrices import transposed_product
@@ -88,12 +93,14 @@ def fit_with_scale(
         if last or solution.status is Status.INTERRUPTED:
             break
         search.ended = point.settles(tol * zero) or not search.moves(point.slope, point.scale)
-    if len(points) > 1 and points[-2].settles(tol * zero) and not point.settles(tol * zero):
+    if len(points) > 1 and points[-2].gap < point.gap:
         point = points[-2]  # the last one is precise for its scale, but farther from the best scale
     status = solution.status
-    if point.settles(tol * zero) or search.at_floor():
+    if point.gap <= tol * zero:
         status = Status.CONVERGED
-    elif status is Status.CONVERGED:
+    elif point.is_stationary(tol * zero) or search.at_floor():
+        status = Status.STATIONARY
+    elif status.is_answer:
         status = Status.ITERATION_LIMIT
     counts = (int(spent[0]), int(spent[1]), float(spent[2]))
     found = (point.x, point.intercept, point.scale, point.residuals, point.objective)
@@ -110,12 +117,20 @@ class _Point:
         self.residuals = problem.parts.sample.target - problem.image(solution.x) - solution.intercept
         self.scale = max(search.floor, scale_of(self.residuals, weight, epsilon))
         self.objective = primal(problem, solution, self.residuals, weight, self.sigma, self.scale)
-        self.gap = max(0.0, self.objective - dual(problem, self.residuals, weight, self.sigma, epsilon, intercept))
+        origin = self.intercept if intercept else 0.0
+        value, error = dual(problem, self.residuals, weight, self.sigma, epsilon, intercept, origin)
+        size = float(np.abs(self.x) @ problem.parts.norm) + abs(self.intercept) * math.sqrt(float(weight.sum()))
+        error += _rounding(weight.size) * abs(self.objective)
+        error += _rounding(self.x.size) * 2.0 * epsilon * math.sqrt(float(weight.sum())) * size  # of the residuals
+        self.gap = max(0.0, self.objective - value) + error if math.isfinite(value) else math.inf
         self.slope = slope_in_scale(self.residuals, weight, self.sigma, epsilon)
 
     def settles(self, tolerance: float) -> bool:
-        """By the gap; by the slope where no dual point is known."""
-        return self.gap <= tolerance or (math.isinf(self.gap) and abs(self.slope) * self.sigma <= tolerance)
+        return self.gap <= tolerance or self.is_stationary(tolerance)
+
+    def is_stationary(self, tolerance: float) -> bool:
+        """By the slope in σ, where no dual point is known."""
+        return math.isinf(self.gap) and abs(self.slope) * self.sigma <= tolerance
 
 
 def _first_scale(
@@ -201,19 +216,36 @@ def _loss_sum(huber: Huber, residuals: Array, weight: Array) -> float:
     return float(weight @ np.where(size <= threshold, 0.5 * size**2, threshold * (size - 0.5 * threshold)))
 
 
-def dual(problem: Problem, residuals: Array, weight: Array, sigma: float, epsilon: float, intercept: bool) -> float:
-    """The value of the dual point that belongs to these residuals; −inf where none is allowed."""
-    total = float(weight.sum())
+def dual(
+    problem: Problem, residuals: Array, weight: Array, sigma: float, epsilon: float, intercept: bool, origin: float
+) -> tuple[float, float]:
+    """The value of the dual point that belongs to these residuals (−inf where none is allowed), and its error."""
+    total, parts = float(weight.sum()), problem.parts
+    rounding = _rounding(weight.size)
     u = 2.0 * np.clip(residuals / sigma, -epsilon, epsilon)
     if intercept:
         u = u - weight @ u / total
     norm, largest = float(np.sqrt(weight @ u**2)), float(np.abs(u[weight > 0.0]).max(initial=0.0))
+    missing = 0.0
     if norm > 0.0:
-        u = u * min(1.0, 2.0 * math.sqrt(total) / norm, 2.0 * epsilon / largest)
-    products, conjugates = np.empty(problem.n_features), np.empty(problem.n_features)
-    transposed_product(problem.parts.matrix, weight * u, products)
-    penalty_conjugates(problem.parts.penalty, 0.5 * sigma * products, conjugates)
-    return float(weight @ (u * problem.parts.sample.target) - 2.0 / sigma * conjugates.sum())
+        u = u * (min(1.0, 2.0 * math.sqrt(total) / norm, 2.0 * epsilon / largest) * (1.0 - 4.0 * rounding))
+        if intercept:
+            missing = abs(float(weight @ u)) + rounding * float(weight @ np.abs(u))
+    products, conjugates, others = np.empty((3, problem.n_features))
+    transposed_product(parts.matrix, weight * u, products)
+    off = (rounding * math.sqrt(float(weight @ u**2)) + missing / math.sqrt(total)) * parts.norm
+    penalty_conjugates(parts.penalty, 0.5 * sigma * (products - off), conjugates)
+    penalty_conjugates(parts.penalty, 0.5 * sigma * (products + off), others)
+    penalty = 2.0 / sigma * float(np.maximum(conjugates, others).sum())
+    terms = weight * u * (parts.sample.target - origin)
+    size = float(np.abs(terms).sum()) + (abs(penalty) if math.isfinite(penalty) else 0.0)
+    shifted = missing * float(np.abs(parts.sample.target - origin) @ weight) / total
+    return float(terms.sum()) - penalty, rounding * size + shifted
+
+
+def _rounding(count: int) -> float:
+    """The relative error of a sum of so many products."""
+    return (count + 16.0) * UNIT
 
 
 @kernel

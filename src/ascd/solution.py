@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -29,6 +30,27 @@ class Status(str, Enum):
         """One sentence for people."""
         return _SENTENCES[self]
 
+    @property
+    def is_answer(self) -> bool:
+        """Has the run reached what was asked for, proved (converged) or by first-order conditions (stationary)?"""
+        return self in (Status.CONVERGED, Status.STATIONARY)
+
+    @staticmethod
+    def of_all(statuses: Iterable[Status]) -> Status:
+        """The status of several runs together: the first that is no answer, else stationary if one is.
+
+        Examples
+        --------
+        >>> from ascd import Status
+        >>> str(Status.of_all([Status.CONVERGED, Status.STATIONARY, Status.TIME_LIMIT]))
+        'time limit'
+        """
+        found = list(statuses)
+        missed = [status for status in found if not status.is_answer]
+        if missed:
+            return missed[0]
+        return Status.STATIONARY if Status.STATIONARY in found else Status.CONVERGED
+
 
 _SENTENCES = {
     Status.CONVERGED: "Converged: the certificate is within the tolerance.",
@@ -53,7 +75,8 @@ class Solution:
     objective : F(x)
     status, message : why the run ended, as a ``Status`` and as a sentence
     n_iter : number of coordinate steps (``minimize``) or of rounds (``solve``)
-    gap : duality gap at x, an upper bound on F(x) − min F (inf where no dual point is known)
+    gap : duality gap at x, an upper bound on F(x) − min F with all rounding errors counted (inf where no dual point is
+        known)
     steepness : the largest score at x, from exact gradient entries; 0 means optimal
     reads : columns read during the run, the pass for init="gradient" and checks included
     seconds : time spent descending; recording and compiling are not counted

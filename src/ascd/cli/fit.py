@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from pathlib import Path
@@ -57,7 +58,7 @@ def command(
     save_model(fitted, out)
     _summary(fitted, estimator, table, model, seconds, out)
     answer({**header, "seconds": seconds, "nonzero": int(np.count_nonzero(fitted.coef)), "model_file": out})
-    return 0 if header["certificate"]["converged"] else UNCONVERGED
+    return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
 
 
 def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:
@@ -93,7 +94,10 @@ def _summary(fitted: Any, estimator: Any, table: Any, model: str, seconds: float
     say(f"  {score} on these data {estimator.score(table.X, table.y):.4f}   in {seconds:.2f} s")
     reads, gap = certificate["columns_read"], certificate["gap"]
     status, objective = certificate["status"], certificate["objective"]
-    say(f"  certificate: {status}; objective {objective:.8g}, at most {gap:.2g} above optimal")
+    proved = f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to the optimum is known"
+    say(f"  certificate: {status}; objective {objective:.8g}, {proved}")
+    if not certificate["converged"]:
+        say(f"  {estimator.certificate_.status.sentence}")
     say(f"  {reads:,.0f} columns read, {reads / where['features']:.1f} a feature\n")
     _largest(fitted)
     say(f"\nwrote {out}")

@@ -96,10 +96,10 @@ def _answer(
 ) -> Answer:
     x, constant = (solution.x[:-1], float(solution.x[-1])) if intercept else (solution.x, 0.0)
     status = solution.status
-    if solution.converged and target < solution.gap < math.inf:
-        status = Status.ITERATION_LIMIT  # as flat as float64 can tell, but not proved good enough
-    elif solution.gap <= target:
+    if solution.gap <= target:
         status = Status.CONVERGED
+    elif solution.converged:
+        status = Status.STATIONARY  # as flat as float64 can tell, but not proved good enough
     return Answer(x, constant, solution.objective, zero, solution.gap, status, epochs, reads, seconds)
 
 

@@ -30,13 +30,14 @@ class Certificate:
     - ``gap``: the duality gap; the objective is at most this far above its minimum (inf where no dual point is known)
     - ``tolerance``: what the gap had to reach: ``tol`` times the objective at zero coefficients, intercept fitted
     - ``objective``: the value of the estimator's objective
-    - ``status``: why the solver stopped
+    - ``status``: why the solver stopped; "converged" means that the gap is within the tolerance, "stationary" that
+      first-order conditions are while no dual point was found that proves it
     - ``columns_read``: how many columns of the data were read (rows, for the dual of a support vector machine)
     - ``n_iter``: iterations of the solver
     - ``seconds``: time inside the solver
 
     Where several problems are solved in one fit (classes, targets), numbers are sums over them, ``n_iter`` is the
-    largest, and ``status`` is the first that is not "converged".
+    largest, and ``status`` is that of all together.
 
     Examples
     --------
@@ -84,14 +85,13 @@ def solve_problem(
 
 def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certificate:
     """One certificate for the solutions of a fit; it is the user's tolerance that counts, not a smaller one."""
-    missed = [solution.status for solution in solutions if solution.status is not Status.CONVERGED]
     gap = unit * sum(solution.gap for solution in solutions)
     tolerance = unit * tol * sum(solution.zero_objective for solution in solutions)
     return Certificate(
         gap=gap,
         tolerance=tolerance,
         objective=unit * sum(solution.objective for solution in solutions),
-        status=missed[0] if missed and not gap <= tolerance else Status.CONVERGED,
+        status=Status.CONVERGED if gap <= tolerance else Status.of_all(solution.status for solution in solutions),
         columns_read=sum(solution.reads for solution in solutions),
         n_iter=max(solution.n_iter for solution in solutions),
         seconds=sum(solution.seconds for solution in solutions),
@@ -109,8 +109,11 @@ ADVICE = {
 
 
 def warn_unless_converged(estimator: Any, certificate: Certificate) -> None:
-    """A ``ConvergenceWarning`` with gap and tolerance in the user's units, and what to do."""
-    if certificate.converged:
+    """A ``ConvergenceWarning`` with gap and tolerance in the user's units, and what to do.
+
+    First-order conditions are what other libraries stop at: a fit that meets them is not warned about.
+    """
+    if certificate.status.is_answer:
         return
     gap = f"the duality gap is {certificate.gap:.3g}" if certificate.gap < math.inf else "no duality gap is known"
     warnings.warn(

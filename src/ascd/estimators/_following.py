@@ -28,8 +28,8 @@ class Followed(NamedTuple):
 
     @property
     def is_short(self) -> Array:
-        """Which of the fits ended with a gap above the tolerance.  A path that converged may have no gap to show."""
-        return (self.status is not Status.CONVERGED) & ~(self.gaps <= self.tolerance)
+        """Which of the fits ended with a gap above the tolerance; none where first-order conditions are met."""
+        return (not self.status.is_answer) & ~(self.gaps <= self.tolerance)
 
 
 def follow(
@@ -62,14 +62,13 @@ def _by_the_engine(problem: Problem, factors: Array, settings: Settings, interce
         one = problem.replace(penalty=problem.parts.penalty.scaled(float(factor)))
         solutions.append(solve_problem(one, settings, intercept=intercept, x0=x0, intercept0=constant))
         x0, constant = solutions[-1].x, solutions[-1].intercept
-    missed = [solution.status for solution in solutions if not solution.converged]
     return Followed(
         coefs=np.stack([solution.x for solution in solutions], axis=1),
         intercepts=np.array([solution.intercept for solution in solutions]),
         gaps=np.array([solution.gap for solution in solutions]),
         n_iters=np.array([solution.n_iter for solution in solutions]),
         tolerance=settings.tol * solutions[0].zero_objective,
-        status=missed[0] if missed else Status.CONVERGED,
+        status=Status.of_all(solution.status for solution in solutions),
     )
 
 

@@ -39,7 +39,8 @@ class Path:
     alphas : factors of the penalty, falling
     coefs : array of shape (n_features, n_alphas)
     intercepts, objectives, n_iters : per alpha
-    gaps : upper bounds on the duality gaps, from the intervals (an exact pass confirms the last, wherever that is)
+    gaps : duality gaps, upper bounds on F − min F with all rounding errors counted; from intervals but for the last,
+        which comes from an exact pass
     deviance_ratio : share of the loss at zero coefficients that is explained
     reads : columns read in the whole path
     status : why the path ended
@@ -144,7 +145,7 @@ class _Walk:
                 show(number + 1, self.solver.objective)
                 if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
                     return status
-                worst = worst if status is Status.CONVERGED else status
+                worst = Status.of_all([worst, status])
                 if is_last:
                     break
         except KeyboardInterrupt:
@@ -155,7 +156,7 @@ class _Walk:
         left = self.limits.max_time - (time.perf_counter() - self.began)
         limits = self.limits._replace(max_time=left)
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)
-        if status not in (Status.CONVERGED, Status.STATIONARY):
+        if not status.is_answer:
             self.solver.settle(self.tolerance)
         return status
 

@@ -47,8 +47,9 @@ def solve(
     ----------
     problem : Problem
     tol : float
-        Stop when the duality gap is at most ``tol`` times F at zero coefficients (with the intercept fitted).  Where
-        the problem has no dual point, the largest violation of optimality is held to the same scale.
+        Stop when the duality gap is at most ``tol`` times F at zero coefficients (with the intercept fitted): the
+        status is then "converged".  Where no dual point is found that proves it (many or dependent coordinates without
+        a penalty), first-order conditions are held to the same scale, and the status is "stationary".
     x0 : array of length n_features, optional
         Where to start; zero (or the nearest allowed point) by default.
     intercept : bool
@@ -107,7 +108,7 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
     status = Status.INTERRUPTED
     with suppress(KeyboardInterrupt):
         status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
-    if status not in (Status.CONVERGED, Status.STATIONARY):
+    if not status.is_answer:
         solver.settle(tol * reference)
         if solver.gap <= tol * reference:
             status = Status.CONVERGED

@@ -1,0 +1,169 @@
+"""Problems whose certificates were false once: each was called converged far from its minimum, or broke the run."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import ascd
+from ascd import L1, L2, Box, Problem, solve
+
+INF = math.inf
+
+
+def gaussian(d, n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((d, n)), rng.standard_normal(d)
+
+
+def test_a_huber_loss_far_out_has_no_curvature_to_fit_a_dual_point_with():
+    solution = solve(Problem([[1.0]], [1e8], "huber"))
+    assert solution.converged
+    assert solution.objective <= 1e-6 * solution.zero_objective
+    for limits in ({"max_iter": 0}, {"max_time": 0.0}, {"callback": lambda snapshot: True}):
+        early = solve(Problem([[1.0]], [1e8], "huber"), **limits)
+        assert not early.converged
+        assert early.gap >= early.objective
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_huber_targets_of_a_million(intercept):
+    A, b = gaussian(100, 5)
+    solution = solve(Problem(A, 1e6 * b, "huber"), intercept=intercept)
+    # beyond its threshold the loss is an absolute value: the minimum is known to a linear program
+    from scipy.optimize import linprog
+
+    X = np.c_[A, np.ones((100, int(intercept)))]
+    d, n = X.shape
+    program = linprog(
+        np.r_[np.zeros(n), np.ones(2 * d)],
+        A_eq=np.hstack([X, np.eye(d), -np.eye(d)]),
+        b_eq=1e6 * b,
+        bounds=[(None, None)] * n + [(0.0, None)] * (2 * d),
+    )
+    assert solution.converged
+    assert solution.objective <= 1.35 * program.fun * (1.0 + 1e-5)
+
+
+@pytest.mark.parametrize("limits", [{"max_iter": 0}, {"max_iter": 1}])
+def test_logistic_from_far_away_stopped_at_once(limits):
+    A, b = gaussian(100, 5)
+    problem = Problem(A, np.sign(b), "logistic")
+    minimum = solve(problem, tol=1e-12).objective
+    early = solve(problem, x0=np.full(5, 1e4), **limits)
+    assert early.gap >= early.objective - minimum
+    assert early.converged == (early.gap <= 1e-6 * early.zero_objective)
+
+
+def test_a_linear_term_that_the_intercept_follows_for_ever():
+    problem = Problem([[1.0], [1.0]], [100.0, 100.0], penalty=Box(0.0, INF, linear=-1e-3))
+    with pytest.raises(ValueError, match="unbounded below.*intercept"):
+        solve(problem, intercept=True)
+    with pytest.raises(ValueError, match="unbounded below.*intercept"):
+        ascd.path(problem, alphas=[1.0], intercept=True)
+    assert solve(problem).converged  # without it the loss grows
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-17])
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_a_penalty_beyond_the_largest_useful_one_and_no_tolerance(tol, factor):
+    A, b = gaussian(30, 150)
+    strength = factor * float(np.abs(A.T @ b).max())
+    problem = Problem(A, b, penalty=L1(strength))
+    solution = solve(problem, tol=tol)
+    assert not solution.x.any()
+    assert solution.gap <= 1e-20
+    assert str(solution.status) in ("converged", "stalled")
+    walk = ascd.path(Problem(A, b, penalty=L1(1.0)), alphas=[strength], tol=tol)
+    assert not walk.coefs.any()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_same_through_estimators():
+    A, b = gaussian(30, 150)
+    strength = float(np.abs((A - A.mean(0)).T @ b).max()) / 30.0
+    assert not ascd.Lasso(alpha=strength, tol=0.0).fit(A, b).coef_.any()
+    strength = float(np.abs(A.T @ b).max()) / 30.0
+    assert not ascd.lasso_path(A, b, alphas=[strength], tol=0.0)[1].any()
+
+
+def test_samples_without_weight_may_overflow():
+    A = np.array([[1.0], [2.0], [1e3]])
+    weight = np.array([1.0, 1.0, 0.0])
+    with_row = solve(Problem(A, [2.0, 3.0, 1.0], "poisson", sample_weight=weight), tol=1e-10)
+    without = solve(Problem(A[:2], [2.0, 3.0], "poisson"), tol=1e-10)
+    assert with_row.converged
+    np.testing.assert_allclose(with_row.x, without.x, rtol=1e-5)
+    assert with_row.objective == pytest.approx(without.objective, rel=1e-9)
+
+
+def test_a_poisson_run_that_diverges_has_no_gap():
+    solution = solve(Problem([[1.0]], [1.0], "poisson"), x0=[700.0], max_iter=3)
+    assert not math.isnan(solution.gap)
+    assert not math.isnan(solution.objective)
+    assert solution.gap >= solution.objective
+
+
+def test_a_conjugate_that_overflows_is_infinite():
+    solution = solve(Problem([[1.0]], [1e150], penalty=L2(1e-9)))
+    assert solution.converged
+    np.testing.assert_allclose(solution.x, 1e150 / (1.0 + 1e-9))
+    assert solve(Problem([[1.0]], [1e150], penalty=L2(1e-9)), max_iter=0).gap >= 4.9e299
+
+
+def test_slopes_that_do_not_sum_to_zero_are_seen():
+    A, b = gaussian(7, 1)
+    problem = Problem(A, np.sign(b), "logistic", L2(1.0))
+    minimum = solve(problem, intercept=True, tol=1e-12).objective
+    for limit in (0, 1, 1000):
+        solution = solve(problem, x0=[1e17], intercept=True, max_iter=limit)
+        assert solution.objective - minimum <= solution.gap
+    assert solution.converged
+    assert solution.objective == pytest.approx(minimum, rel=1e-5)
+
+
+def test_small_tilts_count_where_both_bounds_are_finite():
+    box = Box(-1.0, 1.0, linear=1.0)
+    assert box.cost_conjugate(1.0 + 1e-13, 0) == pytest.approx(1e-13, rel=1e-2)
+    assert ascd.BoundedL1L2(1.0, 0.0, -1.0, 1.0).cost_conjugate(1.0 + 1e-13, 0) == pytest.approx(1e-13, rel=1e-2)
+    assert L1(1.0).cost_conjugate(1.0 + 1e-13, 0) == INF
+
+
+def test_a_support_vector_machine_with_large_bounds():
+    A, b = gaussian(40, 3)
+    svm = ascd.DualSVM(A, np.sign(A[:, 0] + 0.3 * b), C=1e6)
+    first, second = (solve(svm, tol=tol) for tol in (1e-8, 1e-13))
+    assert first.objective - second.objective <= first.gap
+    assert second.objective - first.objective <= second.gap
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_unpenalised_logistic_gaps_are_not_short(intercept):
+    A, b = gaussian(60, 4, seed=3)
+    problem = Problem(A, np.sign(b), "logistic")
+    best = solve(problem, tol=1e-15, intercept=intercept)
+    for tol in (1e-4, 1e-8, 1e-11):
+        solution = solve(problem, tol=tol, intercept=intercept)
+        assert solution.objective - best.objective <= solution.gap + 1e-15 * best.objective
+
+
+def test_columns_below_the_range_of_float64_are_named():
+    A, b = gaussian(5, 2)
+    A[:, 1] *= 1e-170
+    with pytest.raises(ValueError, match="A has columns whose squared norm .* underflows float64, the first is column 1"):
+        Problem(A, b)
+    A[:, 1] = 0.0
+    assert solve(Problem(A, b)).converged
+    weight = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
+    A[4, 1] = 1e-200  # in a sample that does not count
+    assert solve(Problem(A, b, sample_weight=weight)).converged
+
+
+def test_an_objective_near_its_lower_bound_is_a_certificate():
+    """Losses and penalties are not negative: on separable data F itself bounds the distance to the minimum."""
+    A = np.array([[1.0], [2.0], [-1.5]])
+    solution = solve(Problem(A, [1.0, 1.0, -1.0], "logistic"), x0=[400.0])
+    assert solution.converged
+    assert solution.objective <= solution.gap <= 1e-20
