@@ -125,7 +125,13 @@ def test_an_early_stop_is_confirmed_like_the_end(monkeypatch):
     from ascd.solver.proof import Proof
 
     confirmed, confirm = [], Proof.confirm
-    monkeypatch.setattr(Proof, "confirm", lambda self, *a: confirmed.append(self.x.copy()) or confirm(self, *a))
+
+    def counted(self, tolerance, is_last):
+        if is_last:
+            confirmed.append(self.x.copy())
+        return confirm(self, tolerance, is_last)
+
+    monkeypatch.setattr(Proof, "confirm", counted)
     A = np.random.default_rng(0).standard_normal((40, 400))
     problem = ascd.Problem(A, A[:, :3] @ np.ones(3), penalty=ascd.L1(1.0))
     stopped = ascd.path(problem, tol=1e-4)

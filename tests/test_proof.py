@@ -98,15 +98,18 @@ def test_a_fitted_dual_point_has_the_products_asked_for(intercept, scales):
     A = rng.standard_normal((12, 4)) * scales
     problem, slope, curvature = ascd.Problem(A, np.ones(12)), rng.standard_normal(12), 0.1 + rng.random(12)
     columns, ones = np.array([0, 1, 3]), np.ones(12, dtype=bool)
-    fit, used = fit_to(problem.parts.matrix, columns, intercept, curvature, ones, np.zeros(3))
+    fit = fit_to(problem.parts.matrix, columns, intercept, curvature, ones, np.zeros(3))
     block = np.c_[A[:, columns], np.ones((12, int(intercept)))]
     fitted = fit.moved(slope, block.T @ slope)
-    assert used.tolist() == list(range(3 + intercept))
+    assert fit.used.tolist() == list(range(3 + intercept))
     norms = np.linalg.norm(block, axis=0) * np.linalg.norm(slope)
     assert np.all(np.abs(block.T @ fitted) <= 1e-12 * norms)
     # the point that fits exactly is within reach: here it is known, from the other side
     excess = 1e-3 * rng.standard_normal(3 + intercept) * np.linalg.norm(block, axis=0)
-    assert np.all(np.abs(fit.moved(slope, excess) - slope) <= fit.reach(excess))
+    moved = np.abs(fit.moved(slope, excess) - slope)
+    reach, bound = fit.reach(excess)
+    assert np.all(moved <= reach)
+    assert np.linalg.norm(moved) <= np.linalg.norm(bound)
 
 
 def dependent(kind):

@@ -64,8 +64,10 @@ def test_degenerate_columns(spoil, penalty, loss):
     for design, intercept in ((A, True), (sp.csc_array(A), False)):
         problem = ascd.Problem(design, b, loss, penalty)
         solution = ascd.solve(problem, tol=1e-8, intercept=intercept)
-        assert solution.converged
-        assert solution.gap <= 1e-8 * solution.zero_objective
+        # floating point cannot prove that a column is the sum of others
+        is_proved = penalty is not None or spoil is not with_collinear_columns
+        assert solution.status is (ascd.Status.CONVERGED if is_proved else ascd.Status.STATIONARY)
+        assert (solution.gap <= 1e-8 * solution.zero_objective) == is_proved
         assert np.isfinite(solution.x).all()
 
 
@@ -89,7 +91,14 @@ def test_scales_from_1e_8_to_1e8(loss, penalty, intercept):
     rng = np.random.default_rng(0)
     A = rng.standard_normal((40, 10))
     b = target_of(loss, A, rng)
-    solution = ascd.solve(ascd.Problem(A * np.logspace(-8, 8, 10), b, loss, penalty), tol=1e-6, intercept=intercept)
+    scales = np.logspace(-8, 8, 10)
+    solution = ascd.solve(ascd.Problem(A * scales, b, loss, penalty), tol=1e-6, intercept=intercept)
+    if penalty == ascd.L1(1e-3) and not solution.converged:
+        # |⟨a_j, θ⟩| ≤ 1e-3 with ‖a_j‖ = 6e8: what float64 leaves of θ's last digit is more than a proof may lose
+        assert solution.status is ascd.Status.STALLED
+        same = ascd.solve(ascd.Problem(A, b, loss, ascd.L1(1e-3, 1.0 / scales)), tol=1e-6, intercept=intercept)
+        assert solution.objective == pytest.approx(same.objective, rel=1e-6)
+        return
     assert solution.converged
     assert solution.gap <= 1e-6 * solution.zero_objective
     if penalty is None:  # the minimum does not depend on scales

@@ -37,57 +37,69 @@ LARGEST_INTEGER = 2.0**50
 
 
 class DualFit:
-    """The columns in J (the column of ones last, if there is an intercept), ready to fit dual points to them."""
+    """The columns in J (the column of ones last, if there is an intercept), ready to fit dual points to them.
 
-    def __init__(self, block: Array, root: Array) -> None:
-        scaled = block * root[:, None]
-        self.root, self.size = root, np.linalg.norm(scaled, axis=0)
+    ``used`` are the positions in J of the columns that are fitted; the others depend on them.
+    """
+
+    def __init__(self, block: Array, root: Array, used: Array) -> None:
+        scaled = block[:, used] * root[:, None]
+        self.root, self.used, self.size = root, used, np.linalg.norm(scaled, axis=0)
         self.size[self.size == 0.0] = 1.0
-        self.directions, triangle = np.linalg.qr(scaled / self.size)
+        if used.size == 1:  # an intercept alone
+            self.directions, triangle = scaled / self.size, np.array([[float(scaled.any())]])
+        else:
+            self.directions, triangle = np.linalg.qr(scaled / self.size)
         self.left, self.singular, self.right = np.linalg.svd(triangle)
 
     @property
     def is_regular(self) -> bool:
-        return bool(self.singular[-1] > SMALLEST_SINGULAR * self.singular[0] > 0.0)
+        return self.used.size == 0 or bool(self.singular[-1] > SMALLEST_SINGULAR * self.singular[0] > 0.0)
 
     def moved(self, dual: Array, excess: Array) -> Array:
         """The dual point whose products are smaller by ``excess``."""
-        coefficients = self.left @ (self.right @ (excess / self.size) / self.singular)
+        coefficients = self.left @ (self.right @ (excess[self.used] / self.size) / self.singular)
         return dual - self.root * (self.directions @ coefficients)
 
-    def reach(self, excess: Array) -> Array:
-        """How far a dual point that fits exactly can be, sample by sample, where products are off by ``excess``."""
-        length, least = float(np.linalg.norm(excess / self.size)), float(self.singular[-1])
+    def reach(self, excess: Array) -> tuple[Array, Array]:
+        """How far a dual point that fits exactly can be where products are off by ``excess``.
+
+        First sample by sample; then as a vector of at most the same length that is easier to bound.
+        """
+        if self.used.size == 0:
+            return np.zeros(self.root.size), np.zeros(self.root.size)
+        length = SAFETY * float(np.linalg.norm(excess[self.used] / self.size))
+        least = float(self.singular[-1])
         rows = np.linalg.norm(self.directions @ (self.left * self.singular), axis=1)
-        return SAFETY * self.root * length * np.minimum(1.0 / least, rows / least**2)
+        return self.root * length * np.minimum(1.0 / least, rows / least**2), self.root * (length / least)
 
 
 def fit_to(
     matrix: Any, columns: Array, intercept: bool, curvature: Array, counted: Array, required: Array
-) -> tuple[DualFit | None, Array]:
-    """A fit for these columns, and the positions that it uses; None where it is out of reach or cannot be proved.
+) -> DualFit | None:
+    """A fit for these columns; None where it is out of reach or cannot be proved.
 
     ``counted`` tells which samples have a positive weight; ``required`` are the products asked for.
     """
     count = columns.size + intercept
     if count > FEW_COLUMNS and curvature.size * count**2 > MOST_OPERATIONS:
-        return None, np.arange(0)
+        return None
     block = np.zeros((curvature.size, count), order="F")
     for i, j in enumerate(columns):
         add_columns(matrix, np.array([j]), np.ones(1), block[:, i])
     if intercept:
         block[:, -1] = 1.0
-    root, used = np.sqrt(curvature), np.arange(count)
+    root = np.sqrt(curvature)
     if count <= curvature.size:
-        fit = DualFit(block, root)
+        fit = DualFit(block, root, np.arange(count))
         if fit.is_regular:
-            return fit, used
+            return fit
     used = _independent(block * root[:, None])
     others = np.setdiff1d(np.arange(count), used)
-    if used.size == 0 or required.any() or not _depend(block[counted], used, others):
-        return None, used
-    fit = DualFit(block[:, used], root)
-    return (fit if fit.is_regular else None), used
+    if required.any() or not _depend(block[counted], used, others):
+        return None
+    fit = DualFit(block, root, used)
+    return fit if fit.is_regular else None
 
 
 def _independent(block: Array) -> Array:
@@ -98,32 +110,33 @@ def _independent(block: Array) -> Array:
     size[size == 0.0] = 1.0
     triangle, order = qr(block / size, mode="r", pivoting=True)
     length = np.abs(np.diagonal(triangle))
-    return np.sort(order[: int((length > SMALLEST_SINGULAR * length.max(initial=0.0)).sum())])
+    largest = length.max(initial=0.0)
+    return np.sort(order[: int(((length > SMALLEST_SINGULAR * largest) & (length > 0.0)).sum())])
 
 
 def _depend(block: Array, used: Array, others: Array) -> bool:
     """Is it certain that the other columns are combinations of those used?"""
+    others = np.array([j for j in others if block[:, j].any()], dtype=np.int64)
+    if others.size == 0 or used.size == 0:
+        return others.size == 0
     coefficients = np.linalg.lstsq(block[:, used], block[:, others], rcond=None)[0]
-    for which, j in enumerate(others):
-        column = block[:, j]
-        if not column.any() or any(np.array_equal(column, block[:, i]) for i in used):
-            continue
-        if not _is_combination(block[:, used], column, coefficients[:, which]):
-            return False
-    return True
+    return all(
+        _is_combination(block[:, used], block[:, j], coefficients[:, which]) for which, j in enumerate(others)
+    )
 
 
 def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:
-    """Is the column a combination with small rational coefficients, shown by integers alone?"""
+    """Is the column one of the others, or its negative, or a combination of integers with small rational factors?"""
     for denominator in range(1, 13):
         factors = np.round(denominator * coefficients)
         if np.abs(factors - denominator * coefficients).max(initial=0.0) > 1e-6:
             continue
-        bound = np.abs(block) @ np.abs(factors) + denominator * np.abs(column)
-        are_whole = np.array_equal(block, np.round(block)) and np.array_equal(column, np.round(column))
-        return bool(
-            are_whole
-            and bound.max(initial=0.0) < LARGEST_INTEGER
-            and np.array_equal(block @ factors, denominator * column)
-        )
+        parts = block[:, factors != 0.0]
+        factors = factors[factors != 0.0]
+        if factors.size == 1 and abs(factors[0]) == denominator:
+            return bool(np.array_equal(column, np.sign(factors[0]) * parts[:, 0]))
+        size = np.abs(parts) @ np.abs(factors) + denominator * np.abs(column)
+        are_whole = np.array_equal(parts, np.round(parts)) and np.array_equal(column, np.round(column))
+        is_exact = are_whole and size.max(initial=0.0) < LARGEST_INTEGER
+        return bool(is_exact and np.array_equal(parts @ factors, denominator * column))
     return False

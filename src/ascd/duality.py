@@ -67,12 +67,13 @@ def precise_sample_gap(sample: Any, loss: Any, image: Array, dual: Array, reach:
 @kernel
 def gap_within(
     sample: Any, loss: Any, penalty: Any, x: Array, image: Array, dual: Array, reach: Array, estimate: Array,
-    radius: Array, listed: Array, margin: float,
+    radius: Array, listed: Array, fixed: Array, margin: float,
 ) -> tuple[float, float, float]:  # fmt: skip
     """The gap for s·dual (within ``reach``), s, and the size of the penalties' terms, for u_j in estimate ± radius.
 
-    Coordinates that are not ``listed`` are surely at rest: their terms are 0 for every scale.  Where s < 1 it is made
-    smaller by the share ``margin``: rounding must not push s·u_j over the end of its domain.
+    Products of ``fixed`` coordinates are what the estimate says, whatever s is.  Coordinates that are neither ``listed``
+    nor fixed are surely at rest: their terms are 0 for every scale.  Where s < 1 it is made smaller by the share
+    ``margin``: rounding must not push s·u_j over the end of its domain.
     """
     scale, size = 1.0, 0.0
     for i in range(listed.size):
@@ -92,6 +93,10 @@ def gap_within(
             term = max(term, gap_term(penalty, x[j], j, right))
         gap += positive_part(term)
         size += abs(penalty.cost(x[j], j)) + abs(x[j] * left) + abs(x[j] * right)
+    for i in range(fixed.size):
+        j = wide(fixed[i])
+        gap += positive_part(gap_term(penalty, x[j], j, estimate[j]))
+        size += abs(penalty.cost(x[j], j)) + abs(x[j] * estimate[j])
     return gap, scale, size
 
 

@@ -143,7 +143,7 @@ class Problem:
         curvature = np.empty(self.n_samples)
         fill_curvatures(self.parts, image, curvature)
         products = Products(self._products(slope), np.zeros(self.n_features), self._products)
-        return prove(self.parts, self.parts.penalty, Place(point, 0.0, image, slope, curvature, False), products)
+        return prove(self.parts, self.parts.penalty, Place(point, 0.0, image, slope, curvature, False), products).gap
 
     def evaluate(self, x: Any) -> tuple[float, Array, Array]:
         """F(x), the image Ax and the slope v = ∇f(Ax)."""

@@ -31,6 +31,8 @@ from ascd.duality import gap_at_zero, gap_within, movable_curvatures, open_coord
 MOST_FITS = 4
 #: Relative errors of sums of terms that are not negative.
 RELATIVE = 1e-9
+#: How often a dual point is looked for that is scaled and yet fits products other than 0.
+MOST_SCALES = 8
 #: Where the scale is below 1 it is made smaller by the first number; by the next if that was not enough.
 MARGINS = (8.0 * UNIT, 1e-12)
 #: Products are computed with care where that can lower the gap to this share, or to what is asked for.
@@ -56,12 +58,35 @@ class Products(NamedTuple):
     read: Callable[[Array], Array]
 
 
-def prove(parts: Any, penalty: Any, place: Place, products: Products, enough: float = 0.0) -> float:
-    """An upper bound on F(x) − min F; inf where no dual point is known.  It is made no tighter than ``enough``."""
+class Certificate(NamedTuple):
+    """An upper bound on F(x) − min F (inf where no dual point is known).
+
+    ``can_fit`` is False where coordinates ask for a dual point that cannot be fitted: no point x has a better proof.
+    """
+
+    gap: float
+    can_fit: bool
+
+
+def prove(parts: Any, penalty: Any, place: Place, products: Products, enough: float = 0.0) -> Certificate:
+    """What is proved at this place.  The gap is made no tighter than ``enough``."""
     if not (np.isfinite(place.x).all() and np.isfinite(place.slope).all()):
-        return math.inf
+        return Certificate(math.inf, True)
     with np.errstate(all="ignore"):
-        return _Proof(parts, penalty, place).best_gap(products, enough)
+        return _Proof(parts, penalty, place).certificate(products, enough)
+
+
+class _Near(NamedTuple):
+    """The dual points within ``reach`` of s·dual that give the ``fixed`` columns what they require.
+
+    There is one for every s ≥ ``least_scale``; its products differ from those of s·dual by ``spread``·‖a_j‖ at most.
+    """
+
+    dual: Array
+    reach: Array
+    spread: float
+    fixed: Array
+    least_scale: float
 
 
 class _Proof:
@@ -73,20 +98,20 @@ class _Proof:
         self.counted = np.broadcast_to(weight > 0.0, place.slope.shape)
         self.inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0.0)
         self.noise = (place.slope.size + 8.0) * UNIT
-        self.zeta = self._image_error(float(np.sum(np.broadcast_to(weight, place.slope.shape))))
+        self.total = float(np.sum(np.broadcast_to(weight, place.slope.shape)))
+        self.zeta = self._image_error()
         self.most_curvature = self._most_curvature()
         self.required = np.full(place.x.size, np.nan)
         self.listed = np.empty(place.x.size, dtype=np.int64)
 
-    def best_gap(self, products: Products, enough: float) -> float:
-        best, place = self._at_zero(), self.place
-        dual, estimate, radius = place.slope, products.estimate.copy(), products.radius
-        columns, fit, used, excess = np.arange(0), None, np.arange(0), np.empty(0)
+    def certificate(self, products: Products, enough: float) -> Certificate:
+        best, place, columns, fit = self._at_zero(), self.place, np.arange(0), None
+        dual, estimate, radius, excess = place.slope, products.estimate.copy(), products.radius, np.empty(0)
         if place.intercept:
-            fit, used = self._fit(columns)
+            fit = self._fit(columns)
             if fit is None:
-                return best
-            dual = fit.moved(dual, np.array([careful_sum(dual)[0]]))
+                return Certificate(best, False)
+            dual = self._centred(fit.moved(dual, np.array([careful_sum(dual)[0]])), fit)
         for attempt in range(MOST_FITS):
             if best <= enough:
                 break
@@ -95,18 +120,24 @@ class _Proof:
                 dual = fit.moved(dual, excess)
                 estimate, radius = products.read(dual), np.zeros(radius.size)
             wide = radius + self._noise(dual, moved=attempt == 0)
-            open_columns = self._columns_to_fit(estimate, wide, columns)
-            if open_columns.size > columns.size:
-                columns = open_columns
-                fit, used = self._fit(columns)
+            to_fit = self._columns_to_fit(estimate, wide, columns)
+            if to_fit.size > columns.size:
+                columns, fit = to_fit, self._fit(to_fit)
             if columns.size and fit is None:
-                break
-            gap, excess = self._gap(dual, estimate, wide, columns, fit, used, enough)
+                return Certificate(best, False)
+            gap, excess = self._gap(dual, estimate, wide, columns, fit, enough)
             is_better = gap < WORTHWHILE * best
             best = min(best, gap)
             if not columns.size or (attempt and not is_better):
                 break
-        return best
+        return Certificate(best, True)
+
+    @staticmethod
+    def _centred(dual: Array, fit: DualFit) -> Array:
+        """The sum that rounding has left goes to the smallest entry that may move, which has the finest digits."""
+        movable = np.flatnonzero(fit.root)
+        dual[movable[np.argmin(np.abs(dual[movable]))]] -= careful_sum(dual)[0]
+        return dual
 
     def _at_zero(self) -> float:
         parts, place = self.parts, self.place
@@ -120,7 +151,7 @@ class _Proof:
         self.required[held] = estimate[held]
         return np.flatnonzero(~np.isnan(self.required))
 
-    def _fit(self, columns: Array) -> tuple[DualFit | None, Array]:
+    def _fit(self, columns: Array) -> DualFit | None:
         parts, place = self.parts, self.place
         curvature = np.empty(place.slope.size)
         typical = float(np.sqrt(np.mean((place.slope * self.inverse) ** 2)))
@@ -128,62 +159,67 @@ class _Proof:
         return fit_to(parts.matrix, columns, place.intercept, curvature, self.counted, self.required[columns])
 
     def _gap(
-        self, dual: Array, estimate: Array, radius: Array, columns: Array, fit: DualFit | None, used: Array,
-        enough: float,
-    ) -> tuple[float, Array]:  # fmt: skip
+        self, dual: Array, estimate: Array, radius: Array, fixed: Array, fit: DualFit | None, enough: float
+    ) -> tuple[float, Array]:
         """The gap for the dual points near this one that fit the columns, and by how much it misses them."""
-        reach, excess = np.empty(0), np.empty(0)
-        if fit is not None:
-            excess, error = self._excess(dual, columns, used)
-            reach = fit.reach(np.abs(excess) + error)
-            spread = self._length(reach)
-            if not np.isfinite(spread):
-                return math.inf, excess
-            estimate[columns] = self.required[columns]
-            radius = radius + spread * self.parts.norm
-            radius[columns] = 0.0
-        else:
-            spread = 0.0
-        gap = self._within(dual, reach, estimate, radius)
-        if gap > enough:
-            exact = np.minimum(radius, spread * self.parts.norm)
-            if self._within(dual, reach, estimate, exact) < max(WORTHWHILE * gap, enough):
-                self._read_carefully(dual, columns, spread, estimate, radius)
-                gap = min(gap, self._within(dual, reach, estimate, radius))
+        if fit is None:
+            return self._careful_gap(_Near(dual, np.empty(0), 0.0, fixed, 0.0), estimate, radius, enough), np.empty(0)
+        excess, error = self._excess(dual, fixed)
+        estimate[fixed] = self.required[fixed]
+        required = np.abs(np.append(self.required[fixed], np.zeros(int(self.place.intercept))))
+        gap, away = math.inf, 0.0
+        for _ in range(MOST_SCALES):  # where products are required that are not 0, a scale below 1 misses them
+            reach, bound = fit.reach(np.abs(excess) + error + away * required)
+            near = _Near(dual, reach, min(self._length(reach), self._length(bound)), fixed, 1.0 - away)
+            gap = self._careful_gap(near, estimate, radius.copy(), enough)
+            if gap < math.inf or not required.any():
+                break
+            away = max(10.0 * away, 1e-15)
         return gap, excess
 
-    def _excess(self, dual: Array, columns: Array, used: Array) -> tuple[Array, Array]:
+    def _excess(self, dual: Array, columns: Array) -> tuple[Array, Array]:
         """By how much the products of the dual point differ from those required, and the error of that."""
-        matrix, count = self.parts.matrix, columns.size
         product, error = np.zeros((2, self.place.x.size))
-        careful_products(matrix, columns, dual, product, error)
+        careful_products(self.parts.matrix, columns, dual, product, error)
         excess = product[columns] - self.required[columns]
         error = error[columns] + self._own_rounding(dual) * self.parts.norm[columns]
         if self.place.intercept:
             total, off = careful_sum(dual)
-            off += 4.0 * UNIT * float(np.abs(dual).sum())
+            off += self._own_rounding(dual) * math.sqrt(self.total)
             excess, error = np.append(excess, total), np.append(error, off)
-        assert excess.size == count + self.place.intercept
-        return excess[used], error[used]
+        return excess, error
 
-    def _within(self, dual: Array, reach: Array, estimate: Array, radius: Array) -> float:
+    def _careful_gap(self, near: _Near, estimate: Array, radius: Array, enough: float) -> float:
+        """The gap from ordinary products, or from careful ones where these are worth their price."""
+        spread = near.spread * self.parts.norm
+        if not np.isfinite(near.spread):
+            return math.inf
+        radius += spread
+        gap = self._within(near, estimate, radius)
+        if gap > enough and self._within(near, estimate, spread) < max(WORTHWHILE * gap, enough):
+            count = open_coordinates(self.penalty, self.place.x, estimate, radius, self.listed)
+            columns = np.setdiff1d(self.listed[:count], near.fixed, assume_unique=True)
+            careful_products(self.parts.matrix, columns, near.dual, estimate, radius)
+            radius[columns] += spread[columns] + self._own_rounding(near.dual) * self.parts.norm[columns]
+            gap = min(gap, self._within(near, estimate, radius))
+        return gap
+
+    def _within(self, near: _Near, estimate: Array, radius: Array) -> float:
         parts, place = self.parts, self.place
         count = open_coordinates(self.penalty, place.x, estimate, radius, self.listed)
+        listed = self.listed[:count]
+        if near.fixed.size:
+            listed = np.setdiff1d(listed, near.fixed, assume_unique=True)
         for margin in MARGINS:
             gap, scale, size = gap_within(
-                parts.sample, parts.loss, self.penalty, place.x, place.image, dual, reach, estimate, radius,
-                self.listed[:count], margin,
+                parts.sample, parts.loss, self.penalty, place.x, place.image, near.dual, near.reach, estimate, radius,
+                listed, near.fixed, margin,
             )  # fmt: skip
             if gap < math.inf or scale <= 0.0:
                 break
-        return self._finished(gap, size, self._length(place.slope - scale * dual))
-
-    def _read_carefully(self, dual: Array, fixed: Array, spread: float, estimate: Array, radius: Array) -> None:
-        """Products with a proven error for the coordinates that are not surely at rest."""
-        count = open_coordinates(self.penalty, self.place.x, estimate, radius, self.listed)
-        columns = np.setdiff1d(self.listed[:count], fixed, assume_unique=True)
-        careful_products(self.parts.matrix, columns, dual, estimate, radius)
-        radius[columns] += (spread + self._own_rounding(dual)) * self.parts.norm[columns]
+        if near.fixed.size and scale < near.least_scale and self.required[near.fixed].any():
+            return math.inf  # the products required are missed by more than the reach was computed for
+        return self._finished(gap, size, self._length(place.slope - scale * near.dual))
 
     def _noise(self, dual: Array, moved: bool) -> Array:
         """Rounding errors of the products; at first they are those of the slope, of which the dual point is a part."""
@@ -192,8 +228,9 @@ class _Proof:
         return noise
 
     def _own_rounding(self, dual: Array) -> float:
-        """Losses with a domain move a dual point that left it by rounding: by its last digits at most."""
-        return 0.0 if self.parts.loss.is_quadratic() else 8.0 * UNIT * self._length(dual)
+        """Losses with a domain move a dual point that weights have pushed over its end: by its last digits at most."""
+        is_exact = self.parts.loss.is_quadratic() or np.ndim(self.parts.sample.weight) == 0
+        return 0.0 if is_exact else 8.0 * UNIT * self._length(dual)
 
     def _finished(self, gap: float, size: float, distance: float) -> float:
         """The gap with the rounding errors of its own sums and of the image."""
@@ -206,10 +243,10 @@ class _Proof:
         """The norm Σ θ_k²/s_k, which is dual to that of the columns."""
         return float(np.sqrt(np.sum(vector * vector * self.inverse)))
 
-    def _image_error(self, total: float) -> float:
+    def _image_error(self) -> float:
         """ζ: how far the computed image can be from Ax + c·1."""
         x, moved = np.abs(self.place.x), np.count_nonzero(self.place.x)
-        size = float(x @ self.parts.norm) + abs(self.place.constant) * math.sqrt(total)
+        size = float(x @ self.parts.norm) + abs(self.place.constant) * math.sqrt(self.total)
         return (moved + 3.0) * UNIT * size if moved else 0.0
 
     def _most_curvature(self) -> float:

@@ -69,8 +69,8 @@ def loss_slopes(problem: Any, up: Array, down: Array) -> None:
     """s_k·loss∞(1) and s_k·loss∞(−1)."""
     for k in range(up.size):
         weight, target = at(problem.sample.weight, k), problem.sample.target[k]
-        up[k] = weight * problem.loss.derivative(target, FAR)
-        down[k] = -weight * problem.loss.derivative(target, -FAR)
+        up[k] = weight * problem.loss.derivative(target, FAR) if weight > 0.0 else 0.0
+        down[k] = -weight * problem.loss.derivative(target, -FAR) if weight > 0.0 else 0.0
 
 
 def _program_is_negative(parts: Any, up: Array, down: Array, intercept: bool) -> bool:

@@ -60,9 +60,10 @@ class Box(NamedTuple):
     def dual_scale(self, u: float, j: int) -> float:
         if at(self.l2, j) > 0.0:
             return 1.0
-        low = at(self.linear, j) if math.isinf(at(self.lower, j)) else -math.inf
-        high = at(self.linear, j) if math.isinf(at(self.upper, j)) else math.inf
-        return scale_between(u, low, high)
+        linear = at(self.linear, j)
+        low = linear if math.isinf(at(self.lower, j)) else -math.inf
+        high = linear if math.isinf(at(self.upper, j)) else math.inf
+        return scale_between(u, low, high, abs(linear))
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]:
         low, high = at(self.lower, j), at(self.upper, j)

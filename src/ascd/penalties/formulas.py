@@ -6,6 +6,9 @@ import math
 
 from ascd._jit import helper
 
+#: Some units in the last place.
+LAST_PLACES = 8.0 * 2.0**-53
+
 
 @helper
 def soft_threshold(v: float, threshold: float) -> float:
@@ -35,13 +38,18 @@ def even_conjugate(u: float, l1: float, l2: float) -> float:
 
 
 @helper
-def scale_between(u: float, low: float, high: float) -> float:
-    """The largest s in [0, 1] with low ≤ s·u ≤ high, −1 if there is none."""
-    if u > high:
-        return high / u if high >= 0.0 else -1.0
-    if u < low:
-        return low / u if low <= 0.0 else -1.0
-    return 1.0
+def scale_between(u: float, low: float, high: float, size: float) -> float:
+    """The largest s in [0, 1] with low ≤ s·u ≤ high, −1 if there is none.
+
+    ``size`` is that of the numbers whose sums the ends are.  s is smaller by some units in their last place, so that
+    rounding does not push s·u over the end; a single point other than 0 is no end that a scale could meet.
+    """
+    if low <= u <= high:
+        return 1.0
+    if low == high:
+        return 0.0 if low == 0.0 else -1.0
+    end, sign = (high, 1.0) if u > high else (-low, -1.0)
+    return max(0.0, end - LAST_PLACES * (size + end)) / (sign * u) if end >= 0.0 else -1.0
 
 
 @helper

@@ -43,7 +43,7 @@ class Zero(NamedTuple):
         return even_conjugate(u - at(self.linear, j), 0.0, 0.0)
 
     def dual_scale(self, u: float, j: int) -> float:
-        return scale_between(u, at(self.linear, j), at(self.linear, j))
+        return scale_between(u, at(self.linear, j), at(self.linear, j), 0.0)
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]:
         return 0.0, -math.inf, math.inf
@@ -88,7 +88,8 @@ class L1(NamedTuple):
 
     def dual_scale(self, u: float, j: int) -> float:
         limit = at(self.strength, j) * at(self.weights, j)
-        return scale_between(u, at(self.linear, j) - limit, at(self.linear, j) + limit)
+        linear = at(self.linear, j)
+        return scale_between(u, linear - limit, linear + limit, abs(linear) + limit)
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]:
         return piece_beside_zero(x, at(self.strength, j) * at(self.weights, j), 0.0)
@@ -139,7 +140,7 @@ class L2(NamedTuple):
     def dual_scale(self, u: float, j: int) -> float:
         if at(self.strength, j) * at(self.weights, j) > 0.0:
             return 1.0
-        return scale_between(u, at(self.linear, j), at(self.linear, j))
+        return scale_between(u, at(self.linear, j), at(self.linear, j), 0.0)
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]:
         return at(self.strength, j) * at(self.weights, j), -math.inf, math.inf
@@ -195,7 +196,8 @@ class L1L2(NamedTuple):
         if weight * at(self.l2, j) > 0.0:
             return 1.0
         limit = weight * at(self.l1, j)
-        return scale_between(u, at(self.linear, j) - limit, at(self.linear, j) + limit)
+        linear = at(self.linear, j)
+        return scale_between(u, linear - limit, linear + limit, abs(linear) + limit)
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]:
         weight = at(self.weights, j)

@@ -93,20 +93,25 @@ class Solver(Moves):
             self.passes *= LONGER if self.gap > SLOW * best[1] else 1.0
             best = tuple(map(min, best, (self.objective, self.gap, self.steepest)))
             if idle > MOST_IDLE:
-                self.settle(tolerance)
-                return Status.CONVERGED if self.gap <= tolerance else Status.STALLED
+                return self._last_look(tolerance)
             if watch(self):
                 return Status.INTERRUPTED
             columns, size = self._working_set(size)
             if columns.size == 0:  # nothing can move: what is left of the gap is rounding
-                self.settle(tolerance)
-                return Status.CONVERGED if self.gap <= tolerance else Status.STALLED
+                return self._last_look(tolerance)
             self.working = columns.size
             # a share of the steepest entry is nothing to a column whose entries are all small
             target = 0.0 if idle else self._target(tolerance, columns.size, size)
             self.improve(columns, target, self._most_sweeps(columns.size))
             self.n_iter += 1
         return Status.ITERATION_LIMIT
+
+    def _last_look(self, tolerance: float) -> Status:
+        """Nothing moves any more: is it proved, or at least stationary?"""
+        self.settle(tolerance)
+        if self.gap <= tolerance:
+            return Status.CONVERGED
+        return Status.STATIONARY if self.is_stationary(tolerance) else Status.STALLED
 
     def _is_better_than(self, best: tuple[float, ...]) -> bool:
         """Has the objective fallen by more than rounding, or the gap or the steepness clearly?"""

@@ -14,8 +14,8 @@ from ascd.solver.certificate import curvature_along, look_over, survey, worst_vi
 from ascd.solver.knowledge import Knowledge
 from ascd.solver.search import Search
 
-#: Rounds in which a dual point is looked for after the violations alone are small enough.
-MOST_ATTEMPTS = 4
+#: Rounds in which a dual point is looked for that cannot be fitted, before first-order conditions decide.
+MOST_ATTEMPTS = 3
 
 
 class Proof(Search):
@@ -72,13 +72,11 @@ class Proof(Search):
             parts.sample, parts.loss, self.penalty, self.x, self.image, self.slope, know.estimate, know.radius,
             parts.norm, self.unsettled, self.score,
         )  # fmt: skip
+        self.first_order_gap = math.inf if self.is_certain else self.gap
         self.objective = float(self.loss_sum + self.cost)
 
     def confirm(self, tolerance: float, is_last: bool) -> Status | None:
-        """Does a proof hold what the survey says?  Computed afresh, from exact entries where the point ``is_last``.
-
-        Where no dual point is found although the violations are small enough, again and again, these decide.
-        """
+        """Does a proof hold what the survey says?  Computed afresh, from exact entries where the point ``is_last``."""
         if is_last:
             self._read_afresh()
         else:
@@ -86,31 +84,34 @@ class Proof(Search):
             self.knowledge.locate(self.slope)
             self.look_over()
             self.survey()
-        estimated, is_certain = self.gap, self.is_certain
-        self._prove(tolerance)
+        can_fit = self._prove(tolerance)
         if self.gap <= tolerance:
             return Status.CONVERGED
-        if not is_certain and estimated <= tolerance and self._is_stationary(tolerance):
-            self.attempts += 1
-            if self.attempts >= MOST_ATTEMPTS:
-                return Status.STATIONARY
+        self.attempts += not can_fit
+        if self.attempts >= MOST_ATTEMPTS and self.is_stationary(tolerance):
+            return Status.STATIONARY
         self.survey_open()
         return None
 
-    def _prove(self, enough: float) -> None:
+    def _prove(self, enough: float) -> bool:
         know = self.knowledge
         place = Place(self.x, self.constant, self.image, self.slope, self.curvature, self.intercept)
-        self.gap = prove(self.parts, self.penalty, place, Products(know.estimate, know.radius, self._read_dual), enough)
+        products = Products(know.estimate, know.radius, self._read_dual)
+        self.gap, can_fit = prove(self.parts, self.penalty, place, products, enough)
         self.is_certain = True
         know.locate(self.slope)
+        return can_fit
 
     def _read_dual(self, dual: Array) -> Array:
         self.knowledge.read(np.arange(self.n), dual)
         return self.knowledge.estimate.copy()
 
-    def _is_stationary(self, tolerance: float) -> bool:
-        """Would Newton steps of the coordinates that no dual point fits gain less than the tolerance, one by one?"""
-        listed, know, gain = self.unsettled, self.knowledge, 0.0
+    def is_stationary(self, tolerance: float) -> bool:
+        """Do first-order conditions hold, where the survey had coordinates that no dual point fits?
+
+        Their own Newton steps must gain less than the tolerance: where the loss has no curvature they gain much.
+        """
+        listed, know, gain = self.unsettled, self.knowledge, self.first_order_gap
         for j in listed[self.score[listed] == math.inf]:
             violation = float(worst_violation(self.penalty, self.x, know.estimate, np.array([j])))
             if violation > 0.0:

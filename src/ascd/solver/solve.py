@@ -110,7 +110,7 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
         status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
     if not status.is_answer:
         solver.settle(tol * reference)
-        if solver.gap <= tol * reference:
+        if status is Status.ITERATION_LIMIT and solver.gap <= tol * reference:
             status = Status.CONVERGED
     watch.finish()
     return Solution(
