@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ import ascd
 from . import estimator_calls  # noqa: F401  (enters its calls into the table)
 from .calls import Answer, Outcome, answers
 from .cases import Array, Case
+from .peers import from_scipy, from_sklearn
 from .search import candidates
 from .steps import faults
-from .truth import Truth
+from .truth import FLOAT64, Truth
 
 STATUSES = {str(status) for status in ascd.Status}
 #: Words of which an error message must hold one: the argument that is to blame.
@@ -36,16 +37,18 @@ class Violation:
     size: float = math.nan
 
 
-def judge(case: Case, effort: float = 1.0) -> tuple[Outcome, list[Violation]]:
-    """Call the library and list what does not hold."""
+def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
+    """Call the library and list what does not hold; ``deep`` asks SciPy and scikit-learn, too."""
     if case.family == "steps":
         return _judge_steps(case)
     outcome = answers(case)
     found = _check_warnings(case, outcome)
     if outcome.error is not None:
         return outcome, found + _check_error(case, outcome.error)
+    peers = from_sklearn(case) if deep and outcome.answers else []
     for answer in outcome.answers:
-        found += check_answer(answer, effort)
+        more = [*peers, *(from_scipy(answer.truth, answer.x, answer.constant) if deep else [])]
+        found += check_answer(replace(answer, starts=(*answer.starts, *more)))
     return outcome, found + _check_again(outcome.answers)
 
 
@@ -108,7 +111,7 @@ def _start_value(case: Case) -> Any:
     return truth_of(case).value(case.options["x0"])[0]
 
 
-def check_answer(answer: Answer, effort: float) -> list[Violation]:
+def check_answer(answer: Answer) -> list[Violation]:
     """Everything that is said of one point."""
     truth, x = answer.truth, np.asarray(answer.x, dtype=float)
     if not (np.isfinite(x).all() and math.isfinite(answer.constant)):
@@ -118,7 +121,7 @@ def check_answer(answer: Answer, effort: float) -> list[Violation]:
     value, error, absolute = truth.value(x, answer.constant)
     zero = abs(float(truth.value(truth.nearest())[0])) or 1.0
     found = _check_said(answer, value, error, absolute, zero)
-    return found + _check_gap(answer, value, error, zero, effort)
+    return found + _check_gap(answer, value, zero)
 
 
 def _check_said(answer: Answer, value: Any, error: Any, absolute: Any, zero: float) -> list[Violation]:
@@ -132,7 +135,7 @@ def _check_said(answer: Answer, value: Any, error: Any, absolute: Any, zero: flo
         found.append(Violation("converged above tolerance", f"gap {gap:.3g}, tolerance {answer.tolerance:.3g}"))
     if answer.objective is not None and np.isfinite(float(value)):
         off = abs(float(value - np.longdouble(answer.objective)))
-        if not off <= REPORTED * float(absolute) + 4.0 * float(error) * 2.0**12:
+        if not off <= REPORTED * float(absolute) + FLOAT64 * float(error):
             found.append(Violation("objective", f"reported {answer.objective!r}, F(x) = {float(value)!r}", off / zero))
     return found + _check_trace(answer) + _check_zero(answer)
 
@@ -152,17 +155,17 @@ def _check_zero(answer: Answer) -> list[Violation]:
         return []
     truth = answer.truth
     value, error, absolute = truth.value(truth.nearest())
-    highest = float(value) + REPORTED * float(absolute) + 4.0 * float(error) * 2.0**12
+    highest = float(value) + REPORTED * float(absolute) + FLOAT64 * float(error)
     said = answer.zero_objective
     if not said >= 0.0 or (float(value) > 0.0 and not said <= highest and not math.isinf(float(value))):
         return [Violation("zero_objective", f"said {said!r}, F at zero {float(value)!r}", said / abs(float(value)))]
     return []
 
 
-def _check_gap(answer: Answer, value: Any, error: Any, zero: float, effort: float) -> list[Violation]:
+def _check_gap(answer: Answer, value: Any, zero: float) -> list[Violation]:
     if math.isnan(answer.gap) or math.isinf(answer.gap):
         return []
-    best, name, point = best_known(answer, effort)
+    best, name = best_known(answer)
     deficit = value - best - np.longdouble(answer.gap) * (1 + np.longdouble(answer.slack))
     if not deficit > 0:
         return []
@@ -173,20 +176,20 @@ def _check_gap(answer: Answer, value: Any, error: Any, zero: float, effort: floa
     return [Violation("gap", text, float(deficit) / zero)]
 
 
-def best_known(answer: Answer, effort: float) -> tuple[Any, str, Array]:
-    """The lowest F that was found, its error bound added; where it came from; the point."""
+def best_known(answer: Answer) -> tuple[Any, str]:
+    """The lowest F that was found, error bounds added, and where it came from."""
     truth, x, c = answer.truth, np.asarray(answer.x, dtype=float), answer.constant
     nearest = truth.nearest()
     starts = [(x, c), (nearest, 0.0), *answer.starts]
-    points, constants, names = _collected(truth, starts, effort)
+    points, constants, names = _collected(truth, starts)
     values, errors, _ = truth.values(points, constants)
     here = truth.value(x, c)[1]
     pessimistic = values + errors + here
     i = int(np.argmin(pessimistic))
-    return pessimistic[i], names[i], points[:, i]
+    return pessimistic[i], names[i]
 
 
-def _collected(truth: Truth, starts: list[tuple[Array, float]], effort: float) -> tuple[Array, Array, list[str]]:
+def _collected(truth: Truth, starts: list[tuple[Array, float]]) -> tuple[Array, Array, list[str]]:
     x, c = starts[0]
     plain = [*starts[1:], (2.0 * x, 2.0 * c), (10.0 * x, 10.0 * c), (1e3 * x, 1e3 * c), (0.5 * x, 0.5 * c)]
     points = [np.clip(np.nan_to_num(point), truth.lower, truth.upper) for point, _ in plain]
@@ -195,7 +198,7 @@ def _collected(truth: Truth, starts: list[tuple[Array, float]], effort: float) -
     if truth.loss == "hinge":
         found, offsets = _hinge_candidates(truth)
     else:
-        found, offsets = candidates(truth, starts, effort)
+        found, offsets = candidates(truth, starts)
     columns = np.column_stack([*points, found]) if found.size else np.column_stack(points)
     return columns, np.append(constants, offsets), names + ["a point of the search"] * found.shape[1]
 

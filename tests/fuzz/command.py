@@ -6,10 +6,10 @@ import argparse
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,12 @@ from .report import Found, Tally, markdown
 from .shrink import as_test, shrink
 
 CHUNK = 50
+#: One case in so many is judged by SciPy and scikit-learn, too.
+DEEP = 25
 #: The seeds of one run are this far from those of the next.
 SPAN = 10**9
+#: The report is written this often while the run goes on.
+SECONDS_UNSAVED = 30.0
 
 
 def judge_seeds(first: int, count: int, few: bool, family: str | None) -> Tally:
@@ -30,26 +34,27 @@ def judge_seeds(first: int, count: int, few: bool, family: str | None) -> Tally:
     for seed in range(first, first + count):
         case = draw(seed, few, family)
         began = time.perf_counter()
-        outcome, violations = judge(case)
+        outcome, violations = judge(case, deep=seed % DEEP == 0)
         tally.count(seed, case, outcome, violations, time.perf_counter() - began)
     return tally
 
 
-def run(args: argparse.Namespace) -> Tally:
-    """All cases, on ``args.jobs`` processes."""
-    first = args.seed * SPAN
+def run(args: argparse.Namespace, keep: Callable[[Tally], None]) -> Tally:
+    """All cases, on ``args.jobs`` processes; ``keep`` is called now and then.  Ctrl-C ends the run early."""
+    first, total, kept = args.seed * SPAN, Tally(), time.perf_counter()
     chunks = [(start, min(CHUNK, first + args.n - start)) for start in range(first, first + args.n, CHUNK)]
-    total = Tally()
-    with progress(args.n) as show:
-        if args.jobs == 1:
-            for start, count in chunks:
-                total.add(judge_seeds(start, count, args.few, args.family))
-                show(total)
-        else:
-            for tally in side_by_side(chunks, args):
-                total.add(tally)
-                show(total)
+    with progress(args.n) as show, suppress(KeyboardInterrupt):
+        for tally in one_by_one(chunks, args) if args.jobs == 1 else side_by_side(chunks, args):
+            total.add(tally)
+            show(total)
+            if time.perf_counter() - kept > SECONDS_UNSAVED:
+                keep(total)
+                kept = time.perf_counter()
     return total
+
+
+def one_by_one(chunks: list[tuple[int, int]], args: argparse.Namespace) -> Iterator[Tally]:
+    return (judge_seeds(start, count, args.few, args.family) for start, count in chunks)
 
 
 def side_by_side(chunks: list[tuple[int, int]], args: argparse.Namespace) -> Iterator[Tally]:
@@ -105,7 +110,7 @@ def shrunk_tests(tally: Tally, args: argparse.Namespace) -> Iterator[str]:
             continue
         for one in group[: args.shrink]:
             case: Case = draw(one.seed, args.few, args.family)
-            small, violation = shrink(case, one.violation)
+            small, violation = shrink(case, one.violation, seconds=args.shrink_seconds)
             name = f"{kind}_{family}_{one.seed}".replace(" ", "_").lower()
             yield as_test(small, violation, name)
 
@@ -118,15 +123,19 @@ def main() -> None:
     parser.add_argument("--family", help="only this family (solve, path, minimize, DualSVM, or an estimator)")
     parser.add_argument("--few", action="store_true", help="only the few combinations of parts that the tests compile")
     parser.add_argument("--shrink", type=int, default=1, help="cases of each kind of violation that are made smaller")
+    parser.add_argument("--shrink-seconds", type=float, default=60.0, help="time to make one case smaller")
     parser.add_argument("--report", type=Path, help="where to write the report; standard output by default")
     args = parser.parse_args()
-    began = time.perf_counter()
-    tally = run(args)
-    seconds = time.perf_counter() - began
-    command = "python -m tests.fuzz " + " ".join(sys.argv[1:])
-    text = markdown(tally, command, seconds, shrunk_tests(tally, args))
-    if args.report is None:
-        print(text)
-    else:
-        args.report.write_text(text, encoding="utf-8")
+    began, command = time.perf_counter(), "python -m tests.fuzz " + " ".join(sys.argv[1:])
+
+    def keep(tally: Tally, tests: Iterable[str] = ()) -> None:
+        text = markdown(tally, command, time.perf_counter() - began, tests)
+        if args.report is not None:
+            args.report.write_text(text, encoding="utf-8")
+        elif tests:
+            print(text)
+
+    tally = run(args, keep)
+    keep(tally, [])
+    keep(tally, list(shrunk_tests(tally, args)) or [""])
     sys.exit(1 if tally.found else 0)

@@ -202,8 +202,7 @@ def newton(p: Scaled, x: Array, rounds: int = 4) -> Array:
         free = np.flatnonzero((p.lower < x) & (x < p.upper) & ((p.l1 == 0.0) | (x != 0.0)))
         if not 0 < free.size <= 120:
             return x
-        z = p.A @ x
-        first, second = _derivatives(p, z)
+        first, second = _derivatives(p, p.A @ x)
         block = p.A[:, free]
         slope = p.l2[free] * x[free] + p.linear[free] + p.l1[free] * np.sign(x[free])
         gradient = block.T @ (p.s * first) + slope
@@ -235,6 +234,11 @@ def value_of(p: Scaled, x: Array) -> float:
     return objective_of(p.A, p.b, p.s, p.code, p.threshold, p.l1, p.l2, p.linear, x, p.A @ x)
 
 
+def gradient_at(p: Scaled, x: Array) -> Array:
+    """The gradient of everything but l1·|x|."""
+    return p.A.T @ (p.s * _derivatives(p, p.A @ x)[0]) + p.l2 * x + p.linear
+
+
 def _derivatives(p: Scaled, z: Array) -> tuple[Array, Array]:
     first, second = np.empty(z.size), np.empty(z.size)
     _fill(p.code, p.threshold, p.b, z, first, second)
@@ -263,11 +267,11 @@ def improved(p: Scaled, x: Array, sweeps: int) -> Iterator[Array]:
         yield newton(p, descend_from(p, polished, min(sweeps, 20)), 2)
 
 
-def candidates(truth: Truth, starts: list[tuple[Array, float]], effort: float = 1.0) -> tuple[Array, Array]:
+def candidates(truth: Truth, starts: list[tuple[Array, float]]) -> tuple[Array, Array]:
     """Points that may be better than the starts: columns of an array, and their intercepts."""
     p = scaled(truth)
     d, n = p.A.shape
-    sweeps = int(np.clip(effort * 2e6 / (d * n), 5, 200))
+    sweeps = int(np.clip(2e6 / (d * n), 5, 200))
     found: list[Array] = []
     with np.errstate(all="ignore"):
         for x, c in starts:

@@ -26,6 +26,13 @@ def order_of(violation: Violation) -> int:
     return int(violation.size > COARSE)
 
 
+def is_like(one: Violation, other: Violation) -> bool:
+    """The same kind, of no smaller order; for errors the same words, since a smaller case can be wrong in new ways."""
+    if one.kind != other.kind or order_of(one) < order_of(other):
+        return False
+    return one.text[:60] == other.text[:60] or not ("error" in one.kind or "exception" in one.kind)
+
+
 def shrink(
     case: Case, violation: Violation, calls: int = 500, seconds: float = 60.0, judged: Judge | None = None
 ) -> tuple[Case, Violation]:
@@ -39,7 +46,7 @@ def shrink(
             if calls <= 0 or time.perf_counter() > until:
                 return state
             calls -= 1
-            kept = [v for v in _safely(find, simpler) if v.kind == violation.kind and order_of(v) >= order_of(violation)]
+            kept = [v for v in _safely(find, simpler) if is_like(v, violation)]
             if kept:
                 state, progress = (simpler, kept[0]), True
                 break

@@ -3,8 +3,8 @@
     F(x, c) = Σ_k s_k·loss(b_k, (Ax)_k + c) + Σ_j (l1_j·|x_j| + ½·l2_j·x_j² + linear_j·x_j)   over lower ≤ x ≤ upper
 
 Nothing here comes from the library.  Data are float64 numbers; sums, products and functions are of 64 bits or more
-(u, 2⁻⁶⁴ or better) and of an exponent range in which nothing overflows.  With z computed to e = (n + 3)·u·Σ|terms|, the error of
-F is at most Σ s·(slope·e + 8u·|value|) plus (d + n + 8)·u times the sum of the absolute terms.
+(u = 2⁻⁶⁴ or better) and of an exponent range in which nothing overflows.  With z computed to e = (n + 3)·u·Σ|terms|, the
+error of F is at most Σ s·(slope·e + 8u·|value|) plus (d + n + 8)·u times the sum of the absolute terms.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 Array = np.ndarray
 Long = np.longdouble
 UNIT = np.finfo(Long).eps
+#: The rounding errors of float64 in units of those here, with some room for another order of the sums.
+FLOAT64 = 4.0 * float(np.finfo(float).eps / UNIT)
 LOSSES = ("squared", "logistic", "huber", "squared_hinge", "poisson", "hinge")
 #: The largest argument whose exponential is a finite long double.
 LARGEST_EXPONENT = Long(11000.0)
@@ -75,10 +77,6 @@ class Truth:
     def value(self, x: Array, c: float = 0.0) -> tuple[Any, Any, Any]:
         total, bound, absolute = self.values(np.asarray(x)[:, None], np.array([c]))
         return total[0], bound[0], absolute[0]
-
-    def float64_error(self, x: Array, c: float) -> float:
-        """How far an evaluation of F in float64 may be off: the same bound with float64's unit."""
-        return float(self.value(x, c)[1] * 2**12)
 
 
 def loss_terms(loss: str, y: Array, z: Array, threshold: Any) -> tuple[Array, Array, Array]:
