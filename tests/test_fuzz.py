@@ -58,7 +58,7 @@ def test_no_violation(family):
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_truth_is_exact_for_the_squared_loss(penalty):
     case = small_case(penalty=penalty)
-    truth, x = truth_of(case), np.array([0.125, 0.7, 1.0 if penalty == "Box" else 0.1])
+    truth, x = truth_of(case), np.clip([0.125, 0.7, 0.1], *bounds_of(penalty))
     value, error, _ = truth.value(x)
     exact = sum((sum(map(product, row, x)) - Fraction(b)) ** 2 / 2 for row, b in zip(case.A, case.b, strict=True))
     for j, z in enumerate(map(Fraction, x)):
@@ -141,13 +141,13 @@ def test_a_case_prints_itself(family):
 
 def test_every_part_is_drawn():
     losses, penalties, storages = (set() for _ in range(3))
-    for seed in range(3000):
-        case = draw(seed, family="solve")
+    for seed in range(1000):
+        case = draw(seed, few=False, family="solve")
         losses.add(case.loss), penalties.add(case.penalty), storages.add(case.storage)
     assert losses == set(LOSSES)
     assert penalties == set(PENALTIES)
     assert storages == set(STORAGES)
-    assert len(combinations()) == 60
+    assert len(combinations()) == 2 * len(LOSSES) * 6
     assert {engine[0] for engine in engines()} == set(ascd.rules.RULES)
 
 
@@ -167,8 +167,7 @@ def test_a_twist_keeps_the_objective(twist):
         for name in ("lower", "upper"):
             assert name not in case.parameters or np.ndim(other.parameters[name]) == np.ndim(case.parameters[name])
         mine, theirs = truth_of(case), truth_of(other)
-        y = np.argsort(back(np.arange(3.0))) if twist == "permuted" else None
-        there = x[np.argsort(y)] if twist == "permuted" else x / back(np.ones(3))
+        there = x[np.argsort(back(np.arange(3)))] if twist == "permuted" else x / back(np.ones(3))
         assert np.array_equal(back(there), x)
         assert float(mine.value(x)[0]) == float(theirs.value(there)[0])
 

@@ -196,8 +196,8 @@ def descend(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, sweeps):  # ty
     return moved
 
 
-def newton(p: Scaled, x: Array, rounds: int = 4) -> Array:
-    """Newton steps on the smooth piece around x, each halved until the objective falls."""
+def newton(p: Scaled, x: Array, rounds: int = 25) -> Array:
+    """Newton steps on the smooth piece around x, while the objective falls."""
     for _ in range(rounds):
         free = np.flatnonzero((p.lower < x) & (x < p.upper) & ((p.l1 == 0.0) | (x != 0.0)))
         if not 0 < free.size <= 120:
@@ -214,20 +214,27 @@ def newton(p: Scaled, x: Array, rounds: int = 4) -> Array:
             step = np.linalg.lstsq(hessian, -gradient, rcond=1e-15)[0]
         except np.linalg.LinAlgError:
             return x
-        before, better = value_of(p, x), None
-        for share in (1.0, 0.5, 0.1, 1e-2, 1e-4):
-            trial = x.copy()
-            trial[free] += share * step
-            crossed = (p.l1 > 0.0) & (trial * x < 0.0)
-            trial[crossed] = 0.0
-            trial = np.clip(trial, p.lower, p.upper)
-            if value_of(p, trial) <= before:
-                better = trial
-                break
-        if better is None or np.array_equal(better, x):
+        before = value_of(p, x)
+        x, after = _along(p, x, free, step, before)
+        if not after < before - 1e-14 * abs(before):
             return x
-        x = better
     return x
+
+
+def _along(p: Scaled, x: Array, free: Array, step: Array, before: float) -> tuple[Array, float]:
+    """The best of some points along a step, and its value: longer ones where the whole step is good."""
+    best, value = x, before
+    for share in (1.0, 4.0, 32.0, 0.5, 0.1, 1e-2, 1e-4):
+        trial = x.copy()
+        trial[free] += share * step
+        trial[(p.l1 > 0.0) & (trial * x < 0.0)] = 0.0
+        trial = np.clip(trial, p.lower, p.upper)
+        found = value_of(p, trial)
+        if found <= value:
+            best, value = trial, found
+        elif best is not x:
+            break
+    return best, value
 
 
 def value_of(p: Scaled, x: Array) -> float:
@@ -264,7 +271,7 @@ def improved(p: Scaled, x: Array, sweeps: int) -> Iterator[Array]:
     polished = newton(p, x)
     if polished is not x:
         yield polished
-        yield newton(p, descend_from(p, polished, min(sweeps, 20)), 2)
+        yield newton(p, descend_from(p, polished, min(sweeps, 20)), 5)
 
 
 def candidates(truth: Truth, starts: list[tuple[Array, float]]) -> tuple[Array, Array]:
