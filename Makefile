@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench bench-tables docs clean
+.PHONY: demo test fuzz lint bench bench-tables docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +30,14 @@ demo: $(VENV)/.installed
 test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(PYTEST)
 
+# random problems against every certificate; N cases from SEED on JOBS processes, as long as one likes
+N ?= 10000
+SEED ?= 0
+JOBS ?= 2
+FUZZ ?= --report fuzz_report.md
+fuzz: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --n $(N) --seed $(SEED) --jobs $(JOBS) $(FUZZ)
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -48,4 +56,4 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/check_links.py docs/_build/html
 
 clean:
-	rm -rf $(VENV) docs/_build docs/gallery docs/sg_execution_times.rst demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf fuzz_report.md $(VENV) docs/_build docs/gallery docs/sg_execution_times.rst demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,15 @@
+"""Random and hostile problems against the library's promise: the gap beside an answer is a bound.
+
+==============  ==============================================================================
+``cases``       a case: plain data and options, which prints itself as Python source
+``draw``        a case from a seed
+``truth``       the objective of a case, in long double, with a bound on its own rounding error
+``search``      better points: coordinate descent, Newton steps, SciPy, scikit-learn
+``calls``       what the library answers to a case
+``checks``      what must hold between the two
+``shrink``      a smaller case that still violates
+``report``      counts a family, as a table
+==============  ==============================================================================
+
+``truth`` and ``search`` share nothing with the library.  ``python -m tests.fuzz --n 10000 --seed 1`` runs it.
+"""

@@ -1,0 +1,216 @@
+"""What must hold between an answer and the truth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+import ascd
+
+from . import estimator_calls  # noqa: F401  (enters its calls into the table)
+from .calls import Answer, Outcome, answers
+from .cases import Array, Case
+from .peers import from_scipy, from_sklearn
+from .search import candidates
+from .steps import faults
+from .truth import FLOAT64, Truth
+
+STATUSES = {str(status) for status in ascd.Status}
+#: Words of which an error message must hold one: the argument that is to blame.
+ARGUMENTS = (
+    "A", "b", "X", "y", "x0", "tol", "alphas", "alpha", "sample_weight", "weights", "penalty", "steepness", "unbounded",
+    "intercept0", "Cs", "scale",
+)  # fmt: skip
+REPORTED = 1e-10
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A promise that did not hold: its kind, what was seen, and how far off (relative to the objective at zero)."""
+
+    kind: str
+    text: str
+    size: float = math.nan
+
+
+def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
+    """Call the library and list what does not hold; ``deep`` asks SciPy and scikit-learn, too."""
+    if case.family == "steps":
+        return _judge_steps(case)
+    outcome = answers(case)
+    found = _check_warnings(case, outcome)
+    if outcome.error is not None:
+        return outcome, found + _check_error(case, outcome.error)
+    peers = from_sklearn(case) if deep and outcome.answers else []
+    for answer in outcome.answers:
+        more = [*peers, *(from_scipy(answer.truth, answer.x, answer.constant) if deep else [])]
+        found += check_answer(replace(answer, starts=(*answer.starts, *more)))
+    return outcome, found + _check_again(outcome.answers)
+
+
+def _check_again(answers: list[Answer]) -> list[Violation]:
+    if not (len(answers) == 2 and answers[1].again):
+        return []
+    first, second = ((a.x.tobytes(), a.constant, repr(a.gap), repr(a.objective), a.status) for a in answers)
+    return [] if first == second else [Violation("not deterministic", f"{first[1:]} and then {second[1:]}")]
+
+
+def _judge_steps(case: Case) -> tuple[Outcome, list[Violation]]:
+    outcome = Outcome()
+    try:
+        return outcome, [Violation(*fault) for fault in faults(case)]
+    except Exception as error:
+        outcome.error = error
+        return outcome, _check_error(case, error)
+
+
+def _check_warnings(case: Case, outcome: Outcome) -> list[Violation]:
+    wrong = [w for w in outcome.warnings if not issubclass(w.category, ConvergenceWarning)]
+    if case.family in ("solve", "path", "minimize", "DualSVM"):
+        wrong = outcome.warnings
+    return [Violation("warning", f"{w.category.__name__}: {w.message}") for w in wrong[:1]]
+
+
+def _check_error(case: Case, error: Exception) -> list[Violation]:
+    text = f"{type(error).__name__}: {error}"
+    if not isinstance(error, ValueError | TypeError):
+        return [Violation(f"exception {type(error).__name__}", text)]
+    words = set("".join(letter if letter.isalnum() or letter == "_" else " " for letter in str(error)).split())
+    if not words & set(ARGUMENTS):
+        return [Violation("unclear error", text)]
+    return [] if is_justified(case, str(error)) else [Violation("unjustified error", text)]
+
+
+def is_justified(case: Case, message: str) -> bool:
+    """Is there a reason for the error in the data?"""
+    s = np.ones(len(case.b)) if case.weight is None else case.weight
+    with np.errstate(all="ignore"):
+        squares = (s[:, None] * case.A * case.A).sum(axis=0)
+    if "overflow" in message or "large values" in message or "not finite" in message:
+        return not np.isfinite(squares).all() or np.abs(case.A).max() > 1e100 or np.abs(case.b).max() > 1e100
+    if "unbounded" in message:
+        return bool(np.any(case.parameters.get("linear", 0.0)))
+    if "x0" in message:
+        return "x0" in case.options and not _start_value(case) < 1e300
+    if "alphas must be given" in message or "scaled" in message:
+        return case.family in ("path",)
+    if "steepness" in message:
+        return case.options.get("steepness") in ("gs", "gsl")
+    if "bounded curvature" in message:
+        return case.loss == "poisson"
+    return "y must hold a positive count" in message or "Automatic alpha grid" in message
+
+
+def _start_value(case: Case) -> Any:
+    from .calls import truth_of
+
+    return truth_of(case).value(case.options["x0"])[0]
+
+
+def check_answer(answer: Answer) -> list[Violation]:
+    """Everything that is said of one point."""
+    truth, x = answer.truth, np.asarray(answer.x, dtype=float)
+    if not (np.isfinite(x).all() and math.isfinite(answer.constant)):
+        return [Violation("point not finite", f"x = {x}, intercept {answer.constant}")]
+    if not truth.is_allowed(x):
+        return [Violation("outside the box", f"x = {x}")]
+    value, error, absolute = truth.value(x, answer.constant)
+    zero = abs(float(truth.value(truth.nearest())[0])) or 1.0
+    found = _check_said(answer, value, error, absolute, zero)
+    return found + _check_gap(answer, value, zero)
+
+
+def _check_said(answer: Answer, value: Any, error: Any, absolute: Any, zero: float) -> list[Violation]:
+    found = []
+    gap, status = answer.gap, answer.status
+    if math.isnan(gap) or gap < 0.0:
+        found.append(Violation("gap nan or negative", f"gap {gap}, status {status}"))
+    if status is not None and status not in STATUSES:
+        found.append(Violation("unknown status", str(status)))
+    if status == "converged" and answer.tolerance is not None and not gap <= answer.tolerance * (1 + answer.slack):
+        found.append(Violation("converged above tolerance", f"gap {gap:.3g}, tolerance {answer.tolerance:.3g}"))
+    if answer.objective is not None and np.isfinite(float(value)):
+        off = abs(float(value - np.longdouble(answer.objective)))
+        if not off <= REPORTED * float(absolute) + FLOAT64 * float(error):
+            found.append(Violation("objective", f"reported {answer.objective!r}, F(x) = {float(value)!r}", off / zero))
+    return found + _check_trace(answer) + _check_zero(answer)
+
+
+def _check_trace(answer: Answer) -> list[Violation]:
+    if answer.trace is None or len(answer.trace) == 0:
+        return []
+    gaps = answer.trace.gap
+    if np.any(gaps < 0.0):
+        return [Violation("negative gap in the trace", str(gaps))]
+    return []
+
+
+def _check_zero(answer: Answer) -> list[Violation]:
+    """The objective that the tolerance refers to is that at the allowed point nearest to zero, or a fitted intercept's."""
+    if answer.zero_objective is None:
+        return []
+    truth = answer.truth
+    value, error, absolute = truth.value(truth.nearest())
+    highest = float(value) + REPORTED * float(absolute) + FLOAT64 * float(error)
+    said = answer.zero_objective
+    if not said >= 0.0 or (float(value) > 0.0 and not said <= highest and not math.isinf(float(value))):
+        return [Violation("zero_objective", f"said {said!r}, F at zero {float(value)!r}", said / abs(float(value)))]
+    return []
+
+
+def _check_gap(answer: Answer, value: Any, zero: float) -> list[Violation]:
+    if math.isnan(answer.gap) or math.isinf(answer.gap):
+        return []
+    best, name = best_known(answer)
+    deficit = value - best - np.longdouble(answer.gap) * (1 + np.longdouble(answer.slack))
+    if not deficit > 0:
+        return []
+    text = (
+        f"gap {answer.gap:.3g} ({answer.status}), but F(x) = {float(value):.17g} and {name} is lower by "
+        f"{float(value - best):.3g}; short by {float(deficit):.3g}, {float(deficit) / zero:.2g} of F(0)"
+    )
+    return [Violation("gap", text, float(deficit) / zero)]
+
+
+def best_known(answer: Answer) -> tuple[Any, str]:
+    """The lowest F that was found, error bounds added, and where it came from."""
+    truth, x, c = answer.truth, np.asarray(answer.x, dtype=float), answer.constant
+    nearest = truth.nearest()
+    starts = [(x, c), (nearest, 0.0), *answer.starts]
+    points, constants, names = _collected(truth, starts)
+    values, errors, _ = truth.values(points, constants)
+    here = truth.value(x, c)[1]
+    pessimistic = values + errors + here
+    i = int(np.argmin(pessimistic))
+    return pessimistic[i], names[i]
+
+
+def _collected(truth: Truth, starts: list[tuple[Array, float]]) -> tuple[Array, Array, list[str]]:
+    x, c = starts[0]
+    plain = [*starts[1:], (2.0 * x, 2.0 * c), (10.0 * x, 10.0 * c), (1e3 * x, 1e3 * c), (0.5 * x, 0.5 * c)]
+    points = [np.clip(np.nan_to_num(point), truth.lower, truth.upper) for point, _ in plain]
+    constants = [constant if truth.intercept else 0.0 for _, constant in plain]
+    names = ["a given point"] * (len(starts) - 1) + ["a multiple of x"] * 4
+    if truth.loss == "hinge":
+        found, offsets = _hinge_candidates(truth)
+    else:
+        found, offsets = candidates(truth, starts)
+    columns = np.column_stack([*points, found]) if found.size else np.column_stack(points)
+    return columns, np.append(constants, offsets), names + ["a point of the search"] * found.shape[1]
+
+
+def _hinge_candidates(truth: Truth) -> tuple[Array, Array]:
+    """Primal weights from the judge's own descent on the dual."""
+    m = len(truth.b)
+    one = np.ones(m)
+    arrays = {"l1": 0 * one, "l2": 0 * one, "linear": -one, "lower": 0 * one, "upper": truth.s.astype(float)}
+    with np.errstate(all="ignore"):
+        signed = (truth.A * truth.b[:, None]).T
+    dual = Truth(signed, np.zeros(truth.n), np.ones(truth.n), "squared", 1.0, **arrays, intercept=False)
+    alpha, _ = candidates(dual, [(np.zeros(m), 0.0)])
+    weights = signed @ alpha
+    return weights, np.zeros(weights.shape[1])

@@ -1,0 +1,141 @@
+"""The command: cases of consecutive seeds on several processes, a progress bar, a report."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from .cases import Case
+from .checks import Violation, judge
+from .draw import draw
+from .report import Found, Tally, markdown
+from .shrink import as_test, shrink
+
+CHUNK = 50
+#: One case in so many is judged by SciPy and scikit-learn, too.
+DEEP = 25
+#: The seeds of one run are this far from those of the next.
+SPAN = 10**9
+#: The report is written this often while the run goes on.
+SECONDS_UNSAVED = 30.0
+
+
+def judge_seeds(first: int, count: int, few: bool, family: str | None) -> Tally:
+    """Cases of consecutive seeds."""
+    tally = Tally()
+    for seed in range(first, first + count):
+        case = draw(seed, few, family)
+        began = time.perf_counter()
+        outcome, violations = judge(case, deep=seed % DEEP == 0)
+        tally.count(seed, case, outcome, violations, time.perf_counter() - began)
+    return tally
+
+
+def run(args: argparse.Namespace, keep: Callable[[Tally], None]) -> Tally:
+    """All cases, on ``args.jobs`` processes; ``keep`` is called now and then.  Ctrl-C ends the run early."""
+    first, total, kept = args.seed * SPAN, Tally(), time.perf_counter()
+    chunks = [(start, min(CHUNK, first + args.n - start)) for start in range(first, first + args.n, CHUNK)]
+    with progress(args.n) as show, suppress(KeyboardInterrupt):
+        for tally in one_by_one(chunks, args) if args.jobs == 1 else side_by_side(chunks, args):
+            total.add(tally)
+            show(total)
+            if time.perf_counter() - kept > SECONDS_UNSAVED:
+                keep(total)
+                kept = time.perf_counter()
+    return total
+
+
+def one_by_one(chunks: list[tuple[int, int]], args: argparse.Namespace) -> Iterator[Tally]:
+    return (judge_seeds(start, count, args.few, args.family) for start, count in chunks)
+
+
+def side_by_side(chunks: list[tuple[int, int]], args: argparse.Namespace) -> Iterator[Tally]:
+    """Tallies of the chunks as they come; a chunk that ends its process is taken again, seed by seed."""
+    waiting, suspects = list(reversed(chunks)), []
+    while waiting:
+        running: dict[Any, tuple[int, int]] = {}
+        with ProcessPoolExecutor(args.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+            try:
+                while waiting or running:
+                    while waiting and len(running) < 2 * args.jobs:
+                        chunk = waiting.pop()
+                        running[pool.submit(judge_seeds, *chunk, args.few, args.family)] = chunk
+                    for done in wait(running, return_when=FIRST_COMPLETED).done:
+                        yield done.result()
+                        del running[done]
+            except BrokenProcessPool:
+                suspects += running.values()
+    for start, count in suspects:
+        yield from (alone(seed, args) for seed in range(start, start + count))
+
+
+def alone(seed: int, args: argparse.Namespace) -> Tally:
+    """One case in a process of its own, whose end is a violation."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        try:
+            return pool.submit(judge_seeds, seed, 1, args.few, args.family).result()
+        except BrokenProcessPool:
+            case = draw(seed, args.few, args.family)
+            died = Violation("process died", "the process ended without an answer")
+            return Tally(cases=1, found=[Found(seed, case.family, case.A.size, died)])
+
+
+@contextmanager
+def progress(n: int) -> Iterator[Any]:
+    """A progress bar with the count of violations, where rich is installed and somebody looks."""
+    try:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        yield lambda tally: None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[found]} violations"))
+    with Progress(*columns) as bar:
+        task = bar.add_task("", total=n, found=0)
+        yield lambda tally: bar.update(task, completed=tally.cases, found=len(tally.found))
+
+
+def shrunk_tests(tally: Tally, args: argparse.Namespace) -> Iterator[str]:
+    """The smallest case of each kind, made smaller, as tests."""
+    for (kind, family, order), group in tally.by_kind().items():
+        if kind == "process died":
+            yield f"# seed {group[0].seed} ends the process: {draw(group[0].seed, args.few, args.family)!r}"
+            continue
+        for one in group[: args.shrink]:
+            case: Case = draw(one.seed, args.few, args.family)
+            small, violation = shrink(case, one.violation, seconds=args.shrink_seconds)
+            name = f"{kind}_{family}_{one.seed}".replace(" ", "_").lower()
+            yield as_test(small, violation, name)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--n", type=int, default=1000, help="number of cases")
+    parser.add_argument("--seed", type=int, default=0, help="which thousand million of seeds")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--family", help="only this family (solve, path, minimize, DualSVM, or an estimator)")
+    parser.add_argument("--few", action="store_true", help="only the few combinations of parts that the tests compile")
+    parser.add_argument("--shrink", type=int, default=1, help="cases of each kind of violation that are made smaller")
+    parser.add_argument("--shrink-seconds", type=float, default=60.0, help="time to make one case smaller")
+    parser.add_argument("--report", type=Path, help="where to write the report; standard output by default")
+    args = parser.parse_args()
+    began, command = time.perf_counter(), "python -m tests.fuzz " + " ".join(sys.argv[1:])
+
+    def keep(tally: Tally, tests: Iterable[str] = ()) -> None:
+        text = markdown(tally, command, time.perf_counter() - began, tests)
+        if args.report is not None:
+            args.report.write_text(text, encoding="utf-8")
+        elif tests:
+            print(text)
+
+    tally = run(args, keep)
+    keep(tally, [])
+    keep(tally, list(shrunk_tests(tally, args)) or [""])
+    sys.exit(1 if tally.found else 0)

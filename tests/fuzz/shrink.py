@@ -1,0 +1,228 @@
+"""A smaller case that violates the same promise: fewer rows and columns, simpler options, rounder numbers.
+
+Greedy: every simplification is tried, and kept where a violation of the same kind and of no smaller order remains; until
+none helps or the budget of calls is spent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .cases import SPARSE, Array, Case, source
+from .checks import Violation, judge
+
+#: A violation beyond this share of the objective at zero is no matter of rounding.
+COARSE = 1e-11
+Judge = Callable[[Case], list[Violation]]
+
+
+def order_of(violation: Violation) -> int:
+    """0 for a violation of the size of rounding, 1 for a larger one."""
+    return int(violation.size > COARSE)
+
+
+def is_like(one: Violation, other: Violation) -> bool:
+    """The same kind, of no smaller order; for errors the same words, since a smaller case can be wrong in new ways."""
+    if one.kind != other.kind or order_of(one) < order_of(other):
+        return False
+    return one.text[:60] == other.text[:60] or not ("error" in one.kind or "exception" in one.kind)
+
+
+def shrink(
+    case: Case, violation: Violation, calls: int = 500, seconds: float = 60.0, judged: Judge | None = None
+) -> tuple[Case, Violation]:
+    """The smallest case found, and its violation."""
+    find = judged or (lambda one: judge(one)[1])
+    state, until = (case, violation), time.perf_counter() + seconds
+    progress = True
+    while progress:
+        progress = False
+        for simpler in simplifications(state[0]):
+            if calls <= 0 or time.perf_counter() > until:
+                return state
+            calls -= 1
+            kept = [v for v in _safely(find, simpler) if is_like(v, violation)]
+            if kept:
+                state, progress = (simpler, kept[0]), True
+                break
+    return state
+
+
+def _safely(find: Judge, case: Case) -> list[Violation]:
+    """Violations of a simplification; one that is no case at all has none."""
+    try:
+        return find(case)
+    except (KeyError, IndexError, np.linalg.LinAlgError):
+        return []
+
+
+def simplifications(case: Case) -> Iterator[Case]:
+    """Cases that are simpler in one way, the most drastic first."""
+    yield from _fewer(case, 0)
+    yield from _fewer(case, 1)
+    yield from _plainer(case)
+    yield from _rounder(case)
+
+
+def _fewer(case: Case, axis: int) -> Iterator[Case]:
+    """Without a block of rows (axis 0) or columns (axis 1)."""
+    size = case.shape[axis]
+    block = size // 2
+    while block >= 1:
+        for first in range(0, size, block):
+            keep = np.r_[0:first, min(first + block, size) : size]
+            if keep.size:
+                yield taken(case, keep, axis)
+        block //= 2
+
+
+def taken(case: Case, keep: Array, axis: int) -> Case:
+    """Some of the rows or columns, with all that belongs to them."""
+    if axis == 0:
+        weight = None if case.weight is None else case.weight[keep]
+        return replace(case, A=case.A[keep], b=case.b[keep], weight=weight)
+
+    def of_columns(values: dict[str, Any]) -> dict[str, Any]:
+        n = case.shape[1]
+        return {
+            key: value[keep] if isinstance(value, np.ndarray) and value.size == n and key != "alphas" else value
+            for key, value in values.items()
+        }
+
+    return replace(
+        case, A=case.A[:, keep], parameters=of_columns(case.parameters), options=of_columns(case.options)
+    )
+
+
+#: Options that a family cannot be called without.
+NEEDED = {"C", "loss", "l1_ratio", "fit_intercept", "epsilon", "alpha", "alphas", "Cs", "cv", "rule", "oracle"}
+
+
+def _plainer(case: Case) -> Iterator[Case]:
+    if case.storage not in ("F", "csc"):
+        yield replace(case, storage="csc" if case.storage in SPARSE else "F")
+    if case.storage != "F":
+        yield replace(case, storage="F")
+    if case.weight is not None:
+        yield replace(case, weight=None)
+    for name in case.options:
+        if name not in NEEDED:
+            yield case.with_option(**{name: None})
+    for name, value in case.options.items():
+        if name in ("alphas", "Cs") and isinstance(value, np.ndarray) and value.size > 1:
+            yield from (case.with_option(**{name: value[[i]]}) for i in range(value.size))
+        if name in ("n_alphas", "Cs", "alphas", "max_iter", "stop_after") and isinstance(value, int) and value > 1:
+            yield case.with_option(**{name: value // 2})
+    yield from _plainer_penalty(case)
+
+
+def _plainer_penalty(case: Case) -> Iterator[Case]:
+    needed = {"L1": ("strength",), "L2": ("strength",), "L1L2": ("l1", "l2"), "BoundedL1L2": ("l1",)}
+    if case.penalty == "BoundedL1L2" and "linear" not in case.parameters:
+        inner = {key: value for key, value in case.parameters.items() if key not in ("lower", "upper")}
+        yield replace(case, penalty="L1L2", parameters={"l2": 0.0, **inner})
+    if case.penalty not in ("None",):
+        yield replace(case, penalty="None", parameters={})
+    for name, value in case.parameters.items():
+        if name not in needed.get(case.penalty, ()):
+            yield replace(case, parameters={key: other for key, other in case.parameters.items() if key != name})
+        if isinstance(value, np.ndarray):
+            for entry in dict.fromkeys(value.tolist()):
+                yield replace(case, parameters={**case.parameters, name: float(entry)})
+
+
+def _rounder(case: Case) -> Iterator[Case]:
+    for key in ("A", "b", "weight"):
+        values = getattr(case, key)
+        if values is not None:
+            yield from (replace(case, **{key: other}) for other in rounder(values))
+    for key in ("parameters", "options"):
+        table = getattr(case, key)
+        for name, value in table.items():
+            if isinstance(value, float | np.ndarray) and name not in ("tol", "max_time"):
+                yield from (replace(case, **{key: {**table, name: other}}) for other in rounder(value))
+    for threshold in (1.35, 1.0):
+        if case.loss == "huber" and case.threshold not in (1.35, 1.0):
+            yield replace(case, threshold=threshold)
+
+
+def rounder(values: Any) -> Iterator[Any]:
+    """The same numbers with fewer digits: all of them first, then one by one."""
+    array = np.atleast_1d(np.asarray(values, dtype=float))
+    for change in (_signs, _powers, _one_digit, _two_digits, _four_digits):
+        other = change(array)
+        if _is_new(other, array):
+            yield other if isinstance(values, np.ndarray) else float(other[0])
+    if not isinstance(values, np.ndarray) or array.size > 40:
+        return
+    for index in np.ndindex(array.shape):
+        for value in _rounder_numbers(float(array[index])):
+            other = array.copy()
+            other[index] = value
+            yield other
+
+
+def _rounder_numbers(value: float) -> Iterator[float]:
+    """Simpler numbers in the place of one."""
+    if value == 0.0 or not np.isfinite(value):
+        return
+    level = _complexity(value)
+    for other in (0.0, np.sign(value), float(f"{value:.0e}"), float(f"{value:.1e}"), float(f"{value:.3e}")):
+        if _complexity(other) < level:
+            yield float(other)
+
+
+def _complexity(value: float) -> int:
+    """0 for zero, 1 for ±1, more for more digits."""
+    if value == 0.0:
+        return 0
+    return 1 if abs(value) == 1.0 else 1 + len(repr(abs(float(value))))
+
+
+def _is_new(other: Array, array: Array) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(other[np.isfinite(array)]).all() and not np.array_equal(other, array)) and sum(
+            map(_complexity, other.ravel())
+        ) < sum(map(_complexity, array.ravel()))
+
+
+def _signs(array: Array) -> Array:
+    return np.where(np.isfinite(array), np.sign(array), array)
+
+
+def _powers(array: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.where(
+            np.isfinite(array) & (array != 0.0), np.sign(array) * 10.0 ** np.round(np.log10(np.abs(array))), array
+        )
+
+
+def _digits(array: Array, digits: int) -> Array:
+    return np.array([float(f"{value:.{digits - 1}e}") for value in array.ravel()]).reshape(array.shape)
+
+
+def _one_digit(array: Array) -> Array:
+    return _digits(array, 1)
+
+
+def _two_digits(array: Array) -> Array:
+    return _digits(array, 2)
+
+
+def _four_digits(array: Array) -> Array:
+    return _digits(array, 4)
+
+
+def as_test(case: Case, violation: Violation, name: str) -> str:
+    """A pytest test that fails today."""
+    return (
+        f"def test_{name}():\n"
+        f'    """{violation.kind}: {violation.text}"""\n'
+        f"    case = {source(case)}\n"
+        f"    assert judge(case)[1] == []\n"
+    )

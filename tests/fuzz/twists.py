@@ -1,0 +1,70 @@
+"""The same problem said otherwise: permuted, or with A in other units.  Its answer belongs to the case as well.
+
+Under a permutation, and under A → c·A, x → x/c with c a power of two, F keeps its value exactly.  So the answer to the
+other problem, taken back, has to keep its gap on the case, and each answer is a candidate for the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .cases import Array, Case
+
+TWISTS = ("again", "permuted", "scaled")
+#: A power of two: the products are exact.
+FACTOR = 2.0**7
+#: By which power of c each parameter follows A → c·A.
+POWERS = {"strength": {"L1": 1, "L2": 2}, "l1": 1, "l2": 2, "linear": 1, "lower": -1, "upper": -1, "x0": -1}
+
+
+def twisted(case: Case) -> tuple[Case, Any]:
+    """The other case, and the function that takes its x back."""
+    if case.twist == "permuted":
+        return _permuted(case)
+    if case.twist == "scaled":
+        return _scaled(case)
+    return replace(case, twist=""), lambda x: x
+
+
+def _permuted(case: Case) -> tuple[Case, Any]:
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(case.shape[0]), rng.permutation(case.shape[1])
+    back = np.argsort(columns)
+
+    def of_columns(table: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: value[columns] if isinstance(value, np.ndarray) and name != "alphas" else value
+            for name, value in table.items()
+        }
+
+    other = replace(
+        case, A=case.A[np.ix_(rows, columns)], b=case.b[rows], twist="",
+        weight=None if case.weight is None else case.weight[rows],
+        parameters=of_columns(case.parameters), options=of_columns(case.options),
+    )  # fmt: skip
+    return other, lambda x: x[back]
+
+
+def _scaled(case: Case) -> tuple[Case, Any]:
+    def of_units(table: dict[str, Any]) -> dict[str, Any]:
+        return {name: value * FACTOR ** _power(case, name) for name, value in table.items()}
+
+    start = {name: value for name, value in case.options.items() if name == "x0"}
+    options = {**case.options, **of_units(start)}
+    storage = "F" if case.storage in ("float32", "int") else case.storage
+    other = replace(
+        case, A=case.A * FACTOR, parameters=of_units(case.parameters), options=options, storage=storage, twist=""
+    )
+    return other, _times
+
+
+def _times(x: Array) -> Array:
+    return x * FACTOR
+
+
+def _power(case: Case, name: str) -> int:
+    power = POWERS.get(name, 0)
+    return power[case.penalty] if isinstance(power, dict) else power
