@@ -136,6 +136,8 @@ class _Proof:
     def _centred(dual: Array, fit: DualFit) -> Array:
         """The sum that rounding has left goes to the smallest entry that may move, which has the finest digits."""
         movable = np.flatnonzero(fit.root)
+        if movable.size == 0:
+            return dual
         dual[movable[np.argmin(np.abs(dual[movable]))]] -= careful_sum(dual)[0]
         return dual
 
