@@ -22,15 +22,6 @@ INF = float("inf")
 LOSSES = ("squared", "logistic", "huber", "squared_hinge")
 
 
-def equip(problem, rule, oracle="norm", **options):
-    """The parts of a run as ``minimize`` puts them together, with what the oracle knows beyond the radii."""
-    assembly = assemble(problem, rule, oracle, **options)
-    if hasattr(assembly.oracle, "tightening"):
-        intervals = assembly.point.intervals._replace(extra=assembly.oracle.tightening)
-        assembly.point = assembly.point._replace(intervals=intervals)
-    return assembly
-
-
 class Watch:
     """A rule that shows every pick, before its step, to a function; interpreted runs only."""
 

@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 import reference as ref
-from lockstep import score_tolerance
+from lockstep import assemble, score_tolerance
 from problems import CASES, Case
-from selection import bounds_of, equip, follows, redraws, regression, sparse_matrix, watch
+from selection import bounds_of, follows, redraws, regression, sparse_matrix, watch
 
 import ascd
 from ascd.descent import descend
@@ -31,7 +31,7 @@ def generic(smooth, loss):
 
 def both(case, rule, **options):
     """The lazy run and the scanning one."""
-    lazy, scan = (equip(case.library("sparse"), RULES[rule](scan=scan), **options) for scan in (False, True))
+    lazy, scan = (assemble(case.library("sparse"), RULES[rule](scan=scan), **options) for scan in (False, True))
     assert type(lazy.rule).__name__.startswith("Lazy")
     assert not type(scan.rule).__name__.startswith("Lazy")
     return lazy, scan

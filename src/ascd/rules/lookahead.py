@@ -95,7 +95,7 @@ class WindowedSet(NamedTuple):
 
     def widened(self, intervals: Any, j: int, travel: float) -> None:
         """ℓ' and u' of coordinate j over its interval widened by travel·‖a_j‖."""
-        g, r = intervals.extra.tighten(j, intervals.estimate[j], intervals.radius_at(j))
+        g, r = intervals.extra.tighten(j, intervals.estimate[j], intervals.width_at(j))
         bounds = intervals.steepness.bounds(intervals.penalty, j, intervals.x[j], g, r + travel * intervals.reach[j])
         self.lower[j], self.upper[j] = bounds
 
