@@ -40,7 +40,7 @@ def check_intervals(case, oracle, point):
 
 def check_account(oracle, slope):
     """P, D, s and ‖e‖ from scratch."""
-    account, (along, across) = oracle.account, oracle.tightening.place
+    account, (along, across) = oracle.account, oracle.tightening.place[:2]
     square = oracle.slope @ oracle.slope
     product, distance = (slope - oracle.slope) @ oracle.slope, np.sum((slope - oracle.slope) ** 2)
     rest = slope - (1.0 + product / max(square, 1e-300)) * oracle.slope

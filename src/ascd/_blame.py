@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from ascd._cache import is_ours
 
-#: Where numba says that something happened, and what it says of attributes, names and functions that it does not know.
+#: Where numba says that something happened, and those of its causes that a user can do something with.
 _PLACE = re.compile(r'File "([^"\n]+)", line (\d+)')
-_CAUSE = re.compile(r"(Unknown attribute '\w+'|NameError: .*|Use of unsupported .*|No implementation of function .*)")
+_CAUSE = re.compile(r"(Unknown attribute '\w+'|Untyped global name '\w+'|NameError: .*|Use of unsupported .*)")
 
 HOW_TO = (
     "Its methods may use numbers, loops, arrays that are its fields, and functions marked with ascd.helper; they must "
