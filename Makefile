@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench bench-tables docs clean
+.PHONY: demo test golden lint bench bench-tables docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +29,10 @@ demo: $(VENV)/.installed
 # two processes with one thread each for linear algebra: more would only wait for each other
 test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(PYTEST)
+
+# the stored results that tests/test_golden.py compares with: written anew, and what changed is printed
+golden: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/golden_masters.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -190,7 +190,11 @@ def test_other_parts_are_held_to_prepare_too():
 
     problem, wrong = ascd.Problem(A, B), lambda self, something: self
     cases = [
-        ("rule", LeastVisited(), r"rule LeastVisited: prepare must be written prepare\(self, parts, oracle, steepness\)"),
+        (
+            "rule",
+            LeastVisited(),
+            r"rule LeastVisited: prepare must be written prepare\(self, parts, oracle, steepness\)",
+        ),
         ("oracle", Generous(1.0), r"oracle Generous: prepare must be written prepare\(self, parts, rng\)"),
         ("step", Partway(0.5), r"step Partway: prepare must be written prepare\(self, parts\)"),
     ]
