@@ -174,7 +174,9 @@ def test_steps_whose_scores_are_rounding_are_left_out_and_counted(tiny, monkeypa
     assert runs["lasso gs-q norm"]["result"]["left_out"] > 0
     steps, left_out = (sum(run["result"][key] for run in runs.values()) for key in ("steps", "left_out"))
     measured = {claim.where: claim.measured for claim in judge_all(results)}
-    assert measured["Lemma 3.1"].startswith(f"missing in 0 of {steps:,} steps ({left_out:,} left out, their scores below")
+    assert measured["Lemma 3.1"].startswith(
+        f"missing in 0 of {steps:,} steps ({left_out:,} left out, their scores below"
+    )
 
 
 def test_lemmas_fail_where_their_numbers_do(tiny, tmp_path):

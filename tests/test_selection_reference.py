@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import reference as ref
-from lockstep import assemble
+from lockstep import assemble, check_bounds
 from problems import CASES, Case
-from selection import LOSSES, regression, watch
+from selection import LOSSES, bounds_of, regression, watch
 
 import ascd
 from ascd import descent
@@ -33,9 +33,17 @@ def check_intervals(case, oracle, point):
         assert abs(gradient - middle) <= radius + 1e-9 * scale[j] + 1e-300
         middle, radius = intervals.extra.tighten(j, 0.0, math.inf)  # without the clock's help
         assert abs(gradient - middle) <= radius + 1e-9 * scale[j] + 1e-300
+    check_bounds_over(problem, point)
     if oracle.account[STARTED]:
         check_account(oracle, slope)
         check_widths(problem.A, oracle)
+
+
+def check_bounds_over(problem, point):
+    """The bounds on the scores are those over the tightened intervals."""
+    intervals, n = point.intervals, point.x.size
+    pairs = [intervals.extra.tighten(j, intervals.estimate[j], intervals.radius_at(j)) for j in range(n)]
+    check_bounds(problem, "gs-s", (point.x, *np.array(pairs).T), bounds_of(point))
 
 
 def check_account(oracle, slope):

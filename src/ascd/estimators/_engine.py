@@ -107,8 +107,8 @@ def with_intercept(problem: Problem) -> Problem:
     if not hasattr(parts.penalty, "with_free"):
         name = type(parts.penalty).__name__
         raise TypeError(
-            "an intercept with a solver other than 'ascd' needs a penalty with a method with_free(self, n), which returns "
-            f"it for n coordinates and one more without any; {name} has none: use solver='ascd' or no intercept"
+            "an intercept with a solver other than 'ascd' needs a penalty with a method with_free(self, n), which "
+            f"returns it for n coordinates and one more without any; {name} has none: use solver='ascd' or no intercept"
         )
     data = to_scipy(parts.matrix, problem.n_samples, n)
     ones = np.ones((problem.n_samples, 1))
