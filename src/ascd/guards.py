@@ -44,14 +44,17 @@ class CheckedRule(NamedTuple):
 
 
 class CheckedStep(NamedTuple):
-    """A step whose answers must be numbers, with an error that is not negative."""
+    """A step that must say what is known of its entry: a number, and an error that is not negative.
+
+    Where the new x itself is no number the run ends with the status "diverged"; there is nothing to add to that.
+    """
 
     step: Any
     fault: Array  # [is there one, new x, entry, error, coordinate]
 
     def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
         new, gradient, error = self.step.take(point, i, g)
-        if not (math.isfinite(new) and math.isfinite(gradient) and error >= 0.0):
+        if math.isfinite(new) and not (math.isfinite(gradient) and error >= 0.0):
             self.fault[0], self.fault[1], self.fault[2], self.fault[3], self.fault[4] = 1.0, new, gradient, error, i
             raise ValueError("a step returned what is no step")
         return new, gradient, error
@@ -60,7 +63,7 @@ class CheckedStep(NamedTuple):
         _, new, gradient, error, i = self.fault
         return (
             f"step {users_name(self)}: take returned ({new:g}, {gradient:g}, {error:g}) for coordinate {i:.0f}; it "
-            "must return the new x and its gradient entry, both finite, and that entry's error, not negative"
+            "must return the new x, its gradient entry there, finite, and that entry's error, not negative"
         )
 
 
