@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz lint bench bench-tables docs clean
+.PHONY: demo test fuzz golden lint bench bench-tables docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,10 @@ JOBS ?= 2
 FUZZ ?= --report fuzz_report.md
 fuzz: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --n $(N) --seed $(SEED) --jobs $(JOBS) $(FUZZ)
+
+# the stored results that tests/test_golden.py compares with: written anew, and what changed is printed
+golden: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python tests/golden_masters.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -15,11 +15,8 @@ import numpy as np
 import reference as ref
 
 from ascd.descent import Point, descend
-from ascd.minimize import _start
-from ascd.oracles import as_oracle
-from ascd.rules import as_rule
+from ascd.minimize import assemble as put_together
 from ascd.rules.scan import fill_bounds
-from ascd.steps import as_step
 
 #: Agreement is asked to this part of the size of the terms that a number is computed from.
 ROUNDING = 1e-10
@@ -53,7 +50,7 @@ class Recorder(NamedTuple):
 
 @dataclass
 class Assembly:
-    """The parts of a run, ready to descend."""
+    """The parts of a run, ready to descend by pieces."""
 
     point: Point
     rule: Any
@@ -77,17 +74,8 @@ class Assembly:
 
 
 def assemble(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", init="gradient", x0=None, seed=0):
-    rng = np.random.default_rng(seed)
-    point, unread = _start(problem, steepness, init, x0)
-    prepared = as_oracle(oracle, problem.parts, rng)
-    return Assembly(
-        point,
-        as_rule(rule, problem.parts, prepared, point.intervals.steepness),
-        prepared,
-        as_step(step, problem.parts),
-        rng,
-        unread,
-    )
+    """The parts of a run as ``minimize`` puts them together."""
+    return Assembly(*put_together(problem, rule, oracle, steepness, step, init, x0, seed))
 
 
 @dataclass

@@ -22,15 +22,6 @@ INF = float("inf")
 LOSSES = ("squared", "logistic", "huber", "squared_hinge")
 
 
-def equip(problem, rule, oracle="norm", **options):
-    """The parts of a run as ``minimize`` puts them together, with what the oracle knows beyond the radii."""
-    assembly = assemble(problem, rule, oracle, **options)
-    if hasattr(assembly.oracle, "tightening"):
-        intervals = assembly.point.intervals._replace(extra=assembly.oracle.tightening)
-        assembly.point = assembly.point._replace(intervals=intervals)
-    return assembly
-
-
 class Watch:
     """A rule that shows every pick, before its step, to a function; interpreted runs only."""
 
@@ -114,6 +105,7 @@ def standing_still(rule, lower, upper, seed=0):
     problem = ascd.Problem(np.eye(lower.size), np.ones(lower.size))
     assembly = assemble(problem, rule, "norm", init=(estimate, radius), seed=seed)
     assembly.step = Stay()
+    assembly.point.intervals.clock[:] = 0.0  # no rounding
     return assembly
 
 

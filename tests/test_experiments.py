@@ -158,9 +158,25 @@ def test_verdicts_follow_the_numbers(tiny, tmp_path):
     claims = {claim.where: claim for claim in judge_all(results)}
     assert (claims["Thm 3.2"].verdict, claims["Thm 2.1"].verdict) == (NOT, NOT)
     assert "broken in 3 of" in claims["Thm 3.2"].measured
+    assert "left out" not in claims["Thm 3.2"].measured
     family = results["runs"][results["index"]["T"]["family"][0]]["result"]["rows"]
     family[0]["ratio"] = 3.9  # above 3 + 3α for α = 0.01, below 4
     assert {claim.where: claim for claim in judge_all(results)}["Thm 2.2, A.2"].verdict == PART
+
+
+def test_steps_whose_scores_are_rounding_are_left_out_and_counted(tiny, monkeypatch, tmp_path):
+    monkeypatch.setattr(table, "RESOLUTION", 0.1)
+    results = results_of(["T"], tmp_path)
+    names = [name for name in results["index"]["T"] if name.startswith(("ridge", "lasso"))]
+    runs = {name: results["runs"][results["index"]["T"][name][0]] for name in names}
+    size = runs["lasso gs-q norm"]["parameters"]["epochs"] * runs["lasso gs-q norm"]["parameters"]["features"]
+    assert all(run["result"]["steps"] + run["result"]["left_out"] == size for run in runs.values())
+    assert runs["lasso gs-q norm"]["result"]["left_out"] > 0
+    steps, left_out = (sum(run["result"][key] for run in runs.values()) for key in ("steps", "left_out"))
+    measured = {claim.where: claim.measured for claim in judge_all(results)}
+    assert measured["Lemma 3.1"].startswith(
+        f"missing in 0 of {steps:,} steps ({left_out:,} left out, their scores below"
+    )
 
 
 def test_lemmas_fail_where_their_numbers_do(tiny, tmp_path):

@@ -115,6 +115,29 @@ def test_picks_are_uniform_on_the_active_set(rule, init, steps):
     assert np.sum((found[active] - expected) ** 2 / expected) < chi2.ppf(1 - 1e-6, len(active) - 1)
 
 
+@pytest.mark.parametrize("rule", LAZY_RULES)
+def test_a_run_goes_on_where_nothing_is_left_to_move(rule):
+    """λ above λ_max: every bound is 0, and every coordinate as good as any other."""
+    case = CASES["squared, wide, l1 above the maximum"]
+    for step in ("coordinate", "fixed"):
+        assembly = lazily(case, rule, step=step)
+        survey = assembly.descend(0, 40, descend.py_func)
+        assert survey[:2] == (0.0, 1.0)
+        assert survey[2] == (1 if rule == "steepest" else case.n)
+        assert not assembly.point.x.any()
+
+
+def test_what_is_at_its_minimum_for_certain_is_not_picked():
+    """Without lower bounds, everything but the coordinates with upper bound 0 (look-ahead widens the intervals)."""
+    case = CASES["squared, sparse, l1, weights"]
+    radius = np.full(case.n, 1e9)
+    radius[::3] = 0.0  # known, and inside the penalty's kink
+    for rule in ("a-ascd", "ascd", "adaptive"):
+        assembly = assemble(case.library("sparse"), rule, "norm", init=(np.zeros(case.n), radius))
+        picks = draws(assembly, 0, 200, np.random.default_rng(5))
+        assert set(picks) == set(np.flatnonzero(radius)), rule
+
+
 @pytest.mark.parametrize("steepness", STEEPNESSES)
 def test_lazy_steepest_descends_as_the_scan_does_and_reads_less(steepness):
     case = sparse_lasso()

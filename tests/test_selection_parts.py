@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from selection import bytes_of, equip, regression
+from lockstep import assemble
+from selection import bytes_of, regression
 from sklearn.linear_model import Lasso
 
 import ascd
@@ -83,5 +84,5 @@ def test_new_parts_reach_the_minimum_compiled(compiled, rule, oracle, loss):
 def test_extra_memory_is_a_few_vectors(interpreted, rule, oracle):
     n, d = 20_000, 10
     problem = ascd.Problem(sp.random_array((d, n), density=1e-2, rng=np.random.default_rng(0)), np.ones(d))
-    assembly = equip(problem, rule, oracle)
+    assembly = assemble(problem, rule, oracle)
     assert bytes_of(assembly.rule) + bytes_of(assembly.oracle) <= 8 * (8 * n + d) + 10_000

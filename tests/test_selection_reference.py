@@ -10,8 +10,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import reference as ref
+from lockstep import assemble, check_bounds
 from problems import CASES, Case
-from selection import LOSSES, equip, regression, watch
+from selection import LOSSES, bounds_of, regression, watch
 
 import ascd
 from ascd import descent
@@ -32,14 +33,22 @@ def check_intervals(case, oracle, point):
         assert abs(gradient - middle) <= radius + 1e-9 * scale[j] + 1e-300
         middle, radius = intervals.extra.tighten(j, 0.0, math.inf)  # without the clock's help
         assert abs(gradient - middle) <= radius + 1e-9 * scale[j] + 1e-300
+    check_bounds_over(problem, point)
     if oracle.account[STARTED]:
         check_account(oracle, slope)
         check_widths(problem.A, oracle)
 
 
+def check_bounds_over(problem, point):
+    """The bounds on the scores are those over the tightened intervals."""
+    intervals, n = point.intervals, point.x.size
+    pairs = [intervals.extra.tighten(j, intervals.estimate[j], intervals.radius_at(j)) for j in range(n)]
+    check_bounds(problem, "gs-s", (point.x, *np.array(pairs).T), bounds_of(point))
+
+
 def check_account(oracle, slope):
     """P, D, s and ‖e‖ from scratch."""
-    account, (along, across) = oracle.account, oracle.tightening.place
+    account, (along, across) = oracle.account, oracle.tightening.place[:2]
     square = oracle.slope @ oracle.slope
     product, distance = (slope - oracle.slope) @ oracle.slope, np.sum((slope - oracle.slope) ** 2)
     rest = slope - (1.0 + product / max(square, 1e-300)) * oracle.slope
@@ -75,7 +84,7 @@ def test_reference_interval_contains_the_truth(monkeypatch, loss, storage, step)
     for seed, case in enumerate(cases_of(loss)):
         rule, init = ("block", "uniform", "a-ascd")[seed % 3], ("gradient", "none")[seed % 2]
         patience = (0.05, 0.5)[seed % 2]
-        assembly = equip(
+        assembly = assemble(
             case.library(storage), rule, ascd.Reference(patience), step=step, init=init, x0=case.x0, seed=seed
         )
         watch(assembly, 60, lambda point, pick, case=case, oracle=assembly.oracle: check_intervals(case, oracle, point))
@@ -90,7 +99,7 @@ def test_reference_interval_contains_the_truth_for_nearly_parallel_columns():
         A = b[:, None] * (0.5 + rng.random(8)) + tilt * rng.standard_normal((6, 8))
         A = np.column_stack([rng.standard_normal(6), A])
         case = Case("parallel", A, b, "squared", ascd.Zero(), ref.Zero(9))
-        assembly = equip(case.library(), "cyclic", ascd.Reference(1e9))
+        assembly = assemble(case.library(), "cyclic", ascd.Reference(1e9))
         assembly.descend(0, 0, descent.descend.py_func)
         assembly.oracle.refresh(assembly.point)
         watch(assembly, 20, lambda point, pick, case=case, oracle=assembly.oracle: check_intervals(case, oracle, point))
@@ -115,7 +124,7 @@ def test_reference_interval_is_tight(seed):
     np.testing.assert_allclose(ends.T @ start, product, atol=1e-12)
 
     problem = ascd.Problem(np.column_stack([moving, ends]), -start)  # v = Ax − b
-    assembly = equip(problem, "cyclic", "reference")
+    assembly = assemble(problem, "cyclic", "reference")
     point, oracle = assembly.point, assembly.oracle
     oracle.refresh(point)
     point.x[0] += change
@@ -160,7 +169,7 @@ def count_products(monkeypatch):
 def test_reference_refresh_is_paid_for(monkeypatch, rule, patience):
     case, steps = regression(15, 40, seed=1), 600
     refreshes, products = count_refreshes(monkeypatch), count_products(monkeypatch)
-    assembly, moves = equip(case.library(), rule, ascd.Reference(patience)), []
+    assembly, moves = assemble(case.library(), rule, ascd.Reference(patience)), []
     update = type(assembly.oracle).update
 
     def counting(self, point, i, change, rng):

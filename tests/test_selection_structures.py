@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lockstep import assemble
 from problems import CASES
-from selection import bounds_of, equip, watch
+from selection import bounds_of, watch
 
 from ascd.rules.ascd import sort_decreasing
 from ascd.rules.buckets import GROWTH, Buckets, put_largest_first
@@ -176,7 +177,7 @@ def test_lazy_top_is_the_largest_bound(rule, field, steepness):
         if STEEPNESS[steepness][2] and not case.is_smooth:
             continue
         init = ("gradient", "none")[seed % 2]
-        assembly = equip(case.library("sparse"), rule, steepness=steepness, init=init, x0=case.x0, seed=seed)
+        assembly = assemble(case.library("sparse"), rule, steepness=steepness, init=init, x0=case.x0, seed=seed)
         lazy = getattr(assembly.rule, field)
         watch(assembly, 25, lambda point, pick, lazy=lazy: check_top(lazy, point))
 

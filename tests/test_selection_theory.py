@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import reference as ref
-from lockstep import gradient_scale, record, score_tolerance
+from lockstep import assemble, gradient_scale, record, score_tolerance
 from problems import CASES
 from selection import (
     INF,
     adaptive_chances,
     bounds_of,
-    equip,
     few_steep,
     follows,
     kinks,
@@ -71,7 +70,7 @@ def test_scores_are_lipschitz(steepness):
 def test_order_of_upper_bounds_is_static(interpreted, steepness):
     """Between visits ℓ and u − ρG never rise; for gsl-s u − ρG and ℓ + ρG do not change at all."""
     for case in filter(lambda case: suits(case, steepness), CASES.values()):
-        assembly = equip(case.library(), "uniform", steepness=steepness, x0=case.x0)
+        assembly = assemble(case.library(), "uniform", steepness=steepness, x0=case.x0)
         norm, clock = case.reference().norms, assembly.point.intervals.clock
         drift = assembly.point.intervals.steepness.rates(norm).max()
         lower, upper, times = [], [], []
@@ -120,7 +119,7 @@ LOOKS = [regression(30, 150, "squared", seed=3), regression(30, 150, "logistic",
 def test_lookahead_keeps_the_sandwich(interpreted, oracle, steepness):
     for case in LOOKS + SHORT_STEPS:
         step = "fixed" if case in SHORT_STEPS else "coordinate"
-        assembly = equip(case.library("sparse"), "look-ahead", oracle, steepness=steepness, step=step, x0=case.x0)
+        assembly = assemble(case.library("sparse"), "look-ahead", oracle, steepness=steepness, step=step, x0=case.x0)
         small_and_old = []
 
         def look(point, pick, case=case, rule=assembly.rule, seen=small_and_old):
@@ -148,7 +147,7 @@ class CountBuilds(NamedTuple):
 
 def test_lookahead_window_pays_for_itself(compiled):
     n, steps = 2000, 20_000
-    assembly = equip(regression(400, n, share=0.2, seed=5).library("sparse"), "look-ahead")
+    assembly = assemble(regression(400, n, share=0.2, seed=5).library("sparse"), "look-ahead")
     counting = CountBuilds(assembly.rule, np.zeros(steps))
     assembly.descend(0, steps, rule=counting)
     for part in np.split(counting.built[steps // 4 :], 3):
@@ -213,7 +212,7 @@ def test_adaptive_picks_with_these_chances_when_compiled(compiled):
 def test_block_of_one_is_u_ascd(interpreted, init, oracle):
     for case in CASES.values():
         rules = ascd.Block(size=1), ascd.UpperASCD(scan=True)
-        one, upper = (watch(equip(case.library(), rule, oracle, init=init, x0=case.x0), 40) for rule in rules)
+        one, upper = (watch(assemble(case.library(), rule, oracle, init=init, x0=case.x0), 40) for rule in rules)
         assert one == upper
 
 
@@ -221,7 +220,7 @@ def test_block_of_one_is_u_ascd(interpreted, init, oracle):
 def test_block_takes_the_best_k(interpreted, size, share):
     for seed, case in enumerate([SPARSE, BOXED, LOOKS[0], LOOKS[1], *CASES.values()]):
         init = ("gradient", "none")[seed % 2]
-        assembly = equip(case.library(), ascd.Block(size, share), x0=case.x0, init=init)
+        assembly = assemble(case.library(), ascd.Block(size, share), x0=case.x0, init=init)
 
         def look(point, pick, rule=assembly.rule, size=size):
             members = rule.members[: rule.queue[1]]
@@ -240,7 +239,7 @@ def test_block_takes_the_best_k(interpreted, size, share):
 def test_every_block_step_descends(interpreted, oracle):
     for case in (SPARSE, BOXED, LOOKS[0], LOOKS[1]):
         objective, points = case.reference().value, []
-        assembly = equip(case.library(), ascd.Block(4), oracle)
+        assembly = assemble(case.library(), ascd.Block(4), oracle)
         watch(assembly, 60, lambda point, pick, seen=points: seen.append(point.x.copy()))
         values = [objective(x) for x in points]
         for before, after, x, new in zip(values, values[1:], points, points[1:], strict=False):

@@ -44,7 +44,7 @@ def remove_stale(folder: str) -> None:
 def may_be_stored(value: Any) -> bool:
     """Can a later process import every type inside ``value`` from this package?"""
     if isinstance(value, tuple):
-        return _is_ours(type(value)) and all(map(may_be_stored, value))
+        return is_ours(type(value)) and all(map(may_be_stored, value))
     return True
 
 
@@ -54,5 +54,6 @@ def nests(value: Any) -> bool:
 
 
 @cache
-def _is_ours(kind: type) -> bool:
+def is_ours(kind: type) -> bool:
+    """Is the class one of this package, or of Python itself?"""
     return kind.__module__.partition(".")[0] in (PACKAGE, "builtins")

@@ -25,12 +25,14 @@ import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, update_wrapper, wraps
 from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ascd._blame import compile_error, named_error
 from ascd._cache import digest, may_be_stored, nests, remove_stale
 from ascd._scalars import at as at
 from ascd._scalars import teach_numba
@@ -48,9 +50,27 @@ _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "fastmath": _F
 #: Kernels run as plain Python.  As numba does, we look once: at import.
 is_interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
+#: The same for the present call only: see ``debugging``.
+_debugging: ContextVar[bool] = ContextVar("debugging", default=False)
+
 _lock = RLock()
 _helpers: list[Callable[..., Any]] = []
 _optional: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+@contextmanager
+def debugging(wanted: bool) -> Iterator[None]:
+    """Kernels called inside run as plain Python where it is wanted: NumPy checks indices, errors name their line."""
+    token = _debugging.set(wanted or _debugging.get())
+    try:
+        yield
+    finally:
+        _debugging.reset(token)
+
+
+def is_debugging() -> bool:
+    """Inside ``debugging(True)``, or with ASCD_DEBUG in the environment, which is looked at in every call."""
+    return _debugging.get() or os.environ.get("ASCD_DEBUG", "0") not in ("", "0")
 
 
 def helper(function: Function) -> Function:
@@ -205,9 +225,8 @@ class Kernel:
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
-        if is_interpreted:
-            with np.errstate(all="ignore"):  # compiled code does not warn either
-                return self.py_func(*args)
+        if is_interpreted or is_debugging():
+            return self._interpreted(*args)
         types = tuple(map(type, args))
         if types in self._known:
             known = self._known[types]
@@ -217,16 +236,23 @@ class Kernel:
         with _collector_paused():
             return self._compiled(*args)
 
+    def _interpreted(self, *args: Any) -> Any:
+        try:
+            with np.errstate(all="ignore"):  # compiled code does not warn either
+                return self.py_func(*args)
+        except Exception as error:
+            named = named_error(error)
+            if named is None:
+                raise
+            raise named from error
+
     def _compiled(self, *args: Any) -> Any:
         if may_be_stored(args):
             return self.stored(*args)
         try:
             return self.fresh(*args)
         except _numba().core.errors.NumbaError as error:
-            raise TypeError(
-                "a part of your own could not be compiled.  Its methods may use numbers, loops, arrays that are its "
-                f"fields, and functions marked with ascd.helper; they must not make new arrays.  numba says:\n{error}"
-            ) from error
+            raise compile_error(error, args) from error
 
     @property
     def stored(self) -> Any:

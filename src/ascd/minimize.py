@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ascd._checks import as_count, as_finite_vector, as_number
+from ascd._jit import debugging
 from ascd.descent import Point
 from ascd.intervals import start_intervals
 from ascd.oracles import as_oracle
@@ -16,7 +17,7 @@ from ascd.penalties import nearest_allowed
 from ascd.problem import Problem
 from ascd.progress import progress_bar
 from ascd.rules import as_rule
-from ascd.run import Limits, Run, Snapshot
+from ascd.run import Assembly, Limits, Run, Snapshot
 from ascd.solution import Solution
 from ascd.steepness import as_steepness
 from ascd.steps import as_step
@@ -41,6 +42,7 @@ def minimize(
     record_gap: bool = False,
     callback: Callable[[Snapshot], Any] | None = None,
     progress: bool = False,
+    debug: bool = False,
 ) -> Solution:
     r"""Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
 
@@ -72,6 +74,8 @@ def minimize(
     record_gap : also record the duality gap (a pass over the data for each record)
     callback : called with a ``Snapshot`` at each record; a true answer stops the run
     progress : show a progress bar (needs ``rich``)
+    debug : run the parts as plain Python, hundreds of times slower: every index is checked, and errors name class,
+        method and line of a part of your own; ``ASCD_DEBUG=1`` in the environment does the same everywhere
 
     Returns
     -------
@@ -98,23 +102,29 @@ def minimize(
         raise TypeError(f"callback must be a function of a Snapshot; got {callback!r}")
     limits = _as_limits(max_iter, tol, max_time, problem.n_features)
     schedule = Schedule(record, problem.n_features)
-    run, unread = _as_run(problem, rule, oracle, steepness, step, init, x0, rng, record_gap)
-    with progress_bar(progress, limits.max_iter) as show:
-        return run.until(limits, schedule, unread, callback, show)
+    with debugging(bool(debug)), progress_bar(progress, limits.max_iter) as show:
+        run = Run(problem, assemble(problem, rule, oracle, steepness, step, init, x0, rng), record_gap)
+        return run.until(limits, schedule, callback, show)
 
 
-def _as_run(
-    problem: Problem, rule: Any, oracle: Any, steepness: Any, step: Any, init: Any, x0: Any, rng: Any, record_gap: bool
-) -> tuple[Run, bool]:
-    """The parts put together, and whether the gradient is still to be read."""
+def assemble(
+    problem: Problem,
+    rule: Any = "a-ascd",
+    oracle: Any = "norm",
+    steepness: Any = "gs-s",
+    step: Any = "coordinate",
+    init: Any = "gradient",
+    x0: Any = None,
+    rng: Any = None,
+) -> Assembly:
+    """The parts of a run, checked, prepared for the problem and put together; arguments as those of ``minimize``."""
     generator = np.random.default_rng(rng)
     point, unread = _start(problem, steepness, init, x0)
     compiled_oracle = as_oracle(oracle, problem.parts, generator)
     if hasattr(compiled_oracle, "tightening"):
         point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening))
     compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
-    compiled_step = as_step(step, problem.parts)
-    return Run(problem, point, compiled_rule, compiled_oracle, compiled_step, generator, record_gap), unread
+    return Assembly(point, compiled_rule, compiled_oracle, as_step(step, problem.parts), generator, unread)
 
 
 def _as_limits(max_iter: Any, tol: Any, max_time: Any, n: int) -> Limits:
@@ -127,8 +137,8 @@ def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point,
     """The point before the first step, and whether its gradient is still to be read."""
     n, parts = problem.n_features, problem.parts
     x = nearest_allowed(parts.penalty, n) if x0 is None else as_finite_vector(x0, "x0", n).copy()
-    intervals, unread = start_intervals(init, x, parts, as_steepness(steepness, parts))
     objective, image, slope = problem.evaluate(x)
+    intervals, unread = start_intervals(init, x, slope, parts, as_steepness(steepness, parts))
     if not np.isfinite(objective):
         raise ValueError(f"x0 must have a finite objective (lie inside the box, if there is one); F(x0) = {objective}")
     return Point(parts, x, image, slope, intervals, np.zeros(1)), unread

@@ -27,7 +27,7 @@ class Matrix(Protocol):
 
 
 class Loss(Protocol):
-    """One sample, target y, prediction z.  Also, uncompiled: ``curvature_bound()``, optional ``check_target(b)``."""
+    """One sample, target y, prediction z.  Also, uncompiled: ``curvature_bound()``; optional: ``LossOptions``."""
 
     def value(self, y: float, z: float) -> float: ...
     def derivative(self, y: float, z: float) -> float: ...
@@ -36,8 +36,17 @@ class Loss(Protocol):
     def is_quadratic(self) -> bool: ...
 
 
+class LossOptions(Protocol):
+    """Uncompiled and optional: raise a ValueError where the targets do not suit the loss."""
+
+    def check_target(self, target: Any) -> None: ...
+
+
 class Penalty(Protocol):
-    """One coordinate.  Also, uncompiled and optional: ``check(n)``, ``is_smooth()``."""
+    """One coordinate; the cost is +inf where a value is not allowed.  Optional: ``PenaltyOptions`` and ``piece``.
+
+    Whatever else the library asks of a penalty it finds out by calling these methods, never by the names of fields.
+    """
 
     def cost(self, x: float, j: int) -> float: ...
     def prox(self, v: float, step: float, j: int) -> float: ...
@@ -47,9 +56,25 @@ class Penalty(Protocol):
 
 
 class PiecewisePenalty(Penalty, Protocol):
-    """A penalty made of quadratic pieces: curvature and ends of the one around x.  Uncompiled: ``scaled(factor)``."""
+    """A penalty made of quadratic pieces: curvature and ends of the one around x."""
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]: ...
+
+
+class PenaltyOptions(Protocol):
+    """Uncompiled and optional.
+
+    ``check`` returns the penalty for n coordinates after a look at its parameters; ``scaled`` the penalty times a
+    factor, for paths; ``is_smooth`` allows the steepness "gs" and "gsl"; ``is_held`` says that bounds or a square hold
+    every coordinate, which is a matter of speed alone; ``with_free`` returns the penalty for n coordinates and one more
+    that has none, for the intercept where an estimator is fitted with parts of the engine.
+    """
+
+    def check(self, n: int) -> Any: ...
+    def scaled(self, factor: float) -> Any: ...
+    def is_smooth(self) -> bool: ...
+    def is_held(self) -> bool: ...
+    def with_free(self, n: int) -> Any: ...
 
 
 class Steepness(Protocol):
@@ -60,24 +85,40 @@ class Steepness(Protocol):
 
 
 class LazySteepness(Steepness, Protocol):
-    """A steepness for lazy selection: the upper bound with its sign, and (uncompiled) ``rates(norm)``."""
+    """A steepness for lazy selection: the upper bound with its sign; also ``SteepnessOptions``."""
 
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float: ...
 
 
-class Oracle(Protocol):
-    """Follow a step of coordinate i: move ``point.intervals`` of the others.
+class SteepnessOptions(Protocol):
+    """Uncompiled and optional: how fast upper bounds can grow with the clock, one number a coordinate."""
 
-    Uncompiled and optional: ``prepare(parts, rng)``, ``is_safe()``.
-    """
+    def rates(self, norm: Any) -> Any: ...
+
+
+class Oracle(Protocol):
+    """Follow a step of coordinate i: move ``point.intervals`` of the others.  Optional: ``OracleOptions``."""
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None: ...
 
 
+class OracleOptions(Protocol):
+    """Uncompiled and optional: the oracle that will be compiled, and whether its intervals always hold."""
+
+    def prepare(self, parts: Any, rng: Any) -> Any: ...
+    def is_safe(self) -> bool: ...
+
+
 class Rule(Protocol):
-    """Choose the coordinate of step t.  Uncompiled and optional: ``prepare(parts, oracle, steepness)``."""
+    """Choose the coordinate of step t.  Optional: ``RuleOptions``."""
 
     def select(self, point: Any, t: int, rng: Any) -> int: ...
+
+
+class RuleOptions(Protocol):
+    """Uncompiled and optional: the rule that will be compiled."""
+
+    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any: ...
 
 
 class CountingRule(Rule, Protocol):
@@ -87,9 +128,15 @@ class CountingRule(Rule, Protocol):
 
 
 class Step(Protocol):
-    """The new x_i, its own gradient entry there and that entry's error.  Optional: ``prepare(parts)``."""
+    """The new x_i, its own gradient entry there and that entry's error.  Optional: ``StepOptions``."""
 
     def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]: ...
+
+
+class StepOptions(Protocol):
+    """Uncompiled and optional: the step that will be compiled."""
+
+    def prepare(self, parts: Any) -> Any: ...
 
 
 class Point(Protocol):
@@ -102,6 +149,7 @@ class Intervals(Protocol):
     """Bounds on every gradient entry (``ascd.intervals.Intervals``)."""
 
     def radius_at(self, j: int) -> float: ...
+    def width_at(self, j: int) -> float: ...
     def pin(self, j: int, gradient: float, error: float) -> None: ...
     def widen(self, amount: float) -> None: ...
     def score_at(self, j: int, g: float) -> float: ...
@@ -144,6 +192,16 @@ CONTRACTS: tuple[type, ...] = (
     Intervals, Inner,
 )  # fmt: skip
 
+#: What a part may have beyond its contract.
+OPTIONS: dict[type, tuple[type, ...]] = {
+    Loss: (LossOptions,),
+    Penalty: (PiecewisePenalty, PenaltyOptions),
+    Steepness: (LazySteepness, SteepnessOptions),
+    Oracle: (OracleOptions,),
+    Rule: (CountingRule, RuleOptions),
+    Step: (StepOptions,),
+}
+
 
 def methods_of(contract: type) -> dict[str, list[str]]:
     """The compiled methods of a contract: name → argument names, ``self`` included."""
@@ -161,6 +219,12 @@ def compiled_methods() -> dict[str, list[str]]:
     return {name: arguments for contract in CONTRACTS for name, arguments in methods_of(contract).items()}
 
 
+def optional_methods_of(contract: type) -> dict[str, list[str]]:
+    """The methods that a part may have beyond its contract: name → argument names."""
+    options = OPTIONS.get(contract, ())
+    return {name: arguments for option in options for name, arguments in methods_of(option).items()}
+
+
 def check_methods(part: Any, contract: type, role: str) -> None:
     """Raise a TypeError that names what is missing when ``part`` cannot play ``role`` in compiled code."""
     kind: Any = type(part)
@@ -170,19 +234,41 @@ def check_methods(part: Any, contract: type, role: str) -> None:
     _check_kind(kind, contract, role)
 
 
+def prepared(part: Any, contract: type, role: str, *arguments: Any) -> Any:
+    """The part that will be compiled: what ``prepare`` returns where there is one, held to the contract."""
+    if hasattr(part, "prepare") and not isinstance(part, type):
+        _check_signatures(type(part), {"prepare": optional_methods_of(contract)["prepare"]}, role)
+        part = part.prepare(*arguments)
+    check_methods(part, contract, role)
+    return part
+
+
 @cache
 def _check_kind(kind: Any, contract: type, role: str) -> None:
     if not kind._fields:
         # numba passes no ``self`` to methods of a tuple without fields; our own carry a number that nothing reads
         raise TypeError(f"{role} {kind.__name__} needs at least one field, for example  unit: float = 1.0")
-    clash = sorted(set(kind._fields) & set(compiled_methods()))
+    optional = optional_methods_of(contract)
+    clash = sorted(set(kind._fields) & {*compiled_methods(), *optional})
     if clash:
         raise TypeError(
-            f"{role} {kind.__name__}: rename the field {clash[0]!r}, compiled code has a method of that name"
+            f"{role} {kind.__name__}: rename the field {clash[0]!r}, {_owner(clash[0])} a method of that name"
         )
-    for method, expected in methods_of(contract).items():
+    required = methods_of(contract)
+    for method, expected in required.items():
+        if not hasattr(kind, method):
+            raise TypeError(f"{role} {kind.__name__} lacks the method {method}({', '.join(expected)})")
+    _check_signatures(kind, {**optional, **required}, role)
+
+
+def _owner(name: str) -> str:
+    return "compiled code has" if name in compiled_methods() else "the library asks for"
+
+
+def _check_signatures(kind: Any, methods: dict[str, list[str]], role: str) -> None:
+    for method, expected in methods.items():
         found = getattr(kind, method, None)
         if found is None:
-            raise TypeError(f"{role} {kind.__name__} lacks the method {method}({', '.join(expected)})")
-        if list(inspect.signature(found).parameters) != expected:
+            continue
+        if not callable(found) or list(inspect.signature(found).parameters) != expected:
             raise TypeError(f"{role} {kind.__name__}: {method} must be written {method}({', '.join(expected)})")

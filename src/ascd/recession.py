@@ -1,7 +1,7 @@
 """Is the problem bounded below?  Asked before any work where a linear term could make it fall for ever.
 
 A convex F falls for ever iff its recession function F∞(δ) = lim_{t→∞} F(tδ)/t is negative for some direction δ.
-Without a linear term each Ψ_j and each loss is bounded below, and there is nothing to ask.  With one,
+Each loss is bounded below, so is F where no Ψ_j falls for ever, and there is nothing more to ask.  Where one does,
 
     F∞(δ) = Σ_k s_k·loss∞((Aδ)_k) + Σ_j Ψ_j∞(δ_j),
 
@@ -39,8 +39,6 @@ def check_bounded(parts: Any, intercept: bool = False) -> None:
 
 def falls_forever(parts: Any, intercept: bool = False) -> bool:
     """True if some direction lowers F without end; with an intercept, it may move too."""
-    if not np.any(getattr(parts.penalty, "linear", 0.0)):
-        return False
     n, d = parts.norm.size, parts.sample.target.size
     up, down = np.empty(n), np.empty(n)
     penalty_slopes(parts.penalty, up, down)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ascd._checks import Array
 from ascd.descent import Point, count_violations, descend, steepest_score
+from ascd.guards import check_intervals, raise_complaint, users_part
 from ascd.problem import Problem, evaluate
 from ascd.progress import Show
 from ascd.solution import Solution, Status
@@ -40,6 +41,17 @@ class Snapshot(NamedTuple):
     trace: Trace
 
 
+class Assembly(NamedTuple):
+    """The parts of a run, ready to descend."""
+
+    point: Point
+    rule: Any
+    oracle: Any
+    step: Any
+    rng: Any
+    unread: bool  # is the gradient still to be read?
+
+
 class Limits(NamedTuple):
     max_iter: int
     tol: float
@@ -49,28 +61,28 @@ class Limits(NamedTuple):
 class Run:
     """One descent from its first step to its solution."""
 
-    def __init__(
-        self, problem: Problem, point: Point, rule: Any, oracle: Any, step: Any, rng: Any, record_gap: bool
-    ) -> None:
-        self.problem, self.point = problem, point
-        self.rule, self.oracle, self.step, self.rng = rule, oracle, step, rng
+    def __init__(self, problem: Problem, assembly: Assembly, record_gap: bool) -> None:
+        self.problem, self.unread = problem, assembly.unread
+        self.point, self.rule, self.oracle = assembly.point, assembly.rule, assembly.oracle
+        self.step, self.rng = assembly.step, assembly.rng
         self.record_gap = record_gap
         self.survey = (math.inf, 0.0, problem.n_features)
         self.trace = Trace()
         self.t, self.looks, self.seconds = 0, 0, 0.0
-        self.safe = getattr(oracle, "is_safe", lambda: True)()
+        self.safe = getattr(self.oracle, "is_safe", lambda: True)()
+        self.is_trusted = users_part(self.oracle) is None
         self.piece, self.next_check = 100, 0
         self.next_look = EPOCHS_A_LOOK * problem.n_features
 
     def until(
-        self, limits: Limits, schedule: Schedule, unread: bool, callback: Callable[[Snapshot], Any] | None, show: Show
+        self, limits: Limits, schedule: Schedule, callback: Callable[[Snapshot], Any] | None, show: Show
     ) -> Solution:
         """Descend until a limit, the tolerance, the callback or Ctrl-C ends the run."""
         status = Status.INTERRUPTED
         try:
             self._descend(False, 0)  # nothing to do yet: compiling is not counted as descending
             self.seconds = 0.0
-            self._descend(unread, 0)
+            self._descend(self.unread, 0)
             status = self._loop(limits, schedule, callback, show)
         except KeyboardInterrupt:
             pass
@@ -110,7 +122,13 @@ class Run:
 
     def _descend(self, unread: bool, first: int) -> None:
         began = time.perf_counter()
-        self.survey = descend(self.point, self.rule, self.oracle, self.step, unread, first, self.t, self.rng)
+        try:
+            self.survey = descend(self.point, self.rule, self.oracle, self.step, unread, first, self.t, self.rng)
+        except (IndexError, ValueError) as error:
+            raise_complaint(error, self.rule, self.step)
+            raise
+        if not self.is_trusted:
+            check_intervals(self.oracle, self.point.intervals, self.t)
         self.seconds += time.perf_counter() - began
 
     def _has_converged(self, tol: float) -> bool:

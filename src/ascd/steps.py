@@ -12,10 +12,11 @@ import math
 from typing import Any, NamedTuple
 
 from ascd._checks import unknown_name
-from ascd._jit import check_methods, helper
+from ascd._jit import helper
+from ascd.guards import guarded_step
 from ascd.matrices import along
 from ascd.problem import Parts
-from ascd.protocols import Step
+from ascd.protocols import Step, prepared
 
 #: Bisection alone halves the bracket to nothing in this many rounds; Newton's steps need about five.
 MOST_ROUNDS = 100
@@ -120,5 +121,4 @@ def as_step(step: Any, parts: Parts) -> Any:
         if step not in STEPS:
             raise unknown_name(step, "step", STEPS)
         step = STEPS[step]()
-    check_methods(step, Step, "step")
-    return step.prepare(parts) if hasattr(step, "prepare") else step
+    return guarded_step(prepared(step, Step, "step", parts))

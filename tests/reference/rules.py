@@ -51,7 +51,13 @@ def argmax_set(values, candidates=None):
 
 
 def active_set(rule, upper, lower):
-    """The sorted active set I_t of ascd and of its heuristic variants."""
+    """The sorted active set I_t of ascd and of its heuristic variants.
+
+    Where all lower bounds are 0, ascd's and a-ascd's leave out what is at its minimum for certain (u = 0): a definition
+    of the library's, not of the paper, whose set is then everything.
+    """
+    if rule in ("ascd", "a-ascd") and max(lower) == 0.0 < max(upper):
+        return [i for i in range(len(upper)) if upper[i] > 0.0]
     if rule == "ascd":
         return smallest_active_set(upper, lower)
     if rule == "u-ascd":

@@ -22,8 +22,6 @@ from ascd.solver.solve import as_reference
 from ascd.solver.state import State
 
 PARTS = ("rule", "oracle", "steepness", "step", "init")
-#: What each parameter of a penalty is where nothing is penalised or bounded.
-FREE = {"lower": -math.inf, "upper": math.inf}
 #: The steepness asked for, relative to the start's, from one run to the next.
 FALLING = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
 
@@ -106,6 +104,12 @@ def _answer(
 def with_intercept(problem: Problem) -> Problem:
     """The same problem on a copy of the data with a column of ones, which has no penalty."""
     parts, n = problem.parts, problem.n_features
+    if not hasattr(parts.penalty, "with_free"):
+        name = type(parts.penalty).__name__
+        raise TypeError(
+            "an intercept with a solver other than 'ascd' needs a penalty with a method with_free(self, n), which "
+            f"returns it for n coordinates and one more without any; {name} has none: use solver='ascd' or no intercept"
+        )
     data = to_scipy(parts.matrix, problem.n_samples, n)
     ones = np.ones((problem.n_samples, 1))
     if isinstance(data, np.ndarray):
@@ -114,11 +118,7 @@ def with_intercept(problem: Problem) -> Problem:
         from scipy.sparse import hstack
 
         extended = hstack([data, ones], format="csc")
-    penalty = parts.penalty
-    free = {
-        name: np.append(np.broadcast_to(getattr(penalty, name), n), FREE.get(name, 0.0)) for name in penalty._fields
-    }
-    return Problem(extended, parts.sample.target, parts.loss, penalty._replace(**free), _weights(parts.sample.weight))
+    return Problem(extended, parts.sample.target, parts.loss, parts.penalty.with_free(n), _weights(parts.sample.weight))
 
 
 def _initial_steepness(problem: Problem, start: Array | None, parts: dict[str, Any]) -> float:

@@ -145,6 +145,7 @@ def _plan_theorems(made: Plan, scale: str) -> None:
 
     for name, steepness, oracle in table.WATCHED:
         watched = {**problem(name), "steepness": steepness, "oracle": oracle, "seed": 0}
+        watched["resolution"] = table.RESOLUTION
         made.add("T", f"{name} {steepness} {oracle}", Job("watched", watched, 4.0))
     made.add("T", "exact", Job("exact-is-steepest", problem("ridge"), 6.0))
     made.add("T", "family", Job("family", {key: list(value) for key, value in table.FAMILY.items()}))

@@ -204,6 +204,8 @@ PROGRESS = {"n": 12, "n_iter": 400, "seeds": 5}
 GRADIENT_UPDATE = {"samples": 40, "features": 60, "steps": 200, "seed": 0}
 RANDOM_STARTS = {"n": 20, "alpha": 0.01, "starts": 100, "late": 10, "seed": 0}
 WATCHED_SIZES = {"quick": Size(150, 200, 10, 1), "full": Size(300, 400, 20, 1)}
+#: Scores below this share of the first one, some ten ulps, are rounding.
+RESOLUTION = 1e-14
 WATCHED = (
     ("ridge", "gs-s", "norm"),
     ("ridge", "gs-s", "random"),

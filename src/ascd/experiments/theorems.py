@@ -71,23 +71,29 @@ class WatchedSet(NamedTuple):
 
 
 def watched(parameters: Parameters) -> dict[str, Any]:
-    """The sandwich theorem and its lemma at every step of a run of ASCD."""
+    """The sandwich theorem and its lemma at every step of a run of ASCD.
+
+    A step counts while the largest score is above ``resolution`` times that of the first step: below, the scores are
+    differences of nearly equal numbers, and rounding decides which is the largest.  ``left_out`` is how many do not.
+    """
     problem = problem_of(parameters)
     steps = parameters["epochs"] * problem.n_features
     table = np.zeros((steps, 6))
     oracle = named_part(parameters["oracle"], ORACLES, "oracle")
     options = {"steepness": parameters["steepness"], "step": "fixed", "tol": 0.0, "record": None}
     minimize(problem, rule=Watched(table), oracle=oracle, max_iter=steps, rng=parameters["seed"], **options)
-    uniform, active, steepest, competitive, contained, outside = table.T
+    counts = table[:, 2] > parameters["resolution"] ** 2 * table[0, 2]
+    uniform, active, steepest, competitive, contained, outside = table[counts].T
     return {
-        "steps": steps,
+        "steps": int(counts.sum()),
+        "left_out": int((~counts).sum()),
         "below_uniform": int((active < uniform * (1.0 - ROUNDING)).sum()),
         "above_steepest": int((active > steepest * (1.0 + ROUNDING)).sum()),
         "steepest_missing": int((contained == 0.0).sum()),
         "bounds_violated": int(outside.sum()),
         "gain_over_uniform": float(np.mean(active / np.maximum(uniform, np.finfo(float).tiny))),
         "steepest_over_uniform": float(np.mean(steepest / np.maximum(uniform, np.finfo(float).tiny))),
-        "competitive_ratio": float(competitive[steps // 2 :].mean()),
+        "competitive_ratio": float(competitive[competitive.size // 2 :].mean()),
     }
 
 

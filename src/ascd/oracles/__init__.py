@@ -28,7 +28,6 @@ from __future__ import annotations
 from typing import Any
 
 from ascd._checks import unknown_name
-from ascd._jit import check_methods
 from ascd.oracles.blind import Blind
 from ascd.oracles.cached import Cached
 from ascd.oracles.exact import Exact
@@ -37,7 +36,7 @@ from ascd.oracles.random import Random
 from ascd.oracles.reference import Reference
 from ascd.oracles.simulated import Simulated
 from ascd.oracles.sketch import Sketch
-from ascd.protocols import Oracle
+from ascd.protocols import Oracle, prepared
 
 __all__ = ["ORACLES", "Blind", "Cached", "Exact", "Norm", "Random", "Reference", "Simulated", "Sketch", "as_oracle"]
 
@@ -58,7 +57,4 @@ def as_oracle(oracle: Any, parts: Any, rng: Any) -> Any:
         if oracle not in ORACLES:
             raise unknown_name(oracle, "oracle", ORACLES)
         oracle = ORACLES[oracle]()
-    if hasattr(oracle, "prepare"):
-        oracle = oracle.prepare(parts, rng)
-    check_methods(oracle, Oracle, "oracle")
-    return oracle
+    return prepared(oracle, Oracle, "oracle", parts, rng)

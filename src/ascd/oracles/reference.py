@@ -57,19 +57,21 @@ class Reference(NamedTuple):
         n, d = parts.norm.size, parts.sample.target.size
         square = np.empty(n)
         weighted_squares(parts.matrix, 1.0, square)
-        bound = ReferenceBound(np.zeros(n), np.ones(n), np.array([0.0, math.inf]))
+        bound = ReferenceBound(np.zeros(n), np.ones(n), np.array([0.0, math.inf, 0.0]), parts.norm)
         return Referenced(bound, square, np.zeros(d), np.zeros(6), patience)
 
 
 class ReferenceBound(NamedTuple):
-    """g_ref, w and [s, ‖e‖]: what it takes to tighten an interval."""
+    """g_ref, w, [s, ‖e‖, ε] and reach: what it takes to tighten an interval, rounding included."""
 
     product: Array
     width: Array
     place: Array
+    reach: Array
 
     def tighten(self, j: int, g: float, r: float) -> tuple[float, float]:
-        middle, half = self.place[0] * self.product[j], self.place[1] * self.width[j]
+        middle = self.place[0] * self.product[j]
+        half = self.place[1] * self.width[j] + self.place[2] * self.reach[j]
         # written without branches: a scan of the bounds uses vector registers
         low = g - r if g - r > middle - half else middle - half
         high = g + r if g + r < middle + half else middle + half
@@ -95,6 +97,7 @@ class Referenced(NamedTuple):
             self.refresh(point)
         else:
             self.follow_step(point, i, change)
+        self.tightening.place[2] = point.intervals.clock[1]
 
     def follow_step(self, point: Any, i: int, change: float) -> None:
         """P and D after the step, from the rows of column i; then s and ‖e‖."""

@@ -11,11 +11,18 @@ Each penalty is a NamedTuple whose compiled methods speak of one coordinate j:
 ``piece``             (optional) where Ψ_j is quadratic around x: its curvature and the ends of that interval, which
                       is [x, x] at a kink; lets ``solve`` finish with Newton steps
 ``scaled``            (optional, uncompiled) the penalty times a factor, its linear term left alone; for paths
+``check``             (optional, uncompiled) the penalty for n coordinates, after a look at its parameters
+``is_smooth``         (optional, uncompiled) is Ψ differentiable?  Then "gs" and "gsl" may be used
+``is_held``           (optional, uncompiled) do bounds or a square alone hold every coordinate?  For speed only
+``with_free``         (optional, uncompiled) the penalty for n coordinates and one more without any
 ====================  ==================================================================================
 
 Every parameter is one number for all coordinates or an array with one for each; ``at(parameter, j)`` reads both.
 ``weights`` multiply the penalty of a coordinate (0 leaves it unpenalised); ``linear`` adds c_j·x_j.
-``check`` validates the parameters for n coordinates and returns the penalty with them in compiled form.
+
+What else is needed follows from the first five methods, for a penalty of one's own as for ours: the allowed point
+nearest to 0 from ``cost`` and ``prox`` (``nearest_allowed``), whether F can fall for ever from ``prox`` and
+``subgradient`` far away (``ascd.recession``).  Fields are never read by name.
 """
 
 from __future__ import annotations
@@ -25,7 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from ascd._jit import check_methods
+from ascd._checks import Array
+from ascd._jit import check_methods, kernel
 from ascd.penalties.bounded import BoundedL1L2
 from ascd.penalties.box import Box
 from ascd.penalties.norms import L1, L1L2, L2, Zero
@@ -33,22 +41,49 @@ from ascd.protocols import Penalty
 
 __all__ = ["L1", "L1L2", "L2", "BoundedL1L2", "Box", "Zero", "as_penalty", "is_held", "nearest_allowed"]
 
+#: argmin_z ½z² + step·Ψ(z) is the allowed point nearest to 0 in the limit of short steps.  A penalty whose domain is
+#: open there, such as −log x, has none: then the first of these steps that leads to a finite cost decides.
+SHORT_STEPS = (1e-300, 1e-100, 1e-30, 1e-10, 1e-3, 1.0)
+
 
 def as_penalty(penalty: Any, n: int) -> Any:
     """The penalty in compiled form for n coordinates: ours checked, the user's own held to the protocol."""
     if penalty is None:
         return Zero()
     check_methods(penalty, Penalty, "penalty")
-    return penalty.check(n) if hasattr(penalty, "check") else penalty
+    if not hasattr(penalty, "check"):
+        return penalty
+    checked = penalty.check(n)
+    if type(checked) is not type(penalty):
+        check_methods(checked, Penalty, f"what {type(penalty).__name__}.check(n) returns as penalty")
+    return checked
 
 
-def nearest_allowed(penalty: Any, n: int) -> Any:
+def nearest_allowed(penalty: Any, n: int) -> Array:
     """The point nearest to 0 in every coordinate that the penalty allows: the default start."""
-    return np.clip(np.zeros(n), getattr(penalty, "lower", -math.inf), getattr(penalty, "upper", math.inf))
+    x = np.zeros(n)
+    lost = find_nearest(penalty, np.array(SHORT_STEPS), x)
+    if lost >= 0:
+        raise ValueError(
+            f"penalty {type(penalty).__name__}: cost(0, {lost}) is not finite, and prox(0, step, {lost}) leads to no "
+            "point of finite cost; do its cost and its prox belong together?"
+        )
+    return x
+
+
+@kernel
+def find_nearest(penalty: Any, steps: Array, x: Array) -> int:
+    """Fill x; returns a coordinate for which no allowed point was found, or −1."""
+    for j in range(x.size):
+        trial = 0
+        while not math.isfinite(penalty.cost(x[j], j)):
+            if trial == steps.size:
+                return j
+            x[j] = penalty.prox(0.0, steps[trial], j)
+            trial += 1
+    return -1
 
 
 def is_held(penalty: Any) -> bool:
     """Are all coordinates held by bounds or a square alone, with no kink at zero?  So it is in the duals of SVMs."""
-    if not hasattr(penalty, "upper") or np.any(getattr(penalty, "l1", 0.0)):
-        return False
-    return bool(np.all(np.isfinite(penalty.upper) | (np.asarray(getattr(penalty, "l2", 0.0)) > 0.0)))
+    return bool(hasattr(penalty, "is_held") and penalty.is_held())

@@ -10,7 +10,7 @@ import numpy as np
 from ascd._checks import as_parameter
 from ascd._jit import at
 from ascd.penalties.box import as_bounds
-from ascd.penalties.formulas import absolute_subgradient, scale_between, soft_threshold
+from ascd.penalties.formulas import absolute_subgradient, extended, scale_between, soft_threshold
 
 
 class BoundedL1L2(NamedTuple):
@@ -103,3 +103,9 @@ class BoundedL1L2(NamedTuple):
     def is_smooth(self) -> bool:
         free = np.all(np.isinf(self.lower)) and np.all(np.isinf(self.upper))
         return bool(free) and not np.any(np.asarray(self.l1) * self.weights)
+
+    def is_held(self) -> bool:
+        return not np.any(self.l1) and bool(np.all(np.isfinite(self.upper) | (np.asarray(self.l2) > 0.0)))
+
+    def with_free(self, n: int) -> BoundedL1L2:
+        return extended(self, n, lower=-math.inf, upper=math.inf)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ascd._checks import as_parameter
 from ascd._jit import at
-from ascd.penalties.formulas import scale_between
+from ascd.penalties.formulas import extended, scale_between
 
 
 class Box(NamedTuple):
@@ -79,6 +79,12 @@ class Box(NamedTuple):
 
     def is_smooth(self) -> bool:
         return bool(np.all(np.isinf(self.lower)) and np.all(np.isinf(self.upper)))
+
+    def is_held(self) -> bool:
+        return bool(np.all(np.isfinite(self.upper) | (np.asarray(self.l2) > 0.0)))
+
+    def with_free(self, n: int) -> Box:
+        return extended(self, n, lower=-math.inf, upper=math.inf)
 
 
 def as_bounds(lower: Any, upper: Any, name: str, n: int) -> tuple[Any, Any]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from ascd._jit import helper
 
@@ -58,3 +61,11 @@ def piece_beside_zero(x: float, kink: float, curvature: float) -> tuple[float, f
     low = -math.inf if kink == 0.0 or x < 0.0 else 0.0
     high = math.inf if kink == 0.0 or x > 0.0 else 0.0
     return curvature, low, high
+
+
+def extended(penalty: Any, n: int, **free: float) -> Any:
+    """The penalty for n + 1 coordinates: each parameter of ours with one more entry, 0 or what ``free`` says."""
+    values = penalty._asdict().items()
+    return penalty._replace(
+        **{name: np.append(np.broadcast_to(value, n), free.get(name, 0.0)) for name, value in values}
+    )

@@ -12,6 +12,7 @@ from ascd._jit import at
 from ascd.penalties.formulas import (
     absolute_subgradient,
     even_conjugate,
+    extended,
     piece_beside_zero,
     scale_between,
     soft_threshold,
@@ -56,6 +57,9 @@ class Zero(NamedTuple):
 
     def is_smooth(self) -> bool:
         return True
+
+    def with_free(self, n: int) -> Zero:
+        return extended(self, n)
 
 
 class L1(NamedTuple):
@@ -107,6 +111,9 @@ class L1(NamedTuple):
     def is_smooth(self) -> bool:
         return not np.any(np.asarray(self.strength) * self.weights)
 
+    def with_free(self, n: int) -> L1:
+        return extended(self, n)
+
 
 class L2(NamedTuple):
     """Ψ_j(x) = ½·strength·weights_j·x² + linear_j·x.
@@ -157,6 +164,9 @@ class L2(NamedTuple):
 
     def is_smooth(self) -> bool:
         return True
+
+    def with_free(self, n: int) -> L2:
+        return extended(self, n)
 
 
 class L1L2(NamedTuple):
@@ -216,3 +226,6 @@ class L1L2(NamedTuple):
 
     def is_smooth(self) -> bool:
         return not np.any(np.asarray(self.l1) * self.weights)
+
+    def with_free(self, n: int) -> L1L2:
+        return extended(self, n)

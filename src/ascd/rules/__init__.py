@@ -18,7 +18,7 @@ block           the best k by their upper bounds, one after the other
 
 A rule is a NamedTuple with the compiled method ``select(point, t, rng)`` that returns a coordinate.  A plain
 ``prepare(parts, oracle, steepness)`` may return another one with its work arrays, and ``active_count(point)``
-tells the trace how many coordinates it chooses from.
+tells the trace how many coordinates it chooses from.  The picks of a rule from elsewhere are checked (``ascd.guards``).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from __future__ import annotations
 from typing import Any
 
 from ascd._checks import unknown_name
-from ascd._jit import check_methods
-from ascd.protocols import CountingRule, Rule
+from ascd.guards import guarded_rule
+from ascd.protocols import Rule, prepared
 from ascd.rules.adaptive import Adaptive
 from ascd.rules.ascd import ASCD
 from ascd.rules.block import Block
@@ -73,10 +73,6 @@ def as_rule(rule: Any, parts: Any, oracle: Any, steepness: Any = None) -> Any:
         if rule not in RULES:
             raise unknown_name(rule, "rule", RULES)
         rule = RULES[rule]()
-    if hasattr(rule, "prepare"):
-        rule = rule.prepare(parts, oracle, steepness)
-    if hasattr(rule, "active_count"):
-        check_methods(rule, CountingRule, "rule")
-        return rule
-    check_methods(rule, Rule, "rule")
-    return Uncounted(rule)
+    rule = prepared(rule, Rule, "rule", parts, oracle, steepness)
+    counting = rule if hasattr(rule, "active_count") else Uncounted(rule)
+    return guarded_rule(counting)

@@ -22,7 +22,7 @@ import numpy as np
 
 from ascd._checks import Array, unknown_name
 from ascd._jit import helper
-from ascd.rules.scan import count_at_least, fill_bounds, highest, pick_at_least
+from ascd.rules.scan import count_at_least, fill_bounds, highest, least_threshold, pick_at_least
 
 BUCKETS = 256
 #: Averages and bucket edges are computed in floating point: a coordinate this close to the edge stays in the set.
@@ -84,7 +84,7 @@ class SmallestSet(NamedTuple):
 def smallest_set_threshold(lower: Array, upper: Array, largest: float, buckets: Array, members: Array) -> float:
     """The number that exactly the upper bounds inside the smallest active set reach; 0 if all are inside."""
     if largest == 0.0:
-        return 0.0
+        return least_threshold(upper)
     size = buckets.shape[0]
     scale = size / largest
     count, total = sort_into_buckets(lower, upper, largest, scale, buckets)

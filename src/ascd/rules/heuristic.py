@@ -2,7 +2,8 @@
 
     u-ASCD  argmax_i u_i        ℓ-ASCD  argmax_i ℓ_i        a-ASCD  {i : u_i ≥ max_k ℓ_k}
 
-with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.
+with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.  Where all ℓ are 0 that set is {u > 0}
+(see ``scan.py``).
 
 With the "norm" oracle large problems are not scanned (``lazy_rules.py``); the picks are the same.  ``scan=True`` forces
 the scan.
@@ -17,7 +18,7 @@ import numpy as np
 from ascd._checks import Array
 from ascd.rules.lazy import Rates, lazy_applies
 from ascd.rules.lazy_rules import LazyHeuristic, LazyLower, LazyUpper
-from ascd.rules.scan import count_at_least, fill_bounds, highest, pick_at_least
+from ascd.rules.scan import count_at_least, fill_bounds, highest, least_threshold, pick_at_least
 
 
 class UpperASCD(NamedTuple):
@@ -81,7 +82,8 @@ class LevelSet(NamedTuple):
 
     def find_threshold(self, point: Any) -> float:
         fill_bounds(point.intervals, self.lower, self.upper)
-        return highest(self.upper if self.against == 1 else self.lower)
+        threshold = highest(self.upper if self.against == 1 else self.lower)
+        return least_threshold(self.upper) if threshold == 0.0 and self.which == 1 else threshold
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         threshold = self.find_threshold(point)

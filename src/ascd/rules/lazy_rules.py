@@ -10,7 +10,7 @@ because it beats the upper bounds of all others.
 of the active set have a key of at least max ℓ − ρG; a uniform draw from the prefix above that which has u ≥ max ℓ is
 uniform on the active set.  A draw that fails gets its key renewed, so that the same stale key fails once.  Where the
 buckets have lost their proportions and draws have been wasted to the worth of a scan, they are filled afresh.  Where
-max ℓ = 0 everything is active.
+max ℓ = 0 everything with u > 0 is active (see ``scan.py``); where there is no such coordinate either, any is picked.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ascd._checks import Array
 from ascd._jit import helper, wide
 from ascd.rules.buckets import Buckets
 from ascd.rules.lazy import LazyBounds, Rates
+from ascd.rules.scan import LEAST
 
 #: Filling the buckets costs about as much as n/2 wasted draws.
 DRAWS_A_REFILL = 2
@@ -114,10 +115,7 @@ class LazyHeuristic(NamedTuple):
         else:
             self.floor.renew(intervals, last)
             self.ceiling.rekey(last, self.level(intervals, last))
-        largest = self.floor.largest_bound(intervals)
-        if largest == 0.0:
-            self.state[0] = int(rng.random() * point.x.size)
-            return self.state[0]
+        largest = max(self.floor.largest_bound(intervals), LEAST)
         while True:
             threshold = largest - self.drift * intervals.clock[0]
             candidates = self.ceiling.end[self.ceiling.bucket_of(threshold)]
@@ -128,6 +126,9 @@ class LazyHeuristic(NamedTuple):
             self.state[1] += 1
             if self.state[1] * DRAWS_A_REFILL > self.ceiling.key.size:
                 self.refill(intervals)
+                if count_above(intervals, largest) == 0:
+                    self.state[0] = int(rng.random() * point.x.size)
+                    return self.state[0]
             else:
                 self.ceiling.rekey(j, self.level(intervals, j))
 
@@ -143,7 +144,7 @@ class LazyHeuristic(NamedTuple):
         self.state[1] = 0
 
     def active_count(self, point: Any) -> int:
-        return count_reaching(point.intervals, 1, 0)
+        return count_reaching(point.intervals, 1, 0) or point.x.size
 
 
 @helper
@@ -157,9 +158,18 @@ def follow_top(bounds: Any, intervals: Any, started: Array, rng: Any) -> None:
 
 
 @helper
+def count_above(intervals: Any, threshold: float) -> int:
+    """How many upper bounds reach the threshold."""
+    count = 0
+    for j in range(intervals.x.size):
+        count += intervals.signed_upper_at(j) >= threshold
+    return count
+
+
+@helper
 def count_reaching(intervals: Any, which: int, against: int) -> int:
     """How many bounds of one kind (0 lower, 1 upper) reach the largest of a kind."""
-    largest = 0.0
+    largest = 0.0 if which == against else LEAST
     for j in range(intervals.x.size):
         largest = max(largest, intervals.bounds_at(j)[against])
     count = 0

@@ -8,8 +8,9 @@ unvisited coordinates contain the truth; a visited one gets its ℓ' renewed ove
     max_{j∉I} u'_j²  <  av_I(ℓ'²)
 
 still holds, every j outside has score_j² ≤ u'_j² < av_I(ℓ'²) ≤ av_I(score²), which is all that the proof of
-τ_UCD ≤ τ_ASCD ≤ τ_SCD uses: the sandwich holds at every step, for a pick that is uniform on I.  Both sides of the
-condition are two numbers that a step changes in O(1).  When it fails, or the window is used up, I is built anew.
+τ_UCD ≤ τ_ASCD ≤ τ_SCD uses: the sandwich holds at every step, for a pick that is uniform on I.  It also holds where
+u'_j = 0 for all j outside, whatever ℓ' is.  Both sides of the condition are two numbers that a step changes in O(1).
+When it fails, or the window is used up, I is built anew.
 
 A wide window gives a large set that lasts, a narrow one a small set that does not.  Δ is doubled when a set lasted
 for fewer than n/64 steps and halved when it lasted for more than n/8, so that building costs no more than the steps it
@@ -76,7 +77,8 @@ class WindowedSet(NamedTuple):
         else:
             self.renew(point.intervals, whole[LAST])
             real[TRAVEL] += self.distance(point, whole[LAST])
-            if real[TRAVEL] > real[WINDOW] or real[TOTAL] <= real[OUTSIDE] * whole[SIZE]:
+            is_valid = real[OUTSIDE] <= 0.0 or real[TOTAL] > real[OUTSIDE] * whole[SIZE]
+            if real[TRAVEL] > real[WINDOW] or not is_valid:
                 self.build_set(point)
         whole[STEPS] += 1
         whole[LAST] = int(self.members[int(rng.random() * whole[SIZE])])
@@ -95,7 +97,7 @@ class WindowedSet(NamedTuple):
 
     def widened(self, intervals: Any, j: int, travel: float) -> None:
         """ℓ' and u' of coordinate j over its interval widened by travel·‖a_j‖."""
-        g, r = intervals.extra.tighten(j, intervals.estimate[j], intervals.radius_at(j))
+        g, r = intervals.extra.tighten(j, intervals.estimate[j], intervals.width_at(j))
         bounds = intervals.steepness.bounds(intervals.penalty, j, intervals.x[j], g, r + travel * intervals.reach[j])
         self.lower[j], self.upper[j] = bounds
 

@@ -174,7 +174,7 @@ def as_reference(problem: Problem, state: State) -> float:
     dual of a support vector machine), it is the gap there: the primal objective at zero weights; 1 if none is known.
     """
     penalty, n = problem.parts.penalty, problem.n_features
-    nearest = nearest_allowed(penalty, n) if hasattr(penalty, "lower") else np.zeros(n)
+    nearest = nearest_allowed(penalty, n)
     is_away = bool(nearest.any())
     if is_away or state.x.any():
         state = State(problem, nearest, state.intercept, 0.0)

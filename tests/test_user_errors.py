@@ -1,0 +1,160 @@
+"""Mistakes in parts of one's own end with an error that names class, method and line, compiled or not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from user_parts import broken_parts
+from user_parts.broken_parts import Beyond, Counted, Lost, Shrinking, Typo, Undefined, Wild
+from user_parts.my_parts import Backwards, Generous, Partway
+
+import ascd
+from ascd.descent import descend
+
+D, N = 12, 5
+RNG = np.random.default_rng(4)
+A, B = RNG.standard_normal((D, N)), RNG.standard_normal(D)
+PROBLEM = ascd.Problem(A, B, penalty=ascd.L1(0.1))
+
+
+def line_of(name):
+    """Where the line marked with a name stands."""
+    lines = Path(broken_parts.__file__).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# {name}"))
+
+
+# ------------------------------------------------------------------------------------------ wrong answers
+
+PICKS = [(Wild(N), N, 0), (Wild(-1), -1, 0), (Wild(10**9, 7), 10**9, 7), (Wild(np.nan), np.nan, 0), (Wild(1.5), 1.5, 0)]
+
+
+@pytest.mark.parametrize(("rule", "pick", "step"), [*PICKS, (Counted(N), N, 0), (Counted(-3), -3, 0)])
+def test_a_pick_that_does_not_exist(rule, pick, step, interpreted):
+    name = type(rule).__name__
+    with pytest.raises(IndexError) as caught:
+        ascd.minimize(PROBLEM, rule=rule, rng=0)
+    assert str(caught.value) == f"rule {name}: select returned {pick:g} in step {step}; it must return one of 0 .. 4"
+
+
+@pytest.mark.parametrize("rule", [Wild(N), Wild(-(10**12), 3), Counted(10**15)])
+def test_a_pick_that_does_not_exist_compiled(rule, compiled):
+    with pytest.raises(IndexError, match=rf"rule {type(rule).__name__}: select returned -?\d.* one of 0 \.\. 4"):
+        ascd.minimize(PROBLEM, rule=rule, rng=0)
+
+
+def test_a_pick_may_be_a_whole_float(interpreted):
+    assert ascd.minimize(PROBLEM, rule=Wild(2.0), max_iter=3).n_iter == 3
+
+
+@pytest.mark.parametrize("answer", [(1.0, np.nan, 0.0), (1.0, np.inf, 0.0), (1.0, 0.0, -1e-3), (1.0, 0.0, np.nan)])
+def test_a_step_that_is_none(answer, interpreted):
+    with pytest.raises(ValueError, match=r"step Lost: take returned .* for coordinate \d; it must return the new x"):
+        ascd.minimize(PROBLEM, step=Lost(*answer), rng=0)
+
+
+def test_a_step_that_is_none_compiled(compiled):
+    with pytest.raises(ValueError, match=r"step Lost: take returned \(1, nan, 0\) for coordinate"):
+        ascd.minimize(PROBLEM, step=Lost(1.0, np.nan, 0.0), rng=0)
+
+
+@pytest.mark.parametrize("new", [np.nan, np.inf])
+def test_a_step_to_nowhere_diverges(new, interpreted):
+    assert ascd.minimize(PROBLEM, step=Lost(new, 0.0, 0.0), rng=0).status is ascd.Status.DIVERGED
+
+
+@pytest.mark.parametrize("oracle", [Shrinking(1e6), ascd.Cached(fallback=Shrinking(1e6)), Shrinking(np.nan)])
+def test_an_oracle_with_negative_radii(oracle, interpreted):
+    with pytest.raises(ValueError, match=r"oracle Shrinking: after step \d+ coordinate 0 .* must not be negative"):
+        ascd.minimize(PROBLEM, rule="uniform", oracle=oracle, rng=0)
+
+
+def test_good_parts_are_not_disturbed(interpreted):
+    mine = ascd.minimize(PROBLEM, rule=Backwards(), step=Partway(0.7), oracle=Generous(1.5), tol=1e-8)
+    assert mine.converged
+    assert mine.objective == pytest.approx(ascd.solve(PROBLEM, tol=1e-12).objective, rel=1e-9)
+
+
+# -------------------------------------------------------------------------------------------- debug mode
+
+
+def test_debug_names_class_method_and_line(compiled):
+    with pytest.raises(AttributeError) as caught:
+        ascd.minimize(PROBLEM, rule=Typo(), debug=True)
+    words = f"Typo.select: 'Point' object has no attribute 'intervalls' (broken_parts.py, line {line_of('Typo')})"
+    assert str(caught.value) == words
+
+
+def test_debug_checks_bounds(compiled):
+    with pytest.raises(IndexError, match=rf"Beyond\.select: .* out of bounds .*line {line_of('Beyond')}\)"):
+        ascd.minimize(PROBLEM, rule=Beyond(), debug=True)
+
+
+def test_debug_compiles_nothing_and_agrees(compiled):
+    before = len(descend.stored.signatures), len(descend.fresh.signatures)
+    plain = ascd.minimize(PROBLEM, rule=Backwards(), tol=1e-8, debug=True)
+    assert (len(descend.stored.signatures), len(descend.fresh.signatures)) == before
+    fast = ascd.minimize(PROBLEM, rule=Backwards(), tol=1e-8)
+    assert len(descend.fresh.signatures) == before[1] + 1
+    assert plain.n_iter == fast.n_iter
+    np.testing.assert_allclose(plain.x, fast.x, rtol=1e-10, atol=1e-14)
+
+
+def test_the_environment_switches_debugging_on_at_run_time(compiled, monkeypatch):
+    before = len(descend.stored.signatures), len(descend.fresh.signatures)
+    monkeypatch.setenv("ASCD_DEBUG", "1")
+    with pytest.raises(AttributeError, match=r"Typo\.select: .*broken_parts\.py"):
+        ascd.minimize(PROBLEM, rule=Typo())
+    with pytest.raises(AttributeError, match=rf"Undefined\.prox: .*'strenght'.*line {line_of('Undefined')}"):
+        ascd.solve(ascd.Problem(A, B, penalty=Undefined(1.0)))
+    assert (len(descend.stored.signatures), len(descend.fresh.signatures)) == before
+    monkeypatch.setenv("ASCD_DEBUG", "0")
+    with pytest.raises(TypeError, match="could not be compiled"):
+        ascd.minimize(PROBLEM, rule=Typo())
+
+
+def test_errors_of_the_library_keep_their_text(compiled):
+    with pytest.raises(ValueError, match="x0 must have a finite objective"):
+        ascd.minimize(ascd.Problem(A, B, penalty=ascd.Box(0.0, 1.0)), x0=np.full(N, 2.0), debug=True)
+
+
+def test_nothing_is_left_behind_by_debugging(compiled):
+    from ascd._jit import is_debugging
+
+    ascd.minimize(PROBLEM, max_iter=1, debug=True)
+    assert not is_debugging()
+
+
+def test_the_documented_command_line_switch():
+    code = (
+        "import numpy as np, sys, ascd\n"
+        "problem = ascd.Problem(np.eye(2), [1.0, 2.0], penalty=ascd.L1(0.5))\n"
+        "print(ascd.minimize(problem).x.tolist(), 'numba' in sys.modules)\n"
+    )
+    source = str(Path(ascd.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": source, "NUMBA_DISABLE_JIT": "0", "ASCD_DEBUG": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split("] ") == ["[0.5, 1.5", "False\n"]
+
+
+# -------------------------------------------------------------------------------------- what numba refuses
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        (lambda: ascd.minimize(PROBLEM, rule=Typo()), "Typo.select: Unknown attribute 'intervalls'"),
+        (lambda: ascd.Problem(A, B, penalty=Undefined(1.0)), "Undefined.prox: Unknown attribute 'strenght'"),
+    ],
+)
+def test_a_failed_compilation_names_class_method_and_line(use, words, compiled):
+    with pytest.raises(TypeError) as caught:
+        use()
+    first = str(caught.value).split(".  ")[0]
+    name = words.partition(".")[0]
+    assert first == f"a part of your own could not be compiled: {words} (broken_parts.py, line {line_of(name)})"
+    assert "debug=True" in str(caught.value)

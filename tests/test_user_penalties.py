@@ -1,0 +1,224 @@
+"""A penalty of one's own gets the library's answers whatever its fields are called; optional methods are checked."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from test_user_parts import spoiled
+from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
+
+import ascd
+from ascd.estimators._engine import minimize_problem, with_intercept
+from ascd.penalties import is_held, nearest_allowed
+
+D, N = 30, 8
+RNG = np.random.default_rng(11)
+A = RNG.standard_normal((D, N)) * (RNG.random((D, N)) < 0.7)
+B = A @ np.linspace(-2.0, 3.0, N) + RNG.standard_normal(D)
+STRENGTH = 0.2 * np.abs(A.T @ B).max()
+# mine, the library's
+TWINS = {
+    "box [1, 2]": (Between(1.0, 2.0), ascd.Box(1.0, 2.0)),
+    "box below 0": (Between(np.full(N, -2.0), np.linspace(-1.5, -0.1, N)), ascd.Box(-2.0, np.linspace(-1.5, -0.1, N))),
+    "box around 0": (Between(-0.5, 0.5), ascd.Box(-0.5, 0.5)),
+    "l1": (Threshold(STRENGTH), ascd.L1(STRENGTH)),
+    "l1 of arrays": (Threshold(np.linspace(0.5, 1.5, N) * STRENGTH), ascd.L1(STRENGTH, np.linspace(0.5, 1.5, N))),
+}
+STORAGES = {"dense": lambda A: A, "sparse": sp.csc_array}
+
+
+def problems(twin, storage):
+    return [ascd.Problem(STORAGES[storage](A), B, penalty=penalty) for penalty in twin]
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
+def test_solve_gives_the_librarys_answer(twin, storage, interpreted):
+    for intercept in (False, True):
+        mine, theirs = (ascd.solve(problem, tol=1e-10, intercept=intercept) for problem in problems(twin, storage))
+        assert mine.converged
+        assert mine.zero_objective == pytest.approx(theirs.zero_objective, rel=1e-12)
+        assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
+        np.testing.assert_allclose(mine.x, theirs.x, atol=1e-4)
+        assert 0.0 <= mine.gap <= 1e-10 * mine.zero_objective
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
+def test_minimize_gives_the_librarys_answer(twin, storage, interpreted):
+    for rule in ("a-ascd", "uniform"):
+        mine, theirs = (ascd.minimize(problem, rule, tol=1e-8, rng=0) for problem in problems(twin, storage))
+        assert mine.converged
+        assert mine.n_iter == theirs.n_iter
+        np.testing.assert_allclose(mine.x, theirs.x, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("name", TWINS)
+def test_path_gives_the_librarys_answer(name, storage, interpreted):
+    alphas = None if name.startswith("l1") else [1.0, 0.5]
+    mine, theirs = (
+        ascd.path(problem, alphas, n_alphas=5, tol=1e-10, early_stop=False)
+        for problem in problems(TWINS[name], storage)
+    )
+    assert mine.status is ascd.Status.CONVERGED
+    assert mine.zero_objective == pytest.approx(theirs.zero_objective, rel=1e-12)
+    np.testing.assert_allclose(mine.alphas, theirs.alphas, rtol=1e-9)
+    np.testing.assert_allclose(mine.objectives, theirs.objectives, rtol=1e-9)
+    np.testing.assert_allclose(mine.coefs, theirs.coefs, atol=1e-4)
+
+
+def test_box_and_l1_of_ones_own_compiled(compiled):
+    for name in ("box [1, 2]", "l1"):
+        mine, theirs = (ascd.solve(problem, tol=1e-10) for problem in problems(TWINS[name], "dense"))
+        assert mine.converged
+        assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_five_methods_are_enough(name, interpreted):
+    mine, theirs = TWINS[name]
+    bare = spoiled(mine, scaled=None)
+    assert not hasattr(bare, "scaled")
+    solutions = [ascd.solve(ascd.Problem(A, B, penalty=penalty), tol=1e-10) for penalty in (bare, theirs)]
+    assert solutions[0].converged
+    assert solutions[0].objective == pytest.approx(solutions[1].objective, rel=1e-9)
+    with pytest.raises(TypeError, match=r"path needs a penalty with a method scaled\(factor\)"):
+        ascd.path(ascd.Problem(A, B, penalty=bare))
+
+
+# --------------------------------------------------------------------- what follows from the five methods
+
+
+@pytest.mark.parametrize(
+    ("penalty", "expected"),
+    [
+        (ascd.L1(2.0, linear=1e6), 0.0),
+        (ascd.Zero(-3.0), 0.0),
+        (ascd.Box(1.0, 2.0, l2=1e8, linear=-1e9), 1.0),
+        (ascd.Box(-5.0, -3.0, linear=1e9), -3.0),
+        (ascd.BoundedL1L2(1e9, 1e9, 0.5, 0.6), 0.5),
+        (ascd.Box(-1.0, 1.0, linear=5.0), 0.0),
+        (Between(1.0, 2.0), 1.0),
+        (Threshold(3.0), 0.0),
+        (Tilted(1.0), 0.0),
+    ],
+)
+def test_the_nearest_allowed_point(penalty, expected, interpreted):
+    assert nearest_allowed(penalty, 3).tolist() == [expected] * 3
+
+
+def test_a_domain_without_a_nearest_point(interpreted):
+    start = nearest_allowed(Barrier(2.0), 2)
+    assert np.all(start > 0.0)
+    problem = ascd.Problem(np.eye(2), [3.0, -1.0], penalty=Barrier(2.0))
+    solution = ascd.minimize(problem, rule="cyclic", tol=1e-10)
+    expected = 0.5 * (np.array([3.0, -1.0]) + np.sqrt(np.array([9.0, 1.0]) + 8.0))  # x² − bx = 2
+    assert solution.converged
+    np.testing.assert_allclose(solution.x, expected, rtol=1e-9)
+
+
+def test_a_penalty_that_allows_nothing(interpreted):
+    problem = ascd.Problem(A, B, penalty=Nowhere())
+    for run in (ascd.solve, ascd.minimize):
+        with pytest.raises(ValueError, match=r"penalty Nowhere: cost\(0, 0\) is not finite"):
+            run(problem)
+
+
+def test_a_linear_term_of_any_name_is_found(interpreted):
+    with pytest.raises(ValueError, match="unbounded below"):
+        ascd.Problem(np.zeros((2, 1)), [0.0, 0.0], penalty=Tilted(-1.0))
+    assert ascd.Problem(np.zeros((2, 1)), [0.0, 0.0], penalty=Tilted(1.0)).objective([0.0]) == 0.0
+    with pytest.raises(ValueError, match="unbounded below"):  # logistic, separable: the loss does not grow
+        ascd.Problem([[1.0], [-1.0]], [1.0, -1.0], "logistic", Tilted(-1.0))
+
+
+def test_what_is_held():
+    assert all(map(is_held, [ascd.Box(0.0, 1.0), ascd.Box(0.0, math.inf, l2=1.0), ascd.BoundedL1L2(0.0, upper=1.0)]))
+    held_not = [ascd.Box(0.0), ascd.L1(1.0), ascd.L2(1.0), ascd.BoundedL1L2(1.0, upper=1.0), Between(0.0, 1.0)]
+    assert not any(map(is_held, held_not))
+    assert is_held(spoiled(Between(0.0, 1.0), is_held=lambda self: True))
+
+
+# ------------------------------------------------------------------------------------- optional methods
+
+RIGHT = {
+    "piece": "piece(self, x, j)",
+    "scaled": "scaled(self, factor)",
+    "check": "check(self, n)",
+    "is_smooth": "is_smooth(self)",
+    "is_held": "is_held(self)",
+    "with_free": "with_free(self, n)",
+}
+
+
+@pytest.mark.parametrize(("method", "form"), RIGHT.items())
+@pytest.mark.parametrize("wrong", [lambda self, something, other: 0.0, lambda: 0.0, 3.0], ids=["two", "none", "value"])
+def test_optional_methods_have_one_form(method, form, wrong):
+    penalty = spoiled(Threshold(1.0), **{method: wrong})
+    with pytest.raises(TypeError) as caught:
+        ascd.Problem(A, B, penalty=penalty)
+    assert str(caught.value) == f"penalty Threshold: {method} must be written {form}"
+
+
+class WithAFieldCalled:
+    """Penalties with one field of a given name."""
+
+    def __new__(cls, name):
+        from collections import namedtuple
+
+        return type("Named", (namedtuple("Named", [name]),), {})(1.0)
+
+
+@pytest.mark.parametrize("name", ["scaled", "check", "is_held", "with_free", "is_smooth", "piece"])
+def test_a_field_named_like_an_optional_method(name):
+    with pytest.raises(TypeError, match=rf"penalty Named: rename the field '{name}'"):
+        ascd.Problem(A, B, penalty=WithAFieldCalled(name))
+
+
+def test_a_check_that_returns_nothing():
+    with pytest.raises(TypeError, match=r"Threshold\.check\(n\) returns"):
+        ascd.Problem(A, B, penalty=spoiled(Threshold(1.0), check=lambda self, n: None))
+
+
+def test_other_parts_are_held_to_prepare_too():
+    from user_parts.my_parts import Generous, LeastVisited, Partway
+
+    problem, wrong = ascd.Problem(A, B), lambda self, something: self
+    cases = [
+        ("rule", LeastVisited(), "self, parts, oracle, steepness"),
+        ("oracle", Generous(1.0), "self, parts, rng"),
+        ("step", Partway(0.5), "self, parts"),
+    ]
+    for role, part, form in cases:
+        words = rf"{role} {type(part).__name__}: prepare must be written prepare\({form}\)"
+        with pytest.raises(TypeError, match=words):
+            ascd.minimize(problem, **{role: spoiled(part, prepare=wrong)})
+
+
+# ------------------------------------------------------------------------------------------- intercepts
+
+
+def test_an_intercept_needs_a_penalty_that_can_leave_one_coordinate_free(interpreted):
+    problem = ascd.Problem(A, B, penalty=Threshold(1.0))
+    options = {"tol": 1e-6, "max_iter": 100, "x0": None, "intercept0": 0.0, "random_state": 0}
+    with pytest.raises(TypeError, match=r"with_free\(self, n\).*Threshold has none"):
+        minimize_problem(problem, "cyclic", intercept=True, **options)
+    assert minimize_problem(problem, "cyclic", intercept=False, **options).converged
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [ascd.Zero(0.5), ascd.L1(1.0), ascd.L2(np.arange(N) + 1.0), ascd.L1L2(1.0, 2.0), ascd.Box(1.0, 2.0),
+     ascd.BoundedL1L2(1.0, 1.0, 0.5, 2.0)],
+    ids=lambda penalty: type(penalty).__name__,
+)  # fmt: skip
+def test_ours_leave_the_last_coordinate_free(penalty):
+    free = with_intercept(ascd.Problem(A, B, penalty=penalty)).parts.penalty
+    ours = penalty.check(N)
+    for x in (-3.0, 0.0, 1.5):
+        assert free.cost(x, N) == 0.0
+        assert [free.cost(x, j) for j in range(N)] == [ours.cost(x, j) for j in range(N)]

@@ -1,0 +1,92 @@
+"""Parts with mistakes that users make; tests look for the lines marked with a name."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Wild(NamedTuple):
+    """Picks a coordinate that may not exist, from step ``since`` on."""
+
+    pick: float
+    since: int = 0
+
+    def select(self, point, t, rng):
+        return self.pick if t >= self.since else 0
+
+
+class Counted(NamedTuple):
+    """The same, and counts."""
+
+    pick: int
+
+    def select(self, point, t, rng):
+        return self.pick
+
+    def active_count(self, point):
+        return 1
+
+
+class Typo(NamedTuple):
+    unit: float = 1.0
+
+    def select(self, point, t, rng):
+        upper = point.intervalls.bounds_at(0)[1]  # Typo
+        return int(upper)
+
+
+class Beyond(NamedTuple):
+    """Reads past the end of its work array."""
+
+    work: Any = None
+
+    def prepare(self, parts, oracle, steepness):
+        return Beyond(np.zeros(3))
+
+    def select(self, point, t, rng):
+        return int(self.work[3 + t])  # Beyond
+
+
+class Lost(NamedTuple):
+    """A step that returns what it was told to."""
+
+    new: float
+    gradient: float
+    error: float
+
+    def take(self, point, i, g):
+        return self.new, self.gradient, self.error
+
+
+class Shrinking(NamedTuple):
+    """An oracle that narrows intervals below nothing."""
+
+    amount: float
+
+    def update(self, point, i, change, rng):
+        point.intervals.offset[0] -= self.amount
+        point.intervals.widen(abs(change) * point.problem.norm[i])
+
+
+class Undefined(NamedTuple):
+    """A penalty with a mistake in its prox."""
+
+    strength: float
+
+    def cost(self, x, j):
+        return self.strength * abs(x)
+
+    def prox(self, v, step, j):
+        return self.strenght * step  # Undefined
+
+    def subgradient(self, x, j):
+        return -self.strength, self.strength
+
+    def cost_conjugate(self, u, j):
+        return 0.0 if abs(u) <= self.strength else math.inf
+
+    def dual_scale(self, u, j):
+        return 1.0
