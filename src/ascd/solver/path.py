@@ -7,7 +7,6 @@ are read a few times in the whole path.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ascd._checks import Array, as_count, as_finite_vector, as_number
+from ascd._clock import Stopwatch
 from ascd._jit import kernel
 from ascd.problem import Problem
 from ascd.progress import progress_bar
@@ -43,7 +43,7 @@ class Path:
     reads : columns read in the whole path
     status : why the path ended
     zero_objective : F at zero coefficients, which the tolerance refers to
-    seconds : time spent
+    seconds : time spent, compiling left out
     """
 
     alphas: Array
@@ -104,25 +104,25 @@ def path(
     n_alphas, eps = as_count(n_alphas, "n_alphas"), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
     stop_early = alphas is None if early_stop is None else bool(early_stop)
     x = as_start(problem, x0)
-    began = time.perf_counter()
+    clock = Stopwatch()
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
     with blas_threads(as_n_jobs(n_jobs), entries), progress_bar(progress, steps) as show:
         solver = Solver(problem, x, bool(intercept), 0.0, as_n_jobs(n_jobs))
         if factors is None:
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
-        walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver), tol, limits, began)
-        watch = Watch(solver, callback, lambda *_: None, began)
+        walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver), tol, limits, clock)
+        watch = Watch(solver, callback, lambda *_: None, clock)
         status = walk.along(factors, stop_early, watch, show)
-    return walk.result(factors, status, time.perf_counter() - began)
+    return walk.result(factors, status, clock.seconds)
 
 
 class _Walk:
     """The points met so far."""
 
     def __init__(
-        self, solver: Solver, penalty: Any, reference: float, tol: float, limits: Limits, began: float
+        self, solver: Solver, penalty: Any, reference: float, tol: float, limits: Limits, clock: Stopwatch
     ) -> None:
-        self.solver, self.penalty, self.reference, self.limits, self.began = solver, penalty, reference, limits, began
+        self.solver, self.penalty, self.reference, self.limits, self.clock = solver, penalty, reference, limits, clock
         self.tolerance = tol * reference
         self.points: list[tuple[Array, Array]] = []
         self.rows: list[tuple[float, ...]] = []
@@ -149,7 +149,7 @@ class _Walk:
         return worst
 
     def _minimise(self, factor: float, watch: Watch, confirm: bool) -> Status:
-        left = self.limits.max_time - (time.perf_counter() - self.began)
+        left = self.limits.max_time - self.clock.elapsed
         limits = self.limits._replace(max_time=left)
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)
         if status is not Status.CONVERGED:
