@@ -35,43 +35,48 @@ def make_data(n_samples=80, n_features=12, seed=0) -> Data:
     return Data(X, y, labels, counts, weight)
 
 
+def coefficients(model):
+    """As float64: sums of float32 numbers would be rounded."""
+    return np.ravel(model.coef_).astype(float)
+
+
 def predictions(model, X):
-    return X @ np.ravel(model.coef_) + np.ravel(model.intercept_)[0]
+    return X @ coefficients(model) + float(np.ravel(model.intercept_)[0])
 
 
 def squared(model, X, y, s, alpha, ratio):
     """1/(2Σs)·Σ s r² + alpha·(ratio·‖w‖₁ + (1 − ratio)/2·‖w‖²)."""
-    w = np.ravel(model.coef_)
+    w = coefficients(model)
     penalty = alpha * (ratio * np.abs(w).sum() + 0.5 * (1.0 - ratio) * w @ w)
     return 0.5 * np.average((predictions(model, X) - y) ** 2, weights=s) + penalty
 
 
 def ridge(model, X, y, s, alpha):
-    w = np.ravel(model.coef_)
+    w = coefficients(model)
     return s @ (predictions(model, X) - y) ** 2 + alpha * w @ w
 
 
 def logistic(model, X, labels, s, C, ratio):
-    w, signs = np.ravel(model.coef_), np.where(labels > 0, 1.0, -1.0)
+    w, signs = coefficients(model), np.where(labels > 0, 1.0, -1.0)
     penalty = 0.0 if np.isinf(C) else (ratio * np.abs(w).sum() + 0.5 * (1.0 - ratio) * w @ w) / C
     return s @ np.logaddexp(0.0, -signs * predictions(model, X)) + penalty
 
 
 def poisson(model, X, counts, s, alpha):
-    z, w = predictions(model, X), np.ravel(model.coef_)
+    z, w = predictions(model, X), coefficients(model)
     entropy = np.where(counts > 0, counts * np.log(np.maximum(counts, 1e-300)), 0.0)
     return np.average(np.exp(z) - counts * z + entropy - counts, weights=s) + 0.5 * alpha * w @ w
 
 
 def huber(model, X, y, s, alpha, epsilon):
-    w, sigma = model.coef_, model.scale_
+    w, sigma = coefficients(model), model.scale_
     t = np.abs(predictions(model, X) - y) / sigma
     return s @ (sigma + sigma * np.where(t <= epsilon, t**2, 2 * epsilon * t - epsilon**2)) + alpha * w @ w
 
 
 def svm(model, X, labels, s, C, loss, scaling):
     signs = np.where(labels > 0, 1.0, -1.0)
-    w = np.append(np.ravel(model.coef_), np.ravel(model.intercept_)[0] / scaling)
+    w = np.append(coefficients(model), np.ravel(model.intercept_)[0] / scaling)
     short = np.maximum(0.0, 1.0 - signs * predictions(model, X))
     return 0.5 * w @ w + C * s @ (short if loss == "hinge" else short**2)
 

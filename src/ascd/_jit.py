@@ -34,6 +34,7 @@ import numpy as np
 
 from ascd._blame import compile_error, named_error
 from ascd._cache import digest, may_be_stored, nests, remove_stale
+from ascd._clock import compiling, timed
 from ascd._scalars import at as at
 from ascd._scalars import teach_numba
 from ascd._scalars import wide as wide
@@ -272,6 +273,13 @@ def _compile(function: Callable[..., Any], stored: bool, is_strict: bool) -> Any
 
 @cache
 def _dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool) -> Any:
+    with compiling():  # the first one imports numba
+        dispatcher = _make_dispatcher(function, stored, is_strict)
+    dispatcher.compile = timed(dispatcher.compile)  # called by numba where it meets new types
+    return dispatcher
+
+
+def _make_dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool) -> Any:
     options = _OPTIONS | {"cache": stored, "pipeline_class": _compilers()[1]}
     if is_strict:
         options["fastmath"] = False

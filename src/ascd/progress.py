@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+
+from ascd._clock import announcing
 
 Show = Callable[[int, float], None]
 
@@ -25,6 +28,11 @@ def progress_bar(wanted: bool, total: int) -> Iterator[Show]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, transient=True) as bar:
+    is_terminal = sys.stderr.isatty()
+    with Progress(*columns, transient=True) as bar, announcing(_on_stderr) if is_terminal else nullcontext():
         task = bar.add_task("descend", total=total, objective=float("nan"))
         yield lambda iteration, objective: bar.update(task, completed=iteration, objective=objective)
+
+
+def _on_stderr(text: str) -> None:
+    print(text, file=sys.stderr)

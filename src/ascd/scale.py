@@ -60,6 +60,7 @@ class ScaledFit(NamedTuple):
     n_iter: int
     reads: int
     seconds: float
+    compile_seconds: float
 
 
 class SolveAt(Protocol):
@@ -80,13 +81,13 @@ def fit_with_scale(
     sample = problem_at(1.0).parts.sample
     weight = np.broadcast_to(np.asarray(sample.weight, dtype=float), sample.target.shape)
     search = _Search(*_first_scale(sample.target, weight, epsilon, intercept, start[2]))
-    spent, points = np.zeros(3), []
+    spent, points = np.zeros(4), []
     x, constant, zero = start[0], start[1], math.nan
     for number in range(MOST_FITS + 1):
         problem, last = problem_at(search.sigma), number == MOST_FITS or search.ended
         solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SHARE * tol, None)))
         x, constant = solution.x, solution.intercept
-        spent += (solution.n_iter, solution.reads, solution.seconds)
+        spent += (solution.n_iter, solution.reads, solution.seconds, solution.compile_seconds)
         if math.isnan(zero):
             zero = float(search.sigma * weight.sum() + 2.0 / search.sigma * solution.zero_objective)
         points.append(point := _Point(problem, solution, weight, search, epsilon, intercept))
@@ -102,7 +103,7 @@ def fit_with_scale(
         status = Status.STATIONARY
     elif status.is_answer:
         status = Status.ITERATION_LIMIT
-    counts = (int(spent[0]), int(spent[1]), float(spent[2]))
+    counts = (int(spent[0]), int(spent[1]), float(spent[2]), float(spent[3]))
     found = (point.x, point.intercept, point.scale, point.residuals, point.objective)
     return ScaledFit(*found, zero, point.gap, status, *counts)
 

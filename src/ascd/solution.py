@@ -82,6 +82,7 @@ class Solution:
     seconds : time spent descending; recording and compiling are not counted
     trace : the recorded history
     intercept : the constant c of ``solve(..., intercept=True)``
+    compile_seconds : time that kernels took to compile or to load, which a first call needs once
     zero_objective : F at zero coefficients (or the nearest that are allowed), intercept fitted, which the tolerance of
         ``solve`` refers to
     """
@@ -97,6 +98,7 @@ class Solution:
     trace: Trace = field(repr=False)
     intercept: float = 0.0
     zero_objective: float = math.nan
+    compile_seconds: float = 0.0
 
     @property
     def message(self) -> str:

@@ -83,17 +83,31 @@ def advancing(text: str) -> Iterator[Callable[[float], None]]:
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as bar, announcing_on(console):
         task = bar.add_task(text, total=None)
         yield lambda share: bar.update(task, completed=share, total=1.0)
 
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A spinner on the terminal while something takes long."""
+    """A spinner on the terminal while something takes long, and a line where compiling does."""
     from rich.console import Console
 
-    with Console(stderr=True).status(text):
+    console = Console(stderr=True)
+    with console.status(text), announcing_on(console):
+        yield
+
+
+@contextmanager
+def announcing_on(console: Any) -> Iterator[None]:
+    """Say on a terminal, and only there, that something is being compiled."""
+    from ascd._clock import announcing
+
+    if not console.is_terminal:
+        yield
+        return
+    with announcing(console.print):
         yield
 
 

@@ -18,11 +18,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ascd._checks import Array
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
+from ascd.estimators._given import HAS_DISPATCH, check_namespace, to_numpy
 from ascd.estimators._penalty import regulariser
 from ascd.problem import Problem
 
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")
+#: Where scikit-learn takes max_iter=0: the fit ends where it starts, with a warning.
+NON_NEGATIVE_COUNT = Interval(Integral, 0, None, closed="left")
 #: Constraints of the parameters that are this library's own.
 OWN: dict[str, list[Any]] = {
     "penalty_weights": ["array-like", None],
@@ -44,6 +47,8 @@ class LinearEstimator(BaseEstimator):
     """A model X·coef + intercept whose coefficients minimise a loss and a penalty."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    #: Coefficients are float32 for float32 data, where scikit-learn's are.
+    _keeps_float32 = True
 
     @classmethod
     @cache
@@ -83,21 +88,32 @@ class LinearEstimator(BaseEstimator):
         return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, **how)
 
     def _starts(self, shape: tuple[int, int]) -> tuple[Any, Any]:
-        """Coefficients and intercepts to start from, one row a problem: those of the last fit for a warm start."""
-        coef = getattr(self, "coef_", None) if getattr(self, "warm_start", False) else None
+        """Coefficients and intercepts to start from, one row a problem: those of the last fit for a warm start.
+
+        Coefficients may have been set by hand, without an intercept.
+        """
+        coef: Any = getattr(self, "coef_", None) if getattr(self, "warm_start", False) else None
+        coef = to_numpy(coef.toarray() if hasattr(coef, "toarray") else coef)
         if coef is None or np.size(coef) != shape[0] * shape[1]:
             return [None] * shape[0], [None] * shape[0]
-        coef = coef.toarray() if hasattr(coef, "toarray") else coef
-        return np.reshape(coef, shape), np.broadcast_to(self.intercept_, shape[0]).astype(float)
+        constants = to_numpy(getattr(self, "intercept_", 0.0)) if self.fit_intercept else 0.0
+        return np.reshape(coef, shape).astype(float), np.broadcast_to(np.ravel(constants), shape[0]).astype(float)
+
+    def _count(self, solution: Any) -> int:
+        """Iterations as scikit-learn counts them: at least one, unless none was allowed."""
+        return max(0 if self.max_iter == 0 else 1, solution.n_iter)
 
     def _linear_predictor(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], dtype=[np.float64, np.float32], reset=False)
-        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        check_namespace(X, self, "predict")
+        X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
+        columns = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
+        return safe_sparse_dot(X, columns, dense_output=True) + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = HAS_DISPATCH
         return tags
 
 
@@ -107,7 +123,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator):
     def _keep_one(self, solution: Any, unit: float) -> None:
         """The fitted attributes for one target; ``unit`` is the estimator's objective in units of F."""
         check_finite(type(self).__name__, solution.x, solution.intercept)
-        self.coef_, self.n_iter_ = solution.x, max(1, solution.n_iter)
+        self.coef_, self.n_iter_ = solution.x, self._count(solution)
         self.intercept_ = solution.intercept if self.fit_intercept else 0.0
         self.certificate_ = certificate_of([solution], self.tol, unit)
         warn_unless_converged(self, self.certificate_)

@@ -17,8 +17,8 @@ from ascd.estimators._base import LinearEstimator
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
     """A linear estimator of classes."""
 
-    def _encode(self, y: Array, weight: Array | None) -> tuple[Array, Array | None]:
-        """Class numbers and the weights of the samples, those of their classes included."""
+    def _encode(self, y: Array, weight: Array | None) -> Array:
+        """The samples' class numbers; ``weight`` must leave samples of each class."""
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         present = self.classes_ if weight is None else np.unique(y[weight > 0.0])
@@ -30,25 +30,45 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         if len(present) < len(self.classes_):
             missing = sorted(set(self.classes_.tolist()) - set(present.tolist()))
             raise ValueError(f"sample_weight is zero for all samples of the classes {missing}: remove these samples")
-        return codes, class_weighted(self.class_weight, self.classes_, codes, weight)
+        return codes
 
 
-def class_weighted(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array | None:
-    """The weights of the samples times those of their classes; ``codes`` are numbers of classes."""
-    if class_weight is None:
-        return weight
-    each = weights_of_classes(class_weight, classes, codes, weight)
-    return each if weight is None else each * weight
-
-
-def weights_of_classes(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array:
-    """The weight of each sample's class."""
-    known = {} if weight is None else {"sample_weight": weight}
-    each: Array = compute_class_weight(class_weight, classes=classes, y=classes[codes], **known)[codes]
-    return each
+def positives(n_classes: int) -> range:
+    """The class that each problem sets against the rest: the second of two, or each of more."""
+    return range(1 if n_classes == 2 else 0, n_classes)
 
 
 def signs(codes: Array, n_classes: int) -> Iterator[Array]:
-    """Targets ±1 of each problem: the second of two classes, or each of more, against the rest."""
-    for k in range(1 if n_classes == 2 else 0, n_classes):
+    """Targets ±1 of each problem."""
+    for k in positives(n_classes):
         yield np.where(codes == k, 1.0, -1.0)
+
+
+def class_weights(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> list[Array]:
+    """A factor for each sample in each problem, as in scikit-learn's OneVsRestClassifier.
+
+    "balanced" makes both sides of a problem weigh the same.  A dict gives each sample the factor of its own class, in
+    every problem: ``fit`` with these numbers as sample weights is the same.
+    """
+    problems = positives(len(classes))
+    if isinstance(class_weight, str):
+        return [_factors(class_weight, np.arange(2), (codes == k).astype(int), weight) for k in problems]
+    return [_factors(class_weight, classes, codes, weight)] * len(problems)
+
+
+def liblinear_class_weights(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> list[Array]:
+    """A factor for each sample in each problem, as in liblinear: of more than two classes, the rest has factor 1."""
+    each = _factors(class_weight, classes, codes, weight)
+    problems = positives(len(classes))
+    return [each] if len(problems) == 1 else [np.where(codes == k, each, 1.0) for k in problems]
+
+
+def times(factors: Array, weight: Array | None) -> Array:
+    """Weights of the samples and factors of their classes together."""
+    return factors if weight is None else factors * weight
+
+
+def _factors(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array:
+    known = {} if weight is None else {"sample_weight": weight}
+    each: Array = compute_class_weight(class_weight, classes=classes, y=classes[codes], **known)[codes]
+    return each

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array, unknown_name
+from ascd._clock import Stopwatch
 from ascd.matrices import to_scipy
 from ascd.minimize import minimize
 from ascd.oracles import ORACLES
@@ -38,6 +39,7 @@ class Answer(NamedTuple):
     n_iter: int
     reads: int
     seconds: float
+    compile_seconds: float = 0.0
 
     @property
     def converged(self) -> bool:
@@ -51,7 +53,7 @@ def as_parts(solver: Any) -> dict[str, Any]:
         if name not in PARTS:
             raise unknown_name(name, "part in solver", PARTS)
     if isinstance(parts.get("rule"), str) and parts["rule"] not in RULES:
-        raise unknown_name(parts["rule"], "solver", ["ascd", *RULES])
+        raise unknown_name(parts["rule"], "solver", RULES)
     if isinstance(parts.get("oracle"), str) and parts["oracle"] not in ORACLES:
         raise unknown_name(parts["oracle"], "oracle", ORACLES)
     return parts
@@ -69,7 +71,7 @@ def minimize_problem(
     random_state: Any,
 ) -> Answer:
     """The problem's minimum by the engine, with ``max_iter`` epochs at most."""
-    parts, seed = as_parts(solver), _seed(random_state)
+    parts, seed, clock = as_parts(solver), _seed(random_state), Stopwatch()
     if math.isinf(problem.parts.loss.curvature_bound()):
         loss = type(problem.parts.loss).__name__
         raise ValueError(f"solver must be 'ascd' for the {loss} loss, whose curvature has no bound; got {solver!r}")
@@ -86,7 +88,9 @@ def minimize_problem(
         start = solution.x
         if not solution.converged or solution.gap <= target or math.isinf(solution.gap):
             break
-    return _answer(solution, intercept, zero, target, max(1, math.ceil(steps / extended.n_features)), reads, seconds)
+    epochs = max(1, math.ceil(steps / extended.n_features))
+    found = _answer(solution, intercept, zero, target, epochs, reads, seconds)
+    return found._replace(compile_seconds=clock.compile_seconds)
 
 
 def _answer(

@@ -1,4 +1,4 @@
-"""From a problem to fitted attributes: the solver is called here, and what it proved is put into the user's units.
+"""From solutions to fitted attributes: what the solver proved is put into the user's units.
 
 The solver minimises F, a sum over the samples.  An estimator's objective is F times ``unit`` (1/n for the Lasso, 2 for
 ridge regression); everything that the user sees, gap and tolerance too, is in that unit.
@@ -16,11 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ascd._checks import Array
-from ascd.estimators._engine import minimize_problem
-from ascd.problem import Problem
 from ascd.solution import Status
-from ascd.solver import solve
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,7 @@ class Certificate:
     - ``columns_read``: how many columns of the data were read (rows, for the dual of a support vector machine)
     - ``n_iter``: iterations of the solver
     - ``seconds``: time inside the solver
+    - ``compile_seconds``: time that compiling took, or loading compiled code, which a first fit needs once
 
     Where several problems are solved in one fit (classes, targets), numbers are sums over them, ``n_iter`` is the
     largest, and ``status`` is that of all together.
@@ -54,6 +51,7 @@ class Certificate:
     columns_read: int
     n_iter: int
     seconds: float
+    compile_seconds: float = 0.0
 
     @property
     def converged(self) -> bool:
@@ -71,18 +69,6 @@ class Settings:
     random_state: Any = None
 
 
-def solve_problem(
-    problem: Problem, settings: Settings, *, intercept: bool, x0: Array | None = None, intercept0: float | None = None
-) -> Any:
-    """A solution with ``x``, ``intercept``, ``gap``, … by the production solver or by the engine's parts."""
-    limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
-    if settings.solver == "ascd":
-        return solve(problem, intercept0=intercept0, n_jobs=settings.n_jobs, **limits)
-    return minimize_problem(
-        problem, settings.solver, intercept0=intercept0 or 0.0, random_state=settings.random_state, **limits
-    )
-
-
 def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certificate:
     """One certificate for the solutions of a fit; it is the user's tolerance that counts, not a smaller one."""
     gap = unit * sum(solution.gap for solution in solutions)
@@ -95,6 +81,7 @@ def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certifi
         columns_read=sum(solution.reads for solution in solutions),
         n_iter=max(solution.n_iter for solution in solutions),
         seconds=sum(solution.seconds for solution in solutions),
+        compile_seconds=sum(solution.compile_seconds for solution in solutions),
     )
 
 

@@ -1,6 +1,7 @@
 """What the regressions with the squared loss share: one problem a target, ½‖y − Xw − c‖² with a penalty.
 
-Several targets are fitted one after the other; they share the matrix.
+Several targets are fitted one after the other; they share the matrix.  Where the objective is smooth everywhere (no
+L1 penalty, no bounds) it is a quadratic, and linear algebra finds its minimum exactly: see ``_normal_equations``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from sklearn.base import MultiOutputMixin, _fit_context
 
 from ascd._checks import Array
 from ascd.estimators._base import LinearRegressor
-from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
+from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
+from ascd.estimators._given import as_given, to_numpy
+from ascd.estimators._smooth import solve_smooth
+from ascd.estimators._solving import solve_problem
+from ascd.penalties import L1L2
 
 
 class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
@@ -25,6 +30,7 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
         """The penalty beside ½‖r‖² and its share of L1; the objective in units of that sum.  ``total`` is Σ s_k."""
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @as_given
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the model.
 
@@ -52,12 +58,15 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
         strengths = [self._strength(alpha, total) for alpha in self._alphas(n_targets)]
         penalties = [self._regulariser(strength, ratio, X.shape[1]) for strength, ratio, _ in strengths]
         problem = self._problem(X, targets[:, 0], "squared", penalties[0], weight)
-        settings, (coefs, constants) = self._settings(), self._starts((n_targets, X.shape[1]))
-        solutions = []
-        for k in range(n_targets):
-            one = problem if k == 0 else problem.replace(b=targets[:, k], penalty=penalties[k])
-            start = {"x0": coefs[k], "intercept0": constants[k]}
-            solutions.append(solve_problem(one, settings, intercept=self.fit_intercept, **start))
+        others = [problem.replace(b=targets[:, k], penalty=penalties[k]) for k in range(1, n_targets)]
+        settings, problems = self._settings(), [problem, *others]
+        if settings.solver == "ascd" and all(map(_is_smooth, penalties)):
+            solutions = solve_smooth(problems, X, settings, intercept=self.fit_intercept)
+        else:
+            coefs, constants = self._starts((n_targets, X.shape[1]))
+            starts = [{"x0": x, "intercept0": c} for x, c in zip(coefs, constants, strict=True)]
+            how: dict[str, Any] = {"settings": settings, "intercept": self.fit_intercept}
+            solutions = [solve_problem(one, **how, **start) for one, start in zip(problems, starts, strict=True)]
         self._keep(solutions, strengths[0][2], single)
 
     def _keep(self, solutions: list[Any], unit: float, single: bool) -> None:
@@ -66,14 +75,14 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
         check_finite(type(self).__name__, coef, constants)
         self.coef_ = coef[0] if single or (self._flat_single_target and len(coef) == 1) else coef
         self.intercept_ = (constants[0] if single else constants) if self.fit_intercept else 0.0
-        counts = [max(1, solution.n_iter) for solution in solutions]
+        counts = [self._count(solution) for solution in solutions]
         gaps = [unit * solution.gap for solution in solutions]
-        self.n_iter_ = counts[0] if len(counts) == 1 else counts
+        self.n_iter_: Any = counts[0] if len(counts) == 1 else counts
         self.dual_gap_ = gaps[0] if len(gaps) == 1 else np.array(gaps)
         self.certificate_ = certificate_of(solutions, self.tol, unit)
         warn_unless_converged(self, self.certificate_)
 
-    #: scikit-learn's Lasso keeps a flat coef_ for a target of shape (n, 1), its Ridge does not.
+    #: scikit-learn's Lasso and Ridge have a flat coef_ for a target of shape (n, 1), its LinearRegression has not.
     _flat_single_target = True
 
     def _alphas(self, n_targets: int) -> list[float]:
@@ -82,4 +91,8 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
     @property
     def sparse_coef_(self) -> Any:
         """``coef_`` as a sparse matrix of shape (n_targets, n_features)."""
-        return sparse.csr_matrix(np.atleast_2d(self.coef_))
+        return sparse.csr_matrix(np.atleast_2d(to_numpy(self.coef_)))
+
+
+def _is_smooth(penalty: Any) -> bool:
+    return isinstance(penalty, L1L2) and penalty.l1 == 0.0

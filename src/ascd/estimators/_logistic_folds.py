@@ -16,13 +16,13 @@ from ascd.problem import Problem
 
 
 class Labelled(NamedTuple):
-    """The data that all folds share: targets ±1 for each class against the rest, and the weights of the classes."""
+    """The data that all folds share: targets ±1 and factors of the weights, each for each class against the rest."""
 
     X: Any
     y: Array
     problem: Problem
     classes: list[Array]
-    class_weight: Array
+    class_weights: list[Array]
     settings: Settings
     score_params: dict[str, Array]
 
@@ -44,12 +44,13 @@ class LogisticFolds(Scoring):
     refit: bool
 
     def _fold_scores(self, data: Labelled, penalty: Any, fold: Fold) -> FoldScores:
-        train = fold.train * data.class_weight
-        weighted = data.problem.replace(sample_weight=train, penalty=penalty)
         coefs, short, n_iters = [], [], np.ones(len(self.Cs_), dtype=np.int32)
-        for target in data.classes:
-            if np.unique(target[train > 0.0]).size < 2:
+        weighted, factors = data.problem, None
+        for target, own in zip(data.classes, data.class_weights, strict=True):
+            if np.unique(target[fold.train * own > 0.0]).size < 2:
                 raise ValueError("a fold has samples of one class only to fit: use stratified folds or fewer of them")
+            if own is not factors:  # other weights cost a pass over the data
+                weighted, factors = data.problem.replace(sample_weight=fold.train * own, penalty=penalty), own
             one = weighted.replace(b=target)
             found = follow(one, strengths(self.Cs_), data.settings, intercept=self.fit_intercept)
             coefs.append(np.vstack([found.coefs, found.intercepts]).T if self.fit_intercept else found.coefs.T)

@@ -14,9 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._checks import Array
 from ascd.estimators._base import COMMON, LinearRegressor
-from ascd.estimators._fitting import solve_problem
 from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls
+from ascd.estimators._given import as_given
+from ascd.estimators._solving import solve_problem
 from ascd.estimators.paths import as_alphas
 from ascd.problem import Problem
 
@@ -48,23 +49,23 @@ class PathCV(SplitterRouting, LinearRegressor):
     def __init__(
         self,
         *,
-        eps: float = 1e-3,
-        alphas: Any = 100,
-        fit_intercept: bool = True,
-        precompute: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        copy_X: bool = True,
-        cv: Any = None,
-        verbose: Any = False,
-        n_jobs: int | None = None,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        penalty_weights: Any = None,
-        bounds: Any = None,
-        solver: Any = "ascd",
-        progress: bool = False,
+        eps: float,
+        alphas: Any,
+        fit_intercept: bool,
+        precompute: Any,
+        max_iter: int,
+        tol: float,
+        copy_X: bool,
+        cv: Any,
+        verbose: Any,
+        n_jobs: int | None,
+        positive: bool,
+        random_state: Any,
+        selection: str,
+        penalty_weights: Any,
+        bounds: Any,
+        solver: Any,
+        progress: bool,
     ) -> None:
         self.eps = eps
         self.alphas = alphas
@@ -85,6 +86,7 @@ class PathCV(SplitterRouting, LinearRegressor):
         self.progress = progress
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @as_given
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Choose alpha by cross-validation and fit all samples with it.
 

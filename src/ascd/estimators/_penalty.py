@@ -31,6 +31,13 @@ def regulariser(
     return BoundedL1L2(float(l1), float(l2), lower, upper, weight)
 
 
+def curvatures(penalty: Any) -> Any:
+    """The μ_j of a penalty ½·Σ μ_j x_j², within bounds or not; None where it is not of this kind."""
+    if not isinstance(penalty, L1L2 | BoundedL1L2) or np.any(penalty.l1):
+        return None
+    return penalty.l2 * penalty.weights
+
+
 def as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
     """Lower and upper bounds, each one number or one a feature, with zero between them."""
     if len(bounds) != 2:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from ascd._checks import as_vector
 from ascd.estimators._path_cv import PathCV
 from ascd.estimators.paths import enet_path, lasso_path
 from ascd.problem import Problem
@@ -105,7 +106,7 @@ class ElasticNetCV(PathCV):
         self.l1_ratio = l1_ratio
 
     def _ratios(self) -> list[float]:
-        ratios = [float(ratio) for ratio in np.atleast_1d(self.l1_ratio)]
+        ratios = as_vector(np.atleast_1d(self.l1_ratio), "l1_ratio").tolist()
         if not ratios or min(ratios) < 0.0 or max(ratios) > 1.0:
             raise ValueError(f"l1_ratio must be in [0, 1]; got {self.l1_ratio!r}")
         return ratios
@@ -131,3 +132,44 @@ class LassoCV(PathCV):
     """
 
     path = staticmethod(lasso_path)
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        copy_X: bool = True,
+        cv: Any = None,
+        verbose: Any = False,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+        penalty_weights: Any = None,
+        bounds: Any = None,
+        solver: Any = "ascd",
+        progress: bool = False,
+    ) -> None:
+        super().__init__(
+            eps=eps,
+            alphas=alphas,
+            fit_intercept=fit_intercept,
+            precompute=precompute,
+            max_iter=max_iter,
+            tol=tol,
+            copy_X=copy_X,
+            cv=cv,
+            verbose=verbose,
+            n_jobs=n_jobs,
+            positive=positive,
+            random_state=random_state,
+            selection=selection,
+            penalty_weights=penalty_weights,
+            bounds=bounds,
+            solver=solver,
+            progress=progress,
+        )

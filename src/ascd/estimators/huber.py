@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor
-from ascd.estimators._fitting import check_finite, solve_problem
+from ascd.estimators._base import COMMON, NON_NEGATIVE, NON_NEGATIVE_COUNT, LinearRegressor
+from ascd.estimators._fitting import check_finite
+from ascd.estimators._given import as_given
+from ascd.estimators._solving import solve_problem
 from ascd.losses import Huber
 from ascd.problem import Problem
 from ascd.scale import fit_with_scale
@@ -63,12 +65,14 @@ class HuberRegressor(LinearRegressor):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
+        "max_iter": [NON_NEGATIVE_COUNT],
         "epsilon": [Interval(Real, 1.0, None, closed="left")],
         "alpha": [NON_NEGATIVE],
         "warm_start": ["boolean"],
     }
 
     scale_: float
+    _keeps_float32 = False
 
     def __init__(
         self,
@@ -98,6 +102,7 @@ class HuberRegressor(LinearRegressor):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @as_given
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HuberRegressor:
         """Fit coefficients, intercept and scale.
 
@@ -121,7 +126,8 @@ class HuberRegressor(LinearRegressor):
 
         def solve_at(problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int | None) -> Any:
             how = replace(settings, tol=tol, max_iter=min(rounds or settings.max_iter, settings.max_iter))
-            return solve_problem(problem, how, intercept=self.fit_intercept, x0=x0, intercept0=intercept0)
+            start = {"x0": x0, "intercept0": intercept0}
+            return solve_problem(problem, how, intercept=self.fit_intercept, closely=rounds is None, **start)
 
         coefs, constants = self._starts((1, X.shape[1]))
         start = (coefs[0], constants[0], None if coefs[0] is None else self.scale_)

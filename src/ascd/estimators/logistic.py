@@ -14,12 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from ascd._checks import Array
-from ascd.estimators._base import COMMON
-from ascd.estimators._classes import LinearClassifier, signs
-from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
+from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
+from ascd.estimators._classes import LinearClassifier, class_weights, positives, signs, times
+from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
+from ascd.estimators._given import as_given, check_namespace, namespace_of
 from ascd.estimators._penalty import as_ratio
+from ascd.estimators._solving import solve_problem
 
 
 class LogisticRegression(LinearClassifier):
@@ -35,10 +38,12 @@ class LogisticRegression(LinearClassifier):
     dual, intercept_scaling, verbose
         Taken as in scikit-learn and without effect; the intercept has no penalty.
     tol : float, default=1e-6
-        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients.
+        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients; with an L2
+        penalty also, as far as float64 allows, when the relative error of the coefficients is at most √tol.
     fit_intercept : bool, default=True
     class_weight : dict or "balanced", optional
-        Multiplies the weights of the samples of a class.
+        A dict multiplies the weights of the samples by a factor of their class.  "balanced" makes both sides weigh the
+        same, with more than two classes in each of the problems, as OneVsRestClassifier does.
     random_state, solver, penalty_weights, bounds, n_jobs : as in ``ElasticNet``
     max_iter : int, default=1000
     warm_start : bool, default=False
@@ -65,6 +70,7 @@ class LogisticRegression(LinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
+        "max_iter": [NON_NEGATIVE_COUNT],
         "penalty": [StrOptions({"l1", "l2", "elasticnet", "deprecated"}), None],
         "C": [Interval(Real, 0, None, closed="right")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
@@ -113,6 +119,7 @@ class LogisticRegression(LinearClassifier):
         self.bounds = bounds
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @as_given
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit the model.
 
@@ -127,7 +134,7 @@ class LogisticRegression(LinearClassifier):
         self
         """
         X, y, weight = self._read(X, y, sample_weight)
-        codes, weight = self._encode(y, weight)
+        codes = self._encode(y, weight)
         strength = 0.0 if self.penalty is None or math.isinf(self.C) else 1.0 / self.C
         ratio = as_ratio(self.penalty, self.l1_ratio)
         penalty = self._regulariser(strength, ratio, X.shape[1])
@@ -135,19 +142,28 @@ class LogisticRegression(LinearClassifier):
         return self
 
     def _fit_classes(self, X: Any, codes: Array, weight: Array | None, penalty: Any) -> None:
-        targets = list(signs(codes, len(self.classes_)))
-        problem = self._problem(X, targets[0], "logistic", penalty, weight)
+        targets, weights = list(signs(codes, len(self.classes_))), self._class_weights(codes, weight)
+        problem = self._problem(X, targets[0], "logistic", penalty, weights[0])
         settings, (coefs, constants) = self._settings(), self._starts((len(targets), X.shape[1]))
         solutions = []
         for k, target in enumerate(targets):
-            one, start = problem.replace(b=target) if k else problem, {"x0": coefs[k], "intercept0": constants[k]}
+            other = {} if weights[k] is weights[0] else {"sample_weight": weights[k]}
+            one, start = problem.replace(b=target, **other), {"x0": coefs[k], "intercept0": constants[k]}
             solutions.append(solve_problem(one, settings, intercept=self.fit_intercept, **start))
         self.coef_ = np.stack([solution.x for solution in solutions])
         self.intercept_ = np.array([solution.intercept for solution in solutions])
         check_finite(type(self).__name__, self.coef_, self.intercept_)
-        self.n_iter_ = np.array([max(1, solution.n_iter) for solution in solutions], dtype=np.int32)
+        self.n_iter_ = np.array([self._count(solution) for solution in solutions], dtype=np.int32)
         self.certificate_ = certificate_of(solutions, self.tol, 1.0)
         warn_unless_converged(self, self.certificate_)
+
+    def _class_weights(self, codes: Array, weight: Array | None) -> list[Any]:
+        """The weights of the samples in each problem; the same object where they are the same."""
+        if self.class_weight is None:
+            return [weight] * len(positives(len(self.classes_)))
+        factors = class_weights(self.class_weight, self.classes_, codes, weight)
+        first = times(factors[0], weight)
+        return [first if one is factors[0] else times(one, weight) for one in factors]
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class; of more than two, each one's against the rest, made to sum to 1.
@@ -160,6 +176,8 @@ class LogisticRegression(LinearClassifier):
         -------
         array of shape (n_samples, n_classes)
         """
+        check_is_fitted(self)
+        check_namespace(X, self, "predict_proba")
         return self._predict_proba_lr(X)
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -173,5 +191,7 @@ class LogisticRegression(LinearClassifier):
         -------
         array of shape (n_samples, n_classes)
         """
+        check_is_fitted(self)
+        check_namespace(X, self, "predict_log_proba")
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return namespace_of(X).log(self.predict_proba(X))

@@ -13,12 +13,13 @@ from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._checks import Array
-from ascd.estimators._base import COMMON
-from ascd.estimators._classes import signs, weights_of_classes
+from ascd._checks import Array, as_vector
+from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
+from ascd.estimators._classes import class_weights, signs
 from ascd.estimators._fitting import Settings
 from ascd.estimators._folds import side_by_side
 from ascd.estimators._following import warn_of_shortfalls
+from ascd.estimators._given import as_given
 from ascd.estimators._logistic_folds import Labelled, LogisticFolds
 from ascd.estimators._penalty import as_ratio
 from ascd.estimators.logistic import LogisticRegression
@@ -48,6 +49,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
     tol : float, default=1e-6
     max_iter : int, default=1000
     class_weight : dict or "balanced", optional
+        As in ``LogisticRegression``; "balanced" looks at all samples, not at those of a fold.
     n_jobs : int, default=None
         Folds side by side, in threads.
     refit : bool, default=True
@@ -79,8 +81,10 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
     """
 
     _is_classification = True
+    _keeps_float32 = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
+        "max_iter": [NON_NEGATIVE_COUNT],
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "l1_ratios": ["array-like", None],
         "cv": ["cv_object"],
@@ -141,6 +145,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         self.progress = progress
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @as_given
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> LogisticRegressionCV:
         """Choose C by cross-validation and fit all samples with it.
 
@@ -161,13 +166,13 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         if self.use_legacy_attributes:
             raise ValueError("use_legacy_attributes must be False: the attributes are arrays.")
         X, y, raw = self._read(X, y, sample_weight)
-        codes, weight = self._encode(y, raw)
+        codes = self._encode(y, raw)
         folds = self._folds(X, y, raw, params)
         self.Cs_, self.l1_ratios_ = as_Cs(self.Cs), self._ratios()
         classes = list(signs(codes, len(self.classes_)))
         penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in self.l1_ratios_]
-        problem = self._problem(X, classes[0], "logistic", penalties[0], weight)
-        per_class = weights_of_classes(self.class_weight, self.classes_, codes, raw)
+        problem = self._problem(X, classes[0], "logistic", penalties[0], raw)
+        per_class = class_weights(self.class_weight, self.classes_, codes, raw)
         settings = replace(self._settings(), tol=self.tol, n_jobs=1)
         data = Labelled(X, y, problem, classes, per_class, settings, self._score_params(raw, params))
         tasks = [partial(self._fold_scores, data, penalty, fold) for fold in folds for penalty in penalties]
@@ -175,7 +180,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         warn_of_shortfalls(type(self).__name__, [s for one in found for s in one.short], f" of the {len(folds)} folds")
         self._choose(found, len(folds))
         if self.refit:
-            self._fit_classes(X, codes, weight, self._regulariser(1.0 / self.C_, self.l1_ratio_, X.shape[1]))
+            self._fit_classes(X, codes, raw, self._regulariser(1.0 / self.C_, self.l1_ratio_, X.shape[1]))
         self.n_iter_ = np.array([one.n_iters for one in found]).reshape(self.scores_.shape)
         return self
 
@@ -186,7 +191,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
     def _ratios(self) -> Array:
         given = [as_ratio(self.penalty, None if self.penalty != "elasticnet" else 0.0)]
         if self.penalty in ("deprecated", "elasticnet") and self.l1_ratios is not None:
-            given = [float(ratio) for ratio in np.atleast_1d(self.l1_ratios)]
+            given = as_vector(np.atleast_1d(self.l1_ratios), "l1_ratios").tolist()
         if not given or min(given) < 0.0 or max(given) > 1.0:
             raise ValueError(f"l1_ratios must be a list of numbers in [0, 1]; got {self.l1_ratios!r}")
         return np.array(given)

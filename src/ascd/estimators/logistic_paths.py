@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from ascd._checks import Array, as_count, as_finite_vector, as_number
+from ascd._checks import Array, as_count, as_finite_vector, as_number, as_vector
 from ascd.estimators._base import as_sample_weight, as_threads
-from ascd.estimators._classes import class_weighted
+from ascd.estimators._classes import class_weights, times
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
 from ascd.estimators._penalty import as_ratio, regulariser
@@ -64,7 +64,7 @@ def logistic_path(
     coef : array of shape (n_features,) or (n_features + 1,), optional
         Where the first fit starts; an intercept at its end is of no matter.
     class_weight : dict or "balanced", optional
-        Multiplies the weights of the samples of a class.
+        As in ``LogisticRegression``.
     penalty : {"l1", "l2", "elasticnet"}, optional
         The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0.
     sample_weight : array of shape (n_samples,), optional
@@ -91,8 +91,12 @@ def logistic_path(
     check_consistent_length(X, y)
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
-    target = np.where(y == _positive_class(classes, pos_class), 1.0, -1.0)
-    weight = class_weighted(class_weight, classes, codes, as_sample_weight(sample_weight, X))
+    positive = classes == _positive_class(classes, pos_class)
+    target = np.where(positive[codes], 1.0, -1.0)
+    weight = as_sample_weight(sample_weight, X)
+    if class_weight is not None:
+        factors = class_weights(class_weight, classes, codes, weight)
+        weight = times(factors[0 if len(factors) == 1 else int(np.argmax(positive))], weight)
     ratio = as_number(as_ratio(penalty, l1_ratio), "l1_ratio", low=0.0, high=1.0)
     regular = regulariser(ratio, 1.0 - ratio, X.shape[1], weights=penalty_weights, bounds=bounds)
     problem = Problem(X, target, "logistic", regular, weight)
@@ -124,7 +128,7 @@ def as_Cs(Cs: Any) -> Array:
     """Rising values of C: those given, or a number of them between 1e-4 and 1e4."""
     if isinstance(Cs, Integral):
         return np.logspace(-4, 4, as_count(Cs, "Cs"))
-    given = np.sort(column_or_1d(np.asarray(Cs, dtype=float)))
+    given = np.sort(as_vector(Cs, "Cs"))
     if given.size == 0 or not given[0] > 0.0:
         raise ValueError(f"Cs must be positive; got {Cs!r}")
     return given

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ascd._checks import Array, as_count, as_finite_vector, as_number
+from ascd._checks import Array, as_count, as_finite_vector, as_number, as_vector
 from ascd.estimators._base import as_sample_weight, as_threads
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
@@ -151,7 +151,7 @@ def enet_path(
 def as_alphas(problem: Problem, alphas: Any, eps: float, total: float, l1_ratio: float, intercept: bool) -> Array:
     """The falling alphas that were given, or a geometric grid from the smallest one that gives zero coefficients."""
     if not isinstance(alphas, Integral):
-        given = np.sort(column_or_1d(np.asarray(alphas, dtype=float)))[::-1]
+        given = np.sort(as_vector(alphas, "alphas"))[::-1]
         if given.size == 0 or not np.isfinite(given).all() or given[-1] < 0.0:
             raise ValueError(f"alphas must be finite and at least 0; got {alphas!r}")
         return given

@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import Interval
 
 from ascd._checks import Array
 from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor
-from ascd.estimators._fitting import solve_problem
+from ascd.estimators._given import as_given, namespace_of
+from ascd.estimators._solving import solve_problem
 
 
 class PoissonRegressor(LinearRegressor):
@@ -29,7 +30,8 @@ class PoissonRegressor(LinearRegressor):
         The Poisson loss has no bounded curvature: the engine's rules do not take it.
     max_iter : int, default=1000
     tol : float, default=1e-6
-        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients.
+        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients; with an L2
+        penalty also, as far as float64 allows, when the relative error of the coefficients is at most √tol.
     warm_start : bool, default=False
     verbose : int, default=0
         Without effect.
@@ -86,6 +88,7 @@ class PoissonRegressor(LinearRegressor):
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @as_given
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PoissonRegressor:
         """Fit the model.
 
@@ -124,7 +127,8 @@ class PoissonRegressor(LinearRegressor):
         -------
         array of shape (n_samples,)
         """
-        return np.exp(self._linear_predictor(X))
+        z = self._linear_predictor(X)
+        return namespace_of(z).exp(z)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """D², the share of the Poisson deviance that is explained; 1 is best.

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ascd._checks import as_vector
 from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
 from ascd.estimators._least_squares import LeastSquares
 
@@ -26,15 +27,22 @@ class Ridge(LeastSquares):
     max_iter : int, default=None
         Most iterations of the solver, 1000 for None.
     tol : float, default=1e-6
-        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients.
+        For bounds and ``positive``, and for data beyond linear algebra: the fit ends when the duality gap is at most
+        ``tol`` times the objective at zero coefficients.
     solver : str or dict, default="ascd"
         As in ``ElasticNet``.
     positive, random_state, penalty_weights, bounds, n_jobs : as in ``ElasticNet``
+
+    Notes
+    -----
+    Without bounds the coefficients are exact up to rounding: the normal equations are solved, for the smaller number of
+    samples and features.  Without a penalty (alpha=0) they are the shortest ones.
 
     Attributes
     ----------
     coef_, intercept_ : the fitted model
     certificate_ : Certificate
+        Its gap is computed at the coefficients.
     dual_gap_, n_iter_, solver_, sparse_coef_, n_features_in_, feature_names_in_
 
     Examples
@@ -52,7 +60,6 @@ class Ridge(LeastSquares):
         "max_iter": [COUNT, None],
         "positive": ["boolean"],
     }
-    _flat_single_target = False
 
     def __init__(
         self,
@@ -90,7 +97,7 @@ class Ridge(LeastSquares):
         return alpha, 0.0, 2.0
 
     def _alphas(self, n_targets: int) -> list[float]:
-        alphas = np.atleast_1d(np.asarray(self.alpha, dtype=float))
+        alphas = as_vector(np.atleast_1d(self.alpha), "alpha")
         if alphas.size not in (1, n_targets):
             raise ValueError(
                 f"Number of targets and number of penalties do not correspond: {n_targets} != {alphas.size}"
@@ -131,6 +138,7 @@ class NNLS(LeastSquares):
         name: constraint for name, constraint in COMMON.items() if name != "penalty_weights"
     } | {"warm_start": ["boolean"]}
     positive, penalty_weights, alpha = True, None, 0.0
+    _flat_single_target = False
 
     def __init__(
         self,

@@ -11,16 +11,18 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._checks import Array, as_parameter
-from ascd.estimators._base import COMMON
-from ascd.estimators._classes import LinearClassifier, signs
+from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
+from ascd.estimators._classes import LinearClassifier, liblinear_class_weights, positives, signs, times
 from ascd.estimators._engine import Answer
-from ascd.estimators._fitting import certificate_of, check_finite, solve_problem, warn_unless_converged
+from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
+from ascd.estimators._given import as_given
+from ascd.estimators._layouts import by_features, by_samples, with_constant
 from ascd.estimators._penalty import as_bounds, regulariser
+from ascd.estimators._solving import solve_problem
 from ascd.problem import Problem
 from ascd.svm import Clipped, signed_box
 
@@ -37,7 +39,8 @@ class LinearSVC(LinearClassifier):
         Which problem is solved; the answer is the same.  "auto": for the squared hinge, the dual where there are fewer
         samples than features; the hinge has the dual only, L1 and penalty weights of 0 the primal only.
     tol : float, default=1e-6
-        The fit ends when the duality gap is at most ``tol`` times C·Σ s_k, the objective at w = 0.
+        The fit ends when the duality gap is at most ``tol`` times C·Σ s_k, the objective at w = 0; with the L2 penalty
+        also, as far as float64 allows, when the relative error of the coefficients is at most √tol.
     C : float, default=1.0
     multi_class : {"ovr"}
         More than two classes are fitted one against the rest.
@@ -45,6 +48,9 @@ class LinearSVC(LinearClassifier):
     intercept_scaling : float, default=1.0
         The intercept is the weight of a constant feature of this size, and penalised like the others.
     class_weight : dict or "balanced", optional
+        Multiplies C for the samples of a class; "balanced" gives a class n_samples / (n_classes·its samples).  With
+        more than two classes, as in liblinear and scikit-learn, each problem takes the factor of its own class, and
+        all other samples have factor 1.
     verbose : int, default=0
         Without effect.
     random_state, solver, n_jobs : as in ``ElasticNet``
@@ -75,6 +81,7 @@ class LinearSVC(LinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
+        "max_iter": [NON_NEGATIVE_COUNT],
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "dual": ["boolean", StrOptions({"auto"})],
@@ -84,6 +91,8 @@ class LinearSVC(LinearClassifier):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "verbose": ["verbose"],
     }
+
+    _keeps_float32 = False
 
     def __init__(
         self,
@@ -123,6 +132,7 @@ class LinearSVC(LinearClassifier):
         self.solver = solver
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @as_given
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the model.
 
@@ -139,15 +149,23 @@ class LinearSVC(LinearClassifier):
         self
         """
         X, y, weight = self._read(X, y, sample_weight, order=None, accept_sparse=["csr", "csc"])
-        codes, weight = self._encode(y, weight)
+        codes = self._encode(y, weight)
+        weights = self._class_weights(codes, weight)
         is_dual = self._is_dual(X.shape[0] < X.shape[1])
-        X = _by_samples(X) if is_dual else _by_features(X)
-        how = self._restrictions(X.shape[1])
+        X = by_samples(X) if is_dual else by_features(X)
+        restrictions = self._restrictions(X.shape[1])
         if self.fit_intercept:
-            X = _with_constant(X, self.intercept_scaling)
+            X = with_constant(X, self.intercept_scaling)
         fit = self._fit_dual if is_dual else self._fit_primal
-        self._keep(fit(X, list(signs(codes, len(self.classes_))), weight, *how))
+        self._keep(fit(X, list(signs(codes, len(self.classes_))), weights, *restrictions))
         return self
+
+    def _class_weights(self, codes: Array, weight: Array | None) -> list[Any]:
+        """The weights of the samples in each problem."""
+        if self.class_weight is None:
+            return [weight] * len(positives(len(self.classes_)))
+        factors = liblinear_class_weights(self.class_weight, self.classes_, codes, weight)
+        return [times(one, weight) for one in factors]
 
     def _is_dual(self, is_wide: bool) -> bool:
         """Is the dual solved?  L1 and coefficients without a penalty have none; the hinge has nothing else."""
@@ -187,16 +205,24 @@ class LinearSVC(LinearClassifier):
             bounds = tuple(np.append(side, [end] * free) for side, end in zip(sides, (-np.inf, np.inf), strict=True))
         return weights, bounds
 
-    def _fit_primal(self, X: Any, targets: list[Array], weight: Array | None, weights: Any, bounds: Any) -> list[Any]:
-        strength = np.full(X.shape[0], self.C) if weight is None else self.C * weight
+    def _fit_primal(
+        self, X: Any, targets: list[Array], sample_weights: list[Any], weights: Any, bounds: Any
+    ) -> list[Any]:
+        strengths = [np.full(X.shape[0], self.C) if one is None else self.C * one for one in sample_weights]
         share = 1.0 if self.penalty == "l1" else 0.0
         penalty = regulariser(share, 1.0 - share, X.shape[1], weights=weights, bounds=bounds)
-        problem = self._problem(X, targets[0], "squared_hinge", penalty, strength)
-        problems = [problem, *(problem.replace(b=target) for target in targets[1:])]
+        problem = self._problem(X, targets[0], "squared_hinge", penalty, strengths[0])
+        problems = [problem]
+        for target, strength, one in zip(targets[1:], strengths[1:], sample_weights[1:], strict=True):
+            other = {} if one is sample_weights[0] else {"sample_weight": strength}
+            problems.append(problem.replace(b=target, **other))
         return [solve_problem(one, self._settings(), intercept=False) for one in problems]
 
-    def _fit_dual(self, X: Any, targets: list[Array], weight: Array | None, weights: Any, bounds: Any) -> list[Any]:
-        boxes = [signed_box(target, self.C, self.loss, weight) for target in targets]
+    def _fit_dual(
+        self, X: Any, targets: list[Array], sample_weights: list[Any], weights: Any, bounds: Any
+    ) -> list[Any]:
+        pairs = list(zip(targets, sample_weights, strict=True))
+        boxes = [signed_box(target, self.C, self.loss, weight) for target, weight in pairs]
         loss: Any = "squared"
         numbers, scale = np.zeros(X.shape[1]), None if weights is None else 1.0 / weights
         if bounds is not None:
@@ -204,12 +230,17 @@ class LinearSVC(LinearClassifier):
             loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
         problem = self._problem(X.T, numbers, loss, boxes[0], scale)
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
-        total = self.C * (X.shape[0] if weight is None else float(weight.sum()))
-        return [self._solve_dual(one, total) for one in problems]
+        totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]
+        return [self._solve_dual(one, total) for one, total in zip(problems, totals, strict=True)]
 
     def _solve_dual(self, problem: Problem, zero_objective: float) -> Answer:
         """The dual's solution, told as one of the primal problem, whose weights are the slopes."""
-        dual = solve_problem(problem, self._settings(), intercept=False)
+        scale = problem.parts.sample.weight
+
+        def energy(x: Array) -> float:
+            return 0.5 * float(np.sum(problem.evaluate(x)[2] ** 2 / scale))
+
+        dual = solve_problem(problem, self._settings(), intercept=False, energy=energy)
         return Answer(
             x=problem.evaluate(dual.x)[2],
             intercept=0.0,
@@ -220,6 +251,7 @@ class LinearSVC(LinearClassifier):
             n_iter=dual.n_iter,
             reads=dual.reads,
             seconds=dual.seconds,
+            compile_seconds=dual.compile_seconds,
         )
 
     def _keep(self, solutions: list[Any]) -> None:
@@ -228,24 +260,6 @@ class LinearSVC(LinearClassifier):
         self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights
         constants = self.intercept_scaling * weights[:, -1]
         self.intercept_ = constants if self.fit_intercept else np.zeros(len(weights))
-        self.n_iter_ = max(1, *(solution.n_iter for solution in solutions))
+        self.n_iter_ = max(self._count(solution) for solution in solutions)
         self.certificate_ = certificate_of(solutions, self.tol, 1.0)
         warn_unless_converged(self, self.certificate_)
-
-
-def _by_samples(X: Any) -> Any:
-    return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
-
-
-def _by_features(X: Any) -> Any:
-    return X.tocsc() if sparse.issparse(X) else np.asfortranarray(X)
-
-
-def _with_constant(X: Any, value: float) -> Any:
-    """X with a constant last column, in X's own layout."""
-    column = np.full((X.shape[0], 1), float(value))
-    if sparse.issparse(X):
-        return sparse.hstack([X, column], format=X.format)
-    extended = np.empty((X.shape[0], X.shape[1] + 1), order="C" if X.flags.c_contiguous else "F")
-    extended[:, :-1], extended[:, -1:] = X, column
-    return extended

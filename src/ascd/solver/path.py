@@ -7,7 +7,6 @@ are read a few times in the whole path.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ascd._checks import Array, as_count, as_finite_vector, as_number
+from ascd._clock import Stopwatch
 from ascd._jit import kernel
 from ascd.problem import Problem
 from ascd.progress import progress_bar
@@ -45,7 +45,7 @@ class Path:
     reads : columns read in the whole path
     status : why the path ended
     zero_objective : F at zero coefficients, which the tolerance refers to
-    seconds : time spent
+    seconds : time spent, compiling left out
     """
 
     alphas: Array
@@ -108,25 +108,25 @@ def path(
     x = as_start(problem, x0)
     if intercept:
         check_bounded(problem.parts, intercept=True)
-    began = time.perf_counter()
+    clock = Stopwatch()
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
     with blas_threads(as_n_jobs(n_jobs), entries), progress_bar(progress, steps) as show:
         solver = Solver(problem, x, bool(intercept), 0.0, as_n_jobs(n_jobs))
         if factors is None:
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
-        walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver), tol, limits, began)
-        watch = Watch(solver, callback, lambda *_: None, began)
+        walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver), tol, limits, clock)
+        watch = Watch(solver, callback, lambda *_: None, clock)
         status = walk.along(factors, stop_early, watch, show)
-    return walk.result(factors, status, time.perf_counter() - began)
+    return walk.result(factors, status, clock.seconds)
 
 
 class _Walk:
     """The points met so far."""
 
     def __init__(
-        self, solver: Solver, penalty: Any, reference: float, tol: float, limits: Limits, began: float
+        self, solver: Solver, penalty: Any, reference: float, tol: float, limits: Limits, clock: Stopwatch
     ) -> None:
-        self.solver, self.penalty, self.reference, self.limits, self.began = solver, penalty, reference, limits, began
+        self.solver, self.penalty, self.reference, self.limits, self.clock = solver, penalty, reference, limits, clock
         self.tolerance = tol * reference
         self.points: list[tuple[Array, Array]] = []
         self.rows: list[tuple[float, ...]] = []
@@ -153,7 +153,7 @@ class _Walk:
         return worst
 
     def _minimise(self, factor: float, watch: Watch, confirm: bool) -> Status:
-        left = self.limits.max_time - (time.perf_counter() - self.began)
+        left = self.limits.max_time - self.clock.elapsed
         limits = self.limits._replace(max_time=left)
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)
         if not status.is_answer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array, as_count, as_finite_vector, as_number
+from ascd._clock import Stopwatch
 from ascd.penalties import nearest_allowed
 from ascd.problem import Problem
 from ascd.progress import progress_bar
@@ -101,10 +101,10 @@ class Start(NamedTuple):
 
 
 def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: Any, show: Any) -> Solution:
-    began = time.perf_counter()
+    clock = Stopwatch()
     solver = Solver(problem, *start)
     reference = as_reference(problem, solver)
-    watch = Watch(solver, callback, show, began)
+    watch = Watch(solver, callback, show, clock)
     status = Status.INTERRUPTED
     with suppress(KeyboardInterrupt):
         status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
@@ -121,7 +121,8 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
         gap=float(solver.gap),
         steepness=float(solver.steepest),
         reads=int(solver.reads),
-        seconds=time.perf_counter() - began,
+        seconds=clock.seconds,
+        compile_seconds=clock.compile_seconds,
         trace=watch.trace,
         intercept=solver.constant,
         zero_objective=reference,
@@ -131,8 +132,8 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
 class Watch:
     """Called in every round: records, shows progress, asks the callback."""
 
-    def __init__(self, solver: Solver, callback: Callable[[Snapshot], Any] | None, show: Any, began: float) -> None:
-        self.solver, self.callback, self.show, self.began = solver, callback, show, began
+    def __init__(self, solver: Solver, callback: Callable[[Snapshot], Any] | None, show: Any, clock: Stopwatch) -> None:
+        self.solver, self.callback, self.show, self.clock = solver, callback, show, clock
         self.trace = Trace()
 
     def __call__(self, solver: Solver) -> bool:
@@ -152,7 +153,7 @@ class Watch:
         self.trace.add(
             iteration=solver.n_iter, objective=solver.objective, bound=solver.steepest,
             gap=solver.gap if solver.is_certain else math.inf,
-            active=solver.working, reads=solver.reads, seconds=time.perf_counter() - self.began,
+            active=solver.working, reads=solver.reads, seconds=self.clock.seconds,
         )  # fmt: skip
 
 

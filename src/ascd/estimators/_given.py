@@ -1,0 +1,88 @@
+"""Arrays as the user gave them: fits run on NumPy's float64, and what is fitted goes back into the form of X.
+
+- float32 data: ``coef_`` and ``intercept_`` are float32 where scikit-learn's are; the certificate is that of the
+  float64 coefficients, before they are rounded.
+- With scikit-learn's array API dispatch, data of another namespace (on another device) are brought to NumPy, and the
+  fitted arrays back; ``classes_`` stay NumPy's, as they may be text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+from sklearn.utils import _array_api
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+#: Versions of scikit-learn before this function cannot move arrays between namespaces.
+HAS_DISPATCH = hasattr(_array_api, "check_same_namespace")
+
+
+class Form(NamedTuple):
+    """What the fitted arrays shall be: float32 or not, and of which namespace and device (None for NumPy)."""
+
+    is_float32: bool
+    namespace: Any = None
+    device: Any = None
+
+    @classmethod
+    def of(cls, X: Any) -> Form:
+        dtypes = set(X.dtypes) if hasattr(X, "dtypes") else {getattr(X, "dtype", None)}
+        if not is_foreign(X):
+            return cls(dtypes == {np.dtype(np.float32)})
+        namespace, _, device = _array_api.get_namespace_and_device(X)
+        return cls(dtypes == {namespace.float32}, namespace, device)
+
+    def give_back(self, estimator: Any) -> None:
+        """Put the fitted attributes into this form."""
+        if self.is_float32 and estimator._keeps_float32:
+            estimator.coef_ = estimator.coef_.astype(np.float32)
+            if estimator.fit_intercept or np.ndim(estimator.intercept_):
+                estimator.intercept_ = np.asarray(estimator.intercept_, dtype=np.float32)[()]
+        if self.namespace is None:
+            return
+        for name, value in list(vars(estimator).items()):
+            is_array = isinstance(value, np.ndarray) or (name == "intercept_" and estimator.fit_intercept)
+            if name.endswith("_") and name != "classes_" and is_array:
+                setattr(estimator, name, self.namespace.asarray(np.asarray(value), device=self.device))
+
+
+def is_foreign(array: Any) -> bool:
+    """Is this, with the dispatch on, an array of a namespace that is not NumPy's?"""
+    if not HAS_DISPATCH or not get_config()["array_api_dispatch"] or isinstance(array, np.ndarray | np.generic):
+        return False
+    is_array = hasattr(array, "__array_namespace__") or type(array).__module__.partition(".")[0] == "torch"
+    return is_array and not sparse.issparse(array)
+
+
+def to_numpy(array: Any) -> Any:
+    """The same values as NumPy's array, where they are another namespace's; anything else as it is."""
+    return _array_api.move_to(array, xp=np, device="cpu") if is_foreign(array) else array
+
+
+def as_given(fit: Fit) -> Fit:
+    """Let ``fit`` take arrays of any namespace, and give the fitted ones back in the form of X."""
+
+    @wraps(fit)
+    def fit_in_numpy(self: Any, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+        form = Form.of(X)
+        fitted = fit(self, to_numpy(X), to_numpy(y), to_numpy(sample_weight), **params)
+        form.give_back(self)
+        return fitted
+
+    return fit_in_numpy  # type: ignore[return-value]
+
+
+def check_namespace(X: Any, estimator: Any, method: str) -> None:
+    """X must be of the namespace that the estimator was fitted with."""
+    if HAS_DISPATCH:
+        _array_api.check_same_namespace(X, estimator, attribute="coef_", method=method)
+
+
+def namespace_of(array: Any) -> Any:
+    """The functions for this array: NumPy's unless the dispatch is on."""
+    return _array_api.get_namespace(array)[0]

@@ -1,0 +1,96 @@
+"""Solving an estimator's problem, by the production solver or by the engine's parts, for its coefficients too.
+
+A gap bounds what is left of the objective.  With a penalty ½·Σ μ_j x_j² it bounds the coefficients' error too, since
+
+    ½·Σ μ_j (x_j − x*_j)² ≤ F(x) − F(x*) ≤ gap:
+
+a gap of at most tol·½·Σ μ_j x_j² makes the relative error of the coefficients, in the penalty's norm, at most √tol.
+``solve_problem`` asks for that as well, as far as float64 can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ascd._checks import Array
+from ascd.estimators._engine import minimize_problem
+from ascd.estimators._fitting import Settings
+from ascd.estimators._penalty import curvatures
+from ascd.problem import Problem
+from ascd.solution import Solution
+from ascd.solver import solve
+
+Energy = Callable[[Array], float]
+#: For the coefficients' sake a gap is asked to be as small as this, relative to F at zero, and no smaller; each attempt
+#: may take so many rounds, and asks for so much less than the one before where the coefficients are not known yet.
+FINEST, ROUNDS, FALL = 1e-14, 25, 1e-3
+
+
+def solve_problem(
+    problem: Problem,
+    settings: Settings,
+    *,
+    intercept: bool,
+    x0: Array | None = None,
+    intercept0: float | None = None,
+    energy: Energy | None = None,
+    closely: bool = True,
+) -> Any:
+    """A solution with ``x``, ``intercept``, ``gap``, … by the production solver or by the engine's parts.
+
+    ``energy`` is ½·Σ μ_j w_j² of the coefficients w that a point x stands for, by default x itself; without
+    ``closely`` the gap need not bound their error.
+    """
+    limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
+    if settings.solver != "ascd":
+        return minimize_problem(
+            problem, settings.solver, intercept0=intercept0 or 0.0, random_state=settings.random_state, **limits
+        )
+    found = solve(problem, intercept0=intercept0, n_jobs=settings.n_jobs, **limits)
+    energy = energy or energy_of(problem.parts.penalty)
+    return found if energy is None or not closely else _refine(problem, settings, intercept, found, energy)
+
+
+def energy_of(penalty: Any) -> Energy | None:
+    """½·Σ μ_j x_j² as a function of x; None where the penalty has kinks or nothing is penalised."""
+    mu = curvatures(penalty)
+    return None if mu is None or not np.any(mu) else lambda x: 0.5 * float(np.sum(mu * x**2))
+
+
+def _refine(problem: Problem, settings: Settings, intercept: bool, found: Solution, energy: Energy) -> Solution:
+    """Go on until the gap bounds the coefficients' error too.  That this may fail is no failure of the fit."""
+    tol, zero = settings.tol, found.zero_objective
+    while found.converged and tol > FINEST and found.n_iter < settings.max_iter:
+        wanted = settings.tol * energy(found.x)
+        if found.gap <= max(wanted, FINEST * zero):
+            break
+        tol = max(FINEST, min(FALL * tol, wanted / zero))
+        finer = solve(
+            problem,
+            tol,
+            x0=found.x,
+            intercept=intercept,
+            intercept0=found.intercept if intercept else None,
+            max_iter=min(ROUNDS, settings.max_iter - found.n_iter),
+            n_jobs=settings.n_jobs,
+        )
+        found = _joined(found, finer)
+        if not finer.converged:
+            break
+    return found
+
+
+def _joined(first: Solution, second: Solution) -> Solution:
+    """The one with the smaller gap, and what both took."""
+    return replace(
+        second if second.gap <= first.gap else first,
+        status=first.status,
+        n_iter=first.n_iter + second.n_iter,
+        reads=first.reads + second.reads,
+        seconds=first.seconds + second.seconds,
+        compile_seconds=first.compile_seconds + second.compile_seconds,
+    )

@@ -1,0 +1,142 @@
+"""Compiling is timed apart from work, in solutions, certificates and the command line, and announced on a terminal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from threading import Thread
+
+import numpy as np
+import pytest
+
+import ascd
+from ascd import _clock
+from ascd._clock import Stopwatch, announcing, compiling, timed
+
+A = np.random.default_rng(0).standard_normal((30, 4))
+
+
+class FakeTime:
+    """A clock that is set by hand."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(_clock.time, "perf_counter", lambda: self.now)
+
+
+def test_compiling_counts_apart_and_once(monkeypatch):
+    clock = FakeTime(monkeypatch)
+    watch = Stopwatch()
+    clock.now = 2.0
+    with compiling():
+        clock.now = 5.0
+        with compiling():
+            clock.now = 9.0
+    clock.now = 10.0
+    assert (watch.seconds, watch.compile_seconds, watch.elapsed) == (3.0, 7.0, 10.0)
+    with suppress(ZeroDivisionError), compiling():
+        clock.now = 11.0
+        raise ZeroDivisionError
+    assert watch.compile_seconds == 8.0
+    assert Stopwatch().compile_seconds == 0.0
+
+
+def test_each_thread_counts_its_own(monkeypatch):
+    clock = FakeTime(monkeypatch)
+    watch = Stopwatch()
+
+    def elsewhere():
+        with compiling():
+            clock.now = 4.0
+
+    thread = Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert (watch.seconds, watch.compile_seconds) == (4.0, 0.0)
+
+
+def test_a_function_is_timed(monkeypatch):
+    clock = FakeTime(monkeypatch)
+
+    def compiler(seconds):
+        clock.now += seconds
+        return seconds
+
+    watch = Stopwatch()
+    assert timed(compiler)(2.5) == 2.5
+    assert (watch.seconds, watch.compile_seconds) == (0.0, 2.5)
+
+
+FIRST_CALL = """
+import time
+began = time.perf_counter()
+import numpy as np, ascd, ascd.estimators
+from ascd._jit import is_interpreted
+A = np.random.default_rng(0).standard_normal((30, 4))
+model = ascd.estimators.Lasso(0.1)
+model.fit(A, A[:, 0])
+first = model.certificate_
+model.fit(A, A[:, 0])
+second = model.certificate_
+assert is_interpreted or first.compile_seconds > 0.0, first
+assert second.compile_seconds == 0.0, second
+assert first.seconds + first.compile_seconds < time.perf_counter() - began
+solution = ascd.solve(ascd.Problem(A, A[:, 0], penalty=ascd.L1(0.1)))
+assert solution.trace.seconds[-1] <= solution.seconds
+"""
+
+
+def test_the_first_fit_of_a_process_tells_compiling_from_work():
+    """Kernels are compiled, or loaded from disk, in the first fit and never again."""
+    ended = subprocess.run([sys.executable, "-c", FIRST_CALL], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_path_and_the_engine_and_huber_tell_too():
+    problem = ascd.Problem(A, A[:, 0], penalty=ascd.L1(0.1))
+    ascd.path(problem, n_alphas=3)
+    assert ascd.path(problem, n_alphas=3).seconds > 0.0
+    for model in (ascd.estimators.HuberRegressor(), ascd.estimators.Lasso(0.1, solver="cyclic")):
+        model.fit(A, A[:, 0])
+        assert model.fit(A, A[:, 0]).certificate_.compile_seconds == 0.0
+
+
+def test_long_compiling_is_announced_once(monkeypatch):
+    monkeypatch.setattr(_clock, "A_MOMENT", 0.0)
+    said = []
+    with announcing(said.append):
+        for _ in range(2):
+            with compiling():
+                for _ in range(500):
+                    if said:
+                        break
+                    time.sleep(0.01)
+    assert said == [_clock.NOTICE]
+    with compiling():
+        time.sleep(0.05)
+    assert said == [_clock.NOTICE]
+
+
+def test_short_compiling_is_not_announced(monkeypatch):
+    monkeypatch.setattr(_clock, "A_MOMENT", 60.0)
+    said = []
+    with announcing(said.append), compiling():
+        pass
+    assert said == []
+    assert _clock._notice.start() is None
+
+
+def test_the_notice_is_for_terminals(monkeypatch):
+    """A spinner or a progress bar announces on a terminal only."""
+    from ascd import progress
+
+    pytest.importorskip("rich")
+    heard = []
+    monkeypatch.setattr(progress, "announcing", lambda say: heard.append(say) or announcing(say))
+    for is_terminal in (False, True):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal, raising=False)
+        with progress.progress_bar(True, 3):
+            pass
+        assert len(heard) == is_terminal

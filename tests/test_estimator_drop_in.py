@@ -1,0 +1,252 @@
+"""What a user of scikit-learn may be surprised by: precision of coefficients, shapes, types, weights of classes."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.linear_model as peers
+from estimators import EVERY, make_data, target_of
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC as TheirSVC
+
+from ascd import estimators as ours
+
+DATA = make_data(60, 6)
+X, Y, LABELS, COUNTS = DATA.X, DATA.y, DATA.labels, DATA.counts
+THREE = np.array(["a", "b", "c"])[np.digitize(Y, [-1.5, 1.0])]
+STRENGTHS = [1e-6, 1e-3, 1.0, 1e3, 1e6, 1e8]
+
+
+def error(found, expected):
+    return np.linalg.norm(np.ravel(found) - np.ravel(expected)) / np.linalg.norm(expected)
+
+
+def precise(model, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y).coef_
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("alpha", STRENGTHS)
+def test_the_tolerance_bounds_the_error_of_poisson_coefficients(alpha, fit_intercept):
+    how = {"alpha": alpha, "fit_intercept": fit_intercept}
+    model = ours.PoissonRegressor(**how).fit(X, COUNTS)
+    theirs = peers.PoissonRegressor(**how, solver="newton-cholesky", tol=1e-12, max_iter=10_000)
+    assert error(model.coef_, precise(theirs, COUNTS)) <= 1e-3
+    assert model.certificate_.converged
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_the_tolerance_bounds_the_error_of_logistic_coefficients(strength):
+    model = ours.LogisticRegression(C=1.0 / strength).fit(X, LABELS)
+    theirs = peers.LogisticRegression(C=1.0 / strength, solver="newton-cholesky", tol=1e-12, max_iter=10_000)
+    assert error(model.coef_, precise(theirs, LABELS)) <= 1e-3
+    assert model.certificate_.converged
+
+
+@pytest.mark.parametrize("dual", [False, True])
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_the_tolerance_bounds_the_error_of_support_vector_coefficients(strength, dual):
+    model = ours.LinearSVC(C=1.0 / strength, dual=dual).fit(X, LABELS)
+    theirs = TheirSVC(C=1.0 / strength, dual=False, tol=1e-12, max_iter=100_000)
+    assert error(model.coef_, precise(theirs, LABELS)) <= 1e-3
+    assert model.certificate_.converged
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e2, 1e4])
+def test_the_tolerance_bounds_the_error_of_huber_coefficients(alpha):
+    model = ours.HuberRegressor(alpha=alpha).fit(X, Y)
+    assert error(model.coef_, precise(peers.HuberRegressor(alpha=alpha, tol=1e-12, max_iter=100_000), Y)) <= 1e-3
+
+
+def test_bounds_keep_the_bound_on_the_error():
+    loose, tight = (
+        ours.PoissonRegressor(alpha=1e4, bounds=(0.0, 1.0), tol=tol).fit(X, COUNTS) for tol in (1e-6, 1e-12)
+    )
+    assert error(loose.coef_, tight.coef_) <= 1e-3
+
+
+def test_a_missed_bound_on_the_error_is_no_warning():
+    """Penalties too weak to say much about the coefficients ask for more than float64 has; the gap is what counts."""
+    model = ours.LogisticRegression(C=1e12).fit(X, LABELS)
+    assert model.certificate_.converged
+    assert model.certificate_.gap <= model.certificate_.tolerance
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("name", ["Ridge", "Lasso", "ElasticNet", "NNLS"])
+def test_shapes_are_scikit_learns(name, fit_intercept, columns):
+    target = np.c_[Y, -Y][:, :columns]
+    model = getattr(ours, name)(fit_intercept=fit_intercept).fit(X, target)
+    theirs = peers.LinearRegression(positive=True) if name == "NNLS" else getattr(peers, name)()
+    theirs.set_params(fit_intercept=fit_intercept).fit(X, target)
+    for attribute in ("coef_", "intercept_"):
+        assert np.shape(getattr(model, attribute)) == np.shape(getattr(theirs, attribute)), attribute
+    assert model.predict(X).shape == theirs.predict(X).shape
+
+
+@pytest.mark.parametrize("name", ["Lasso", "ElasticNet", "NNLS", "LogisticRegression", "PoissonRegressor"])
+def test_a_warm_start_from_coefficients_set_by_hand(name):
+    y = target_of(name, DATA)
+    expected = EVERY[name](tol=1e-10).fit(X, y).coef_
+    model = EVERY[name](tol=1e-10, warm_start=True)
+    model.coef_ = np.full_like(expected, 0.1)
+    np.testing.assert_allclose(model.fit(X, y).coef_, expected, atol=1e-4)
+    started = EVERY[name](tol=1e-8, warm_start=True)
+    started.coef_ = expected
+    assert np.max(started.fit(X, y).n_iter_) <= np.max(model.n_iter_)
+
+
+FLOAT32 = {
+    **{name: getattr(peers, name) for name in ("Lasso", "ElasticNet", "Ridge", "PoissonRegressor", "HuberRegressor")},
+    "LogisticRegression": peers.LogisticRegression,
+    "LinearSVC": TheirSVC,
+    "NNLS": lambda **how: peers.LinearRegression(positive=True, **how),
+    "LassoCV": lambda **how: peers.LassoCV(cv=3, **how),
+    "ElasticNetCV": lambda **how: peers.ElasticNetCV(cv=3, **how),
+    "LogisticRegressionCV": lambda **how: peers.LogisticRegressionCV(
+        cv=3, use_legacy_attributes=False, l1_ratios=(0,), scoring="accuracy", **how
+    ),
+}
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int64])
+@pytest.mark.parametrize("name", EVERY)
+def test_the_type_of_coefficients_is_scikit_learns(name, dtype, fit_intercept):
+    data, y = (2.0 * X).astype(dtype), target_of(name, DATA)
+    model = EVERY[name](fit_intercept=fit_intercept).fit(data, y)
+    assert FLOAT32.keys() == EVERY.keys()
+    theirs = FLOAT32[name](fit_intercept=fit_intercept).fit(data, y)
+    if name == "NNLS":  # LinearRegression keeps float16 too, and float32 only with an intercept
+        assert model.coef_.dtype == (np.float32 if dtype is np.float32 else np.float64)
+        return
+    assert model.coef_.dtype == theirs.coef_.dtype
+    assert np.asarray(model.intercept_).dtype == np.asarray(theirs.intercept_).dtype
+    for method in ("predict", "decision_function", "predict_proba"):
+        if hasattr(model, method):
+            assert getattr(model, method)(data).dtype == getattr(theirs, method)(data).dtype, method
+
+
+def test_float32_is_found_in_frames_and_sparse_data_and_the_fit_is_float64():
+    single = X.astype(np.float32)
+    expected = ours.Lasso(0.1).fit(single.astype(float), Y)
+    for data in (single, pd.DataFrame(single, columns=list("abcdef")), sparse.csr_array(single)):
+        model = ours.Lasso(0.1).fit(data, Y)
+        assert model.coef_.dtype == np.float32
+        np.testing.assert_array_equal(model.coef_, expected.coef_.astype(np.float32))
+        assert model.certificate_.gap == pytest.approx(expected.certificate_.gap, abs=1e-15)
+    mixed = pd.DataFrame(single, columns=list("abcdef")).astype({"a": float})
+    assert ours.Lasso(0.1).fit(mixed, Y).coef_.dtype == np.float64
+
+
+CLASS_WEIGHTS = ["balanced", {"a": 3.0, "b": 0.5, "c": 2.0}, {"b": 4.0}]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dual", [False, True])
+@pytest.mark.parametrize("class_weight", CLASS_WEIGHTS, ids=str)
+def test_support_vectors_of_several_classes_weigh_as_in_liblinear(class_weight, dual, weighted):
+    weight = DATA.weight + 0.1 if weighted else None
+    how = {"class_weight": class_weight, "C": 0.3, "dual": dual, "tol": 1e-10}
+    model = ours.LinearSVC(**how).fit(X, THREE, sample_weight=weight)
+    theirs = TheirSVC(**how, max_iter=1_000_000).fit(X, THREE, sample_weight=weight)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(model.intercept_, theirs.intercept_, atol=1e-4)
+
+
+def test_balanced_logistic_regression_of_several_classes_is_that_of_one_against_the_rest():
+    how = {"class_weight": "balanced", "tol": 1e-10}
+    model = ours.LogisticRegression(**how).fit(X, THREE)
+    theirs = OneVsRestClassifier(peers.LogisticRegression(**how, solver="newton-cholesky")).fit(X, THREE)
+    np.testing.assert_allclose(model.coef_, [one.coef_[0] for one in theirs.estimators_], atol=1e-4)
+    np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+    wrapped = OneVsRestClassifier(ours.LogisticRegression(**how)).fit(X, THREE)
+    np.testing.assert_allclose(model.coef_, [one.coef_[0] for one in wrapped.estimators_], atol=1e-5)
+    path = ours.logistic_path(X, THREE, pos_class="b", Cs=[1.0], class_weight="balanced", tol=1e-10)[0][0]
+    np.testing.assert_allclose(path, np.append(model.coef_[1], model.intercept_[1]), atol=1e-4)
+
+
+@pytest.mark.parametrize("class_weight", CLASS_WEIGHTS[1:], ids=str)
+def test_a_dict_of_class_weights_is_a_factor_of_sample_weights(class_weight):
+    factors = np.array([class_weight.get(label, 1.0) for label in THREE])
+    model = ours.LogisticRegression(class_weight=class_weight, tol=1e-10).fit(X, THREE, sample_weight=DATA.weight + 0.1)
+    for k, label in enumerate(model.classes_):
+        binary = peers.LogisticRegression(tol=1e-10, solver="newton-cholesky")
+        binary.fit(X, label == THREE, sample_weight=factors * (DATA.weight + 0.1))
+        np.testing.assert_allclose(model.coef_[k], binary.coef_[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("class_weight", [None, *CLASS_WEIGHTS], ids=str)
+def test_cross_validation_weighs_the_classes_as_the_last_fit_does(class_weight):
+    model = ours.LogisticRegressionCV(Cs=[0.5], cv=3, class_weight=class_weight, tol=1e-8).fit(X, THREE)
+    alone = ours.LogisticRegression(C=0.5, class_weight=class_weight, tol=1e-10).fit(X, THREE)
+    np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
+    fold = np.arange(len(Y)) % 3 > 0
+    shared = [(np.flatnonzero(fold), np.flatnonzero(~fold))]
+    chosen = ours.LogisticRegressionCV(Cs=[0.5], cv=shared, class_weight=class_weight, tol=1e-10).fit(X, THREE)
+    factors = expected_factors(class_weight)
+    for k, label in enumerate(chosen.classes_):
+        part = ours.LogisticRegression(C=0.5, tol=1e-10).fit(X[fold], THREE[fold] == label, factors[k][fold])
+        np.testing.assert_allclose(chosen.coefs_paths_[0, 0, 0, k, :-1], part.coef_[0], atol=1e-4)
+
+
+def expected_factors(class_weight):
+    """What each sample weighs in each of the three problems."""
+    if class_weight is None:
+        return np.ones((3, len(Y)))
+    if class_weight == "balanced":
+        sides = [label == THREE for label in "abc"]
+        return [np.where(side, len(Y) / (2.0 * side.sum()), len(Y) / (2.0 * (~side).sum())) for side in sides]
+    return np.tile([class_weight.get(label, 1.0) for label in THREE], (3, 1))
+
+
+@pytest.mark.parametrize("make", [ours.LogisticRegression, ours.LinearSVC, ours.HuberRegressor])
+def test_no_iteration_allowed_ends_at_the_start_with_a_warning(make):
+    y = Y if make is ours.HuberRegressor else LABELS
+    with pytest.warns(ConvergenceWarning, match="Increase max_iter"):
+        model = make(max_iter=0).fit(X, y)
+    assert np.max(model.n_iter_) == 0
+    assert not model.certificate_.converged
+    assert not model.coef_.any()
+    with pytest.raises(ValueError, match=r"'max_iter' parameter of \w+ must be an int in the range \[0, inf\)"):
+        make(max_iter=-1).fit(X, y)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_an_unknown_parameter_is_told_of_the_class_that_was_written(name):
+    make = getattr(ours, name)
+    with pytest.raises(TypeError, match=rf"^{name}\.__init__\(\) got an unexpected keyword argument 'n_alphas'"):
+        make(n_alphas=3)
+
+
+def test_valid_names_are_listed_once():
+    with pytest.raises(ValueError, match="unknown solver 'nothing'") as caught:
+        ours.Lasso(solver="nothing").fit(X, Y)
+    names = str(caught.value).partition("Valid names: ")[2].split(", ")
+    assert "ascd" in names
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("fit", "name"),
+    [
+        (lambda values: ours.LassoCV(alphas=values).fit(X, Y), "alphas"),
+        (lambda values: ours.ElasticNetCV(alphas=values).fit(X, Y), "alphas"),
+        (lambda values: ours.lasso_path(X, Y, alphas=values), "alphas"),
+        (lambda values: ours.ElasticNetCV(l1_ratio=values).fit(X, Y), "l1_ratio"),
+        (lambda values: ours.LogisticRegressionCV(Cs=values).fit(X, LABELS), "Cs"),
+        (lambda values: ours.LogisticRegressionCV(l1_ratios=values).fit(X, LABELS), "l1_ratios"),
+        (lambda values: ours.Ridge(alpha=values).fit(X, np.c_[Y, Y]), "alpha"),
+    ],
+)
+def test_numbers_in_quotes_are_refused(fit, name):
+    with pytest.raises(TypeError, match=f"{name} must hold real numbers"):
+        fit([1, "0.5"])
