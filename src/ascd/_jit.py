@@ -8,15 +8,8 @@ the shim which implementation fits the argument's type and gets the class's own 
 is thus specialised for every combination of parts, and the same code runs uncompiled when ``NUMBA_DISABLE_JIT=1``
 is set.
 
-Reference counting is switched off in compiled code (``_nrt``): a part holds many arrays, and counting each of them at
-each call cost more than the calls.  The price: methods must not make new arrays; work arrays are fields.
-
-Methods and helpers are compiled for the kernels that call them and for nothing else (``_compilers``): no wrappers for
-calls from Python or C, no machine code of their own, and the same flags as kernels have, because numba compiles a
-method once for each set of flags it is called from.  That takes a third off the time of a first run.
-
 numba is imported at the first call of a kernel, not at ``import ascd``: importing stays cheap.  What is kept on disk is
-the matter of ``ascd._cache``.
+the matter of ``ascd._cache``; how numba is made to compile faster is that of ``ascd._compilers``.
 """
 
 from __future__ import annotations
@@ -31,7 +24,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ascd._cache import digest, may_be_stored, nests, remove_stale
+from ascd._cache import NotKept, check_folder, digest, may_be_stored, nests, remove_stale, tell_not_kept
+from ascd._compilers import kernel_options, part_options
 from ascd._scalars import at as at
 from ascd._scalars import teach_numba
 from ascd._scalars import wide as wide
@@ -40,16 +34,12 @@ from ascd.protocols import compiled_methods
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: Reductions may be reordered (that is what lets a dot product use vector registers); nan and inf keep their meaning.
-_FAST = {"reassoc", "contract", "nsz"}
-
-_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "fastmath": _FAST, "no_cfunc_wrapper": True}
-
 #: Kernels run as plain Python.  As numba does, we look once: at import.
 is_interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 _lock = RLock()
 _helpers: list[Callable[..., Any]] = []
+_kernels: list[Kernel] = []
 
 
 def helper(function: Function) -> Function:
@@ -84,7 +74,7 @@ def _numba() -> Any:
     # run time that they do not overlap; by default it gives up beyond eight such checks.
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
 
-    options = _part_options()
+    options = part_options()
     for method, arguments in compiled_methods().items():
         namespace: dict[str, Any] = {}
         exec(f"def shim({', '.join(arguments)}):\n    return self.instance_class.{method}", namespace)
@@ -98,67 +88,7 @@ def _numba() -> Any:
 
 
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:
-    numba.extending.register_jitable(**_part_options())(function)
-
-
-def _part_options() -> dict[str, Any]:
-    # numba's default for overloads, no_cpython_wrapper=True, is another set of flags; the compiler switches it on later
-    return _OPTIONS | {"no_cpython_wrapper": False, "pipeline_class": _compilers()[0]}
-
-
-@cache
-def _compilers() -> tuple[type, type]:
-    """numba's compiler for methods and helpers, whose code is linked into kernels, and the one for kernels."""
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
-    from numba.core.environment import lookup_environment
-
-    class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-        """Code that is optimised and turned into machine code with the kernel that it is linked into."""
-
-        def _optimize_final_module(self) -> None: ...
-
-        def _finalize_final_module(self) -> None:
-            self._finalize_dynamic_globals()
-            self._finalized = True
-
-        def get_pointer_to_function(self, name: str) -> int:
-            self._ensure_finalized()
-            return 0
-
-        @property
-        def codegen(self) -> PartLibrary:  # asked for set_env only
-            return self
-
-        def set_env(self, name: str, environment: Any) -> None: ...
-
-    class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
-        """Sets the environments (the constants that print and raise need) of the parts linked into it."""
-
-        def _finalize_final_module(self) -> None:
-            super()._finalize_final_module()
-            for variable in self._final_module.global_variables:
-                environment = lookup_environment(variable.name)
-                if environment is not None:
-                    self._codegen.set_env(variable.name, environment)
-
-    class KernelCompiler(Compiler):  # type: ignore[misc]
-        library_class = KernelLibrary
-
-        def define_pipelines(self) -> Any:
-            self.state.library = self.library_class(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-            self.state.library.enable_object_caching()
-            return super().define_pipelines()
-
-    class PartCompiler(KernelCompiler):
-        library_class = PartLibrary
-
-        def define_pipelines(self) -> Any:
-            # A part is a hundred numbers to the machine: a call that passes one is inlined, or it would cost too much.
-            self.state.flags.forceinline = self.state.flags.no_cpython_wrapper = True
-            return super().define_pipelines()
-
-    return PartCompiler, KernelCompiler
+    numba.extending.register_jitable(**part_options())(function)
 
 
 @contextmanager
@@ -178,6 +108,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
+        self._on_disk = True
         # types of arguments met before → the dispatcher, or None where nested parts must be looked at in every call
         self._known: dict[tuple[type, ...], Callable[..., Any] | None] = {}
         update_wrapper(self, function)
@@ -187,13 +118,28 @@ class Kernel:
             with np.errstate(all="ignore"):  # compiled code does not warn either
                 return self.py_func(*args)
         types = tuple(map(type, args))
-        if types in self._known:
-            known = self._known[types]
-            return self._compiled(*args) if known is None else known(*args)
+        try:
+            if types in self._known:
+                known = self._known[types]
+                return self._compiled(*args) if known is None else known(*args)
+            return self._first(types, args)
+        except OSError as error:  # a full disk, say: numba writes what it compiled before it runs it
+            if not self._on_disk:
+                raise
+            self._keep_in_memory(error)
+            return self._first(types, args)
+
+    def _first(self, types: tuple[type, ...], args: tuple[Any, ...]) -> Any:
+        """The first call with these types."""
         is_flat = may_be_stored(args) and not any(map(nests, args))
         self._known[types] = self.stored if is_flat else None
         with _collector_paused():
             return self._compiled(*args)
+
+    def _keep_in_memory(self, reason: object) -> None:
+        self._on_disk = False
+        self._known.clear()
+        tell_not_kept(reason)
 
     def _compiled(self, *args: Any) -> Any:
         if may_be_stored(args):
@@ -208,8 +154,13 @@ class Kernel:
 
     @property
     def stored(self) -> Any:
-        """The compiled function whose specialisations are kept on disk."""
-        return _compile(self.py_func, True)
+        """The compiled function whose specialisations are kept on disk, where that is possible."""
+        if self._on_disk:
+            try:
+                return _compile(self.py_func, True)
+            except NotKept as reason:
+                self._keep_in_memory(reason)
+        return self.fresh
 
     @property
     def fresh(self) -> Any:
@@ -224,19 +175,34 @@ def _compile(function: Callable[..., Any], stored: bool) -> Any:
 
 @cache
 def _dispatcher(function: Callable[..., Any], stored: bool) -> Any:
-    options = _OPTIONS | {"cache": stored, "pipeline_class": _compilers()[1]}
+    numba = _numba()
     if not stored:
-        return _numba().njit(function, **options)
+        return numba.njit(function, **kernel_options())
     plain = function.__qualname__
     function.__qualname__ = f"{plain}_{digest()}"  # names the cache file
     try:
-        dispatcher = _numba().njit(function, **options)
+        dispatcher = numba.njit(function, cache=True, **kernel_options())
+    except RuntimeError as error:  # no folder to be found
+        raise NotKept("neither the package's folder nor one of the user's can be written") from error
     finally:
         function.__qualname__ = plain
+    check_folder(dispatcher.stats.cache_path)
     remove_stale(dispatcher.stats.cache_path)
     return dispatcher
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Compile ``function`` lazily, generically and cached (see the top of this module)."""
-    return Kernel(function)
+    made = Kernel(function)
+    _kernels.append(made)
+    return made
+
+
+def cache_folders() -> tuple[list[str], str]:
+    """Folders that hold the compiled kernels, and why there are none ("" where there are)."""
+    if is_interpreted:
+        return [], "kernels are not compiled: NUMBA_DISABLE_JIT is set"
+    try:
+        return sorted({_compile(each.py_func, True).stats.cache_path for each in _kernels}), ""
+    except NotKept as reason:
+        return [], str(reason)
