@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +36,8 @@ class NotKept(Exception):
 @cache
 def digest() -> str:
     """A fingerprint of every source file of the package, which may be a folder or stand in a zip file."""
+    from importlib import resources  # not before it is needed: importing ascd stays cheap
+
     found = sorted(_sources(resources.files(PACKAGE)))
     if not found:
         raise NotKept(f"{PACKAGE} is installed without its source files, which tell one version from another")
@@ -60,6 +60,8 @@ def _sources(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
 
 def check_folder(folder: str) -> None:
     """Can compiled code be written to this folder?  It is made where it is missing."""
+    import tempfile
+
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
