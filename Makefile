@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz golden lint bench bench-tables docs clean
+.PHONY: demo test fuzz golden lint matrix peer-suites bench bench-tables docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +17,10 @@ $(VENV)/.test: $(VENV)/.installed
 
 $(VENV)/.lint: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --group lint
+	touch $@
+
+$(VENV)/.matrix: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group matrix
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.installed
@@ -47,6 +51,14 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# a slice of the tests with the oldest and the newest versions allowed; see noxfile.py
+matrix: $(VENV)/.matrix
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/nox $(NOX)
+
+# scikit-learn's own tests against our estimators; see tests/peer_suites
+peer-suites: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.peer_suites $(PEERS)
+
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/solver.py $(BENCH)
@@ -60,4 +72,4 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/check_links.py docs/_build/html
 
 clean:
-	rm -rf fuzz_report.md $(VENV) docs/_build docs/gallery docs/sg_execution_times.rst demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf fuzz_report.md $(VENV) docs/_build docs/gallery docs/sg_execution_times.rst demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .nox

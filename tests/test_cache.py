@@ -112,18 +112,46 @@ def test_importing_the_library_does_not_import_numba(tmp_path):
     assert python(code, tmp_path).strip() == "[]"
 
 
-def test_two_modules_only_import_numba():
+def test_three_modules_only_import_numba():
     imports = re.compile(r"^\s*(import|from)\s+(numba|llvmlite)\b", re.MULTILINE)
     found = {path.name for path in PACKAGE.rglob("*.py") if imports.search(path.read_text())}
-    assert found == {"_jit.py", "_scalars.py"}
+    assert found == {"_compilers.py", "_jit.py", "_scalars.py"}
 
 
-def test_every_source_file_is_in_the_digest(tmp_path):
+EDITS = """
+from pathlib import Path
+import ascd
+from ascd._cache import digest
+
+def changed():
+    digest.cache_clear()
+    return digest() not in seen and not seen.add(digest())
+
+seen, sources = set(), sorted(Path(ascd.__file__).parent.rglob("*.py"))
+assert changed() and not changed() and len(sources) > 100
+for path in sources:
+    path.write_bytes(path.read_bytes() + b"#")
+    assert changed(), path
+sources[-1].rename(sources[-1].with_name("renamed.py"))
+assert changed()
+sources[0].parent.joinpath("added.py").touch()
+assert changed()
+sources[0].parent.joinpath("notes.txt").touch()
+assert not changed()
+"""
+
+MOVED = """
+import ascd._cache, ascd.deep.er._cache
+assert ascd.deep.er._cache.digest() == ascd._cache.digest()
+"""
+
+
+def test_an_edit_of_any_file_changes_the_digest_wherever_it_is_computed(tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "ascd", ignore=shutil.ignore_patterns("__pycache__"))
-    code = "from ascd._jit import digest; print(digest())"
-    digests = {python(code, tmp_path, tmp_path)}
-    for name in ("losses.py", "rules/scan.py", "oracles/norm.py"):
-        with (tmp_path / "ascd" / name).open("a") as file:
-            file.write("\n# edited\n")
-        digests.add(python(code, tmp_path, tmp_path))
-    assert len(digests) == 4
+    deeper = tmp_path / "ascd" / "deep" / "er"
+    deeper.mkdir(parents=True)
+    for folder in (deeper, deeper.parent):
+        (folder / "__init__.py").touch()
+    shutil.copy(PACKAGE / "_cache.py", deeper)
+    python(MOVED, tmp_path, tmp_path)
+    python(EDITS, tmp_path, tmp_path)

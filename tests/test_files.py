@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ascd.files import guess_format, read_table, whole_file
+from ascd.files import guess_format, read_table, whole_file, whole_folder
 from ascd.naming import named_part
 from ascd.oracles import ORACLES
 from ascd.rules import RULES
@@ -25,6 +25,29 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         write_half()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_that_belong_together_appear_together(tmp_path):
+    folder = tmp_path / "deep" / "results"
+
+    def write(fails):
+        with whole_folder(folder) as drafts:
+            (drafts / "first.txt").write_text(f"fails: {fails}")
+            (drafts / "figures").mkdir()
+            (drafts / "figures" / "second.txt").touch()
+            if fails:
+                raise RuntimeError("halfway")
+
+    with pytest.raises(RuntimeError, match="halfway"):
+        write(fails=True)
+    assert list(tmp_path.iterdir()) == []
+    write(fails=False)
+    with pytest.raises(RuntimeError, match="halfway"):
+        write(fails=True)
+    found = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    assert found == ["figures/second.txt", "first.txt"]
+    assert (folder / "first.txt").read_text() == "fails: False"
+    assert [path.name for path in tmp_path.rglob(".*")] == []
 
 
 def test_libsvm_csv_parquet_and_npz_hold_the_same_table(tmp_path):

@@ -93,7 +93,7 @@ def test_long_indices_cost_no_copy_of_the_values():
 
 @pytest.mark.parametrize("oracle", ["norm", "cached", "reference"])
 def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch, oracle):
-    A = sparse.random_array((D, 150), density=0.4, rng=np.random.default_rng(0), format="csc")
+    A = sparse.csc_array(sparse.random(D, 150, density=0.4, random_state=0))
     short = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
     monkeypatch.setattr(matrices, "LARGEST_SHORT", 0)
     long = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))

@@ -14,6 +14,7 @@ from user_parts.broken_parts import Beyond, Counted, Lost, Shrinking, Typo, Unde
 from user_parts.my_parts import Backwards, Generous, Partway
 
 import ascd
+from ascd._jit import debugging
 from ascd.descent import descend
 
 D, N = 12, 5
@@ -104,15 +105,14 @@ def test_debug_compiles_nothing_and_agrees(compiled):
     np.testing.assert_allclose(plain.x, fast.x, rtol=1e-10, atol=1e-14)
 
 
-def test_the_environment_switches_debugging_on_at_run_time(compiled, monkeypatch):
+def test_debugging_can_be_switched_on_for_all_calls(compiled):
     before = len(descend.stored.signatures), len(descend.fresh.signatures)
-    monkeypatch.setenv("ASCD_DEBUG", "1")
-    with pytest.raises(AttributeError, match=r"Typo\.select: .*broken_parts\.py"):
-        ascd.minimize(PROBLEM, rule=Typo())
-    with pytest.raises(AttributeError, match=rf"Undefined\.prox: .*'strenght'.*line {line_of('Undefined')}"):
-        ascd.solve(ascd.Problem(A, B, penalty=Undefined(1.0)))
+    with debugging(True):
+        with pytest.raises(AttributeError, match=r"Typo\.select: .*broken_parts\.py"):
+            ascd.minimize(PROBLEM, rule=Typo())
+        with pytest.raises(AttributeError, match=rf"Undefined\.prox: .*'strenght'.*line {line_of('Undefined')}"):
+            ascd.solve(ascd.Problem(A, B, penalty=Undefined(1.0)))
     assert (len(descend.stored.signatures), len(descend.fresh.signatures)) == before
-    monkeypatch.setenv("ASCD_DEBUG", "0")
     with pytest.raises(TypeError, match="could not be compiled"):
         ascd.minimize(PROBLEM, rule=Typo())
 
@@ -123,10 +123,10 @@ def test_errors_of_the_library_keep_their_text(compiled):
 
 
 def test_nothing_is_left_behind_by_debugging(compiled):
-    from ascd._jit import is_debugging
+    from ascd._jit import _debugging
 
     ascd.minimize(PROBLEM, max_iter=1, debug=True)
-    assert not is_debugging()
+    assert not _debugging.get()
 
 
 def test_the_documented_command_line_switch():

@@ -12,7 +12,7 @@ True
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ascd import estimators
 from ascd._jit import at, helper
@@ -40,6 +40,25 @@ from ascd.solver import Path, path, solve
 from ascd.svm import DualSVM
 from ascd.trace import Trace
 
+if TYPE_CHECKING:
+    from ascd.estimators import (
+        NNLS,
+        Certificate,
+        ElasticNet,
+        ElasticNetCV,
+        HuberRegressor,
+        Lasso,
+        LassoCV,
+        LinearSVC,
+        LogisticRegression,
+        LogisticRegressionCV,
+        PoissonRegressor,
+        Ridge,
+        enet_path,
+        lasso_path,
+        logistic_path,
+    )
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -47,27 +66,39 @@ __all__ = [
     "L1",
     "L1L2",
     "L2",
+    "NNLS",
     "Adaptive",
     "Blind",
     "Block",
     "BoundedL1L2",
     "Box",
     "Cached",
+    "Certificate",
     "Cyclic",
     "DualSVM",
+    "ElasticNet",
+    "ElasticNetCV",
     "Exact",
     "HeuristicASCD",
     "Huber",
+    "HuberRegressor",
     "Importance",
+    "Lasso",
+    "LassoCV",
+    "LinearSVC",
     "Logistic",
+    "LogisticRegression",
+    "LogisticRegressionCV",
     "LookAhead",
     "LowerASCD",
     "Norm",
     "Path",
     "Poisson",
+    "PoissonRegressor",
     "Problem",
     "Random",
     "Reference",
+    "Ridge",
     "Simulated",
     "Sketch",
     "Snapshot",
@@ -81,18 +112,25 @@ __all__ = [
     "UpperASCD",
     "Zero",
     "at",
+    "enet_path",
+    "estimators",
     "helper",
+    "lasso_path",
+    "logistic_path",
     "minimize",
     "path",
     "solve",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Estimators are imported at first use: until then scikit-learn is not."""
-    if name in estimators.__all__:
-        return getattr(estimators, name)
-    raise AttributeError(f"module 'ascd' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
+
+    def __getattr__(name):
+        """Estimators are imported at first use: until then scikit-learn is not."""
+        if name not in estimators.__all__:
+            raise AttributeError(f"module 'ascd' has no attribute {name!r}")
+        found = globals()[name] = getattr(estimators, name)
+        return found
 
 
 def __dir__() -> list[str]:

@@ -8,15 +8,8 @@ the shim which implementation fits the argument's type and gets the class's own 
 is thus specialised for every combination of parts, and the same code runs uncompiled when ``NUMBA_DISABLE_JIT=1``
 is set.
 
-Reference counting is switched off in compiled code (``_nrt``): a part holds many arrays, and counting each of them at
-each call cost more than the calls.  The price: methods must not make new arrays; work arrays are fields.
-
-Methods and helpers are compiled for the kernels that call them and for nothing else (``_compilers``): no wrappers for
-calls from Python or C, no machine code of their own, and the same flags as kernels have, because numba compiles a
-method once for each set of flags it is called from.  That takes a third off the time of a first run.
-
 numba is imported at the first call of a kernel, not at ``import ascd``: importing stays cheap.  What is kept on disk is
-the matter of ``ascd._cache``.
+the matter of ``ascd._cache``; how numba is made to compile faster is that of ``ascd._compilers``.
 """
 
 from __future__ import annotations
@@ -33,8 +26,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ascd._blame import compile_error, named_error
-from ascd._cache import digest, may_be_stored, nests, remove_stale
+from ascd._cache import NotKept, check_folder, digest, may_be_stored, nests, remove_stale, tell_not_kept
 from ascd._clock import compiling, timed
+from ascd._compilers import kernel_options, part_options
 from ascd._scalars import at as at
 from ascd._scalars import teach_numba
 from ascd._scalars import wide as wide
@@ -43,19 +37,15 @@ from ascd.protocols import compiled_methods
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: Reductions may be reordered (that is what lets a dot product use vector registers); nan and inf keep their meaning.
-_FAST = {"reassoc", "contract", "nsz"}
-
-_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "fastmath": _FAST, "no_cfunc_wrapper": True}
-
 #: Kernels run as plain Python.  As numba does, we look once: at import.
 is_interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
-#: The same for the present call only: see ``debugging``.
-_debugging: ContextVar[bool] = ContextVar("debugging", default=False)
+#: The same for the present call only, see ``debugging``; for all calls where ASCD_DEBUG is set at import.
+_debugging: ContextVar[bool] = ContextVar("debugging", default=os.environ.get("ASCD_DEBUG", "0") not in ("", "0"))
 
 _lock = RLock()
 _helpers: list[Callable[..., Any]] = []
+_kernels: list[Kernel] = []
 _optional: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
@@ -67,11 +57,6 @@ def debugging(wanted: bool) -> Iterator[None]:
         yield
     finally:
         _debugging.reset(token)
-
-
-def is_debugging() -> bool:
-    """Inside ``debugging(True)``, or with ASCD_DEBUG in the environment, which is looked at in every call."""
-    return _debugging.get() or os.environ.get("ASCD_DEBUG", "0") not in ("", "0")
 
 
 def helper(function: Function) -> Function:
@@ -117,7 +102,7 @@ def _numba() -> Any:
     # run time that they do not overlap; by default it gives up beyond eight such checks.
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
 
-    options = _part_options()
+    options = part_options()
     for method, arguments in compiled_methods().items():
         namespace: dict[str, Any] = {}
         exec(f"def shim({', '.join(arguments)}):\n    return self.instance_class.{method}", namespace)
@@ -133,7 +118,7 @@ def _numba() -> Any:
 
 
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:
-    numba.extending.register_jitable(**_part_options())(function)
+    numba.extending.register_jitable(**part_options())(function)
 
 
 def _register_optional(numba: Any, function: Callable[..., Any], default: Callable[..., Any]) -> None:
@@ -141,67 +126,7 @@ def _register_optional(numba: Any, function: Callable[..., Any], default: Callab
     namespace: dict[str, Any] = {"default": default}
     choice = f"getattr({arguments[0]}.instance_class, {name!r}, default)"
     exec(f"def choose({', '.join(arguments)}):\n    return {choice}", namespace)
-    numba.extending.overload(function, strict=False, jit_options=_part_options())(namespace["choose"])
-
-
-def _part_options() -> dict[str, Any]:
-    # numba's default for overloads, no_cpython_wrapper=True, is another set of flags; the compiler switches it on later
-    return _OPTIONS | {"no_cpython_wrapper": False, "pipeline_class": _compilers()[0]}
-
-
-@cache
-def _compilers() -> tuple[type, type]:
-    """numba's compiler for methods and helpers, whose code is linked into kernels, and the one for kernels."""
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
-    from numba.core.environment import lookup_environment
-
-    class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-        """Code that is optimised and turned into machine code with the kernel that it is linked into."""
-
-        def _optimize_final_module(self) -> None: ...
-
-        def _finalize_final_module(self) -> None:
-            self._finalize_dynamic_globals()
-            self._finalized = True
-
-        def get_pointer_to_function(self, name: str) -> int:
-            self._ensure_finalized()
-            return 0
-
-        @property
-        def codegen(self) -> PartLibrary:  # asked for set_env only
-            return self
-
-        def set_env(self, name: str, environment: Any) -> None: ...
-
-    class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
-        """Sets the environments (the constants that print and raise need) of the parts linked into it."""
-
-        def _finalize_final_module(self) -> None:
-            super()._finalize_final_module()
-            for variable in self._final_module.global_variables:
-                environment = lookup_environment(variable.name)
-                if environment is not None:
-                    self._codegen.set_env(variable.name, environment)
-
-    class KernelCompiler(Compiler):  # type: ignore[misc]
-        library_class = KernelLibrary
-
-        def define_pipelines(self) -> Any:
-            self.state.library = self.library_class(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-            self.state.library.enable_object_caching()
-            return super().define_pipelines()
-
-    class PartCompiler(KernelCompiler):
-        library_class = PartLibrary
-
-        def define_pipelines(self) -> Any:
-            # A part is a hundred numbers to the machine: a call that passes one is inlined, or it would cost too much.
-            self.state.flags.forceinline = self.state.flags.no_cpython_wrapper = True
-            return super().define_pipelines()
-
-    return PartCompiler, KernelCompiler
+    numba.extending.overload(function, strict=False, jit_options=part_options())(namespace["choose"])
 
 
 @contextmanager
@@ -221,17 +146,28 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], is_strict: bool = False) -> None:
         self.py_func, self.is_strict = function, is_strict
+        self._on_disk = True
         # types of arguments met before → the dispatcher, or None where nested parts must be looked at in every call
         self._known: dict[tuple[type, ...], Callable[..., Any] | None] = {}
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
-        if is_interpreted or is_debugging():
+        if is_interpreted or _debugging.get():
             return self._interpreted(*args)
         types = tuple(map(type, args))
-        if types in self._known:
-            known = self._known[types]
-            return self._compiled(*args) if known is None else known(*args)
+        try:
+            if types in self._known:
+                known = self._known[types]
+                return self._compiled(*args) if known is None else known(*args)
+            return self._first(types, args)
+        except OSError as error:  # a full disk, say: numba writes what it compiled before it runs it
+            if not self._on_disk:
+                raise
+            self._keep_in_memory(error)
+            return self._first(types, args)
+
+    def _first(self, types: tuple[type, ...], args: tuple[Any, ...]) -> Any:
+        """The first call with these types."""
         is_flat = may_be_stored(args) and not any(map(nests, args))
         self._known[types] = self.stored if is_flat else None
         with _collector_paused():
@@ -247,6 +183,11 @@ class Kernel:
                 raise
             raise named from error
 
+    def _keep_in_memory(self, reason: object) -> None:
+        self._on_disk = False
+        self._known.clear()
+        tell_not_kept(reason)
+
     def _compiled(self, *args: Any) -> Any:
         if may_be_stored(args):
             return self.stored(*args)
@@ -257,8 +198,13 @@ class Kernel:
 
     @property
     def stored(self) -> Any:
-        """The compiled function whose specialisations are kept on disk."""
-        return _compile(self.py_func, True, self.is_strict)
+        """The compiled function whose specialisations are kept on disk, where that is possible."""
+        if self._on_disk:
+            try:
+                return _compile(self.py_func, True, self.is_strict)
+            except NotKept as reason:
+                self._keep_in_memory(reason)
+        return self.fresh
 
     @property
     def fresh(self) -> Any:
@@ -280,26 +226,42 @@ def _dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool) -> 
 
 
 def _make_dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool) -> Any:
-    options = _OPTIONS | {"cache": stored, "pipeline_class": _compilers()[1]}
-    if is_strict:
-        options["fastmath"] = False
+    numba, options = _numba(), kernel_options() | ({"fastmath": False} if is_strict else {})
     if not stored:
-        return _numba().njit(function, **options)
+        return numba.njit(function, **options)
     plain = function.__qualname__
     function.__qualname__ = f"{plain}_{digest()}"  # names the cache file
     try:
-        dispatcher = _numba().njit(function, **options)
+        dispatcher = numba.njit(function, cache=True, **options)
+    except RuntimeError as error:  # no folder to be found
+        raise NotKept("neither the package's folder nor one of the user's can be written") from error
     finally:
         function.__qualname__ = plain
+    check_folder(dispatcher.stats.cache_path)
     remove_stale(dispatcher.stats.cache_path)
     return dispatcher
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Compile ``function`` lazily, generically and cached (see the top of this module)."""
-    return Kernel(function)
+    return _listed(Kernel(function))
 
 
 def strict_kernel(function: Callable[..., Any]) -> Kernel:
     """A kernel whose operations are done in the order in which they stand, for algorithms that measure rounding."""
-    return Kernel(function, is_strict=True)
+    return _listed(Kernel(function, is_strict=True))
+
+
+def _listed(made: Kernel) -> Kernel:
+    _kernels.append(made)
+    return made
+
+
+def cache_folders() -> tuple[list[str], str]:
+    """Folders that hold the compiled kernels, and why there are none ("" where there are)."""
+    if is_interpreted:
+        return [], "kernels are not compiled: NUMBA_DISABLE_JIT is set"
+    try:
+        return sorted({_compile(each.py_func, True, each.is_strict).stats.cache_path for each in _kernels}), ""
+    except NotKept as reason:
+        return [], str(reason)

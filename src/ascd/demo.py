@@ -6,12 +6,14 @@ with the parameters that the paper leaves open) for the race.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ascd.datasets import make_synthetic
+from ascd.files import whole_folder
 from ascd.problem import Problem
 from ascd.racing import Entrant, Outcome, make_problem, race, silently
 from ascd.report import Section, chart_of_traces, draw_charts, write_page
@@ -64,10 +66,9 @@ def publish(outcome: Outcome, rows: list[tuple[str, ...]], folder: Path) -> list
         "All rules take the same steps; they differ in which coordinate comes next. Dotted: how many it is chosen from."
     )
     table = Table("fits", "A Lasso on the diabetes data, with proof", FIT_HEAD, rows)
-    page = write_page(
-        folder / "report.html", "ascd: a demonstration", [Section("race", "The race", text, (chart,))], [table]
-    )
-    try:
-        return [page, *draw_charts([chart], folder / "demo")]
-    except ImportError:
-        return [page]
+    sections = [Section("race", "The race", text, (chart,))]
+    with whole_folder(folder) as drafts:
+        made = [write_page(drafts / "report.html", "ascd: a demonstration", sections, [table])]
+        with suppress(ImportError):
+            made += draw_charts([chart], drafts / "demo")
+    return [folder / path.name for path in made]

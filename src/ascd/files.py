@@ -126,6 +126,32 @@ def whole_file(path: Any) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def whole_folder(folder: Any) -> Iterator[Path]:
+    """A temporary folder whose files move to ``folder`` when the block ends well, and vanish when not.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ascd.files import whole_folder
+    >>> with tempfile.TemporaryDirectory() as outer:
+    ...     with whole_folder(f"{outer}/results") as drafts:
+    ...         _ = (drafts / "a.txt").write_text("first")
+    ...         _ = (drafts / "b.txt").write_text("second")
+    ...     sorted(path.name for path in pathlib.Path(f"{outer}/results").iterdir())
+    ['a.txt', 'b.txt']
+    """
+    folder = Path(folder)
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())  # of the same file system
+    with tempfile.TemporaryDirectory(prefix=".", dir=nearest) as name:
+        drafts = Path(name)
+        yield drafts
+        for path in sorted(path for path in drafts.rglob("*") if path.is_file()):
+            target = folder / path.relative_to(drafts)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+
+
 def write_text(path: Any, text: str) -> Path:
     """Write a text file whole or not at all."""
     with whole_file(path) as draft:

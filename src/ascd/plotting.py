@@ -53,14 +53,27 @@ def plot_traces(
     bottom = min(trace.objective.min() for trace in traces.values()) if best is None else best
     for number, (name, trace) in enumerate(traces.items()):
         at, color = getattr(trace, x), f"C{number}"
-        ax.plot(at, suboptimality(trace, bottom), color=color, label=name)
+        ax.plot(at, suboptimality(trace, bottom), color=color, label=as_label(name))
         if (trace.active != trace.active[0]).any():
             ax.right.plot(at, trace.active, color=color, linestyle=":", linewidth=1.2, alpha=0.8)
-    ax.set(xlabel=LABELS[x], ylabel="F(x) − best, relative to the start", yscale="log", title=title)
+    ax.set(xlabel=LABELS[x], ylabel="F(x) − best, relative to the start", yscale="log", title=as_label(title))
     ax.right.set_ylabel("size of the active set (dotted)")
     ax.set_ylim(bottom=max(ax.get_ylim()[0], FLOOR))
     ax.legend(loc="best", framealpha=0.8)
     return ax
+
+
+def as_label(text: str) -> str:
+    """Somebody's text as matplotlib shows it unchanged: no formulas, and in the legend also with a leading underscore.
+
+    Examples
+    --------
+    >>> from ascd.plotting import as_label
+    >>> print(as_label(r"a$\\frac$"))
+    a\\$\\frac\\$
+    """
+    shown = text.replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def suboptimality(trace: Trace, best: float) -> Array:

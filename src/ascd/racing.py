@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import as_number, unknown_name
-from ascd.files import write_text
+from ascd.files import whole_folder, write_text
 from ascd.minimize import minimize
 from ascd.naming import named_part
 from ascd.oracles import ORACLES
@@ -164,14 +164,16 @@ class Outcome(NamedTuple):
         return {"best": self.best, "gap": self.gap, "conditions": self.conditions, "runs": runs}
 
     def publish(self, folder: Path, title: str, pictures: bool = True) -> list[Path]:
-        """Write a page, the numbers and (where matplotlib is there) pictures; returns their paths."""
+        """Write a page, the numbers and pictures, all of them or none; returns their paths."""
         from ascd.report import Section, chart_of_traces, draw_charts, write_page
 
         traces = {label: run.trace for label, run in self.runs.items()}
         chart = chart_of_traces(traces, self.problem.n_features, "race", title, self.conditions, self.best)
-        files = [write_page(folder / "race.html", title, [Section("race", "The race", "", (chart,))])]
-        files.append(write_text(folder / "race.json", json.dumps({**self.plain(), "chart": chart.plain()})))
-        return files + (draw_charts([chart], folder / "race") if pictures else [])
+        with whole_folder(folder) as drafts:
+            made = [write_page(drafts / "race.html", title, [Section("race", "The race", "", (chart,))])]
+            made.append(write_text(drafts / "race.json", json.dumps({**self.plain(), "chart": chart.plain()})))
+            made += draw_charts([chart], drafts / "race") if pictures else []
+        return [folder / path.name for path in made]
 
 
 def race(

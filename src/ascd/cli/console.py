@@ -55,13 +55,14 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = 
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(*head[:1], title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for name in head[1:]:
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(*row)
-    Console(soft_wrap=True).print(table, markup=False)
+        table.add_row(*map(Text, row))  # plain: a name such as [/b] is no markup
+    Console(soft_wrap=True).print(table)
 
 
 def answer(result: dict[str, Any]) -> None:

@@ -29,16 +29,16 @@ def facts() -> dict[str, Any]:
 
 
 def _cache() -> dict[str, Any]:
-    """Where compiled kernels are kept, and how much of it."""
-    import ascd
+    """Where compiled kernels are kept, as numba itself says, and how much of it; or why they are not kept."""
+    from ascd._jit import cache_folders
 
-    folder = os.environ.get("NUMBA_CACHE_DIR")
-    root = Path(folder) if folder else Path(ascd.__file__).parent
-    files = [path for ending in ("nbi", "nbc") for path in root.rglob(f"*.{ending}")]
+    folders, reason = cache_folders()
+    files = [path for folder in folders for path in Path(folder).glob("*.nb[ic]")]
     return {
-        "folder": str(root),
+        "kept": "on disk" if folders else f"not on disk: {reason}",
+        "folder": os.path.commonpath(folders) if folders else None,
         "files": len(files),
-        "megabytes": round(sum(f.stat().st_size for f in files) / 2**20, 1),
+        "megabytes": round(sum(file.stat().st_size for file in files) / 2**20, 1),
     }
 
 

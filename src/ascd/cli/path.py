@@ -10,7 +10,7 @@ import numpy as np
 
 from ascd.cli.console import answer, common, say, show_table, working
 from ascd.cli.options import data_options, numeric_target, read_data
-from ascd.files import whole_file
+from ascd.files import whole_folder
 from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
 
 #: Coefficients that are drawn, the largest ones; rows that are printed.
@@ -90,10 +90,12 @@ def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption
 
 
 def _publish(folder: Path, chart: Chart, strengths: Any, coefs: Any, names: list[str]) -> list[Path]:
-    files = [write_page(folder / "path.html", chart.title, [Section("path", "The path", "", (chart,))])]
-    with whole_file(folder / "path.npz") as draft, draft.open("wb") as file:
-        np.savez_compressed(file, strengths=strengths, coefs=coefs, names=np.array(names))
-    files.append(folder / "path.npz")
+    """The page, the numbers and, where matplotlib is there, pictures: all of them or none."""
     from importlib.util import find_spec
 
-    return files + (draw_charts([chart], folder / "path") if find_spec("matplotlib") else [])
+    with whole_folder(folder) as drafts:
+        made = [write_page(drafts / "path.html", chart.title, [Section("path", "The path", "", (chart,))])]
+        made.append(drafts / "path.npz")
+        np.savez_compressed(made[-1], strengths=strengths, coefs=coefs, names=np.array(names))
+        made += draw_charts([chart], drafts / "path") if find_spec("matplotlib") else []
+    return [folder / path.name for path in made]

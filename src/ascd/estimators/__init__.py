@@ -1,10 +1,44 @@
 """Estimators with scikit-learn's interface; see docs/estimators.md.
 
 A file is imported when one of its names is first asked for: half of scikit-learn is needed by cross-validation alone.
+scikit-learn's modules import each other in circles, so two threads that import it at once by different ways meet
+half-made modules: one thread imports at a time.  Type checkers read plain imports.
 """
 
 from importlib import import_module
-from typing import Any
+from threading import RLock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ascd.estimators._fitting import Certificate
+    from ascd.estimators.cross_validation import ElasticNetCV, LassoCV
+    from ascd.estimators.huber import HuberRegressor
+    from ascd.estimators.least_squares import ElasticNet, Lasso
+    from ascd.estimators.logistic import LogisticRegression
+    from ascd.estimators.logistic_cv import LogisticRegressionCV
+    from ascd.estimators.logistic_paths import logistic_path
+    from ascd.estimators.paths import enet_path, lasso_path
+    from ascd.estimators.poisson import PoissonRegressor
+    from ascd.estimators.ridge import NNLS, Ridge
+    from ascd.estimators.svm import LinearSVC
+
+__all__ = [
+    "NNLS",
+    "Certificate",
+    "ElasticNet",
+    "ElasticNetCV",
+    "HuberRegressor",
+    "Lasso",
+    "LassoCV",
+    "LinearSVC",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "PoissonRegressor",
+    "Ridge",
+    "enet_path",
+    "lasso_path",
+    "logistic_path",
+]
 
 _FILES = {
     "_fitting": ["Certificate"],
@@ -20,14 +54,18 @@ _FILES = {
     "svm": ["LinearSVC"],
 }
 _HOMES = {name: file for file, names in _FILES.items() for name in names}
+_importing = RLock()
 
-__all__ = sorted(_HOMES)
 
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"ascd.estimators.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'ascd.estimators' has no attribute {name!r}")
+    def __getattr__(name):
+        if name not in _HOMES:
+            raise AttributeError(f"module 'ascd.estimators' has no attribute {name!r}")
+        with _importing:
+            found = getattr(import_module(f"ascd.estimators.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -69,6 +69,8 @@ def times(factors: Array, weight: Array | None) -> Array:
 
 
 def _factors(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array:
-    known = {} if weight is None else {"sample_weight": weight}
-    each: Array = compute_class_weight(class_weight, classes=classes, y=classes[codes], **known)[codes]
+    if isinstance(class_weight, str) and class_weight == "balanced":  # scikit-learn 1.6 leaves the weights out
+        sums = np.bincount(codes, weights=weight, minlength=len(classes))
+        return np.asarray((sums.sum() / (len(classes) * sums))[codes])
+    each: Array = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
     return each

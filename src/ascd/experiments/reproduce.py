@@ -14,7 +14,7 @@ from ascd.experiments import charts, jobs, store
 from ascd.experiments.claims import MARKS, PLURALS, Claim, judge_all, to_markdown
 from ascd.experiments.conduct import conduct
 from ascd.experiments.data import Source, text_source
-from ascd.files import write_text
+from ascd.files import whole_folder, write_text
 from ascd.report.page import Table, environment_line, write_page
 from ascd.report.picture import draw_charts
 
@@ -34,24 +34,18 @@ def run(
 
 
 def publish(results_path: Path, folder: Path, pictures: bool = True) -> dict[str, Any]:
-    """Pictures, report and claims from a results file; returns the paths and the claims."""
+    """Pictures, report and claims from a results file, all of them or none; returns the paths and the claims."""
     results = store.load(results_path)
     sections = charts.sections(results)
     claims = judge_all(results)
-    drawn: list[Path] = []
-    if pictures:
-        for section in sections:
-            drawn += _draw(section, folder / "figures")
-    report = write_page(
-        folder / "report.html",
-        TITLE,
-        sections,
-        [claims_table(claims)],
-        lead=lead(results, claims),
-        footer=environment_line(results["versions"]),
-    )
-    table = write_text(folder / "claims.md", to_markdown(claims, lead="  \n".join(lead(results, claims))))
-    return {"report": report, "claims_file": table, "figures": drawn, "claims": claims}
+    head = lead(results, claims)
+    with whole_folder(folder) as drafts:
+        drawn = [path for section in sections for path in _draw(section, drafts / "figures")] if pictures else []
+        footer = environment_line(results["versions"])
+        report = write_page(drafts / "report.html", TITLE, sections, [claims_table(claims)], lead=head, footer=footer)
+        table = write_text(drafts / "claims.md", to_markdown(claims, lead="  \n".join(head)))
+    figures = [folder / "figures" / path.name for path in drawn]
+    return {"report": folder / report.name, "claims_file": folder / table.name, "figures": figures, "claims": claims}
 
 
 def _draw(section: Any, folder: Path) -> list[Path]:

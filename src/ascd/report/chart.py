@@ -15,8 +15,8 @@ import numpy as np
 from ascd.plotting import suboptimality
 from ascd.trace import Trace
 
-#: A letter with an index, as it is written in texts.
-INDEX = re.compile(r"(?<!\w)(\w)_(∞|\w+)")
+#: A letter with an index, as it is written in texts; longer names with underscores, such as x_1_2, stay as they are.
+INDEX = re.compile(r"(?<!\w)(\w)_(∞|[^\W_]+)(?!\w)")
 #: Colours that are told apart also by people who do not see red and green alike (Okabe and Ito, darkened).
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#2aa5d8", "#555555", "#7a4fbf")
 Numbers = Sequence[float]

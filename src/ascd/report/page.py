@@ -114,11 +114,26 @@ def write_page(
         sections="\n".join(map(_section, sections)),
         tables="\n".join(table.to_html() for table in tables),
         footer=html.escape(footer),
-        data=json.dumps(data, separators=(",", ":")).replace("</", "<\\/"),
+        data=as_script(data),
         style=_asset("page.css"),
         script=_asset("page.js"),
     )
     return write_text(path, page)
+
+
+def as_script(data: Any) -> str:
+    """JSON that a page can hold: no name in it can end the script or open a comment.
+
+    Examples
+    --------
+    >>> from ascd.report.page import as_script
+    >>> as_script(["<!--<script>"])
+    '["\\\\u003c!--\\\\u003cscript\\\\u003e"]'
+    """
+    text = json.dumps(data, separators=(",", ":"))
+    for mark in "<>&":  # in JSON they stand inside strings only
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
 
 
 def as_html(text: str) -> str:

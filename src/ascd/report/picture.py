@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ascd.files import whole_file
+from ascd.plotting import as_label
 from ascd.report.chart import INDEX, Chart, color_of
 
 #: Values at or below this are not drawn on a logarithmic axis.
@@ -57,7 +58,7 @@ def draw_charts(
     for number, chart in enumerate(charts):
         _draw(chart, figure.add_subplot(rows, columns, number + 1), axis)
     if title:
-        figure.suptitle(title)
+        figure.suptitle(indexed(title))
     written = []
     for ending in endings:
         target = Path(f"{path}.{ending}")
@@ -69,15 +70,17 @@ def draw_charts(
 
 
 def indexed(text: str) -> str:
-    """What follows a letter and an underscore as an index, in matplotlib's words.
+    """What follows a letter and an underscore as an index, in matplotlib's words; all else stays as it is.
 
     Examples
     --------
     >>> from ascd.report.picture import indexed
     >>> print(indexed("τ_SCD on rcv1_sample"))
     τ$_{\\mathregular{SCD}}$ on rcv1_sample
+    >>> print(indexed("a$b$c"))
+    a\\$b\\$c
     """
-    return INDEX.sub(r"\1$_{\\mathregular{\2}}$", text)
+    return INDEX.sub(r"\1$_{\\mathregular{\2}}$", as_label(text))
 
 
 def _draw(chart: Chart, ax: Any, axis: str) -> None:
@@ -103,13 +106,13 @@ def _draw(chart: Chart, ax: Any, axis: str) -> None:
         if right is not None and len(series.right):
             right.plot(x, series.right, linestyle=":", linewidth=1.1, alpha=0.8, color=style["color"])
     ax.set_title(indexed(chart.title), fontsize=10)
-    ax.set_xlabel(known[key])
+    ax.set_xlabel(indexed(known[key]))
     ax.set_ylabel(indexed(chart.y_label), fontsize=9)
     if chart.log:
         ax.set_yscale("log")
         ax.minorticks_off()  # laying out their labels would cost most of the time
     if right is not None:
-        right.set_ylabel(chart.right_label, fontsize=9)
+        right.set_ylabel(indexed(chart.right_label), fontsize=9)
         right.set_ylim(bottom=0)
     ax.grid(alpha=0.25, linewidth=0.6)
     if any(not series.thin for series in chart.series):

@@ -31,7 +31,7 @@
   }
 
   function worded(text) {  // what follows a letter and an underscore is an index
-    return escaped(text).replace(/(?<![\p{L}\d])(\p{L})_(∞|\w+)/gu, "$1<sub>$2</sub>");
+    return escaped(text).replace(/(?<![\p{L}\d_])(\p{L})_(∞|[\p{L}\d]+)(?![\p{L}\d_])/gu, "$1<sub>$2</sub>");
   }
 
   function tickLabel(value) {

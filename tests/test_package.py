@@ -1,0 +1,134 @@
+"""The package from outside: names for people and type checkers, and first imports by many threads at once."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import ascd
+
+PACKAGE = Path(ascd.__file__).parent
+
+#: Every estimator asked for at once, from both modules that offer them.
+AT_ONCE = """
+import sys, threading
+sys.setswitchinterval(1e-6)
+import ascd
+asked = [(module, name) for module in (ascd, ascd.estimators) for name in ascd.estimators.__all__]
+start, errors = threading.Barrier(len(asked)), []
+def ask(module, name):
+    start.wait()
+    try:
+        getattr(module, name)
+    except BaseException as error:
+        errors.append(f"{name}: {error!r}")
+threads = [threading.Thread(target=ask, args=pair) for pair in asked]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print("\\n".join(errors))
+"""
+
+STAR = """
+import sys
+from ascd import *
+import ascd
+assert "sklearn" in sys.modules
+print(sorted(set(ascd.__all__) - set(globals())))
+"""
+
+TYPED = """
+from ascd import L1, Lasso
+from ascd.estimators import LinearSVC
+
+reveal_type(Lasso(alpha=0.1))
+reveal_type(LinearSVC())
+reveal_type(L1(1.0))
+Lasso(alfa=0.1)
+"""
+ABSENT = "from ascd import NoSuchThing\nfrom ascd.estimators import NoSuchEstimator\n"
+EVERYTHING = "from ascd import *\nreveal_type(Ridge())\nNoSuchThing\n"
+
+
+def python(code, *options):
+    """What a fresh process prints."""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    done = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_many_threads_import_the_estimators_for_the_first_time_at_once(attempt):
+    assert python(AT_ONCE) == ""
+
+
+def test_a_star_import_brings_every_name():
+    assert python(STAR) == "[]"
+
+
+def test_every_name_is_listed_sorted_and_leads_somewhere():
+    assert set(ascd.estimators.__all__) <= set(ascd.__all__)
+    assert {"Lasso", "path", "Problem"} <= set(dir(ascd))
+    assert all(getattr(ascd, name) is not None for name in ascd.__all__)
+    assert ascd.Lasso is ascd.estimators.Lasso
+    with pytest.raises(AttributeError, match="module 'ascd' has no attribute 'NoSuchThing'"):
+        _ = ascd.NoSuchThing
+    with pytest.raises(AttributeError, match=r"module 'ascd\.estimators' has no attribute 'NoSuchThing'"):
+        _ = ascd.estimators.NoSuchThing
+
+
+def imported_for_checkers(path):
+    """Names that a file imports for type checkers alone, with the module each comes from."""
+    (block,) = (
+        node
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    return {alias.name: line.module for line in block.body for alias in line.names}
+
+
+def test_type_checkers_read_the_imports_that_happen():
+    estimators = imported_for_checkers(PACKAGE / "estimators" / "__init__.py")
+    assert estimators == {name: f"ascd.estimators.{file}" for name, file in ascd.estimators._HOMES.items()}
+    assert sorted(estimators) == sorted(ascd.estimators.__all__)
+    assert imported_for_checkers(PACKAGE / "__init__.py") == dict.fromkeys(ascd.estimators.__all__, "ascd.estimators")
+
+
+@pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed: it is in the group 'lint'")
+def test_a_type_checker_knows_the_estimators(tmp_path):
+    found = {
+        name: checked(tmp_path / f"{name}.py", code)
+        for name, code in (("typed", TYPED), ("absent", ABSENT), ("everything", EVERYTHING))
+    }
+    revealed = re.findall(r"ascd\.\w+\.\w+\.\w+", found["typed"])
+    kinds = ("estimators.least_squares.Lasso", "estimators.svm.LinearSVC", "penalties.norms.L1")
+    assert revealed == [f"ascd.{kind}" for kind in kinds]
+    assert 'Unexpected keyword argument "alfa" for "Lasso"' in found["typed"]
+    assert 'Module "ascd" has no attribute "NoSuchThing"' in found["absent"]
+    assert 'Module "ascd.estimators" has no attribute "NoSuchEstimator"' in found["absent"]
+    assert 'Revealed type is "ascd.estimators.ridge.Ridge"' in found["everything"]
+    assert 'Name "NoSuchThing" is not defined' in found["everything"]
+
+
+def checked(path, code):
+    """What mypy says to somebody who uses the library, with settings of their own."""
+    path.write_text(code)
+    options = [
+        "--config-file=",
+        "--ignore-missing-imports",
+        "--follow-imports=silent",
+        f"--cache-dir={path.parent / 'mypy'}",
+    ]
+    environment = {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, str(path)], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout
