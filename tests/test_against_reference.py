@@ -24,6 +24,7 @@ from lockstep import BOUNDED_RULES, assemble, check_bounds, close, record, repla
 from problems import CASES, sketchable
 
 import ascd
+from ascd.intervals import ROUNDING
 from ascd.oracles.sketch import sketch_dimension
 from ascd.steps import STEPS
 
@@ -139,7 +140,7 @@ def test_whole_runs_agree(rule, loss):
     history = record(assemble(case.library(), library_rule(rule), "random", "gs-q", "fixed", seed=9), 60)
     expected = ref.descend(
         case.A, case.b, loss=loss, penalty=case.twin, rule=rule, oracle=ref.oracle_random(), steepness="gs-q",
-        step="fixed", n_iter=60, rng=np.random.default_rng(9),
+        step="fixed", n_iter=60, rng=np.random.default_rng(9), rounding=ROUNDING,
     )  # fmt: skip
     assert list(history.picks) == expected.picks
     np.testing.assert_allclose(history.x[1:], expected.x, rtol=0, atol=1e-10)

@@ -76,20 +76,33 @@ def initial_intervals(problem, init, x):
     return tuple(np.array(np.broadcast_to(v, problem.n), dtype=float) for v in init)
 
 
+def start_size(problem, x):
+    """||v|| with |grad_j f| <= N_j ||v||: v divided by the roots of the weights."""
+    v = problem.loss.derivative(problem.b, problem.A @ x)
+    return np.linalg.norm(np.sqrt(problem.s) * v)
+
+
 def descend(
     A, b, *, loss="squared", penalty=None, sample_weight=None, rule="ascd", oracle=None,
     steepness="gs-s", step="coordinate", init="gradient", x0=None, n_iter=100, rng=None,
-    pick="uniform", power=1.0, huber_delta=1.35, move=move_intervals,
+    pick="uniform", power=1.0, huber_delta=1.35, move=move_intervals, rounding=0.0,
 ):  # fmt: skip
-    """Algorithm 1: select (draws), exact g_i, step, oracle (draws, only if x_i moved), pin."""
+    """Algorithm 1: select (draws), exact g_i, step, oracle (draws, only if x_i moved), pin.
+
+    With ``rounding`` > 0 the bounds are taken over radii wider by rounding * N_j (||v_0|| + path + max_i M N_i |x_i|),
+    where path sums M |gamma| N_i and the maximum is over all visits: a definition of the library's, for oracles whose
+    errors contain the path; the paper computes exactly.
+    """
     problem = Problem(A, b, loss, penalty, sample_weight, huber_delta)
     rng = np.random.default_rng(0) if rng is None else rng
     oracle = oracle_exact() if oracle is None else oracle
     x = np.zeros(problem.n) if x0 is None else np.array(x0, dtype=float)
     estimate, radius = initial_intervals(problem, init, x)
     result = Result(problem)
+    size, path, largest = start_size(problem, x), 0.0, np.max(problem.M * problem.norms * np.abs(x))
     for t in range(n_iter):
-        active, i = select(problem, rule, t, x, estimate, radius, steepness, rng, pick, power)
+        width = radius + rounding * problem.norms * (size + path + largest)
+        active, i = select(problem, rule, t, x, estimate, width, steepness, rng, pick, power)
         gradient = problem.gradient(x)
         if rule == "steepest":  # the exact scores needed all the gradient
             estimate = np.where(radius > 0, gradient, estimate)
@@ -100,6 +113,8 @@ def descend(
             g, delta = gradient_oracle(problem, oracle, i, rng)
             estimate, radius = move(estimate, radius, i, gamma, g, delta)
         x[i], estimate[i], radius[i] = new, g_new, r_new
+        path += problem.M * abs(gamma) * problem.norms[i]
+        largest = max(largest, problem.M * problem.norms[i] * abs(new))
         result.picks.append(i)
         result.active_sets.append(active)
         result.x.append(x.copy())

@@ -71,9 +71,9 @@ class SmallestSet(NamedTuple):
         return smallest_set_threshold(self.lower, self.upper, largest, self.buckets, self.members)
 
     def select(self, point: Any, t: int, rng: Any) -> int:
-        threshold = self.find_threshold(point)
-        if self.printed_pick:
-            return pick_at_least(self.lower, highest(self.lower), rng)
+        threshold, largest = self.find_threshold(point), highest(self.lower)
+        if self.printed_pick and largest > 0.0:  # where all are 0, all of the set are alike
+            return pick_at_least(self.lower, largest, rng)
         return pick_at_least(self.upper, threshold, rng)
 
     def active_count(self, point: Any) -> int:
