@@ -43,7 +43,17 @@ def small_case(loss="squared", penalty="L1", **changes):
 # ------------------------------------------------------------------------------------------- the slice
 
 #: Cases a family, of the few combinations of parts that other tests compile, too: about a minute on one core.
-SLICE = {"solve": 700, "path": 60, "minimize": 60, "steps": 60, "DualSVM": 60, "Lasso": 40, "Ridge": 40, "LinearSVC": 20}
+SLICE = {
+    "solve": 700,
+    "path": 60,
+    "minimize": 60,
+    "steps": 40,
+    "user": 30,
+    "DualSVM": 60,
+    "Lasso": 40,
+    "Ridge": 40,
+    "LinearSVC": 20,
+}
 
 
 @pytest.mark.parametrize("family", SLICE)
@@ -116,9 +126,7 @@ def test_search_works_at_every_scale(exponent):
     arrays = penalty_arrays("L1", {"strength": 0.3 * scale}, 3)
     truth = make_truth(case.A * scale, case.b, None, "squared", 1.0, arrays, False)
     plain = make_truth(case.A, case.b, None, "squared", 1.0, penalty_arrays("L1", {"strength": 0.3}, 3), False)
-    found, expected = (
-        float(one.values(*candidates(one, [(np.zeros(3), 0.0)]))[0].min()) for one in (truth, plain)
-    )
+    found, expected = (float(one.values(*candidates(one, [(np.zeros(3), 0.0)]))[0].min()) for one in (truth, plain))
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -130,7 +138,7 @@ def test_a_seed_is_a_case():
         assert source(draw(seed)) == source(draw(seed))
 
 
-@pytest.mark.parametrize("family", ["solve", "path", "minimize", "steps", "DualSVM", *ESTIMATORS])
+@pytest.mark.parametrize("family", ["solve", "path", "minimize", "steps", "user", "DualSVM", *ESTIMATORS])
 def test_a_case_prints_itself(family):
     for seed in range(20):
         case = draw(seed, family=family)

@@ -15,6 +15,7 @@ import numpy as np
 from .cases import SPARSE, STORAGES, Array, Case
 from .estimator_draw import ESTIMATORS, draw_estimator
 from .twists import TWISTS
+from .user_parts import USERS
 
 LOSSES = ("squared", "logistic", "huber", "squared_hinge", "poisson")
 #: Penalties, and which of their parameters are arrays: none or all.
@@ -39,7 +40,15 @@ ORACLES = ("exact", "norm", "simulated", "cached", "reference", "sketch", "rando
 SAFE = ("exact", "norm", "simulated", "cached", "reference", "random")
 STEEPNESSES = ("gs-s", "gsl-s", "gs-r", "gs-q", "gsl-r", "gsl-q", "gs", "gsl")
 STEPS = ("coordinate", "fixed", "line-search")
-FAMILIES = {"solve": 0.62, "path": 0.08, "minimize": 0.1, "DualSVM": 0.05, "steps": 0.01, "estimator": 0.14}
+FAMILIES = {
+    "solve": 0.62,
+    "path": 0.08,
+    "minimize": 0.1,
+    "DualSVM": 0.05,
+    "steps": 0.008,
+    "user": 0.007,
+    "estimator": 0.135,
+}
 TOLERANCES = (0.0, 1e-17, 1e-15, 1e-12, 1e-10, 1e-8, 1e-4, 1e-2)
 
 
@@ -82,6 +91,8 @@ def draw(seed: int, few: bool = False, family: str | None = None) -> Case:
         return draw_estimator(rng, few, None if family == "estimator" else family)
     if family == "minimize":
         return _minimize(rng, few)
+    if family == "user":
+        return _user(rng)
     if family == "steps":
         return _steps(rng)
     if family == "DualSVM":
@@ -110,7 +121,9 @@ def draw_shape(rng: Any, large: float = 0.01) -> tuple[int, int]:
 
 def draw_matrix(rng: Any, d: int, n: int) -> Array:
     """Normal, sparse, binary, integer or nearly dependent columns; some equal, constant or zero; scales."""
-    kind = rng.choice(["normal", "sparse", "binary", "integer", "powers", "low-rank"], p=[0.45, 0.2, 0.1, 0.1, 0.05, 0.1])
+    kind = rng.choice(
+        ["normal", "sparse", "binary", "integer", "powers", "low-rank"], p=[0.45, 0.2, 0.1, 0.1, 0.05, 0.1]
+    )
     A = rng.standard_normal((d, n))
     if kind == "sparse":
         A *= rng.random((d, n)) < rng.choice([0.1, 0.3, 0.6])
@@ -240,7 +253,9 @@ def _scales(A: Array, b: Array, weight: Array | None, loss: str) -> tuple[Array,
 
 def _strength(rng: Any, scale: float) -> float:
     """Nothing, a share of the largest useful one, just that one, or more."""
-    kind = rng.choice(["zero", "share", "exact", "above", "tiny", "one", "huge"], p=[0.06, 0.55, 0.1, 0.1, 0.1, 0.07, 0.02])
+    kind = rng.choice(
+        ["zero", "share", "exact", "above", "tiny", "one", "huge"], p=[0.06, 0.55, 0.1, 0.1, 0.1, 0.07, 0.02]
+    )
     scale = min(scale, 1e290)
     return {
         "zero": 0.0, "share": scale * 10.0 ** rng.uniform(-4.0, 0.0), "exact": scale, "above": 1.5 * scale,
@@ -257,7 +272,9 @@ def _parameters(rng: Any, shape: tuple[str, tuple[str, ...]], gradient: Array, s
     found: dict[str, Any] = {}
     names = {"Zero": ("linear",), "L1": ("strength",), "L2": ("strength",), "L1L2": ("l1", "l2"),
              "Box": ("lower", "upper"), "BoundedL1L2": ("l1", "lower", "upper")}[name]  # fmt: skip
-    optional = {"Box": ("l2", "linear"), "BoundedL1L2": ("l2", "weights", "linear"), "Zero": ()}.get(name, ("weights", "linear"))
+    optional = {"Box": ("l2", "linear"), "BoundedL1L2": ("l2", "weights", "linear"), "Zero": ()}.get(
+        name, ("weights", "linear")
+    )
     if name == "Zero" and not arrays and chance(rng, 0.6):
         return {}
     for key in dict.fromkeys((*names, *arrays, *(key for key in optional if chance(rng, 0.25) and not arrays))):
@@ -301,7 +318,9 @@ def _bounds(rng: Any, n: int, size: float, arrays: bool) -> dict[str, Any]:
 
 
 def _interval(rng: Any, size: float) -> tuple[float, float]:
-    kind = rng.choice(["non-negative", "free", "box", "point", "away", "upper", "wide"], p=[0.3, 0.1, 0.3, 0.08, 0.1, 0.1, 0.02])
+    kind = rng.choice(
+        ["non-negative", "free", "box", "point", "away", "upper", "wide"], p=[0.3, 0.1, 0.3, 0.08, 0.1, 0.1, 0.02]
+    )
     size = float(np.clip(size, 1e-100, 1e100))
     a, b = sorted(float(v) for v in size * rng.standard_normal(2))
     return {
@@ -394,6 +413,25 @@ def _steps(rng: Any) -> Case:
     options.update(rng=int(rng.integers(100)), max_iter=int(rng.integers(1, 40)), tol=0.0)
     storage = "csc" if chance(rng, 0.3) else "F"
     return Case("steps", A, b, loss, 1.35, shape[0], parameters, weight, storage, options)
+
+
+def _user(rng: Any) -> Case:
+    """A penalty of a user's own, on a small problem."""
+    d, n = int(rng.integers(1, 6)), int(rng.integers(1, 6))
+    A = rng.standard_normal((d, n)) * 10.0 ** rng.uniform(-1.0, 1.0, n)
+    loss, name = str(rng.choice(LOSSES[:4])), str(rng.choice(list(USERS)))
+    b = draw_target(rng, A, loss)
+    gradient, size = _scales(A, b, None, loss)
+    strength = float(gradient.max() * 10.0 ** rng.uniform(-3.0, 0.3)) or 1.0
+    options: dict[str, Any] = {**_tolerance(rng), **_limits(rng), **({"intercept": True} if chance(rng, 0.3) else {})}
+    if name == "Between":
+        a, b_end = sorted(size * rng.standard_normal(2))
+        parameters = {"a": float(a), "b": float(b_end)}
+        if chance(rng, 0.5):
+            options["x0"] = np.full(n, 0.5 * (a + b_end))
+    else:
+        parameters = {"lower": strength} if name == "Absolute" else {"linear": strength / size}
+    return Case("user", A, b, loss, 1.35, name, parameters, None, "F", options)
 
 
 def _dual_svm(rng: Any) -> Case:

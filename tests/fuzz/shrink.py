@@ -54,10 +54,10 @@ def shrink(
 
 
 def _safely(find: Judge, case: Case) -> list[Violation]:
-    """Violations of a simplification; one that is no case at all has none."""
+    """Violations of a simplification; one that the judge itself cannot take (an empty box) is no case at all."""
     try:
         return find(case)
-    except (KeyError, IndexError, np.linalg.LinAlgError):
+    except Exception:
         return []
 
 
@@ -94,9 +94,7 @@ def taken(case: Case, keep: Array, axis: int) -> Case:
             for key, value in values.items()
         }
 
-    return replace(
-        case, A=case.A[:, keep], parameters=of_columns(case.parameters), options=of_columns(case.options)
-    )
+    return replace(case, A=case.A[:, keep], parameters=of_columns(case.parameters), options=of_columns(case.options))
 
 
 #: Options that a family cannot be called without.
