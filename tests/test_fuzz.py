@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fuzz.calls import truth_of
+from fuzz.calls import problem_of, truth_of
 from fuzz.cases import SPARSE, STORAGES, Case, source, stored
 from fuzz.checks import Violation, judge
 from fuzz.command import judge_seeds
@@ -88,7 +88,7 @@ def product(a, x):
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_truth_agrees_with_the_library(loss, penalty):
     case = small_case(loss, penalty, weight=np.arange(8.0))
-    problem = ascd.Problem(case.A, case.b, loss, None if penalty == "None" else getattr(ascd, penalty)(**case.parameters), case.weight)  # fmt: skip
+    problem = problem_of(case)
     truth, x = truth_of(case), np.clip([0.1, -0.2, 1.0], *bounds_of(penalty))
     assert float(truth.value(x)[0]) == pytest.approx(problem.objective(x), rel=1e-13)
 

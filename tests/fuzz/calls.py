@@ -16,8 +16,8 @@ import ascd
 from ascd import _jit
 
 from .cases import Array, Case
-from .twists import twisted
 from .truth import Truth, make_truth, penalty_arrays
+from .twists import twisted
 from .user_parts import USERS, user_arrays
 
 #: For every family, the function that calls it.

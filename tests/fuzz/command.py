@@ -104,7 +104,7 @@ def progress(n: int) -> Iterator[Any]:
 
 def shrunk_tests(tally: Tally, args: argparse.Namespace) -> Iterator[str]:
     """The smallest case of each kind, made smaller, as tests."""
-    for (kind, family, order), group in tally.by_kind().items():
+    for (kind, family, _), group in tally.by_kind().items():
         if kind == "process died":
             yield f"# seed {group[0].seed} ends the process: {draw(group[0].seed, args.few, args.family)!r}"
             continue

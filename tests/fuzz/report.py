@@ -93,7 +93,7 @@ def markdown(tally: Tally, command: str, seconds: float, tests: Iterable[str] = 
     lines = [
         f"Command: `{command}`  ", f"Versions: {versions()}  ",
         f"Cases: **{tally.cases:,}**, answers {tally.answers:,}, with a finite gap {tally.certified:,}, violations "
-        f"**{len(tally.found):,}**; {seconds:,.0f} s, {1e3 * tally.seconds / max(tally.cases, 1):.1f} ms a case and core",
+        f"**{len(tally.found):,}**; {seconds:,.0f} s, {1e3 * tally.seconds / max(tally.cases, 1):.1f} ms a case",
         "", *_families(tally),
     ]  # fmt: skip
     for name in TABLES[1:]:

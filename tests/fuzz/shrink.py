@@ -1,7 +1,7 @@
 """A smaller case that violates the same promise: fewer rows and columns, simpler options, rounder numbers.
 
-Greedy: every simplification is tried, and kept where a violation of the same kind and of no smaller order remains; until
-none helps or the budget of calls is spent.
+Greedy: every simplification is tried, and kept where a violation of the same kind and of no smaller order remains;
+until none helps or the budget of calls is spent.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _plainer_penalty(case: Case) -> Iterator[Case]:
 def _rounder(case: Case) -> Iterator[Case]:
     for key in ("A", "b", "weight"):
         values = getattr(case, key)
-        if values is not None:
+        if values is not None and not (key == "b" and case.loss in ("logistic", "squared_hinge")):  # labels stay
             yield from (replace(case, **{key: other}) for other in rounder(values))
     for key in ("parameters", "options"):
         table = getattr(case, key)
