@@ -44,7 +44,7 @@ def small_case(loss="squared", penalty="L1", **changes):
 
 #: Cases a family, of the few combinations of parts that other tests compile, too: about a minute on one core.
 SLICE = {
-    "solve": 700,
+    "solve": 1000,
     "path": 60,
     "minimize": 60,
     "steps": 40,
@@ -86,7 +86,7 @@ def product(a, x):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_truth_agrees_with_the_library(loss, penalty):
+def test_truth_agrees_with_the_library(interpreted, loss, penalty):
     case = small_case(loss, penalty, weight=np.arange(8.0))
     problem = problem_of(case)
     truth, x = truth_of(case), np.clip([0.1, -0.2, 1.0], *bounds_of(penalty))

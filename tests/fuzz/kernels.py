@@ -197,16 +197,21 @@ def cholesky_step(H, g, step):  # type: ignore[no-untyped-def]
 def newton(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, rounds):  # type: ignore[no-untyped-def]
     """Newton steps on the coordinates that are free to move, while the objective falls; x and z change."""
     d, n = A.shape
-    trial, image, gradient = np.empty(n), np.empty(d), np.empty(n)
+    trial, image, gradient, places = np.empty(n), np.empty(d), np.empty(n), np.empty(n, dtype=np.int64)
     for _ in range(rounds):
-        free = np.flatnonzero((lower < x) & (x < upper) & ((l1 == 0.0) | (x != 0.0)))
-        if not 0 < free.size <= MOST_FREE:
+        count = 0
+        for j in range(n):
+            if lower[j] < x[j] < upper[j] and (l1[j] == 0.0 or x[j] != 0.0):
+                places[count] = j
+                count += 1
+        if not 0 < count <= MOST_FREE:
             return
+        free = places[:count]
         gradient_at(A, b, s, code, t, l2, linear, x, z, gradient)
         H, g, step = np.zeros((free.size, free.size)), np.empty(free.size), np.empty(free.size)
         for i in range(free.size):
             j = free[i]
-            g[i] = gradient[j] + l1[j] * np.sign(x[j])
+            g[i] = gradient[j] + math.copysign(l1[j], x[j])
             H[i, i] = l2[j]
         for k in range(d):
             if s[k] > 0.0:
@@ -248,17 +253,3 @@ def moved_to(x, free, step, share, l1, lower, upper, out):  # type: ignore[no-un
         if l1[j] > 0.0 and new * x[j] < 0.0:
             new = 0.0
         out[j] = max(lower[j], min(upper[j], new))
-
-
-@compiled
-def improve(A, b, s, code, t, l1, l2, linear, lower, upper, x, sweeps):  # type: ignore[no-untyped-def]
-    """Three points reached from x: by descent, by Newton steps from there, and by both once more."""
-    found, z = np.empty((3, x.size)), np.empty(b.size)
-    descend(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, sweeps)
-    found[0] = x
-    newton(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, 25)
-    found[1] = x
-    descend(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, min(sweeps, 20))
-    newton(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, 5)
-    found[2] = x
-    return found

@@ -85,6 +85,16 @@ def gradient_of(p: Scaled, x: Array) -> Array:
     return out
 
 
+def improved(p: Scaled, x: Array, sweeps: int) -> list[Array]:
+    """Points reached from x, which changes: by descent, by Newton steps from there, and by both once more."""
+    found, z = [], np.empty(p.b.size)
+    for most, rounds in ((sweeps, 25), (min(sweeps, 20), 5)):
+        kernels.descend(*p[:10], x, z, most)
+        found.append(x.copy())
+        kernels.newton(*p[:10], x, z, rounds)
+    return [*found, x]
+
+
 def candidates(truth: Truth, starts: list[tuple[Array, float]]) -> tuple[Array, Array]:
     """Points that may be better than the starts: columns of an array, and their intercepts."""
     p = scaled(truth)
@@ -94,7 +104,7 @@ def candidates(truth: Truth, starts: list[tuple[Array, float]]) -> tuple[Array, 
         for x, c in starts:
             whole = p.inward(x, c, truth.intercept)
             if np.isfinite(whole).all():
-                found.append(kernels.improve(*p[:10], whole, sweeps))
+                found += improved(p, whole, sweeps)
         columns = (np.vstack(found) * p.unit).astype(float).T if found else np.empty((p.unit.size, 0))
         columns = columns[:, np.isfinite(columns).all(axis=0)]
     constants = columns[-1] if truth.intercept else np.zeros(columns.shape[1])
