@@ -23,7 +23,7 @@ STATUSES = {str(status) for status in ascd.Status}
 #: Words of which an error message must hold one: the argument that is to blame.
 ARGUMENTS = (
     "A", "b", "X", "y", "x0", "tol", "alphas", "alpha", "sample_weight", "weights", "penalty", "steepness", "unbounded",
-    "intercept0", "Cs", "scale",
+    "intercept0", "Cs", "scale", "classes",
 )  # fmt: skip
 REPORTED = 1e-10
 #: Multiples of x that are candidates: where there is no minimum, F falls along them.
@@ -32,7 +32,7 @@ MULTIPLES = (0.5, 2.0, 10.0, 1e3)
 
 @dataclass(frozen=True)
 class Violation:
-    """A promise that did not hold: its kind, what was seen, and how far off (relative to the objective at zero)."""
+    """A promise that did not hold: its kind, what was seen, and how far off, relative to the terms of the objective."""
 
     kind: str
     text: str
@@ -144,7 +144,8 @@ class Known:
             self.names += ["a point of the search"] * found.shape[1]
         self.values, self.errors, self.absolute = truth.values(np.array(points).T, np.array(constants))
         self.rivals = answer.rivals
-        self.zero = abs(float(self.values[1])) or 1.0
+        sizes = [float(size) for size in self.absolute[:2] if np.isfinite(float(size))]
+        self.scale = max(sizes, default=0.0) or 1.0
 
     def rounding(self, place: int) -> float:
         """How far a value in float64 may be off."""
@@ -171,7 +172,7 @@ def _check_said(answer: Answer, known: Known) -> list[Violation]:
         off = abs(float(known.values[0] - np.longdouble(answer.objective)))
         if not off <= known.rounding(0):
             text = f"reported {answer.objective!r}, F(x) = {value!r}"
-            found.append(Violation("objective", text, off / known.zero))
+            found.append(Violation("objective", text, off / known.scale))
     return found
 
 
@@ -188,7 +189,7 @@ def _check_zero(answer: Answer, known: Known) -> list[Violation]:
     value, said = float(known.values[1]), answer.zero_objective
     wrong = math.isfinite(value) and value > 0.0 and not said <= value + known.rounding(1)
     if not said >= 0.0 or wrong:
-        return [Violation("zero_objective", f"said {said!r}, F at zero {value!r}", said / known.zero)]
+        return [Violation("zero_objective", f"said {said!r}, F at zero {value!r}", said / known.scale)]
     return []
 
 
@@ -201,9 +202,9 @@ def _check_gap(answer: Answer, known: Known) -> list[Violation]:
         return []
     text = (
         f"gap {answer.gap:.3g} ({answer.status}), but F(x) = {float(value):.17g} and {name} is lower by "
-        f"{float(value - best):.3g}; short by {float(deficit):.3g}, {float(deficit) / known.zero:.2g} of F(0)"
+        f"{float(value - best):.3g}; short by {float(deficit):.3g}, {float(deficit) / known.scale:.2g} of its terms"
     )
-    return [Violation("gap", text, float(deficit) / known.zero)]
+    return [Violation("gap", text, float(deficit) / known.scale)]
 
 
 def _hinge_candidates(truth: Truth) -> tuple[Array, Array]:

@@ -108,7 +108,7 @@ def shrunk_tests(tally: Tally, args: argparse.Namespace) -> Iterator[str]:
         if kind == "process died":
             yield f"# seed {group[0].seed} ends the process: {draw(group[0].seed, args.few, args.family)!r}"
             continue
-        for one in group[: args.shrink]:
+        for one in {found.seed: found for found in group[: args.shrink]}.values():
             case: Case = draw(one.seed, args.few, args.family)
             small, violation = shrink(case, one.violation, seconds=args.shrink_seconds)
             name = f"{kind}_{family}_{one.seed}".replace(" ", "_").lower()

@@ -16,7 +16,7 @@ import numpy as np
 from .cases import SPARSE, Array, Case, source
 from .checks import Violation, judge
 
-#: A violation beyond this share of the objective at zero is no matter of rounding.
+#: A violation beyond this share of the objective's terms is no matter of rounding.
 COARSE = 1e-11
 Judge = Callable[[Case], list[Violation]]
 
