@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ import pytest
 from fuzz.calls import problem_of, truth_of
 from fuzz.cases import SPARSE, STORAGES, Case, source, stored
 from fuzz.checks import Violation, judge
-from fuzz.command import judge_seeds
+from fuzz.command import judge_seeds, side_by_side
 from fuzz.draw import ESTIMATORS, combinations, draw, engines
 from fuzz.peers import from_scipy
 from fuzz.report import Tally, markdown
@@ -268,6 +269,21 @@ def test_an_interval_that_is_too_narrow_is_found(monkeypatch):
 
     monkeypatch.setattr(Intervals, "radius_at", lambda self, j: 0.0)
     assert [kind for kind, _ in faults(case)] == ["interval"]
+
+
+def dies_at_three(first, count):
+    """Work that ends its process at one seed."""
+    if first <= 3 < first + count:
+        os._exit(1)
+    return Tally(cases=count)
+
+
+def test_a_process_that_dies_is_a_violation():
+    total = Tally()
+    for tally in side_by_side([(0, 2), (2, 2), (4, 1)], 2, dies_at_three):
+        total.add(tally)
+    assert total.cases == 5
+    assert [(found.seed, found.violation.kind) for found in total.found] == [(3, "process died")]
 
 
 def test_reports_add_up():
