@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from fuzz.calls import truth_of
+from fuzz.calls import problem_of, truth_of
 from fuzz.cases import SPARSE, STORAGES, Case, source, stored
 from fuzz.checks import Violation, judge
-from fuzz.command import judge_seeds
+from fuzz.command import judge_seeds, side_by_side
 from fuzz.draw import ESTIMATORS, combinations, draw, engines
 from fuzz.peers import from_scipy
 from fuzz.report import Tally, markdown
@@ -43,7 +44,17 @@ def small_case(loss="squared", penalty="L1", **changes):
 # ------------------------------------------------------------------------------------------- the slice
 
 #: Cases a family, of the few combinations of parts that other tests compile, too: about a minute on one core.
-SLICE = {"solve": 700, "path": 60, "minimize": 60, "steps": 60, "DualSVM": 60, "Lasso": 40, "Ridge": 40, "LinearSVC": 20}
+SLICE = {
+    "solve": 1000,
+    "path": 60,
+    "minimize": 60,
+    "steps": 40,
+    "user": 30,
+    "DualSVM": 60,
+    "Lasso": 40,
+    "Ridge": 40,
+    "LinearSVC": 20,
+}
 
 
 @pytest.mark.parametrize("family", SLICE)
@@ -76,9 +87,9 @@ def product(a, x):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_truth_agrees_with_the_library(loss, penalty):
+def test_truth_agrees_with_the_library(interpreted, loss, penalty):
     case = small_case(loss, penalty, weight=np.arange(8.0))
-    problem = ascd.Problem(case.A, case.b, loss, None if penalty == "None" else getattr(ascd, penalty)(**case.parameters), case.weight)  # fmt: skip
+    problem = problem_of(case)
     truth, x = truth_of(case), np.clip([0.1, -0.2, 1.0], *bounds_of(penalty))
     assert float(truth.value(x)[0]) == pytest.approx(problem.objective(x), rel=1e-13)
 
@@ -116,9 +127,7 @@ def test_search_works_at_every_scale(exponent):
     arrays = penalty_arrays("L1", {"strength": 0.3 * scale}, 3)
     truth = make_truth(case.A * scale, case.b, None, "squared", 1.0, arrays, False)
     plain = make_truth(case.A, case.b, None, "squared", 1.0, penalty_arrays("L1", {"strength": 0.3}, 3), False)
-    found, expected = (
-        float(one.values(*candidates(one, [(np.zeros(3), 0.0)]))[0].min()) for one in (truth, plain)
-    )
+    found, expected = (float(one.values(*candidates(one, [(np.zeros(3), 0.0)]))[0].min()) for one in (truth, plain))
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -130,7 +139,7 @@ def test_a_seed_is_a_case():
         assert source(draw(seed)) == source(draw(seed))
 
 
-@pytest.mark.parametrize("family", ["solve", "path", "minimize", "steps", "DualSVM", *ESTIMATORS])
+@pytest.mark.parametrize("family", ["solve", "path", "minimize", "steps", "user", "DualSVM", *ESTIMATORS])
 def test_a_case_prints_itself(family):
     for seed in range(20):
         case = draw(seed, family=family)
@@ -260,6 +269,21 @@ def test_an_interval_that_is_too_narrow_is_found(monkeypatch):
 
     monkeypatch.setattr(Intervals, "radius_at", lambda self, j: 0.0)
     assert [kind for kind, _ in faults(case)] == ["interval"]
+
+
+def dies_at_three(first, count):
+    """Work that ends its process at one seed."""
+    if first <= 3 < first + count:
+        os._exit(1)
+    return Tally(cases=count)
+
+
+def test_a_process_that_dies_is_a_violation():
+    total = Tally()
+    for tally in side_by_side([(0, 2), (2, 2), (4, 1)], 2, dies_at_three):
+        total.add(tally)
+    assert total.cases == 5
+    assert [(found.seed, found.violation.kind) for found in total.found] == [(3, "process died")]
 
 
 def test_reports_add_up():

@@ -8,7 +8,7 @@ With J these columns, H the loss's curvatures and the excess ρ_j = ⟨a_j, θ�
     θ' = θ − H^½·B(BᵀB)⁻¹ρ,         B = H^½ (A_J, 1),
 
 fits exactly: the slope moves as a change of the coordinates in J would move it.  In floating point this is a better
-dual point (``moved``).  In exact arithmetic it exists, at a distance of at most, with σ the smallest singular value of B,
+dual point (``moved``).  In exact arithmetic it exists, no farther away than, with σ the smallest singular value of B,
 
     |θ'_k − θ_k|  ≤  √H_k · min(‖ρ‖/σ, ‖B_k‖·‖ρ‖/σ²)            (``reach``),
 
@@ -120,9 +120,7 @@ def _depend(block: Array, used: Array, others: Array) -> bool:
     if others.size == 0 or used.size == 0:
         return others.size == 0
     coefficients = np.linalg.lstsq(block[:, used], block[:, others], rcond=None)[0]
-    return all(
-        _is_combination(block[:, used], block[:, j], coefficients[:, which]) for which, j in enumerate(others)
-    )
+    return all(_is_combination(block[:, used], block[:, j], coefficients[:, which]) for which, j in enumerate(others))
 
 
 def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:

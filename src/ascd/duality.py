@@ -71,8 +71,8 @@ def gap_within(
 ) -> tuple[float, float, float]:  # fmt: skip
     """The gap for s·dual (within ``reach``), s, and the size of the penalties' terms, for u_j in estimate ± radius.
 
-    Products of ``fixed`` coordinates are what the estimate says, whatever s is.  Coordinates that are neither ``listed``
-    nor fixed are surely at rest: their terms are 0 for every scale.  Where s < 1 it is made smaller by the share
+    Products of ``fixed`` coordinates are what the estimate says, whatever s is.  Coordinates neither ``listed`` nor
+    fixed are surely at rest: their terms are 0 for every scale.  Where s < 1 it is made smaller by the share
     ``margin``: rounding must not push s·u_j over the end of its domain.
     """
     scale, size = 1.0, 0.0

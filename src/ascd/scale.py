@@ -27,8 +27,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ascd._checks import Array
-from ascd.careful import UNIT
 from ascd._jit import kernel
+from ascd.careful import UNIT
 from ascd.losses import Huber
 from ascd.matrices import transposed_product
 from ascd.problem import Problem

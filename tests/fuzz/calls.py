@@ -6,16 +6,19 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 import ascd
+from ascd import _jit
 
 from .cases import Array, Case
-from .twists import twisted
 from .truth import Truth, make_truth, penalty_arrays
+from .twists import twisted
+from .user_parts import USERS, user_arrays
 
 #: For every family, the function that calls it.
 CALLS: dict[str, Callable[[Case], Iterator[Answer]]] = {}
@@ -35,6 +38,7 @@ class Answer:
     zero_objective: float | None = None
     slack: float = 0.0  # relative rounding of a gap that was changed to the estimator's units
     starts: tuple[tuple[Array, float], ...] = ()  # points that a judge should look at, too
+    rivals: tuple[Any, ...] = ()  # values that the judge found by other means, error bounds added
     trace: Any = None
     again: bool = False  # the same call once more: it has to be the same answer
 
@@ -73,11 +77,23 @@ def call(family: str) -> Callable[[Any], Any]:
     return enter
 
 
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Kernels run as plain Python."""
+    before, _jit.is_interpreted = _jit.is_interpreted, True
+    try:
+        yield
+    finally:
+        _jit.is_interpreted = before
+
+
 def loss_of(case: Case) -> Any:
     return ascd.Huber(case.threshold) if case.loss == "huber" else case.loss
 
 
 def penalty_of(case: Case) -> Any:
+    if case.penalty in USERS:
+        return USERS[case.penalty](**case.parameters)
     return None if case.penalty == "None" else getattr(ascd, case.penalty)(**case.parameters)
 
 
@@ -86,7 +102,10 @@ def problem_of(case: Case) -> Any:
 
 
 def truth_of(case: Case, factor: float = 1.0) -> Truth:
-    arrays = penalty_arrays(case.penalty, case.parameters, case.shape[1], factor)
+    if case.penalty in USERS:
+        arrays = user_arrays(case.penalty, case.parameters, case.shape[1])
+    else:
+        arrays = penalty_arrays(case.penalty, case.parameters, case.shape[1], factor)
     intercept = bool(case.options.get("intercept", False))
     return make_truth(case.A, case.b, case.weight, case.loss, case.threshold, arrays, intercept)
 
@@ -122,6 +141,12 @@ def solve_case(case: Case) -> Iterator[Answer]:
     second = replace(second, truth=first.truth, x=back(second.x), again=case.twist == "again")
     yield replace(first, starts=(*first.starts, (second.x, second.constant)))
     yield replace(second, starts=(*first.starts, (first.x, first.constant)))
+
+
+@call("user")
+def user_case(case: Case) -> Iterator[Answer]:
+    with interpreted():
+        yield next(_solved(case))
 
 
 def _solved(case: Case) -> Iterator[Answer]:

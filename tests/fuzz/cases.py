@@ -87,7 +87,9 @@ def _stored_sparse(A: Array, storage: str) -> Any:
         return sparse.csc_matrix((A.ravel(order="F"), rows, d * np.arange(n + 1)), shape=A.shape)
     columns = sparse.csc_matrix(A)
     if storage == "csc-unsorted":
-        order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(columns.indptr, columns.indptr[1:], strict=False)])
+        order = np.concatenate(
+            [np.arange(a, b)[::-1] for a, b in zip(columns.indptr, columns.indptr[1:], strict=False)]
+        )
         order = order.astype(int)
         return sparse.csc_matrix((columns.data[order], columns.indices[order], columns.indptr), shape=A.shape)
     if storage == "csc-int64":

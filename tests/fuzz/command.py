@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .cases import Case
+from .cases import Case, source
 from .checks import Violation, judge
 from .draw import draw
 from .report import Found, Tally, markdown
 from .shrink import as_test, shrink
 
+Work = Callable[[int, int], Tally]
+DIED = "process died"
 CHUNK = 50
 #: One case in so many is judged by SciPy and scikit-learn, too.
 DEEP = 25
@@ -39,12 +42,14 @@ def judge_seeds(first: int, count: int, few: bool, family: str | None) -> Tally:
     return tally
 
 
-def run(args: argparse.Namespace, keep: Callable[[Tally], None]) -> Tally:
+def run(args: argparse.Namespace, keep: Callable[[Tally], Any]) -> Tally:
     """All cases, on ``args.jobs`` processes; ``keep`` is called now and then.  Ctrl-C ends the run early."""
     first, total, kept = args.seed * SPAN, Tally(), time.perf_counter()
     chunks = [(start, min(CHUNK, first + args.n - start)) for start in range(first, first + args.n, CHUNK)]
+    work = partial(judge_seeds, few=args.few, family=args.family)
+    tallies = (work(*chunk) for chunk in chunks) if args.jobs == 1 else side_by_side(chunks, args.jobs, work)
     with progress(args.n) as show, suppress(KeyboardInterrupt):
-        for tally in one_by_one(chunks, args) if args.jobs == 1 else side_by_side(chunks, args):
+        for tally in tallies:
             total.add(tally)
             show(total)
             if time.perf_counter() - kept > SECONDS_UNSAVED:
@@ -53,39 +58,38 @@ def run(args: argparse.Namespace, keep: Callable[[Tally], None]) -> Tally:
     return total
 
 
-def one_by_one(chunks: list[tuple[int, int]], args: argparse.Namespace) -> Iterator[Tally]:
-    return (judge_seeds(start, count, args.few, args.family) for start, count in chunks)
-
-
-def side_by_side(chunks: list[tuple[int, int]], args: argparse.Namespace) -> Iterator[Tally]:
+def side_by_side(chunks: list[tuple[int, int]], jobs: int, work: Work) -> Iterator[Tally]:
     """Tallies of the chunks as they come; a chunk that ends its process is taken again, seed by seed."""
     waiting, suspects = list(reversed(chunks)), []
     while waiting:
         running: dict[Any, tuple[int, int]] = {}
-        with ProcessPoolExecutor(args.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with processes(jobs) as pool:
             try:
                 while waiting or running:
-                    while waiting and len(running) < 2 * args.jobs:
+                    while waiting and len(running) < 2 * jobs:
                         chunk = waiting.pop()
-                        running[pool.submit(judge_seeds, *chunk, args.few, args.family)] = chunk
+                        running[pool.submit(work, *chunk)] = chunk
                     for done in wait(running, return_when=FIRST_COMPLETED).done:
                         yield done.result()
                         del running[done]
             except BrokenProcessPool:
                 suspects += running.values()
     for start, count in suspects:
-        yield from (alone(seed, args) for seed in range(start, start + count))
+        yield from (alone(seed, work) for seed in range(start, start + count))
 
 
-def alone(seed: int, args: argparse.Namespace) -> Tally:
+def alone(seed: int, work: Work) -> Tally:
     """One case in a process of its own, whose end is a violation."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with processes(1) as pool:
         try:
-            return pool.submit(judge_seeds, seed, 1, args.few, args.family).result()
+            return pool.submit(work, seed, 1).result()
         except BrokenProcessPool:
-            case = draw(seed, args.few, args.family)
-            died = Violation("process died", "the process ended without an answer")
-            return Tally(cases=1, found=[Found(seed, case.family, case.A.size, died)])
+            return Tally(cases=1, found=[Found(seed, "", 0, Violation(DIED, "the process ended without an answer"))])
+
+
+def processes(jobs: int) -> ProcessPoolExecutor:
+    """Fresh ones: what a fork would share is not safe to share while threads run."""
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
 
 
 @contextmanager
@@ -104,11 +108,11 @@ def progress(n: int) -> Iterator[Any]:
 
 def shrunk_tests(tally: Tally, args: argparse.Namespace) -> Iterator[str]:
     """The smallest case of each kind, made smaller, as tests."""
-    for (kind, family, order), group in tally.by_kind().items():
-        if kind == "process died":
-            yield f"# seed {group[0].seed} ends the process: {draw(group[0].seed, args.few, args.family)!r}"
+    for (kind, family, _), group in tally.by_kind().items():
+        if kind == DIED:
+            yield from (f"# ends the process: {source(draw(one.seed, args.few, args.family))}" for one in group)
             continue
-        for one in group[: args.shrink]:
+        for one in {found.seed: found for found in group[: args.shrink]}.values():
             case: Case = draw(one.seed, args.few, args.family)
             small, violation = shrink(case, one.violation, seconds=args.shrink_seconds)
             name = f"{kind}_{family}_{one.seed}".replace(" ", "_").lower()
@@ -128,14 +132,15 @@ def main() -> None:
     args = parser.parse_args()
     began, command = time.perf_counter(), "python -m tests.fuzz " + " ".join(sys.argv[1:])
 
-    def keep(tally: Tally, tests: Iterable[str] = ()) -> None:
+    def keep(tally: Tally, tests: Iterable[str] = ()) -> str:
         text = markdown(tally, command, time.perf_counter() - began, tests)
         if args.report is not None:
             args.report.write_text(text, encoding="utf-8")
-        elif tests:
-            print(text)
+        return text
 
     tally = run(args, keep)
-    keep(tally, [])
-    keep(tally, list(shrunk_tests(tally, args)) or [""])
+    keep(tally)
+    text = keep(tally, list(shrunk_tests(tally, args)))
+    if args.report is None:
+        print(text)
     sys.exit(1 if tally.found else 0)

@@ -6,12 +6,14 @@ Ridge, NNLS         ½‖y − Xw − c‖² + alpha/2·‖w‖²               
 LogisticRegression  Σ log(1 + exp(−y(xw + c))) + (ratio·‖w‖₁ + (1 − ratio)/2·‖w‖²)/C unit 1
 PoissonRegressor    ½ deviance + n·alpha·(…)                                         unit 1/n
 LinearSVC           ½‖(w, c)‖² + C·Σ loss                                            unit 1
+HuberRegressor      at the fitted σ; P = σ·Σs + (2/σ)·F                              unit 2/σ
 ==================  ===============================================================  =======
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ import ascd
 
 from .calls import Answer, call
 from .cases import Array, Case
+from .search import candidates
 from .truth import Truth, make_truth, penalty_arrays
 
 #: A gap is multiplied by the unit and divided again.
@@ -93,19 +96,34 @@ def svc_case(case: Case) -> Iterator[Answer]:
 
 @call("HuberRegressor")
 def huber_case(case: Case) -> Iterator[Answer]:
-    """For the judge: F at the fitted scale σ; P = σ·Σs + (2/σ)·F, and the gap of P bounds that of F at this σ."""
+    """P = σ·Σs + (2/σ)·F_σ over w, c and σ, told in the units of F at the fitted σ."""
     model = fitted(case)
-    sigma, total = model.scale_, total_of(case)
-    alpha = case.options.get("alpha", 1e-4)
-    truth = regularised(case, 0.0, alpha * sigma, case.options["fit_intercept"], "huber")
-    truth = Truth(**{**vars(truth), "threshold": case.options["epsilon"] * sigma})
-    unit, proof = 2.0 / sigma, model.certificate_
+    sigma, proof = float(model.scale_), model.certificate_
+    x, c = np.array(model.coef_), float(model.intercept_)
+    truth, unit = huber_truth(case, sigma), 2.0 / sigma
+    total = np.longdouble(truth.s.sum())
+    offset = float(np.longdouble(sigma) * total)
     yield Answer(
-        truth, np.array(model.coef_), float(model.intercept_), proof.gap / unit,
-        None, str(proof.status), proof.tolerance / unit, slack=1e-10,
+        truth, x, c, proof.gap / unit, (proof.objective - offset) / unit, str(proof.status), proof.tolerance / unit,
+        slack=1e-10, rivals=tuple(_at_other_scales(case, sigma, total, x, c)),
     )  # fmt: skip
-    if proof.converged and not proof.gap <= proof.tolerance:
-        raise AssertionError(f"HuberRegressor converged with gap {proof.gap} above {proof.tolerance}, n = {total}")
+
+
+def huber_truth(case: Case, sigma: float) -> Truth:
+    """F at one scale: the Huber loss of threshold ε·σ and the penalty (σ/2)·alpha·‖w‖²·2."""
+    truth = regularised(case, 0.0, case.options.get("alpha", 1e-4) * sigma, case.options["fit_intercept"], "huber")
+    return replace(truth, threshold=case.options["epsilon"] * sigma)
+
+
+def _at_other_scales(case: Case, sigma: float, total: Any, x: Array, c: float) -> Iterator[Any]:
+    """The lowest P found at some other scales, in the units of F at this one."""
+    unit = np.longdouble(sigma) / 2
+    for factor in (0.25, 0.7, 0.97, 0.999, 1.001, 1.03, 1.4, 4.0):
+        other = factor * sigma
+        truth = huber_truth(case, other)
+        values, errors, _ = truth.values(*candidates(truth, [(x, c)]))
+        lowest = (values + errors).min()
+        yield unit * (np.longdouble(other) * total + 2 / np.longdouble(other) * lowest - np.longdouble(sigma) * total)
 
 
 @call("LassoCV")

@@ -7,71 +7,70 @@ from typing import Any
 import numpy as np
 
 from .cases import Case
+from .chance import chance, choose, pick
+from .data import draw_matrix, draw_shape, draw_storage, draw_target, draw_weights
 
-ESTIMATORS = (
-    "Lasso", "ElasticNet", "Ridge", "NNLS", "LogisticRegression", "PoissonRegressor", "HuberRegressor", "LinearSVC",
-    "LassoCV", "ElasticNetCV", "LogisticRegressionCV", "lasso_path", "enet_path", "logistic_path",
-)  # fmt: skip
-SHARES = (0.14, 0.14, 0.12, 0.09, 0.11, 0.08, 0.08, 0.12, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02)
-LOSS = {"LogisticRegression": "logistic", "LogisticRegressionCV": "logistic", "logistic_path": "logistic",
-        "PoissonRegressor": "poisson", "LinearSVC": "squared_hinge"}  # fmt: skip
+ESTIMATORS = {
+    "Lasso": 14, "ElasticNet": 14, "Ridge": 12, "NNLS": 9, "LogisticRegression": 11, "PoissonRegressor": 8,
+    "HuberRegressor": 5, "LinearSVC": 13, "LassoCV": 1, "ElasticNetCV": 1, "LogisticRegressionCV": 1, "lasso_path": 4,
+    "enet_path": 4, "logistic_path": 3,
+}  # fmt: skip
+CLASSIFIERS = ("LinearSVC", "LogisticRegression", "logistic_path", "LogisticRegressionCV")
+LOSS = {
+    "LogisticRegression": "logistic", "LogisticRegressionCV": "logistic", "logistic_path": "logistic",
+    "PoissonRegressor": "poisson", "LinearSVC": "squared_hinge",
+}  # fmt: skip
 
 
 def draw_estimator(rng: Any, few: bool, name: str | None) -> Case:
     """A case of one estimator."""
-    from .draw import chance, draw_matrix, draw_shape, draw_storage, draw_target, draw_weights
-
-    drawn = str(rng.choice(ESTIMATORS, p=SHARES))
+    drawn = choose(rng, ESTIMATORS)
     name = drawn if name is None else name
-    d, n = draw_shape(rng, 0.0)
-    is_cv = name.endswith("CV")
-    d = max(d, 6) if is_cv else max(d, 2)
-    n = min(n, 30) if is_cv else n
+    is_cv, loss = name.endswith("CV"), LOSS.get(name, "squared")
+    d, n = draw_shape(rng, 8 if is_cv else 30)
+    d = d + 6 if is_cv else d + 1
     A, storage = draw_storage(rng, draw_matrix(rng, d, n), not few and chance(rng, 0.25))
-    if storage == "list":
-        storage = "F"
-    y = draw_target(rng, A, LOSS.get(name, "squared"))
-    if name in ("LinearSVC", "LogisticRegression", "logistic_path", "LogisticRegressionCV"):
-        y[: d // 2], y[d // 2 :] = np.where(rng.random(d // 2) < 0.9, 1.0, y[: d // 2]), -1.0
+    storage = "F" if storage == "list" else storage
+    y = draw_target(rng, A, loss)
+    weight = draw_weights(rng, d) if not few and not is_cv and chance(rng, 0.25) else None
+    if name in CLASSIFIERS:  # both classes, in every fold
+        y[: d // 2][rng.random(d // 2) < 0.9], y[d // 2 :] = 1.0, -1.0
         y[0] = 1.0
-    weighted = not few and not is_cv and chance(rng, 0.25)
-    weight = draw_weights(rng, d) if weighted else None
     if weight is not None and not weight.any():
         weight[0] = 1.0
-    return Case(name, A, y, LOSS.get(name, "squared"), weight=weight, storage=storage, options=_options(rng, name, n))
+    return Case(name, A, y, loss, weight=weight, storage=storage, options=_options(rng, name, n))
 
 
 def _options(rng: Any, name: str, n: int) -> dict[str, Any]:
-    from .draw import chance
-
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {} if name.endswith("_path") and name != "logistic_path" else {
+        "fit_intercept": chance(rng, 0.6)
+    }  # fmt: skip
     if chance(rng, 0.4):
-        options["tol"] = float(rng.choice([0.0, 1e-15, 1e-10, 1e-8, 1e-3]))
+        options["tol"] = pick(rng, (0.0, 1e-15, 1e-10, 1e-8, 1e-3))
     strength = float(10.0 ** rng.uniform(-8.0, 4.0))
     if name in ("Lasso", "ElasticNet", "Ridge", "PoissonRegressor", "HuberRegressor"):
-        options["alpha"] = strength if chance(rng, 0.8) else float(rng.choice([0.0, 1.0, 1e9]))
+        options["alpha"] = strength if chance(rng, 0.8) else pick(rng, (0.0, 1.0, 1e9))
     if name in ("LogisticRegression", "LinearSVC"):
         options["C"] = 1.0 / strength
-    if name in ("ElasticNet", "LogisticRegression", "PoissonRegressor", "enet_path", "logistic_path"):
-        options["l1_ratio"] = float(rng.choice([0.0, 0.5, 1.0, 0.01])) if name != "enet_path" else 0.5
+    if name in ("ElasticNet", "LogisticRegression", "PoissonRegressor", "logistic_path"):
+        options["l1_ratio"] = pick(rng, (0.0, 0.5, 1.0, 0.01))
     if name in ("Lasso", "ElasticNet", "Ridge") and chance(rng, 0.15):
         options["positive"] = True
-    if name == "LinearSVC":
-        options["loss"] = str(rng.choice(["hinge", "squared_hinge"]))
-        if options["loss"] == "squared_hinge" and chance(rng, 0.5):
-            options["dual"] = bool(chance(rng, 0.5))
-    if name == "HuberRegressor":
-        options["epsilon"] = float(rng.choice([1.0, 1.1, 1.35, 3.0]))
-    if not name.endswith("path") or name == "logistic_path":
-        options["fit_intercept"] = chance(rng, 0.6)
     if name in ("lasso_path", "enet_path", "LassoCV", "ElasticNetCV"):
         options["alphas"] = int(rng.integers(1, 6))
     if name in ("logistic_path", "LogisticRegressionCV"):
         options["Cs"] = int(rng.integers(1, 4))
-    if name.endswith("CV"):
-        options["cv"] = 3
-    if not name.endswith(("CV", "path", "NNLS", "LinearSVC")) and chance(rng, 0.1):
+    if name in ("Lasso", "ElasticNet", "Ridge", "PoissonRegressor", "LogisticRegression") and chance(rng, 0.1):
         options["penalty_weights"] = np.where(rng.random(n) < 0.3, 0.0, rng.random(n))
-    if chance(rng, 0.05):
-        options["max_iter"] = int(rng.choice([1, 2]))
-    return options
+    options["max_iter"] = pick(rng, (1, 2)) if chance(rng, 0.05) else 50
+    return {**options, **_special(rng, name)}
+
+
+def _special(rng: Any, name: str) -> dict[str, Any]:
+    """Options of one estimator alone."""
+    if name == "LinearSVC":
+        loss = pick(rng, ("hinge", "squared_hinge"))
+        return {"loss": loss, **({"dual": chance(rng, 0.5)} if loss == "squared_hinge" and chance(rng, 0.5) else {})}
+    if name == "HuberRegressor":
+        return {"epsilon": pick(rng, (1.0, 1.1, 1.35, 3.0))}
+    return {"cv": 3} if name.endswith("CV") else {}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .cases import Array, Case
-from .search import Scaled, gradient_at, scaled, value_of
+from .search import Scaled, gradient_of, scaled, value_of
 from .truth import Truth
 
 #: Entries of A above which SciPy is not asked.
@@ -28,8 +28,7 @@ def from_scipy(truth: Truth, x: Array, c: float) -> list[tuple[Array, float]]:
         return []
     p = scaled(truth)
     with np.errstate(all="ignore"):
-        whole = (np.append(x, c) if truth.intercept else np.asarray(x)).astype(np.longdouble) / p.unit
-        start = np.clip(whole.astype(float), p.lower, p.upper)
+        start = p.inward(x, c, truth.intercept)
     if not np.isfinite(start).all() or not math.isfinite(value_of(p, start)):
         return []
     kinked = np.flatnonzero(p.l1 > 0.0)
@@ -64,7 +63,7 @@ def _split_objective(p: Scaled, kinked: Array) -> Any:
         x = w[:n].copy()
         x[kinked] -= w[n:]
         smooth = p._replace(l1=np.zeros(n))
-        gradient = gradient_at(smooth, x)
+        gradient = gradient_of(smooth, x)
         value = value_of(smooth, x) + float(p.l1[kinked] @ (w[kinked] + w[n:]))
         whole = np.r_[gradient, p.l1[kinked] - gradient[kinked]]
         whole[kinked] += p.l1[kinked]

@@ -93,7 +93,7 @@ def markdown(tally: Tally, command: str, seconds: float, tests: Iterable[str] = 
     lines = [
         f"Command: `{command}`  ", f"Versions: {versions()}  ",
         f"Cases: **{tally.cases:,}**, answers {tally.answers:,}, with a finite gap {tally.certified:,}, violations "
-        f"**{len(tally.found):,}**; {seconds:,.0f} s, {1e3 * tally.seconds / max(tally.cases, 1):.1f} ms a case and core",
+        f"**{len(tally.found):,}**; {seconds:,.0f} s, {1e3 * tally.seconds / max(tally.cases, 1):.1f} ms a case",
         "", *_families(tally),
     ]  # fmt: skip
     for name in TABLES[1:]:
@@ -102,7 +102,7 @@ def markdown(tally: Tally, command: str, seconds: float, tests: Iterable[str] = 
     if tally.found:
         lines += ["", "| violation | family | size | cases | largest | smallest seed |", "|---|---|---|---:|---:|---:|"]
     for (kind, family, order), group in tally.by_kind().items():
-        largest = np.nanmax([one.violation.size for one in group], initial=-1.0)
+        largest = max((one.violation.size for one in group if one.violation.size >= 0.0), default=-1.0)
         size = ("rounding", "coarse")[order] if largest >= 0.0 else ""
         shown = f"{largest:.2g}" if largest >= 0.0 else ""
         lines.append(f"| {kind} | {family} | {size} | {len(group):,} | {shown} | {group[0].seed} |")

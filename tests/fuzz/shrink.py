@@ -1,7 +1,7 @@
 """A smaller case that violates the same promise: fewer rows and columns, simpler options, rounder numbers.
 
-Greedy: every simplification is tried, and kept where a violation of the same kind and of no smaller order remains; until
-none helps or the budget of calls is spent.
+Greedy: every simplification is tried, and kept where a violation of the same kind and of no smaller order remains;
+until none helps or the budget of calls is spent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from .cases import SPARSE, Array, Case, source
 from .checks import Violation, judge
 
-#: A violation beyond this share of the objective at zero is no matter of rounding.
+#: A violation beyond this share of the objective's terms is no matter of rounding.
 COARSE = 1e-11
 Judge = Callable[[Case], list[Violation]]
 
@@ -54,10 +54,10 @@ def shrink(
 
 
 def _safely(find: Judge, case: Case) -> list[Violation]:
-    """Violations of a simplification; one that is no case at all has none."""
+    """Violations of a simplification; one that the judge itself cannot take (an empty box) is no case at all."""
     try:
         return find(case)
-    except (KeyError, IndexError, np.linalg.LinAlgError):
+    except Exception:
         return []
 
 
@@ -94,9 +94,7 @@ def taken(case: Case, keep: Array, axis: int) -> Case:
             for key, value in values.items()
         }
 
-    return replace(
-        case, A=case.A[:, keep], parameters=of_columns(case.parameters), options=of_columns(case.options)
-    )
+    return replace(case, A=case.A[:, keep], parameters=of_columns(case.parameters), options=of_columns(case.options))
 
 
 #: Options that a family cannot be called without.
@@ -139,7 +137,7 @@ def _plainer_penalty(case: Case) -> Iterator[Case]:
 def _rounder(case: Case) -> Iterator[Case]:
     for key in ("A", "b", "weight"):
         values = getattr(case, key)
-        if values is not None:
+        if values is not None and not (key == "b" and case.loss in ("logistic", "squared_hinge")):  # labels stay
             yield from (replace(case, **{key: other}) for other in rounder(values))
     for key in ("parameters", "options"):
         table = getattr(case, key)

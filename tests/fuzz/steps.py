@@ -12,16 +12,14 @@ Intervals are kept in float64: an excess below ``ROUNDING`` of the sizes of the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import ascd
-from ascd import _jit
 from ascd.rules import as_rule
 
-from .calls import problem_of, truth_of
+from .calls import interpreted, problem_of, truth_of
 from .cases import Array, Case
 from .truth import Long, Truth
 
@@ -56,16 +54,6 @@ class Watcher(NamedTuple):
 
     def active_count(self, point: Any) -> int:
         return self.inner.active_count(point)
-
-
-@contextmanager
-def interpreted() -> Iterator[None]:
-    """Kernels run as plain Python."""
-    before, _jit.is_interpreted = _jit.is_interpreted, True
-    try:
-        yield
-    finally:
-        _jit.is_interpreted = before
 
 
 def watched(case: Case) -> list[Seen]:

@@ -3,8 +3,8 @@
     F(x, c) = Σ_k s_k·loss(b_k, (Ax)_k + c) + Σ_j (l1_j·|x_j| + ½·l2_j·x_j² + linear_j·x_j)   over lower ≤ x ≤ upper
 
 Nothing here comes from the library.  Data are float64 numbers; sums, products and functions are of 64 bits or more
-(u = 2⁻⁶⁴ or better) and of an exponent range in which nothing overflows.  With z computed to e = (n + 3)·u·Σ|terms|, the
-error of F is at most Σ s·(slope·e + 8u·|value|) plus (d + n + 8)·u times the sum of the absolute terms.
+(u = 2⁻⁶³ or better) and of an exponent range in which nothing overflows.  With z computed to e = (n + 3)·u·Σ|terms|,
+the error of F is at most Σ s·(slope·e + 8u·|value|) plus (d + n + 8)·u times the sum of the absolute terms.
 """
 
 from __future__ import annotations

@@ -80,9 +80,7 @@ class Knowledge:
 
 
 @kernel
-def remember(
-    slope: Array, place: Array, columns: Array, slot: Array, here: int, count: Array
-) -> tuple[float, float]:
+def remember(slope: Array, place: Array, columns: Array, slot: Array, here: int, count: Array) -> tuple[float, float]:
     """Keep the slope; the columns refer to it from now on.  Its squared length and its sum."""
     length, total = 0.0, 0.0
     for k in range(slope.size):
