@@ -24,7 +24,7 @@ Work = Callable[[int, int], Tally]
 DIED = "process died"
 CHUNK = 50
 #: One case in so many is judged by SciPy and scikit-learn, too.
-DEEP = 25
+DEEP = 50
 #: The seeds of one run are this far from those of the next.
 SPAN = 10**9
 #: The report is written this often while the run goes on.

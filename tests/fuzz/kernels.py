@@ -1,7 +1,7 @@
 """The judge's own descent, compiled: coordinate descent and Newton steps on the smooth piece around a point.
 
 Nothing here comes from the library.  All functions take the problem as arrays (see ``search.Scaled``); losses are told
-by their place in ``truth.LOSSES``.
+by their place in ``truth.LOSSES``.  A is stored by columns: ``A[j, k]`` is the entry of sample k and coordinate j.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def image_of(A, x, z):  # type: ignore[no-untyped-def]
     for j in range(x.size):
         if x[j] != 0.0:
             for k in range(z.size):
-                z[k] += x[j] * A[k, j]
+                z[k] += x[j] * A[j, k]
 
 
 @compiled
@@ -86,7 +86,7 @@ def gradient_at(A, b, s, code, t, l2, linear, x, z, out):  # type: ignore[no-unt
         if s[k] > 0.0:
             slope = s[k] * derivatives_of(code, t, b[k], z[k])[0]
             for j in range(x.size):
-                out[j] += slope * A[k, j]
+                out[j] += slope * A[j, k]
 
 
 @compiled
@@ -116,8 +116,8 @@ def accepted(A, b, s, code, t, l1, l2, linear, low, high, x, z, j, change):  # t
             return new
         difference = cost_of(l1, l2, linear, new) - cost_of(l1, l2, linear, x[j])
         for k in range(b.size):
-            if s[k] > 0.0 and A[k, j] != 0.0:
-                after = loss_of(code, t, b[k], z[k] + (new - x[j]) * A[k, j])
+            if s[k] > 0.0 and A[j, k] != 0.0:
+                after = loss_of(code, t, b[k], z[k] + (new - x[j]) * A[j, k])
                 difference += s[k] * (after - loss_of(code, t, b[k], z[k]))
         if difference <= 0.0:
             return new
@@ -135,10 +135,10 @@ def descend(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, sweeps):  # ty
         for j in range(x.size):
             g, h = 0.0, 0.0
             for k in range(b.size):
-                if s[k] > 0.0 and A[k, j] != 0.0:
+                if s[k] > 0.0 and A[j, k] != 0.0:
                     first, second = derivatives_of(code, t, b[k], z[k])
-                    g += s[k] * A[k, j] * first
-                    h += s[k] * A[k, j] * A[k, j] * second
+                    g += s[k] * A[j, k] * first
+                    h += s[k] * A[j, k] * A[j, k] * second
             change = target_of(g, h, l1[j], l2[j], linear[j], lower[j], upper[j], x[j]) - x[j]
             if change == 0.0 or not math.isfinite(change):
                 continue
@@ -146,7 +146,7 @@ def descend(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, sweeps):  # ty
             if new != x[j]:
                 moved = max(moved, abs(new - x[j]) / max(abs(new), abs(x[j])))
                 for k in range(b.size):
-                    z[k] += (new - x[j]) * A[k, j]
+                    z[k] += (new - x[j]) * A[j, k]
                 x[j] = new
         if moved <= 1e-15:
             break
@@ -196,7 +196,7 @@ def cholesky_step(H, g, step):  # type: ignore[no-untyped-def]
 @compiled
 def newton(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, rounds):  # type: ignore[no-untyped-def]
     """Newton steps on the coordinates that are free to move, while the objective falls; x and z change."""
-    d, n = A.shape
+    n, d = A.shape
     trial, image, gradient, places = np.empty(n), np.empty(d), np.empty(n), np.empty(n, dtype=np.int64)
     for _ in range(rounds):
         count = 0
@@ -218,10 +218,10 @@ def newton(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, rounds):  # typ
                 weight = s[k] * derivatives_of(code, t, b[k], z[k])[1]
                 if weight > 0.0:
                     for i in range(free.size):
-                        entry = weight * A[k, free[i]]
+                        entry = weight * A[free[i], k]
                         if entry != 0.0:
                             for m in range(i + 1):
-                                H[i, m] += entry * A[k, free[m]]
+                                H[i, m] += entry * A[free[m], k]
         if not cholesky_step(H, g, step):
             return
         before = objective_at(b, s, code, t, l1, l2, linear, x, z)

@@ -23,7 +23,7 @@ WORK = 1e6
 class Scaled(NamedTuple):
     """The problem in units in which its numbers are near 1; an intercept is one more column."""
 
-    A: Array
+    A: Array  # by columns: A[j] is the column of coordinate j
     b: Array
     s: Array
     code: int
@@ -70,18 +70,18 @@ def scaled(truth: Truth) -> Scaled:
             (pad(truth.lower, -np.inf) / unit).astype(float),
             (pad(truth.upper, np.inf) / unit).astype(float),
         )
-        return Scaled(np.asfortranarray((A / alpha).astype(float)), *parts, unit)
+        return Scaled(np.ascontiguousarray((A / alpha).astype(float).T), *parts, unit)
 
 
 def value_of(p: Scaled, x: Array) -> float:
     """The objective in the search's units, without constants."""
-    return kernels.objective_at(p.b, p.s, p.code, p.threshold, p.l1, p.l2, p.linear, x, p.A @ x)
+    return kernels.objective_at(p.b, p.s, p.code, p.threshold, p.l1, p.l2, p.linear, x, x @ p.A)
 
 
 def gradient_of(p: Scaled, x: Array) -> Array:
     """The gradient of everything but l1·|x|."""
     out = np.empty(x.size)
-    kernels.gradient_at(p.A, p.b, p.s, p.code, p.threshold, p.l2, p.linear, x, p.A @ x, out)
+    kernels.gradient_at(p.A, p.b, p.s, p.code, p.threshold, p.l2, p.linear, x, x @ p.A, out)
     return out
 
 
