@@ -90,6 +90,8 @@ def _program_is_negative(parts: Any, up: Array, down: Array, intercept: bool) ->
     identity = np.eye(rise.size)
     constraint = np.hstack([design, -design, -identity, identity])
     bounds = np.c_[np.zeros(upper.size), upper]
+    if not (np.isfinite(constraint).all() and np.isfinite(costs[~forbidden]).all()):
+        return False  # beyond float64: the run itself will tell
     result = linprog(np.where(forbidden, 0.0, costs), A_eq=constraint, b_eq=np.zeros(rise.size), bounds=bounds)
     scale = np.abs(costs[~forbidden]).max(initial=1.0)
     return bool(result.status == 3 or (result.status == 0 and result.fun < -1e-9 * scale))

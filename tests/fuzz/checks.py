@@ -26,6 +26,8 @@ ARGUMENTS = (
     "intercept0", "Cs", "scale", "classes",
 )  # fmt: skip
 REPORTED = 1e-10
+#: Numbers below this count as 0: float64's range ends, and with it what the library says of squares and products.
+SMALLEST = 1e-290
 #: Multiples of x that are candidates: where there is no minimum, F falls along them.
 MULTIPLES = (0.5, 2.0, 10.0, 1e3)
 
@@ -94,6 +96,8 @@ def is_justified(case: Case, message: str) -> bool:
     s = np.ones(len(case.b)) if case.weight is None else case.weight
     with np.errstate(all="ignore"):
         squares = (s[:, None] * case.A * case.A).sum(axis=0)
+    if "underflows" in message:
+        return bool(((squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any())
     if "overflow" in message or "large values" in message or "not finite" in message:
         return not np.isfinite(squares).all() or np.abs(case.A).max() > 1e100 or np.abs(case.b).max() > 1e100
     if "unbounded" in message:
@@ -199,7 +203,7 @@ def _check_gap(answer: Answer, known: Known) -> list[Violation]:
         return []
     value, (best, name) = known.values[0], known.best()
     deficit = value - best - np.longdouble(answer.gap) * (1 + np.longdouble(answer.slack))
-    if not deficit > 0:
+    if not deficit > SMALLEST:
         return []
     text = (
         f"gap {answer.gap:.3g} ({answer.status}), but F(x) = {float(value):.17g} and {name} is lower by "

@@ -96,9 +96,7 @@ def _summary(fitted: Any, estimator: Any, table: Any, model: str, seconds: tuple
     say(f"  {score} on these data {estimator.score(table.X, table.y):.4f}   in {seconds[0]:.2f} s{once}")
     reads, gap = certificate["columns_read"], certificate["gap"]
     status, objective = certificate["status"], certificate["objective"]
-    proved = (
-        f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to optimal is known"
-    )
+    proved = f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to optimal is known"
     say(f"  certificate: {status}; objective {objective:.8g}, {proved}")
     if not certificate["converged"]:
         say(f"  {estimator.certificate_.status.sentence}")

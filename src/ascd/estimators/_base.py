@@ -80,6 +80,7 @@ class LinearEstimator(BaseEstimator):
             n_jobs=as_threads(self.n_jobs),
             solver=self.solver,
             random_state=getattr(self, "random_state", None),
+            to_float32=getattr(self, "_to_float32", False),
         )
 
     def _regulariser(self, strength: float, ratio: float, n_features: int) -> Any:

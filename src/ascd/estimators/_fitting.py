@@ -67,6 +67,7 @@ class Settings:
     n_jobs: int = 1
     solver: Any = "ascd"
     random_state: Any = None
+    to_float32: bool = False
 
 
 def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certificate:

@@ -1,7 +1,7 @@
 """Arrays as the user gave them: fits run on NumPy's float64, and what is fitted goes back into the form of X.
 
-- float32 data: ``coef_`` and ``intercept_`` are float32 where scikit-learn's are; the certificate is that of the
-  float64 coefficients, before they are rounded.
+- float32 data: ``coef_`` and ``intercept_`` are float32 where scikit-learn's are, and so is what the certificate is
+  about (``_rounding``).
 - With scikit-learn's array API dispatch, data of another namespace (on another device) are brought to NumPy, and the
   fitted arrays back; ``classes_`` stay NumPy's, as they may be text.
 """
@@ -70,7 +70,11 @@ def as_given(fit: Fit) -> Fit:
     @wraps(fit)
     def fit_in_numpy(self: Any, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         form = Form.of(X)
-        fitted = fit(self, to_numpy(X), to_numpy(y), to_numpy(sample_weight), **params)
+        self._to_float32 = form.is_float32 and self._keeps_float32
+        try:
+            fitted = fit(self, to_numpy(X), to_numpy(y), to_numpy(sample_weight), **params)
+        finally:
+            del self._to_float32
         form.give_back(self)
         return fitted
 

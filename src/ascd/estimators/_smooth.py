@@ -16,6 +16,7 @@ from ascd._clock import Stopwatch
 from ascd.estimators._fitting import Settings
 from ascd.estimators._normal_equations import ridge_coefficients
 from ascd.estimators._penalty import curvatures
+from ascd.estimators._rounding import rounded
 from ascd.estimators._solving import solve_problem
 from ascd.problem import Problem
 from ascd.solution import Solution, Status
@@ -57,7 +58,7 @@ def certify(problem: Problem, settings: Settings, start: dict[str, Any], interce
         return solve_problem(problem, settings, intercept=intercept, **start)
     at_once = solve(problem, settings.tol, intercept=intercept, max_iter=0, n_jobs=settings.n_jobs, **start)
     if at_once.converged:
-        return at_once
+        return rounded(problem, at_once, settings.tol, intercept) if settings.to_float32 else at_once
     later = solve_problem(problem, settings, intercept=intercept, **start)
     if later.converged:
         return later

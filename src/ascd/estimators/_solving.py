@@ -20,6 +20,7 @@ from ascd._checks import Array
 from ascd.estimators._engine import minimize_problem
 from ascd.estimators._fitting import Settings
 from ascd.estimators._penalty import curvatures
+from ascd.estimators._rounding import rounded
 from ascd.problem import Problem
 from ascd.solution import Solution
 from ascd.solver import solve
@@ -47,12 +48,15 @@ def solve_problem(
     """
     limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
     if settings.solver != "ascd":
-        return minimize_problem(
+        found = minimize_problem(
             problem, settings.solver, intercept0=intercept0 or 0.0, random_state=settings.random_state, **limits
         )
-    found = solve(problem, intercept0=intercept0, n_jobs=settings.n_jobs, **limits)
-    energy = energy or energy_of(problem.parts.penalty)
-    return found if energy is None or not closely else _refine(problem, settings, intercept, found, energy)
+    else:
+        found = solve(problem, intercept0=intercept0, n_jobs=settings.n_jobs, **limits)
+        energy = energy or energy_of(problem.parts.penalty)
+        if energy is not None and closely:
+            found = _refine(problem, settings, intercept, found, energy)
+    return rounded(problem, found, settings.tol, intercept) if settings.to_float32 else found
 
 
 def energy_of(penalty: Any) -> Energy | None:

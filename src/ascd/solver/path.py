@@ -23,7 +23,7 @@ from ascd.run import Snapshot
 from ascd.solution import Status
 from ascd.solver.loop import Limits, Solver
 from ascd.solver.solve import DEFAULT_ROUNDS, Watch, as_limits, as_reference, as_start
-from ascd.solver.threads import as_n_jobs, blas_threads
+from ascd.solver.threads import as_n_jobs, quiet
 
 #: The path stops early where the explained deviance exceeds the first number or grows by less than the second times
 #: itself from one penalty to the next, but not before this many penalties.
@@ -106,14 +106,14 @@ def path(
     n_alphas, eps = as_count(n_alphas, "n_alphas"), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
     stop_early = alphas is None if early_stop is None else bool(early_stop)
     x = as_start(problem, x0)
-    if intercept:
-        check_bounded(problem.parts, intercept=True)
     clock = Stopwatch()
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
-    with blas_threads(as_n_jobs(n_jobs), entries), progress_bar(progress, steps) as show:
+    with quiet(as_n_jobs(n_jobs), entries), progress_bar(progress, steps) as show:
         solver = Solver(problem, x, bool(intercept), 0.0, as_n_jobs(n_jobs))
         if factors is None:
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
+        smallest = problem.parts.penalty.scaled(float(factors.min()))
+        check_bounded(problem.parts._replace(penalty=smallest), bool(intercept))
         walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver), tol, limits, clock)
         watch = Watch(solver, callback, lambda *_: None, clock)
         status = walk.along(factors, stop_early, watch, show)

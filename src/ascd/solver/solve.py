@@ -20,7 +20,7 @@ from ascd.solution import Solution, Status
 from ascd.solver.loop import Limits, Solver
 from ascd.solver.samples import cost_of
 from ascd.solver.state import State
-from ascd.solver.threads import as_n_jobs, blas_threads
+from ascd.solver.threads import as_n_jobs, quiet
 from ascd.trace import Trace
 
 DEFAULT_ROUNDS = 1000
@@ -87,7 +87,7 @@ def solve(
     if intercept:
         check_bounded(problem.parts, intercept=True)
     threads = as_n_jobs(n_jobs)
-    with blas_threads(threads, problem.n_samples * problem.n_features), progress_bar(progress, limits.max_iter) as show:
+    with quiet(threads, problem.n_samples * problem.n_features), progress_bar(progress, limits.max_iter) as show:
         return _run(problem, Start(x, bool(intercept), constant, threads), tol, limits, callback, show)
 
 

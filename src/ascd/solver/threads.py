@@ -11,6 +11,8 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from ascd._checks import as_count
 
 #: Fewer columns than this stay on one thread.
@@ -66,6 +68,13 @@ def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
         yield
     finally:
         _leave()
+
+
+@contextmanager
+def quiet(n_jobs: int, entries: int) -> Iterator[None]:
+    """``blas_threads``, and no warnings from NumPy: steps that overflow are looked at and taken back."""
+    with blas_threads(n_jobs, entries), np.errstate(all="ignore"):
+        yield
 
 
 _lock = Lock()
