@@ -22,7 +22,7 @@ import numpy as np
 
 from ascd._checks import Array, unknown_name
 from ascd._jit import helper
-from ascd.rules.scan import count_at_least, fill_bounds, highest, least_threshold, pick_at_least
+from ascd.rules.scan import LEAST, count_at_least, fill_bounds, highest, least_threshold, pick_at_least
 
 BUCKETS = 256
 #: Averages and bucket edges are computed in floating point: a coordinate this close to the edge stays in the set.
@@ -71,9 +71,9 @@ class SmallestSet(NamedTuple):
         return smallest_set_threshold(self.lower, self.upper, largest, self.buckets, self.members)
 
     def select(self, point: Any, t: int, rng: Any) -> int:
-        threshold, largest = self.find_threshold(point), highest(self.lower)
-        if self.printed_pick and largest > 0.0:  # where all are 0, all of the set are alike
-            return pick_at_least(self.lower, largest, rng)
+        threshold = self.find_threshold(point)
+        if self.printed_pick and threshold != LEAST:  # where all lower bounds are 0, all of the set are alike
+            return pick_at_least(self.lower, highest(self.lower), rng)
         return pick_at_least(self.upper, threshold, rng)
 
     def active_count(self, point: Any) -> int:

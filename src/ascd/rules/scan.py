@@ -49,18 +49,21 @@ def highest(values: Array) -> float:
 
 
 @helper
-def least_threshold(upper: Array) -> float:
-    """The threshold where all lower bounds are 0: what may still move is above it."""
-    return LEAST if highest(upper) > 0.0 else 0.0
-
-
-@helper
 def count_at_least(values: Array, threshold: float, first: int, last: int) -> int:
     """How many of values[first:last] reach the threshold."""
     count = 0
     for j in range(first, last):
         count += values[j] >= threshold
     return count
+
+
+@helper
+def least_threshold(upper: Array) -> float:
+    """The threshold where all lower bounds are 0: what may still move reaches it; 0 where nothing may."""
+    for j in range(upper.size):  # as a rule the first few decide
+        if upper[j] > 0.0:
+            return LEAST
+    return 0.0
 
 
 @helper
