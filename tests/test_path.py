@@ -178,7 +178,7 @@ BAD = {
     "eps 2": ({"eps": 2.0}, ValueError, ["eps must be in (0", "1]", "got 2.0"]),
     "tol": ({"tol": -1.0}, ValueError, ["tol must be in [0", "-1.0"]),
     "max_iter": ({"max_iter": -1}, ValueError, ["max_iter must be at least 0", "-1"]),
-    "x0": ({"x0": np.ones(5)}, ValueError, ["x0 must be zero", "alphas"]),
+    "x0": ({"x0": np.ones(5)}, ValueError, ["alphas must be given", "x0"]),
     "callback": ({"callback": 1}, TypeError, ["callback", "got 1"]),
 }
 

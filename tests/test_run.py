@@ -178,6 +178,7 @@ def test_a_bad_step_diverges(loss, factor, penalty, interpreted):
     ("status", "words"),
     [
         (Status.CONVERGED, ["Converged", "certificate", "tolerance"]),
+        (Status.STATIONARY, ["Stationary", "first-order", "dual point"]),
         (Status.ITERATION_LIMIT, ["max_iter"]),
         (Status.TIME_LIMIT, ["max_time"]),
         (Status.INTERRUPTED, ["Interrupted", "Ctrl-C", "callback"]),
@@ -186,7 +187,7 @@ def test_a_bad_step_diverges(loss, factor, penalty, interpreted):
     ],
 )
 def test_every_status_is_a_sentence(status, words):
-    assert len(Status) == 6
+    assert len(Status) == 7
     assert status.sentence.endswith(".")
     assert all(word in status.sentence for word in words)
     assert str(status) == status.value

@@ -46,11 +46,12 @@ class DualFit:
         scaled = block[:, used] * root[:, None]
         self.root, self.used, self.size = root, used, np.linalg.norm(scaled, axis=0)
         self.size[self.size == 0.0] = 1.0
-        if used.size == 1:  # an intercept alone
-            self.directions, triangle = scaled / self.size, np.array([[float(scaled.any())]])
+        if used.size == 1:  # an intercept alone: quickly
+            one = np.ones((1, 1))
+            self.directions, self.left, self.right, self.singular = scaled / self.size, one, one, one[0] * scaled.any()
         else:
             self.directions, triangle = np.linalg.qr(scaled / self.size)
-        self.left, self.singular, self.right = np.linalg.svd(triangle)
+            self.left, self.singular, self.right = np.linalg.svd(triangle)
 
     @property
     def is_regular(self) -> bool:

@@ -94,18 +94,24 @@ class _Proof:
 
     def __init__(self, parts: Any, penalty: Any, place: Place) -> None:
         self.parts, self.penalty, self.place = parts, penalty, place
-        weight = np.asarray(parts.sample.weight, dtype=np.float64)
-        self.counted = np.broadcast_to(weight > 0.0, place.slope.shape)
-        self.inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0.0)
-        self.noise = (place.slope.size + 8.0) * UNIT
-        self.total = float(np.sum(np.broadcast_to(weight, place.slope.shape)))
+        weight, d = parts.sample.weight, place.slope.size
+        self.inverse: Any = 1.0  # of the weights, 0 where they are
+        self.total = float(d)
+        if np.ndim(weight):
+            self.inverse = np.divide(1.0, weight, out=np.zeros(d), where=weight > 0.0)
+            self.total = float(weight.sum())
+        self.noise = (d + 8.0) * UNIT
         self.zeta = self._image_error()
-        self.most_curvature = self._most_curvature()
-        self.required = np.full(place.x.size, np.nan)
-        self.listed = np.empty(place.x.size, dtype=np.int64)
+        self.most_curvature = self._most_curvature() if self.zeta > 0.0 else 0.0
+        self.required, self.listed = np.empty(place.x.size), np.empty(place.x.size, dtype=np.int64)
 
     def certificate(self, products: Products, enough: float) -> Certificate:
-        best, place, columns, fit = self._at_zero(), self.place, np.arange(0), None
+        found = self._by_slope(products, enough)
+        return found if found.gap <= enough else found._replace(gap=min(found.gap, self._at_zero()))
+
+    def _by_slope(self, products: Products, enough: float) -> Certificate:
+        """With the slope as dual point, scaled and, where need be, moved."""
+        best, place, columns, fit = math.inf, self.place, np.arange(0), None
         dual, estimate, radius, excess = place.slope, products.estimate.copy(), products.radius, np.empty(0)
         if place.intercept:
             fit = self._fit(columns)
@@ -155,10 +161,12 @@ class _Proof:
 
     def _fit(self, columns: Array) -> DualFit | None:
         parts, place = self.parts, self.place
+        counted = np.broadcast_to(np.asarray(parts.sample.weight) > 0.0, place.slope.shape)
         curvature = np.empty(place.slope.size)
-        typical = float(np.sqrt(np.mean((place.slope * self.inverse) ** 2)))
+        slope = place.slope * self.inverse
+        typical = math.sqrt(float(slope @ slope) / slope.size)
         movable_curvatures(parts.sample, parts.loss, place.slope, place.curvature, typical, curvature)
-        return fit_to(parts.matrix, columns, place.intercept, curvature, self.counted, self.required[columns])
+        return fit_to(parts.matrix, columns, place.intercept, curvature, counted, self.required[columns])
 
     def _gap(
         self, dual: Array, estimate: Array, radius: Array, fixed: Array, fit: DualFit | None, enough: float
@@ -243,7 +251,7 @@ class _Proof:
 
     def _length(self, vector: Array) -> float:
         """The norm Σ θ_k²/s_k, which is dual to that of the columns."""
-        return float(np.sqrt(np.sum(vector * vector * self.inverse)))
+        return math.sqrt(float(vector @ (vector * self.inverse)))
 
     def _image_error(self) -> float:
         """ζ: how far the computed image can be from Ax + c·1."""
@@ -253,4 +261,4 @@ class _Proof:
 
     def _most_curvature(self) -> float:
         bound = float(self.parts.loss.curvature_bound())
-        return bound if math.isfinite(bound) else float((self.place.curvature * self.inverse).max(initial=0.0))
+        return bound if math.isfinite(bound) else float(np.max(self.place.curvature * self.inverse))

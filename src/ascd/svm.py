@@ -25,7 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._checks import Array, as_design, as_finite_vector, as_number, unknown_name
+from ascd._jit import at, kernel
+from ascd.careful import UNIT
 from ascd.losses import ROUNDING, check_signs
+from ascd.matrices import transposed_product
 from ascd.penalties import Box
 from ascd.problem import Problem
 
@@ -68,8 +71,6 @@ class DualSVM(Problem):
 
     def primal_objective(self, weights: Any) -> float:
         """½‖w‖² + C·Σ loss(y_k, ⟨w, x_k⟩)."""
-        from ascd.matrices import transposed_product
-
         weights = as_finite_vector(weights, "weights", self.n_samples)
         margins = np.empty(self.n_features)
         transposed_product(self.parts.matrix, weights, margins)
@@ -97,6 +98,41 @@ def signed_box(y: Array, C: float, loss: str, sample_weight: Array | None = None
     if loss == "squared_hinge":
         np.divide(0.5, strength, out=curvature, where=strength > 0.0)
     return Box(lower, upper, curvature, -y)
+
+
+def primal_value(problem: Problem, alpha: Array, weights: Array, dual_objective: float) -> tuple[float, float]:
+    """The primal objective at the weights w = ∇f(Aα), f*(w) + Σ_j Ψ_j*(−⟨a_j, w⟩), and how far it is from the minimum.
+
+    The distance is at most the sum of the primal and the dual objective; their rounding errors are added.
+    """
+    parts, (d, n) = problem.parts, (problem.n_samples, problem.n_features)
+    scale = np.broadcast_to(parts.sample.weight, weights.shape)
+    length = float(np.sqrt(np.sum(weights * weights / scale)))
+    products = np.empty(n)
+    transposed_product(parts.matrix, weights, products)
+    value, worst, size = conjugate_sums(parts, weights, products, (d + 8.0) * UNIT * length * parts.norm, alpha)
+    image_error = (np.count_nonzero(alpha) + 4.0) * float(np.abs(alpha) @ parts.norm) * length
+    error = 2.0 * UNIT * ((d + n + 32.0) * (size + abs(dual_objective)) + image_error)
+    return float(value), max(0.0, float(worst) + dual_objective) + error
+
+
+@kernel
+def conjugate_sums(
+    problem: Any, weights: Array, products: Array, radius: Array, alpha: Array
+) -> tuple[float, float, float]:
+    """Σ f_k*(w_k) + Σ Ψ_j*(−u_j); the largest it can be for u in products ± radius; and the size of all terms."""
+    value, worst, size = 0.0, 0.0, 0.0
+    for k in range(weights.size):
+        weight = at(problem.sample.weight, k)
+        term = weight * problem.loss.conjugate(problem.sample.target[k], weights[k] / weight)
+        value, worst, size = value + term, worst + term, size + abs(term)
+    for j in range(products.size):
+        term = problem.penalty.cost_conjugate(-products[j], j)
+        high = problem.penalty.cost_conjugate(-products[j] - radius[j], j)
+        low = problem.penalty.cost_conjugate(radius[j] - products[j], j)
+        value, worst = value + term, worst + max(high, low)
+        size += abs(term) + abs(problem.penalty.cost(alpha[j], j))
+    return value, worst, size
 
 
 class Clipped(NamedTuple):

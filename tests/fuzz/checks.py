@@ -102,11 +102,11 @@ def is_justified(case: Case, message: str) -> bool:
         return not np.isfinite(squares).all() or np.abs(case.A).max() > 1e100 or np.abs(case.b).max() > 1e100
     if "unbounded" in message:
         return bool(np.any(case.parameters.get("linear", 0.0)))
+    if "alphas must be given" in message or "scaled" in message:
+        return case.family == "path"
     if "x0" in message:
         start = case.options.get("x0")  # squares of what is beyond 1e150 are not float64 numbers
         return start is not None and (np.abs(start).max() > 1e150 or not _start_value(case) < 1e300)
-    if "alphas must be given" in message or "scaled" in message:
-        return case.family in ("path",)
     if "steepness" in message:
         return case.options.get("steepness") in ("gs", "gsl")
     if "bounded curvature" in message:
@@ -154,7 +154,7 @@ class Known:
 
     def rounding(self, place: int) -> float:
         """How far a value in float64 may be off."""
-        return REPORTED * float(self.absolute[place]) + FLOAT64 * float(self.errors[place])
+        return max(REPORTED * float(self.absolute[place]) + FLOAT64 * float(self.errors[place]), 1e-15 * self.scale)
 
     def best(self) -> tuple[Any, str]:
         """The lowest F that was found, error bounds added, and where it came from."""

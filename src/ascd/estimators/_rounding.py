@@ -1,12 +1,11 @@
 """Coefficients in float32, with the certificate that they have.
 
 Data in float32 give coefficients in float32, as scikit-learn's do.  The fit runs in float64; what is proved of its
-coefficients is not proved of the rounded ones.  Their gap is found where they lie: with (x, c) rounded and c* the best
-intercept for x,
+coefficients is not proved of the rounded ones.  With x the first and x' the second (and their intercepts)
 
-    F(x, c) − min F  =  [F(x, c) − F(x, c*)] + [F(x, c*) − min F],
+    F(x') − min F  =  [F(x') − F(x)] + [F(x) − min F],
 
-a difference of two sums, with their rounding errors, and the duality gap at (x, c*).
+a difference of two sums, whose rounding errors are added, and the gap of the fit.
 """
 
 from __future__ import annotations
@@ -21,20 +20,18 @@ from ascd._checks import Array
 from ascd.careful import UNIT
 from ascd.problem import Problem
 from ascd.solution import Solution, Status
-from ascd.solver import solve
 from ascd.solver.samples import cost_of, look
 
 
-def rounded(problem: Problem, found: Any, tol: float, intercept: bool) -> Any:
+def rounded(problem: Problem, found: Any, tol: float) -> Any:
     """The solution with coefficients and intercept that float32 holds, and their own gap."""
     x, constant = as_float32(problem, found.x), float(np.float32(found.intercept))
     if np.array_equal(x, found.x) and constant == found.intercept:
         return found
-    start = {"x0": x, "intercept0": constant} if intercept else {"x0": x}
-    there = solve(problem, tol, intercept=intercept, max_iter=0, **start)
-    value = objective_at(problem, x, constant)
-    off = (problem.n_samples + 16.0) * UNIT * (abs(value) + abs(there.objective))
-    gap = there.gap + max(0.0, value - there.objective) + off
+    (before, error), (value, off) = (
+        objective_at(problem, *point) for point in ((found.x, found.intercept), (x, constant))
+    )
+    gap = found.gap + max(0.0, value - before) + error + off
     status = found.status
     if gap > tol * found.zero_objective and status is Status.CONVERGED:
         status = Status.STALLED
@@ -54,8 +51,13 @@ def as_float32(problem: Problem, x: Array) -> Array:
     return np.where(np.isfinite(costs), nearest, inside).astype(np.float64)
 
 
-def objective_at(problem: Problem, x: Array, constant: float) -> float:
-    """F(x, c)."""
-    parts, image = problem.parts, problem.image(x) + constant
-    loss = look(parts.sample, parts.loss, image, np.empty(image.size), np.empty(image.size))
-    return float(loss + cost_of(parts.penalty, np.arange(x.size), x))
+def objective_at(problem: Problem, x: Array, constant: float) -> tuple[float, float]:
+    """F(x, c), and how far it can be off: as a sum, and because Ax + c is one."""
+    parts, image, slope = problem.parts, problem.image(x) + constant, np.empty(problem.n_samples)
+    loss = look(parts.sample, parts.loss, image, slope, np.empty(image.size))
+    cost = cost_of(parts.penalty, np.arange(x.size), x)
+    weights = np.sqrt(np.broadcast_to(parts.sample.weight, image.shape))
+    scaled = np.divide(slope, weights, out=np.zeros(image.size), where=weights > 0.0)
+    size = float(np.abs(x) @ parts.norm) + abs(constant) * float(np.linalg.norm(weights))
+    error = (problem.n_samples + 16.0) * (abs(loss) + abs(cost)) + (x.size + 4.0) * float(np.linalg.norm(scaled)) * size
+    return float(loss + cost), 2.0 * UNIT * error

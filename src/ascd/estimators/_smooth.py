@@ -57,12 +57,12 @@ def certify(problem: Problem, settings: Settings, start: dict[str, Any], interce
     if not is_exact:
         return solve_problem(problem, settings, intercept=intercept, **start)
     at_once = solve(problem, settings.tol, intercept=intercept, max_iter=0, n_jobs=settings.n_jobs, **start)
-    if at_once.converged:
-        return rounded(problem, at_once, settings.tol, intercept) if settings.to_float32 else at_once
-    later = solve_problem(problem, settings, intercept=intercept, **start)
-    if later.converged:
-        return later
-    return replace(at_once, status=later.status if later.status.is_answer else Status.STALLED)
+    if not at_once.converged:
+        later = solve_problem(problem, settings, intercept=intercept, **start)
+        if later.converged:
+            return later
+        at_once = replace(at_once, status=later.status if later.status.is_answer else Status.STALLED)
+    return rounded(problem, at_once, settings.tol) if settings.to_float32 else at_once
 
 
 def _alike(vectors: list[Array]) -> list[list[int]]:

@@ -47,6 +47,7 @@ def solve_problem(
     ``closely`` the gap need not bound their error.
     """
     limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
+    found: Any
     if settings.solver != "ascd":
         found = minimize_problem(
             problem, settings.solver, intercept0=intercept0 or 0.0, random_state=settings.random_state, **limits
@@ -56,7 +57,7 @@ def solve_problem(
         energy = energy or energy_of(problem.parts.penalty)
         if energy is not None and closely:
             found = _refine(problem, settings, intercept, found, energy)
-    return rounded(problem, found, settings.tol, intercept) if settings.to_float32 else found
+    return rounded(problem, found, settings.tol) if settings.to_float32 else found
 
 
 def energy_of(penalty: Any) -> Energy | None:

@@ -24,7 +24,8 @@ from ascd.estimators._layouts import by_features, by_samples, with_constant
 from ascd.estimators._penalty import as_bounds, regulariser
 from ascd.estimators._solving import solve_problem
 from ascd.problem import Problem
-from ascd.svm import Clipped, signed_box
+from ascd.solution import Status
+from ascd.svm import Clipped, primal_value, signed_box
 
 
 class LinearSVC(LinearClassifier):
@@ -241,13 +242,16 @@ class LinearSVC(LinearClassifier):
             return 0.5 * float(np.sum(problem.evaluate(x)[2] ** 2 / scale))
 
         dual = solve_problem(problem, self._settings(), intercept=False, energy=energy)
+        weights = problem.evaluate(dual.x)[2]
+        objective, gap = primal_value(problem, dual.x, weights, dual.objective)
+        status = Status.STALLED if dual.converged else dual.status
         return Answer(
-            x=problem.evaluate(dual.x)[2],
+            x=weights,
             intercept=0.0,
-            objective=dual.gap - dual.objective,
+            objective=objective,
             zero_objective=zero_objective,
-            gap=dual.gap,
-            status=dual.status,
+            gap=gap,
+            status=Status.CONVERGED if gap <= self.tol * zero_objective else status,
             n_iter=dual.n_iter,
             reads=dual.reads,
             seconds=dual.seconds,

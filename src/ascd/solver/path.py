@@ -190,7 +190,9 @@ def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:
     """The smallest alpha at which every penalised coordinate is zero (where the penalty has a kink there)."""
     solver.knowledge.read(np.arange(solver.n), solver.slope)
     if solver.x.any():
-        raise ValueError("x0 must be zero where the alphas are to be chosen")
+        raise ValueError(
+            "alphas must be given where the path does not start at zero: x0, or a penalty that excludes it"
+        )
     factor = float(factor_at_zero(penalty, penalty.scaled(0.0), solver.knowledge.estimate))
     if factor == 0.0 or math.isinf(factor):
         raise ValueError(
