@@ -58,7 +58,7 @@ class Squared(NamedTuple):
         return u * y + 0.5 * u * u
 
     def divergence(self, y: float, z: float, u: float) -> float:
-        away = (z - y) - u
+        away = apart(z - y, u)
         return 0.5 * away * away
 
     def curvature_bound(self) -> float:
@@ -156,9 +156,10 @@ class Huber(NamedTuple):
         if abs(u) > self.threshold * (1.0 + ROUNDING):
             return math.inf
         if abs(r) <= self.threshold:
-            return 0.5 * (r - u) * (r - u)
+            away = apart(r, u)
+            return 0.5 * away * away
         end = self.threshold if r > 0.0 else -self.threshold
-        return max(0.0, (end - u) * (r - 0.5 * (end + u)))
+        return apart(end, u) * abs(r - 0.5 * (end + u))
 
     def curvature_bound(self) -> float:
         return 1.0
@@ -202,7 +203,10 @@ class SquaredHinge(NamedTuple):
         a, missing = -u * y, 1.0 - y * z
         if a < 0.0:
             return math.inf
-        return (missing - 0.5 * a) * (missing - 0.5 * a) if missing > 0.0 else 0.25 * a * a - a * missing
+        if missing <= 0.0:
+            return 0.25 * a * a - a * missing
+        away = apart(missing, 0.5 * a)
+        return away * away
 
     def curvature_bound(self) -> float:
         return 2.0
@@ -271,6 +275,13 @@ def sigmoid(t: float) -> float:
 def entropy_term(p: float) -> float:
     p = max(p, 0.0)
     return p * log_of(p)
+
+
+@helper
+def apart(first: float, second: float) -> float:
+    """|first − second|, at most, where both are rounded; 0 where they are the same."""
+    away = abs(first - second)
+    return away + 2.0**-51 * (abs(first) + abs(second)) if away > 0.0 else 0.0
 
 
 @helper

@@ -27,7 +27,7 @@ import numpy as np
 from ascd._checks import Array, as_design, as_finite_vector, as_number, unknown_name
 from ascd._jit import at, kernel
 from ascd.careful import UNIT
-from ascd.losses import ROUNDING, check_signs
+from ascd.losses import ROUNDING, apart, check_signs
 from ascd.matrices import transposed_product
 from ascd.penalties import Box
 from ascd.problem import Problem
@@ -175,7 +175,7 @@ class Clipped(NamedTuple):
         far, v = ROUNDING * (1.0 + abs(u)), max(self.lower[j], min(self.upper[j], z))
         if not self.lower[j] - far <= u <= self.upper[j] + far:
             return math.inf
-        return max(0.0, (v - u) * (z - 0.5 * (v + u)))
+        return apart(v, u) * abs(z - 0.5 * (v + u))
 
     def curvature_bound(self) -> float:
         return 1.0

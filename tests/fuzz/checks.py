@@ -97,7 +97,9 @@ def is_justified(case: Case, message: str) -> bool:
     with np.errstate(all="ignore"):
         squares = (s[:, None] * case.A * case.A).sum(axis=0)
     if "underflows" in message:
-        return bool(((squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any())
+        rows = (case.A * case.A).sum(axis=1)  # the columns of a dual
+        is_small = ((squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any()
+        return bool(is_small or ((rows < 1e-300) & (case.A != 0.0).any(axis=1)).any())
     if "overflow" in message or "large values" in message or "not finite" in message:
         return not np.isfinite(squares).all() or np.abs(case.A).max() > 1e100 or np.abs(case.b).max() > 1e100
     if "unbounded" in message:

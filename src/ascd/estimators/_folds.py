@@ -93,5 +93,6 @@ def simplest_within_one_error(errors: Array, best: int) -> int:
     """
     means = errors.mean(axis=1)
     folds = errors.shape[1]
-    spread = errors[best].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
+    with np.errstate(over="ignore"):  # errors whose squares are beyond float64: every penalty is as good
+        spread = errors[best].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
     return int(np.flatnonzero(means <= means[best] + spread)[0])

@@ -37,9 +37,15 @@ class Form(NamedTuple):
         namespace, _, device = _array_api.get_namespace_and_device(X)
         return cls(dtypes == {namespace.float32}, namespace, device)
 
+    @staticmethod
+    def _holds(estimator: Any) -> bool:
+        """Are the coefficients inside float32's range?"""
+        largest = np.finfo(np.float32).max
+        return bool(np.all(np.abs(estimator.coef_) <= largest) and np.all(np.abs(estimator.intercept_) <= largest))
+
     def give_back(self, estimator: Any) -> None:
         """Put the fitted attributes into this form."""
-        if self.is_float32 and estimator._keeps_float32:
+        if self.is_float32 and estimator._keeps_float32 and self._holds(estimator):
             estimator.coef_ = estimator.coef_.astype(np.float32)
             if estimator.fit_intercept or np.ndim(estimator.intercept_):
                 estimator.intercept_ = np.asarray(estimator.intercept_, dtype=np.float32)[()]

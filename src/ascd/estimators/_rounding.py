@@ -25,8 +25,10 @@ from ascd.solver.samples import cost_of, look
 
 def rounded(problem: Problem, found: Any, tol: float) -> Any:
     """The solution with coefficients and intercept that float32 holds, and their own gap."""
-    x, constant = as_float32(problem, found.x), float(np.float32(found.intercept))
-    if np.array_equal(x, found.x) and constant == found.intercept:
+    with np.errstate(over="ignore"):
+        x, constant = as_float32(problem, found.x), float(np.float32(found.intercept))
+    is_beyond = not (np.isfinite(x).all() and math.isfinite(constant))  # float32's range: float64 stays
+    if is_beyond or (np.array_equal(x, found.x) and constant == found.intercept):
         return found
     (before, error), (value, off) = (
         objective_at(problem, *point) for point in ((found.x, found.intercept), (x, constant))
@@ -60,4 +62,6 @@ def objective_at(problem: Problem, x: Array, constant: float) -> tuple[float, fl
     scaled = np.divide(slope, weights, out=np.zeros(image.size), where=weights > 0.0)
     size = float(np.abs(x) @ parts.norm) + abs(constant) * float(np.linalg.norm(weights))
     error = (problem.n_samples + 16.0) * (abs(loss) + abs(cost)) + (x.size + 4.0) * float(np.linalg.norm(scaled)) * size
+    if not parts.loss.is_quadratic():  # a loss is itself a difference: exp(z) − y·z, say
+        error += 16.0 * float(weights**2 @ ((1.0 + np.abs(parts.sample.target)) * (1.0 + np.abs(image))))
     return float(loss + cost), 2.0 * UNIT * error

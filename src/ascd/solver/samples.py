@@ -52,8 +52,11 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
     balanced = BALANCED * math.sqrt(image.size)
     for k in range(image.size):
         reach = max(reach, abs(image[k]))
-    for _ in range(MOST_NEWTON_STEPS):
+    start = math.inf
+    for turn in range(MOST_NEWTON_STEPS):
         total = fill_slopes(sample, loss, image, t, slope, curvature)
+        if turn == 0:
+            start = total
         first, second, size = 0.0, 0.0, 0.0
         for k in range(slope.size):
             first += slope[k]
@@ -78,6 +81,9 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
         last = abs(step)
         t += step
         stride *= 2.0
+    if not total <= start and start < math.inf:  # lost on the way: where it began is better
+        t = 0.0
+        total = fill_slopes(sample, loss, image, t, slope, curvature)
     for k in range(image.size):
         image[k] += t
     return total, t
