@@ -229,7 +229,7 @@ class _Proof:
                 break
         if near.fixed.size and scale < near.least_scale and self.required[near.fixed].any():
             return math.inf  # the products required are missed by more than the reach was computed for
-        return self._finished(gap, size, self._length(place.slope - scale * near.dual))
+        return self._finished(gap, size, self._length(place.slope - scale * near.dual) + near.spread)
 
     def _noise(self, dual: Array, moved: bool) -> Array:
         """Rounding errors of the products; at first they are those of the slope, of which the dual point is a part."""

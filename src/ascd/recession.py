@@ -24,6 +24,8 @@ from ascd.matrices import to_array
 FAR = 1e100
 #: derivatives this large at ``FAR`` belong to terms that grow faster than linearly
 INFINITE = 1e50
+#: A coordinate that is led this far and stays below the second number has a bound.
+FARTHEST, BEYOND = 1e300, 1e250
 LARGEST_PROGRAM = 4_000_000
 
 
@@ -56,9 +58,9 @@ def penalty_slopes(penalty: Any, up: Array, down: Array) -> None:
     for j in range(up.size):
         up[j], down[j] = math.inf, math.inf
         right, left = penalty.prox(FAR, 1.0, j), penalty.prox(-FAR, 1.0, j)
-        if right > INFINITE:
+        if right > INFINITE and penalty.prox(FARTHEST, 1.0, j) > BEYOND:
             up[j] = penalty.subgradient(right, j)[0]
-        if left < -INFINITE:
+        if left < -INFINITE and penalty.prox(-FARTHEST, 1.0, j) < -BEYOND:
             down[j] = -penalty.subgradient(left, j)[1]
 
 

@@ -184,6 +184,8 @@ def as_reference(problem: Problem, state: State) -> float:
         value += float(cost_of(penalty, np.arange(n), nearest))
     if state.intercept and is_rounding(state):
         value = problem.objective(nearest)
+    if value <= 0.0 and state.intercept:  # a perfect fit, up to rounding
+        value = problem.objective(nearest)
     if value > 0.0:
         return value
     gap = problem.gap(nearest)
