@@ -260,5 +260,8 @@ class _Proof:
         return (moved + 3.0) * UNIT * size if moved else 0.0
 
     def _most_curvature(self) -> float:
+        """M; where curvatures have no bound, the largest here, if the image's error cannot change it much."""
         bound = float(self.parts.loss.curvature_bound())
+        if math.isinf(bound) and self.zeta * math.sqrt(float(np.max(self.inverse))) > 0.1:
+            return math.inf
         return bound if math.isfinite(bound) else float(np.max(self.place.curvature * self.inverse))
