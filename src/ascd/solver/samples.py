@@ -81,7 +81,7 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
         last = abs(step)
         t += step
         stride *= 2.0
-    if not total <= start and start < math.inf:  # lost on the way: where it began is better
+    if not total <= start + SMALL * abs(start) and start < math.inf:  # lost on the way: where it began is better
         t = 0.0
         total = fill_slopes(sample, loss, image, t, slope, curvature)
     for k in range(image.size):
