@@ -20,7 +20,7 @@ from typing import Any
 
 from ascd._checks import Array
 from ascd._jit import at, helper, kernel, wide
-from ascd.losses import divergence
+from ascd.losses import ROUNDING, divergence
 
 
 @helper
@@ -57,8 +57,8 @@ def precise_sample_gap(sample: Any, loss: Any, image: Array, dual: Array, reach:
         if weight > 0.0:
             u = scale * dual[k] / weight
             term = divergence(loss, target, z, u)
-            if reach.size > 0 and reach[k] > 0.0:
-                away = reach[k] / weight
+            if reach.size > 0 and reach[k] > 0.0:  # whether the end is inside the domain must not be left to rounding
+                away = reach[k] / weight + 4.0 * ROUNDING * abs(u)
                 term = max(divergence(loss, target, z, u - away), divergence(loss, target, z, u + away))
             total += weight * term
     return total

@@ -178,7 +178,7 @@ def _check_said(answer: Answer, known: Known) -> list[Violation]:
         found.append(Violation("converged above tolerance", f"gap {gap:.3g}, tolerance {answer.tolerance:.3g}"))
     if answer.objective is not None and math.isfinite(value := float(known.values[0])):
         off = abs(float(known.values[0] - np.longdouble(answer.objective)))
-        if not off <= known.rounding(0):
+        if not off <= known.rounding(0) + SMALLEST:
             text = f"reported {answer.objective!r}, F(x) = {value!r}"
             found.append(Violation("objective", text, off / known.scale))
     return found

@@ -16,6 +16,7 @@ from ascd._jit import at, helper, kernel
 BALANCED = 1e-15
 #: Where the slopes hardly bend (a Huber loss far out), longer and longer steps look for the place where they do.
 SMALL = 1e-9
+LONGER = 4.0
 #: Data of one class has no finite intercept: the search ends somewhere out there.
 MOST_NEWTON_STEPS = 100
 
@@ -72,7 +73,7 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
         step = -first / second if is_newton else math.copysign(stride, -first)
         finite = size < math.inf  # a Poisson loss may overflow on the way
         is_short = is_newton and abs(step) <= BALANCED * max(reach, abs(t))
-        if finite and (abs(first) <= balanced * size or is_short):
+        if (finite and (abs(first) <= balanced * size or is_short)) or turn + 1 == MOST_NEWTON_STEPS:
             break
         if not (finite and low < t + step < high and 2.0 * abs(step) <= last):
             step = 0.5 * (low + high) - t
@@ -80,7 +81,7 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
                 step = math.copysign(stride, -first)
         last = abs(step)
         t += step
-        stride *= 2.0
+        stride *= LONGER
     if not total <= start + SMALL * abs(start) and start < math.inf:  # lost on the way: where it began is better
         t = 0.0
         total = fill_slopes(sample, loss, image, t, slope, curvature)
