@@ -11,9 +11,9 @@ from lockstep import assemble
 from problems import CASES, Case
 
 import ascd
-from ascd.rules import RULES
-from ascd.steepness import STEEPNESS
-from ascd.steps import STEPS
+from ascd.engine.rules import RULES
+from ascd.engine.steepness import STEEPNESS
+from ascd.engine.steps import STEPS
 
 STORAGES = ("dense", "sparse")
 STARTS = ("gradient", "none", "given")

@@ -9,20 +9,20 @@ import pytest
 @pytest.fixture
 def interpreted(monkeypatch):
     """Kernels run as plain Python: thousands of combinations of parts without compiling any."""
-    monkeypatch.setattr("ascd._jit.is_interpreted", True)
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
 
 
 @pytest.fixture
 def compiled(monkeypatch):
     """Kernels are compiled, whatever the surroundings say."""
-    monkeypatch.setattr("ascd._jit.is_interpreted", False)
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", False)
 
 
 @pytest.fixture(scope="module")
 def lazy_everywhere():
     """Rules select lazily wherever they can, also on problems so small that they would rather scan."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd.rules.lazy.SMALLEST", 0)
+        patch.setattr("ascd.engine.rules.lazy.SMALLEST", 0)
         yield
 
 

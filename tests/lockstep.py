@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import reference as ref
 
-from ascd.descent import Point, descend
-from ascd.minimize import assemble as put_together
-from ascd.rules.scan import fill_bounds
+from ascd.engine.descent import Point, descend
+from ascd.engine.minimize import assemble as put_together
+from ascd.engine.rules.scan import fill_bounds
 
 #: Agreement is asked to this part of the size of the terms that a number is computed from.
 ROUNDING = 1e-10

@@ -13,10 +13,10 @@ from problems import Case
 from scipy.stats import chi2
 
 import ascd
-from ascd.descent import descend
-from ascd.rules.adaptive import LEVELS, best_level
-from ascd.rules.ascd import BUCKETS, smallest_set_threshold
-from ascd.rules.scan import highest
+from ascd.engine.descent import descend
+from ascd.engine.rules.adaptive import LEVELS, best_level
+from ascd.engine.rules.ascd import BUCKETS, smallest_set_threshold
+from ascd.engine.rules.scan import highest
 
 INF = float("inf")
 LOSSES = ("squared", "logistic", "huber", "squared_hinge")

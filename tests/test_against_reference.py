@@ -24,9 +24,9 @@ from lockstep import BOUNDED_RULES, assemble, check_bounds, close, record, repla
 from problems import CASES, sketchable
 
 import ascd
-from ascd.intervals import ROUNDING
-from ascd.oracles.sketch import sketch_dimension
-from ascd.steps import STEPS
+from ascd.engine.intervals import ROUNDING
+from ascd.engine.oracles.sketch import sketch_dimension
+from ascd.engine.steps import STEPS
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

@@ -12,14 +12,14 @@ import time
 from pathlib import Path
 
 import ascd
-from ascd._cache import SECONDS_KEPT
+from ascd._base.cache import SECONDS_KEPT
 
 PACKAGE = Path(ascd.__file__).parent
 
 SCRIPT = """
 import json, numpy as np, ascd
-from ascd.descent import descend
-from ascd.problem import evaluate
+from ascd.engine.descent import descend
+from ascd.problem.problem import evaluate
 problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty={penalty})
 objective = problem.objective([2.0, 0.5])
 if {run}:
@@ -121,7 +121,7 @@ def test_three_modules_only_import_numba():
 EDITS = """
 from pathlib import Path
 import ascd
-from ascd._cache import digest
+from ascd._base.cache import digest
 
 def changed():
     digest.cache_clear()
@@ -141,8 +141,8 @@ assert not changed()
 """
 
 MOVED = """
-import ascd._cache, ascd.deep.er._cache
-assert ascd.deep.er._cache.digest() == ascd._cache.digest()
+import ascd._base.cache, ascd.deep.er._cache
+assert ascd.deep.er._cache.digest() == ascd._base.cache.digest()
 """
 
 
@@ -152,6 +152,6 @@ def test_an_edit_of_any_file_changes_the_digest_wherever_it_is_computed(tmp_path
     deeper.mkdir(parents=True)
     for folder in (deeper, deeper.parent):
         (folder / "__init__.py").touch()
-    shutil.copy(PACKAGE / "_cache.py", deeper)
+    shutil.copy(PACKAGE / "_base" / "cache.py", deeper / "_cache.py")
     python(MOVED, tmp_path, tmp_path)
     python(EDITS, tmp_path, tmp_path)

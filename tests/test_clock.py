@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd import _clock
-from ascd._clock import Stopwatch, announcing, compiling, timed
+from ascd._base import clock as _clock
+from ascd._base.clock import Stopwatch, announcing, compiling, timed
 
 A = np.random.default_rng(0).standard_normal((30, 4))
 
@@ -73,7 +73,7 @@ FIRST_CALL = """
 import time
 began = time.perf_counter()
 import numpy as np, ascd, ascd.estimators
-from ascd._jit import is_interpreted
+from ascd._base.jit import is_interpreted
 A = np.random.default_rng(0).standard_normal((30, 4))
 model = ascd.estimators.Lasso(0.1)
 model.fit(A, A[:, 0])

@@ -15,10 +15,10 @@ from lockstep import BOUNDED_RULES, assemble, record, replay
 from problems import CASES
 
 import ascd
-from ascd.descent import descend
+from ascd.engine.descent import descend
+from ascd.engine.steepness import STEEPNESS
+from ascd.engine.steps import STEPS
 from ascd.protocols import compiled_methods
-from ascd.steepness import STEEPNESS
-from ascd.steps import STEPS
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 
@@ -57,7 +57,7 @@ def assembled(row, storage, seed=0):
     rule, oracle, steepness, step, init, name = row
     case = CASES[name]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._jit.is_interpreted", True)
+        patch.setattr("ascd._base.jit.is_interpreted", True)
         problem = case.library(storage)
         return assemble(problem, rule, library_oracle(oracle, case.n), steepness, step, init, case.x0, seed)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ascd import elementary
-from ascd._jit import kernel
+from ascd._base.jit import kernel
 
 EPS = np.finfo(float).eps
 

@@ -13,9 +13,9 @@ from problems import CASES
 
 import ascd
 from ascd import theory
-from ascd.descent import count_violations
-from ascd.rules.ascd import smallest_set_threshold
-from ascd.steepness import as_steepness
+from ascd.engine.descent import count_violations
+from ascd.engine.rules.ascd import smallest_set_threshold
+from ascd.engine.steepness import as_steepness
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

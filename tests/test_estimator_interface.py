@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 import ascd
 from ascd import estimators as ours
-from ascd.solution import Status
+from ascd.results.solution import Status
 
 DATA = make_data(60, 8)
 X, Y, LABELS = DATA.X, DATA.y, DATA.labels

@@ -11,7 +11,8 @@ import pytest
 from scipy import sparse
 
 from ascd.experiments import charts, jobs, store, table
-from ascd.experiments.claims import HOLDS, NOT, PART, UNTESTED, judge_all
+from ascd.experiments.claims import judge_all
+from ascd.experiments.claims.register import HOLDS, NOT, PART, UNTESTED
 from ascd.experiments.conduct import conduct
 from ascd.experiments.curves import panel_of
 from ascd.experiments.data import load_text, text_source
@@ -194,7 +195,7 @@ def test_lemmas_fail_where_their_numbers_do(tiny, tmp_path):
 
 def test_a_search_for_the_minimum_passes_an_interrupt_on(monkeypatch):
     from ascd import Problem, racing
-    from ascd.penalties import L1
+    from ascd.problem.penalties import L1
 
     problem = Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=L1(1.0))
     found = racing.search_minimum(problem, 1.0)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from ascd.engine.naming import named_part
+from ascd.engine.oracles import ORACLES
+from ascd.engine.rules import RULES
 from ascd.files import guess_format, read_table, whole_file, whole_folder
-from ascd.naming import named_part
-from ascd.oracles import ORACLES
-from ascd.rules import RULES
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):

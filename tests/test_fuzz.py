@@ -157,7 +157,7 @@ def test_every_part_is_drawn():
     assert penalties == set(PENALTIES)
     assert storages == set(STORAGES)
     assert len(combinations()) == 2 * len(LOSSES) * 6
-    assert {engine[0] for engine in engines()} == set(ascd.rules.RULES)
+    assert {engine[0] for engine in engines()} == set(ascd.engine.rules.RULES)
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -265,7 +265,7 @@ def test_an_interval_that_is_too_narrow_is_found(monkeypatch):
     parts = {"rule": "cyclic", "oracle": "norm", "max_iter": 12, "tol": 0.0, "rng": 0}
     case = small_case(family="steps", options=parts)
     assert list(faults(case)) == []
-    from ascd.intervals import Intervals
+    from ascd.engine.intervals import Intervals
 
     monkeypatch.setattr(Intervals, "radius_at", lambda self, j: 0.0)
     assert [kind for kind, _ in faults(case)] == ["interval"]

@@ -12,11 +12,11 @@ from lockstep import assemble, close, gradient_scale, record, score_tolerance
 from problems import CASES, PENALTIES, build, sketchable
 
 import ascd
-from ascd.oracles import ORACLES
-from ascd.rules import RULES
-from ascd.rules.ascd import BUCKETS, smallest_set_threshold
-from ascd.steepness import STEEPNESS, as_steepness
-from ascd.steps import STEPS
+from ascd.engine.oracles import ORACLES
+from ascd.engine.rules import RULES
+from ascd.engine.rules.ascd import BUCKETS, smallest_set_threshold
+from ascd.engine.steepness import STEEPNESS, as_steepness
+from ascd.engine.steps import STEPS
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 
@@ -28,7 +28,7 @@ LOSSES = ("squared", "logistic", "huber", "squared_hinge")
 def interpreted_module():
     """As the fixture ``interpreted``, but for hypothesis: once for all examples."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._jit.is_interpreted", True)
+        patch.setattr("ascd._base.jit.is_interpreted", True)
         yield
 
 

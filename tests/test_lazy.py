@@ -13,7 +13,7 @@ from problems import CASES, Case
 from scipy.stats import chi2
 
 import ascd
-from ascd.descent import descend
+from ascd.engine.descent import descend
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 

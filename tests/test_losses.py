@@ -9,7 +9,7 @@ import pytest
 from formulas import LOSSES as BOUNDED
 
 import ascd
-from ascd.losses import LOSSES, as_loss
+from ascd.problem.losses import LOSSES, as_loss
 
 
 def poisson(y, z):

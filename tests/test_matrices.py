@@ -9,9 +9,9 @@ from forms import DENSE, FORMS, SPARSE, long_indices
 from scipy import sparse
 
 import ascd
-from ascd import matrices
-from ascd.matrices import CSC, Dense, as_matrix
-from ascd.problem import Sample
+from ascd.data import matrices
+from ascd.data.matrices import CSC, Dense, as_matrix
+from ascd.problem.problem import Sample
 
 D, N = 9, 5
 rng = np.random.default_rng(3)

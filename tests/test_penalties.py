@@ -9,7 +9,7 @@ import pytest
 from formulas import HIGH, LOW, PENALTIES, C, W, inside
 
 import ascd
-from ascd.penalties import as_penalty, nearest_allowed
+from ascd.problem.penalties import as_penalty, nearest_allowed
 
 N = 4
 POINTS = (-3.0, -1.0, -0.5, 0.0, 0.1, 0.25, 0.5, 1.5, 2.0, 4.0)

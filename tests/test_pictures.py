@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd import demo
 from ascd.datasets import make_synthetic
+from ascd.experiments import demo
 
 matplotlib = pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
 matplotlib.use("agg")

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.careful import careful_products, careful_sum
-from ascd.dual_fit import fit_to
-from ascd.losses import as_loss, divergence
-from ascd.solution import Status
+from ascd.data.careful import careful_products, careful_sum
+from ascd.problem.dual_fit import fit_to
+from ascd.problem.losses import as_loss, divergence
+from ascd.results.solution import Status
 from ascd.svm import Clipped
 
 
 @pytest.fixture(autouse=True, scope="module")
 def plain_python():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._jit.is_interpreted", True)
+        patch.setattr("ascd._base.jit.is_interpreted", True)
         yield
 
 
@@ -146,8 +146,8 @@ def test_many_unpenalised_coordinates_are_proved_too():
 
 
 def test_where_fitting_is_too_dear_first_order_conditions_decide(monkeypatch):
-    monkeypatch.setattr("ascd.dual_fit.FEW_COLUMNS", 2)
-    monkeypatch.setattr("ascd.dual_fit.MOST_OPERATIONS", 10.0)
+    monkeypatch.setattr("ascd.problem.dual_fit.FEW_COLUMNS", 2)
+    monkeypatch.setattr("ascd.problem.dual_fit.MOST_OPERATIONS", 10.0)
     case = make_case("squared", "none", seed=2)
     solution = ascd.solve(case.problem(), tol=1e-9)
     assert solution.status is Status.STATIONARY

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd.intervals import ROUNDING
-from ascd.minimize import assemble
-from ascd.rules.scan import fill_bounds
+from ascd.engine.intervals import ROUNDING
+from ascd.engine.minimize import assemble
+from ascd.engine.rules.scan import fill_bounds
 
 RULES = {"l-ascd": "l-ascd", "printed": ascd.ASCD("largest-lower")}
 ORACLES = ("norm", "exact", "random", "cached", "reference", "sketch")

@@ -8,8 +8,8 @@ from scipy.optimize import minimize_scalar
 
 import ascd
 from ascd.estimators._engine import minimize_problem
-from ascd.scale import dual, fit_with_scale, primal, scale_of, slope_in_scale
-from ascd.solution import Status
+from ascd.estimators._scale import dual, fit_with_scale, primal, scale_of, slope_in_scale
+from ascd.results.solution import Status
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 RNG = np.random.default_rng(0)

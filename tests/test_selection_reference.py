@@ -16,8 +16,8 @@ from selection import LOSSES, bounds_of, regression, watch
 
 import ascd
 from ascd import descent
-from ascd.oracles import reference as module
-from ascd.oracles.reference import DISTANCE, PRODUCT, SQUARE, STARTED, Referenced
+from ascd.engine.oracles import reference as module
+from ascd.engine.oracles.reference import DISTANCE, PRODUCT, SQUARE, STARTED, Referenced
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 

@@ -12,8 +12,8 @@ from problems import CASES, Case
 from selection import bounds_of, follows, redraws, regression, sparse_matrix, watch
 
 import ascd
-from ascd.descent import descend
-from ascd.steepness import STEEPNESS
+from ascd.engine.descent import descend
+from ascd.engine.steepness import STEEPNESS
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 

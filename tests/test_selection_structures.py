@@ -12,11 +12,11 @@ from lockstep import assemble
 from problems import CASES
 from selection import bounds_of, watch
 
-from ascd.rules.ascd import sort_decreasing
-from ascd.rules.buckets import GROWTH, Buckets, put_largest_first
-from ascd.rules.heap import CHILDREN, Heap
-from ascd.rules.scan import BLOCK, pick_at_least
-from ascd.steepness import STEEPNESS
+from ascd.engine.rules.ascd import sort_decreasing
+from ascd.engine.rules.buckets import GROWTH, Buckets, put_largest_first
+from ascd.engine.rules.heap import CHILDREN, Heap
+from ascd.engine.rules.scan import BLOCK, pick_at_least
+from ascd.engine.steepness import STEEPNESS
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 

@@ -31,8 +31,8 @@ from selection import (
 )
 
 import ascd
-from ascd.descent import descend
-from ascd.steepness import STEEPNESS, as_steepness
+from ascd.engine.descent import descend
+from ascd.engine.steepness import STEEPNESS, as_steepness
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 

@@ -21,7 +21,7 @@ SCALED = ["l1", "elastic net", "l2", "box", "box away from 0"]
 @pytest.fixture(autouse=True, scope="module")
 def plain_python():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._jit.is_interpreted", True)
+        patch.setattr("ascd._base.jit.is_interpreted", True)
         yield
 
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from solving import LOSSES, make_case, target_of
 
 import ascd
+from ascd.data.matrices import to_array
 from ascd.solver import search
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -25,7 +26,8 @@ def largest_pull(problem, intercept):
     start = ascd.solve(problem, intercept=intercept, max_iter=0)
     z = np.full(problem.n_samples, start.intercept)
     slope = [problem.parts.loss.derivative(y, c) for y, c in zip(problem.parts.sample.target, z, strict=True)]
-    return np.abs(ascd.matrices.to_array(problem.parts.matrix, problem.n_samples, problem.n_features).T @ slope).max()
+    A = to_array(problem.parts.matrix, problem.n_samples, problem.n_features)
+    return np.abs(A.T @ slope).max()
 
 
 # ------------------------------------------------------------------------------- degenerate matrices

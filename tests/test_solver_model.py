@@ -19,7 +19,7 @@ from ascd.solver.model import GramModel, cut_step, find_free, take_newton_step
 @pytest.fixture(autouse=True, scope="module")
 def plain_python():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._jit.is_interpreted", True)
+        patch.setattr("ascd._base.jit.is_interpreted", True)
         yield
 
 

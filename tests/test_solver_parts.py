@@ -23,7 +23,7 @@ SEEDS = st.integers(0, 10_000)
 @pytest.fixture(autouse=True, scope="module")
 def plain_python():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._jit.is_interpreted", True)
+        patch.setattr("ascd._base.jit.is_interpreted", True)
         yield
 
 
@@ -151,7 +151,7 @@ def balanced(loss, b, weights, image):
 @pytest.mark.parametrize("unit", [1e-60, 1e-17, 1e12, 1e60])
 def test_balance_knows_no_unit_of_the_target(loss, unit):
     """Slopes and curvatures of a squared loss have different units: they must not be compared."""
-    b, parts = unit * np.array([1.0, 2.0, 4.0, 9.0, 9.5]), ascd.losses
+    b, parts = unit * np.array([1.0, 2.0, 4.0, 9.0, 9.5]), ascd.problem.losses
     chosen = parts.Squared() if loss == "squared" else parts.Huber(0.3 * unit)
     sample = ascd.Problem(np.ones((5, 1)), b, chosen).parts.sample
     image, slope = np.zeros(5), np.empty(5)

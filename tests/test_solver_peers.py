@@ -167,7 +167,7 @@ def test_compiled_is_interpreted(loss, penalty, storage, monkeypatch):
     case = make_case(loss, penalty, True, weighted=True, seed=9)
     solutions = []
     for setting in (False, True):
-        monkeypatch.setattr("ascd._jit.is_interpreted", setting)
+        monkeypatch.setattr("ascd._base.jit.is_interpreted", setting)
         solutions.append(ascd.solve(case.problem(storage), tol=1e-10, intercept=True))
     compiled, plain = solutions
     assert compiled.converged

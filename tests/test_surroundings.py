@@ -23,7 +23,7 @@ import json, warnings
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     import numpy as np, ascd
-    from ascd.problem import evaluate
+    from ascd.problem.problem import evaluate
     problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty=ascd.L1(1.0))
     values = [problem.objective([2.0, 0.5]), problem.objective([0.0, 0.0])]
 print(json.dumps([values, sum(evaluate.stored.stats.cache_hits.values()), [str(one.message) for one in told]]))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd import _jit
-from ascd.penalties import is_held
+from ascd._base import jit as _jit
+from ascd.problem.penalties import is_held
 from ascd.solver import threads
 
 

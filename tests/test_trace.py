@@ -12,7 +12,7 @@ import pytest
 from test_run import LAM, A, B, N, problem
 
 import ascd
-from ascd.trace import COLUMNS, Schedule
+from ascd.results.trace import COLUMNS, Schedule
 
 GEOMETRIC = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 41, 51, 60]
 
@@ -176,6 +176,6 @@ def test_the_progress_bar_follows(monkeypatch):
 
 def test_without_rich_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.progress", None)
-    monkeypatch.setattr("ascd.run.descend", lambda *_: pytest.fail("work was done before the error"))
+    monkeypatch.setattr("ascd.engine.run.descend", lambda *_: pytest.fail("work was done before the error"))
     with pytest.raises(ImportError, match=r"progress=True needs the package rich: pip install ascd\[cli\]"):
         ascd.minimize(problem(), rule="cyclic", progress=True)

@@ -10,7 +10,7 @@ from scipy import optimize
 from user_parts.my_parts import Asymmetric, Backwards, Frozen, Generous, LeastVisited, Partway, SmoothAbsolute
 
 import ascd
-from ascd.descent import descend
+from ascd.engine.descent import descend
 from ascd.protocols import Loss, Oracle, Penalty, Rule, Step
 
 D, N = 25, 6
@@ -93,7 +93,7 @@ def test_compiled_parts_do_what_the_interpreted_ones_do(parts, options, expected
     assert solution.objective == pytest.approx(minimum(*expected), rel=1e-9)
     assert 0.0 <= solution.gap <= 1e-8 * solution.objective
     assert (len(descend.stored.signatures), len(descend.fresh.signatures)) == (stored, fresh + 1)
-    monkeypatch.setattr("ascd._jit.is_interpreted", True)
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
     plain = solve(parts, options)
     assert plain.n_iter == solution.n_iter
     np.testing.assert_allclose(plain.x, solution.x, rtol=1e-9, atol=1e-12)

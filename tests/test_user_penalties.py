@@ -12,7 +12,7 @@ from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
 
 import ascd
 from ascd.estimators._engine import minimize_problem, with_intercept
-from ascd.penalties import is_held, nearest_allowed
+from ascd.problem.penalties import is_held, nearest_allowed
 
 D, N = 30, 8
 RNG = np.random.default_rng(11)

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from common.stepping import interleaved, stepper
 
 import ascd
-from ascd.oracles import as_oracle
-from ascd.rules import as_rule
-from ascd.steepness import as_steepness
+from ascd.engine.oracles import as_oracle
+from ascd.engine.rules import as_rule
+from ascd.engine.steepness import as_steepness
 from choosing.data import SEED, cases
 
 

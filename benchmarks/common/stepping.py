@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 
-from ascd.descent import descend
-from ascd.minimize import _start
-from ascd.oracles import as_oracle
-from ascd.rules import as_rule
-from ascd.steps import as_step
+from ascd.engine.descent import descend
+from ascd.engine.minimize import _start
+from ascd.engine.oracles import as_oracle
+from ascd.engine.rules import as_rule
+from ascd.engine.steps import as_step
 
 
 def stepper(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", init="gradient"):

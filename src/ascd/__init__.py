@@ -15,13 +15,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ascd import estimators
-from ascd._jit import at, helper
-from ascd.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
-from ascd.minimize import minimize
-from ascd.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch
-from ascd.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
-from ascd.problem import Problem
-from ascd.rules import (
+from ascd._base.jit import at, helper
+from ascd.engine.minimize import minimize
+from ascd.engine.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch
+from ascd.engine.rules import (
     ASCD,
     Adaptive,
     Block,
@@ -34,11 +31,13 @@ from ascd.rules import (
     Uniform,
     UpperASCD,
 )
-from ascd.run import Snapshot
-from ascd.solution import Solution, Status
+from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
+from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
+from ascd.problem.problem import Problem
+from ascd.results.solution import Snapshot, Solution, Status
+from ascd.results.trace import Trace
 from ascd.solver import Path, path, solve
 from ascd.svm import DualSVM
-from ascd.trace import Trace
 
 if TYPE_CHECKING:
     from ascd.estimators import (

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array, as_count, as_number
+from ascd._base.checks import Array, as_count, as_number
 
 
 class Synthetic(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import unknown_name
+from ascd._base.checks import unknown_name
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ascd._checks import Array, unknown_name
-from ascd.trace import Trace
+from ascd._base.checks import Array, unknown_name
 
 #: Below this, relative to the start, differences of objectives are rounding.
 FLOOR = 1e-13
 LABELS = {"iteration": "iteration", "reads": "columns read", "seconds": "seconds"}
 
 
+class Curve(Protocol):
+    """What is drawn of a run: the columns of an ``ascd.Trace``."""
+
+    @property
+    def objective(self) -> Array: ...
+    @property
+    def active(self) -> Array: ...
+
+
 def plot_traces(
-    traces: Mapping[str, Trace], x: str = "iteration", best: float | None = None, ax: Any = None, title: str = ""
+    traces: Mapping[str, Curve], x: str = "iteration", best: float | None = None, ax: Any = None, title: str = ""
 ) -> Any:
     """Suboptimality of several runs against iterations, column reads or seconds.
 
@@ -76,7 +84,7 @@ def as_label(text: str) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def suboptimality(trace: Trace, best: float) -> Array:
+def suboptimality(trace: Curve, best: float) -> Array:
     """(F(x) − best) / (F(x_0) − best), with zeros left out (nan) so that a logarithmic axis can show it.
 
     Examples

@@ -14,17 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import as_number, unknown_name
+from ascd._base.checks import as_number, unknown_name
+from ascd.engine.minimize import minimize
+from ascd.engine.naming import named_part
+from ascd.engine.oracles import ORACLES
+from ascd.engine.rules import RULES
 from ascd.files import whole_folder, write_text
-from ascd.minimize import minimize
-from ascd.naming import named_part
-from ascd.oracles import ORACLES
-from ascd.penalties import L1, L1L2, L2
 from ascd.plotting import suboptimality
-from ascd.problem import Problem
-from ascd.rules import RULES
-from ascd.run import Snapshot
-from ascd.solution import Solution, Status
+from ascd.problem.penalties import L1, L1L2, L2
+from ascd.problem.problem import Problem
+from ascd.results.solution import Snapshot, Solution, Status
 from ascd.solver import solve
 from ascd.svm import DualSVM
 

@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array, as_design, as_finite_vector, as_number, unknown_name
-from ascd._jit import at, kernel
-from ascd.careful import UNIT
-from ascd.losses import ROUNDING, apart, check_signs
-from ascd.matrices import transposed_product
-from ascd.penalties import Box
-from ascd.problem import Problem
+from ascd._base.checks import Array, as_design, as_finite_vector, as_number, unknown_name
+from ascd._base.jit import at, kernel
+from ascd.data.careful import UNIT
+from ascd.data.matrices import transposed_product
+from ascd.problem.losses import ROUNDING, apart, check_signs
+from ascd.problem.penalties import Box
+from ascd.problem.problem import Problem
 
 
 class DualSVM(Problem):

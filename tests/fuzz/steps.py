@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ascd
-from ascd.rules import as_rule
+from ascd.engine.rules import as_rule
 
 from .calls import interpreted, problem_of, truth_of
 from .cases import Array, Case

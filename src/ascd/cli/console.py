@@ -103,7 +103,7 @@ def working(text: str) -> Iterator[None]:
 @contextmanager
 def announcing_on(console: Any) -> Iterator[None]:
     """Say on a terminal, and only there, that something is being compiled."""
-    from ascd._clock import announcing
+    from ascd._base.clock import announcing
 
     if not console.is_terminal:
         yield

@@ -15,7 +15,7 @@ from ascd.cli.console import advancing, answer, common, say, show_table, working
 @common
 def command(epochs: int, out: Path) -> None:
     """Fit on embedded data, race the rules, write a report to open in a browser."""
-    from ascd import demo
+    from ascd.experiments import demo
 
     with working("fitting a Lasso to the diabetes data"):
         fits = demo.fits()

@@ -30,7 +30,7 @@ def facts() -> dict[str, Any]:
 
 def _cache() -> dict[str, Any]:
     """Where compiled kernels are kept, as numba itself says, and how much of it; or why they are not kept."""
-    from ascd._jit import cache_folders
+    from ascd._base.jit import cache_folders
 
     folders, reason = cache_folders()
     files = [path for folder in folders for path in Path(folder).glob("*.nb[ic]")]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.files import whole_file
 
 VERSION = 1

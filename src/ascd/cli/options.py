@@ -30,15 +30,15 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic in new versio
         self.name = self.role = role
 
     def names(self) -> list[str]:
-        from ascd.oracles import ORACLES
-        from ascd.rules import RULES
-        from ascd.steepness import STEEPNESS
-        from ascd.steps import STEPS
+        from ascd.engine.oracles import ORACLES
+        from ascd.engine.rules import RULES
+        from ascd.engine.steepness import STEEPNESS
+        from ascd.engine.steps import STEPS
 
         return list({"rule": RULES, "oracle": ORACLES, "steepness": STEEPNESS, "step": STEPS}[self.role])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ascd._checks import unknown_name
+        from ascd._base.checks import unknown_name
 
         names = self.names()
         if str(value).partition("(")[0] not in names:

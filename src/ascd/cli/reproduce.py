@@ -52,7 +52,7 @@ def command(
     default.  An interrupted run continues where it stopped.  Results, pictures, claims and a report for the browser are
     written to the folder --out.
     """
-    from ascd.experiments.claims import UNTESTED
+    from ascd.experiments.claims.register import UNTESTED
     from ascd.experiments.reproduce import publish, run
 
     folder = out / scale

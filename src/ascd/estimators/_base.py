@@ -16,11 +16,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import HAS_DISPATCH, check_namespace, to_numpy
 from ascd.estimators._penalty import regulariser
-from ascd.problem import Problem
+from ascd.problem.problem import Problem
 
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")

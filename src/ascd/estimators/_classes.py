@@ -10,7 +10,7 @@ from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.estimators._base import LinearEstimator
 
 

@@ -7,43 +7,25 @@ steepness where the estimators promise a duality gap: it is run with falling tol
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ascd._checks import Array, unknown_name
-from ascd._clock import Stopwatch
-from ascd.matrices import to_scipy
-from ascd.minimize import minimize
-from ascd.oracles import ORACLES
-from ascd.problem import Problem
-from ascd.rules import RULES
-from ascd.solution import Solution, Status
+from ascd._base.checks import Array, unknown_name
+from ascd._base.clock import Stopwatch
+from ascd.data.matrices import to_scipy
+from ascd.engine.minimize import minimize
+from ascd.engine.oracles import ORACLES
+from ascd.engine.rules import RULES
+from ascd.problem.problem import Problem
+from ascd.results.solution import Solution, Status
 from ascd.solver.solve import as_reference
 from ascd.solver.state import State
 
 PARTS = ("rule", "oracle", "steepness", "step", "init")
 #: The steepness asked for, relative to the start's, from one run to the next.
 FALLING = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
-
-
-class Answer(NamedTuple):
-    """What the estimators read of a solution."""
-
-    x: Array
-    intercept: float
-    objective: float
-    zero_objective: float
-    gap: float
-    status: Status
-    n_iter: int
-    reads: int
-    seconds: float
-    compile_seconds: float = 0.0
-
-    @property
-    def converged(self) -> bool:
-        return self.status is Status.CONVERGED
 
 
 def as_parts(solver: Any) -> dict[str, Any]:
@@ -69,7 +51,7 @@ def minimize_problem(
     x0: Array | None,
     intercept0: float,
     random_state: Any,
-) -> Answer:
+) -> Solution:
     """The problem's minimum by the engine, with ``max_iter`` epochs at most."""
     parts, seed, clock = as_parts(solver), _seed(random_state), Stopwatch()
     if math.isinf(problem.parts.loss.curvature_bound()):
@@ -89,20 +71,21 @@ def minimize_problem(
         if not solution.converged or solution.gap <= target or math.isinf(solution.gap):
             break
     epochs = max(1, math.ceil(steps / extended.n_features))
-    found = _answer(solution, intercept, zero, target, epochs, reads, seconds)
-    return found._replace(compile_seconds=clock.compile_seconds)
+    return replace(
+        _proved(solution, intercept, target), zero_objective=zero, n_iter=epochs, reads=reads, seconds=seconds,
+        compile_seconds=clock.compile_seconds,
+    )  # fmt: skip
 
 
-def _answer(
-    solution: Solution, intercept: bool, zero: float, target: float, epochs: int, reads: int, seconds: float
-) -> Answer:
+def _proved(solution: Solution, intercept: bool, target: float) -> Solution:
+    """The solution without the column of ones; its status says what its gap proves."""
     x, constant = (solution.x[:-1], float(solution.x[-1])) if intercept else (solution.x, 0.0)
     status = solution.status
     if solution.gap <= target:
         status = Status.CONVERGED
     elif solution.converged:
         status = Status.STATIONARY  # as flat as float64 can tell, but not proved good enough
-    return Answer(x, constant, solution.objective, zero, solution.gap, status, epochs, reads, seconds)
+    return replace(solution, x=x, intercept=constant, status=status)
 
 
 def with_intercept(problem: Problem) -> Problem:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ascd.solution import Status
+from ascd.results.solution import Status
 
 
 @dataclass(frozen=True)

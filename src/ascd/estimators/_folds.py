@@ -14,8 +14,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 
-from ascd._checks import Array
-from ascd.progress import progress_bar
+from ascd._base.checks import Array
+from ascd.results.progress import progress_bar
 
 Result = TypeVar("Result")
 

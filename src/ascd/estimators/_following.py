@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.estimators._fitting import ADVICE, Settings, frames_to_the_user
 from ascd.estimators._solving import solve_problem
-from ascd.problem import Problem
-from ascd.solution import Status
+from ascd.problem.problem import Problem
+from ascd.results.solution import Status
 from ascd.solver import path
 
 

@@ -13,13 +13,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import MultiOutputMixin, _fit_context
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.estimators._base import LinearRegressor
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import as_given, to_numpy
 from ascd.estimators._smooth import solve_smooth
 from ascd.estimators._solving import solve_problem
-from ascd.penalties import L1L2
+from ascd.problem.penalties import L1L2
 
 
 class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.estimators._fitting import Settings
 from ascd.estimators._folds import Fold, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall
 from ascd.estimators._scoring import Scoring
 from ascd.estimators.logistic_paths import strengths
-from ascd.problem import Problem
+from ascd.problem.problem import Problem
 
 
 class Labelled(NamedTuple):

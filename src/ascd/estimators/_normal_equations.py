@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 
 EPS = float(np.finfo(np.float64).eps)
 #: The most equations, and the most entries of B, for Cholesky's method; for sparse data, the most multiplications.

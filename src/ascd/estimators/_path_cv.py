@@ -12,14 +12,14 @@ from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.estimators._base import COMMON, LinearRegressor
 from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls
 from ascd.estimators._given import as_given
 from ascd.estimators._solving import solve_problem
 from ascd.estimators.paths import as_alphas
-from ascd.problem import Problem
+from ascd.problem.problem import Problem
 
 
 class FoldPath(NamedTuple):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ascd._checks import as_parameter
-from ascd.penalties import L1L2, BoundedL1L2
+from ascd._base.checks import as_parameter
+from ascd.problem.penalties import L1L2, BoundedL1L2
 
 #: The share of the L1 penalty in those with a name.
 RATIOS = {"l1": 1.0, "l2": 0.0}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 
 #: Coefficients drawn at most, the largest ones.
 MOST_LINES = 50

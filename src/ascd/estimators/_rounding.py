@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd.careful import UNIT
-from ascd.problem import Problem
-from ascd.solution import Solution, Status
+from ascd._base.checks import Array
+from ascd.data.careful import UNIT
+from ascd.problem.problem import Problem
+from ascd.results.solution import Solution, Status
 from ascd.solver.samples import cost_of, look
 
 
-def rounded(problem: Problem, found: Any, tol: float) -> Any:
+def rounded(problem: Problem, found: Solution, tol: float) -> Solution:
     """The solution with coefficients and intercept that float32 holds, and their own gap."""
     with np.errstate(over="ignore"):
         x, constant = as_float32(problem, found.x), float(np.float32(found.intercept))
@@ -37,8 +36,7 @@ def rounded(problem: Problem, found: Any, tol: float) -> Any:
     status = found.status
     if gap > tol * found.zero_objective and status is Status.CONVERGED:
         status = Status.STALLED
-    facts = {"x": x, "intercept": constant, "objective": value, "gap": gap, "status": status}
-    return replace(found, **facts) if isinstance(found, Solution) else found._replace(**facts)
+    return replace(found, x=x, intercept=constant, objective=value, gap=gap, status=status)
 
 
 def as_float32(problem: Problem, x: Array) -> Array:

@@ -10,7 +10,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils._metadata_requests import _routing_enabled
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.estimators._folds import Fold, SplitterRouting
 from ascd.estimators.logistic import LogisticRegression
 

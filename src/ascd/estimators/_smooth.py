@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd._clock import Stopwatch
+from ascd._base.checks import Array
+from ascd._base.clock import Stopwatch
 from ascd.estimators._fitting import Settings
 from ascd.estimators._normal_equations import ridge_coefficients
 from ascd.estimators._penalty import curvatures
 from ascd.estimators._rounding import rounded
 from ascd.estimators._solving import solve_problem
-from ascd.problem import Problem
-from ascd.solution import Solution, Status
+from ascd.problem.problem import Problem
+from ascd.results.solution import Solution, Status
 from ascd.solver import solve
 from ascd.solver.threads import blas_threads
 

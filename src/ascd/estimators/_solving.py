@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.estimators._engine import minimize_problem
 from ascd.estimators._fitting import Settings
 from ascd.estimators._penalty import curvatures
 from ascd.estimators._rounding import rounded
-from ascd.problem import Problem
-from ascd.solution import Solution
+from ascd.problem.problem import Problem
+from ascd.results.solution import Solution
 from ascd.solver import solve
 
 Energy = Callable[[Array], float]
@@ -40,14 +40,13 @@ def solve_problem(
     intercept0: float | None = None,
     energy: Energy | None = None,
     closely: bool = True,
-) -> Any:
-    """A solution with ``x``, ``intercept``, ``gap``, … by the production solver or by the engine's parts.
+) -> Solution:
+    """A solution by the production solver or by the engine's parts.
 
     ``energy`` is ½·Σ μ_j w_j² of the coefficients w that a point x stands for, by default x itself; without
     ``closely`` the gap need not bound their error.
     """
     limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
-    found: Any
     if settings.solver != "ascd":
         found = minimize_problem(
             problem, settings.solver, intercept0=intercept0 or 0.0, random_state=settings.random_state, **limits

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ascd._checks import as_vector
+from ascd._base.checks import as_vector
 from ascd.estimators._path_cv import PathCV
 from ascd.estimators.paths import enet_path, lasso_path
-from ascd.problem import Problem
+from ascd.problem.problem import Problem
 
 
 class ElasticNetCV(PathCV):

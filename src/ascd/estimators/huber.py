@@ -13,10 +13,10 @@ from sklearn.utils._param_validation import Interval
 from ascd.estimators._base import COMMON, NON_NEGATIVE, NON_NEGATIVE_COUNT, LinearRegressor
 from ascd.estimators._fitting import check_finite
 from ascd.estimators._given import as_given
+from ascd.estimators._scale import fit_with_scale
 from ascd.estimators._solving import solve_problem
-from ascd.losses import Huber
-from ascd.problem import Problem
-from ascd.scale import fit_with_scale
+from ascd.problem.losses import Huber
+from ascd.problem.problem import Problem
 
 
 class HuberRegressor(LinearRegressor):

@@ -16,7 +16,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import LinearClassifier, class_weights, positives, signs, times
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged

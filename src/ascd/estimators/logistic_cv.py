@@ -13,7 +13,7 @@ from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._checks import Array, as_vector
+from ascd._base.checks import Array, as_vector
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import class_weights, signs
 from ascd.estimators._fitting import Settings

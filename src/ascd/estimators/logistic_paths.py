@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from ascd._checks import Array, as_count, as_finite_vector, as_number, as_vector
+from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
 from ascd.estimators._base import as_sample_weight, as_threads
 from ascd.estimators._classes import class_weights, times
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
 from ascd.estimators._penalty import as_ratio, regulariser
-from ascd.problem import Problem
+from ascd.problem.problem import Problem
 
 
 def logistic_path(

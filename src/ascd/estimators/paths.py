@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ascd._checks import Array, as_count, as_finite_vector, as_number, as_vector
+from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
 from ascd.estimators._base import as_sample_weight, as_threads
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
 from ascd.estimators._penalty import regulariser
-from ascd.problem import Problem
+from ascd.problem.problem import Problem
 from ascd.solver import path
 
 #: What scikit-learn calls zero among strengths of penalties.

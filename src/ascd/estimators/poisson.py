@@ -10,7 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils._param_validation import Interval
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor
 from ascd.estimators._given import as_given, namespace_of
 from ascd.estimators._solving import solve_problem

@@ -14,17 +14,16 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._checks import Array, as_parameter
+from ascd._base.checks import Array, as_parameter
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import LinearClassifier, liblinear_class_weights, positives, signs, times
-from ascd.estimators._engine import Answer
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import as_given
 from ascd.estimators._layouts import by_features, by_samples, with_constant
 from ascd.estimators._penalty import as_bounds, regulariser
 from ascd.estimators._solving import solve_problem
-from ascd.problem import Problem
-from ascd.solution import Status
+from ascd.problem.problem import Problem
+from ascd.results.solution import Solution, Status
 from ascd.svm import Clipped, primal_value, signed_box
 
 
@@ -234,7 +233,7 @@ class LinearSVC(LinearClassifier):
         totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]
         return [self._solve_dual(one, total) for one, total in zip(problems, totals, strict=True)]
 
-    def _solve_dual(self, problem: Problem, zero_objective: float) -> Answer:
+    def _solve_dual(self, problem: Problem, zero_objective: float) -> Solution:
         """The dual's solution, told as one of the primal problem, whose weights are the slopes."""
         scale = problem.parts.sample.weight
 
@@ -245,7 +244,7 @@ class LinearSVC(LinearClassifier):
         weights = problem.evaluate(dual.x)[2]
         objective, gap = primal_value(problem, dual.x, weights, dual.objective)
         status = Status.STALLED if dual.converged else dual.status
-        return Answer(
+        return Solution(
             x=weights,
             intercept=0.0,
             objective=objective,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array
+from ascd._base.checks import Array
 
 #: Heights do not count what happens below this relative suboptimality: nobody needs it, and one curve that reaches
 #: rounding would outweigh all else.

@@ -26,8 +26,8 @@ import numpy as np
 
 from ascd.datasets import make_synthetic, make_text_like
 from ascd.files import read_table
-from ascd.penalties import L1, L2
-from ascd.problem import Problem
+from ascd.problem.penalties import L1, L2
+from ascd.problem.problem import Problem
 from ascd.svm import DualSVM
 
 DATA_SEED = 0

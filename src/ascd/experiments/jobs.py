@@ -52,7 +52,7 @@ def parts_of(figures: Iterable[str]) -> list[str]:
     known = ["1", *table.PANELS, "4", "T"]
     for name in wanted:
         if name not in known and name not in table.FIGURES:
-            from ascd._checks import unknown_name
+            from ascd._base.checks import unknown_name
 
             raise unknown_name(name, "figure", [*table.FIGURES, *table.PANELS])
     figure_of = {name: table.PANELS[name].figure if name in table.PANELS else name for name in known}

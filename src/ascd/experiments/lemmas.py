@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascd import theory
-from ascd._checks import Array
+from ascd._base.checks import Array
 
 Parameters = Mapping[str, Any]
 #: Points of a segment at which a curvature is looked at.

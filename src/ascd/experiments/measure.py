@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from ascd import theory
+from ascd.engine.minimize import minimize
+from ascd.engine.naming import named_part
+from ascd.engine.oracles import ORACLES
+from ascd.engine.rules import RULES
 from ascd.experiments import lemmas, theorems
 from ascd.experiments.data import problem_of
-from ascd.minimize import minimize
-from ascd.naming import named_part
-from ascd.oracles import ORACLES
 from ascd.racing import search_minimum
-from ascd.rules import RULES
-from ascd.solution import Status
-from ascd.trace import COLUMNS, Trace
+from ascd.results.solution import Status
+from ascd.results.trace import COLUMNS, Trace
 
 Parameters = Mapping[str, Any]
 #: Iterations of Fig. 1 that are drawn; the mean is over more.

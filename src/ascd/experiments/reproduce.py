@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ascd.experiments import charts, jobs, store
-from ascd.experiments.claims import MARKS, PLURALS, Claim, judge_all, to_markdown
+from ascd.experiments.claims import judge_all, to_markdown
+from ascd.experiments.claims.register import MARKS, PLURALS, Claim
 from ascd.experiments.conduct import conduct
 from ascd.experiments.data import Source, text_source
 from ascd.files import whole_folder, write_text

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd import theory
-from ascd._checks import Array
+from ascd._base.checks import Array
+from ascd.data.matrices import dot
+from ascd.engine.minimize import minimize
+from ascd.engine.naming import named_part
+from ascd.engine.oracles import ORACLES
+from ascd.engine.rules.ascd import ASCD, SmallestSet
+from ascd.engine.rules.scan import pick_at_least
 from ascd.experiments.data import problem_of
-from ascd.matrices import dot
-from ascd.minimize import minimize
-from ascd.naming import named_part
-from ascd.oracles import ORACLES
-from ascd.rules.ascd import ASCD, SmallestSet
-from ascd.rules.scan import pick_at_least
 
 Parameters = Mapping[str, Any]
 #: Comparisons of sums in floating point.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd.plotting import suboptimality
-from ascd.trace import Trace
+from ascd.results.trace import Trace
 
 #: A letter with an index, as it is written in texts; longer names with underscores, such as x_1_2, stay as they are.
 INDEX = re.compile(r"(?<!\w)(\w)_(∞|[^\W_]+)(?!\w)")

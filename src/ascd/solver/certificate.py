@@ -1,6 +1,6 @@
 """How far from optimal, from intervals instead of exact gradient entries.
 
-For the dual point θ = s·v the gap is a sum of non-negative terms (see ``ascd.duality``); each penalty term is convex
+For the dual point θ = s·v the gap is a sum of non-negative terms (see ``problem.duality``); each penalty term is convex
 in u_j = ⟨a_j, v⟩, and so is the set of u_j that allow a scale s.  Over an interval both are therefore worst at its
 ends: the gap from the ends bounds the gap from the exact entries, and where the radius is 0 it is that gap.
 
@@ -9,7 +9,7 @@ scale.  ``look_over`` finds the others, and ``survey`` looks at those alone.
 
 Where the dual allows only u_j = 0 (an unpenalised coordinate) or one sign of it, no scale helps.  While the solver
 runs, such coordinates count by their violation alone, |x_j|·violation, and the gap is not certain.  Rounding errors are
-not counted here either: this is what the solver steers by.  What it tells in the end is proved by ``ascd.proof``.
+not counted here either: this is what the solver steers by.  What it tells in the end is proved by ``problem.proof``.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ascd._checks import Array
-from ascd._jit import helper, kernel, wide
-from ascd.duality import gap_term, positive_part, sample_gap
-from ascd.matrices import dot
+from ascd._base.checks import Array
+from ascd._base.jit import helper, kernel, wide
+from ascd.data.matrices import dot
+from ascd.problem.duality import gap_term, positive_part, sample_gap
 
 #: A scale below 1 is made smaller by this share: rounding must not push a product over the end of its domain.
 MARGIN = 1e-15

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd._jit import at, helper, kernel, wide
-from ascd.matrices import add_columns, dot, weighted_square
+from ascd._base.checks import Array
+from ascd._base.jit import at, helper, kernel, wide
+from ascd.data.matrices import add_columns, dot, weighted_square
 from ascd.solver.gram import CONSTANT
 from ascd.solver.model import Outcome, cut_step, find_free
 

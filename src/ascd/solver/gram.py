@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd._jit import kernel, wide
-from ascd.matrices import Dense, count_entries
+from ascd._base.checks import Array
+from ascd._base.jit import kernel, wide
+from ascd.data.matrices import Dense, count_entries
 
 #: Entries of a dense matrix gathered at a time: the size of the work space.
 BLOCK = 1 << 18

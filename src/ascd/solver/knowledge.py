@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd._jit import kernel, wide
-from ascd.matrices import column_sums, dot, weighted_squares
+from ascd._base.checks import Array
+from ascd._base.jit import kernel, wide
+from ascd.data.matrices import column_sums, dot, weighted_squares
 from ascd.solver.threads import share
 
 #: Slopes remembered.

@@ -13,15 +13,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd.matrices import stored_entries
-from ascd.penalties import is_held
-from ascd.problem import Problem
-from ascd.solution import Status
+from ascd._base.checks import Array
+from ascd.data.matrices import stored_entries
+from ascd.problem.penalties import is_held
+from ascd.problem.problem import Problem
+from ascd.results.limits import Limits, has_no_minimum
+from ascd.results.solution import Status
 from ascd.solver.model import BLOCKED_GAIN, OVERHEAD
 from ascd.solver.moves import Moves
 from ascd.solver.state import ROUNDING
@@ -44,13 +45,6 @@ PASSES, FEWEST_SWEEPS, SLOW, LONGER = 3.0, 3, 0.85, 1.5
 SHARE, NEWTON_SHARE, CROWDED_SHARE, LAST_SHARE, FEW_STEPS = 0.03, 0.1, 0.1, 1e-5, 20.0
 #: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.
 MOST_IDLE = 10
-#: An objective that has fallen this far, relative to where it started, has no minimum.
-BOTTOMLESS = -1e15
-
-
-class Limits(NamedTuple):
-    max_iter: int
-    max_time: float
 
 
 class Solver(Moves):
@@ -78,7 +72,7 @@ class Solver(Moves):
             self.knowledge.read(np.arange(self.n), self.slope)
         for rounds in range(limits.max_iter + 1):
             self.survey_open()
-            if not math.isfinite(self.objective) or self.objective < BOTTOMLESS * (1.0 + abs(start)):
+            if has_no_minimum(self.objective, start):
                 return Status.DIVERGED
             start = min(start, self.objective)
             if self.gap <= tolerance:

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd._jit import helper, kernel
+from ascd._base.checks import Array
+from ascd._base.jit import helper, kernel
 from ascd.solver.gram import Gram
 
 #: Sweeps between Newton steps, at least and at most.

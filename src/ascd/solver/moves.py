@@ -14,9 +14,9 @@ import math
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd.matrices import Dense, count_entries, input_bytes, weighted_means
-from ascd.problem import Problem
+from ascd._base.checks import Array
+from ascd.data.matrices import Dense, count_entries, input_bytes, weighted_means
+from ascd.problem.problem import Problem
 from ascd.solver.certificate import worst_violation
 from ascd.solver.columns import ColumnModel, transposed_part
 from ascd.solver.gram import Gram

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from ascd._checks import Array, as_count, as_finite_vector, as_number
-from ascd._clock import Stopwatch
-from ascd._jit import kernel
-from ascd.problem import Problem
-from ascd.progress import progress_bar
-from ascd.recession import check_bounded
-from ascd.run import Snapshot
-from ascd.solution import Status
-from ascd.solver.loop import Limits, Solver
-from ascd.solver.solve import DEFAULT_ROUNDS, Watch, as_limits, as_reference, as_start
+from ascd._base.checks import Array, as_count, as_finite_vector, as_number
+from ascd._base.clock import Stopwatch
+from ascd._base.jit import kernel
+from ascd.problem.problem import Problem
+from ascd.problem.recession import check_bounded
+from ascd.results.limits import Limits
+from ascd.results.progress import progress_bar
+from ascd.results.solution import Snapshot, Status
+from ascd.solver.loop import Solver
+from ascd.solver.solve import DEFAULT_ROUNDS, Watch, as_reference, as_start, check_run
 from ascd.solver.threads import as_n_jobs, quiet
 
 #: The path stops early where the explained deviance exceeds the first number or grows by less than the second times
@@ -98,7 +98,7 @@ def path(
     >>> [int(count) for count in (result.coefs != 0).sum(axis=0)]
     [0, 1, 1, 1, 1]
     """
-    limits = as_limits(problem, max_iter, max_time, callback)
+    limits = check_run(problem, max_iter, max_time, callback)
     if not hasattr(problem.parts.penalty, "scaled"):
         raise TypeError(f"path needs a penalty with a method scaled(factor); {problem.parts.penalty!r} has none")
     tol = as_number(tol, "tol", low=0.0)

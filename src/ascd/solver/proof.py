@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd.problem import Problem
-from ascd.proof import Place, Products, prove
-from ascd.solution import Status
+from ascd._base.checks import Array
+from ascd.problem.problem import Problem
+from ascd.problem.proof import Place, Products, prove
+from ascd.results.solution import Status
 from ascd.solver.certificate import curvature_along, look_over, survey, worst_violation
 from ascd.solver.knowledge import Knowledge
 from ascd.solver.search import Search

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ascd._checks import Array
-from ascd._jit import at, helper, kernel
+from ascd._base.checks import Array
+from ascd._base.jit import at, helper, kernel
 
 #: The slopes sum to zero when their sum is this small beside their sizes, times √d, or a step beside the image.
 BALANCED = 1e-15

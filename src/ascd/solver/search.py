@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd.matrices import add_columns
-from ascd.problem import Problem
+from ascd._base.checks import Array
+from ascd.data.matrices import add_columns
+from ascd.problem.problem import Problem
 from ascd.solver.samples import cost_of, stiffen
 from ascd.solver.state import ROUNDING, State, Trial
 

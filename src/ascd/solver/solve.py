@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array, as_count, as_finite_vector, as_number
-from ascd._clock import Stopwatch
-from ascd.penalties import nearest_allowed
-from ascd.problem import Problem
-from ascd.progress import progress_bar
-from ascd.recession import check_bounded
-from ascd.run import Snapshot
-from ascd.solution import Solution, Status
-from ascd.solver.loop import Limits, Solver
+from ascd._base.checks import Array, as_finite_vector, as_number
+from ascd._base.clock import Stopwatch
+from ascd.problem.penalties import nearest_allowed
+from ascd.problem.problem import Problem
+from ascd.problem.recession import check_bounded
+from ascd.results.limits import Limits, as_limits
+from ascd.results.progress import progress_bar
+from ascd.results.solution import Snapshot, Solution, Status, check_callback
+from ascd.results.trace import Trace
+from ascd.solver.loop import Solver
 from ascd.solver.samples import cost_of
 from ascd.solver.state import State
 from ascd.solver.threads import as_n_jobs, quiet
-from ascd.trace import Trace
 
 DEFAULT_ROUNDS = 1000
 LARGEST = 1e300
@@ -78,7 +78,7 @@ def solve(
     >>> solution.converged, np.flatnonzero(solution.x).tolist()
     (True, [0, 1, 2])
     """
-    limits = as_limits(problem, max_iter, max_time, callback)
+    limits = check_run(problem, max_iter, max_time, callback)
     tol = as_number(tol, "tol", low=0.0)
     x = as_start(problem, x0)
     constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-LARGEST, high=LARGEST)
@@ -157,14 +157,12 @@ class Watch:
         )  # fmt: skip
 
 
-def as_limits(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limits:
+def check_run(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limits:
     """The limits of a run, after a look at what else was passed."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be a function of a Snapshot; got {callback!r}")
-    seconds = math.inf if max_time is None else as_number(max_time, "max_time", low=0.0)
-    return Limits(as_count(max_iter, "max_iter", low=0), seconds)
+    check_callback(callback)
+    return as_limits(max_iter, max_time)
 
 
 def as_reference(problem: Problem, state: State) -> float:

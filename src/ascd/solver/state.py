@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._checks import Array
-from ascd.matrices import add_columns
-from ascd.problem import Problem
+from ascd._base.checks import Array
+from ascd.data.matrices import add_columns
+from ascd.problem.problem import Problem
 from ascd.solver.samples import balance
 from ascd.solver.samples import look as look_at
 

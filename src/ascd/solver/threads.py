@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._checks import as_count
+from ascd._base.checks import as_count
 
 #: Fewer columns than this stay on one thread.
 WORTH_SHARING = 4096

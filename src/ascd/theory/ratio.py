@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ascd._checks import as_count, as_number, unknown_name
+from ascd._base.checks import as_count, as_number, unknown_name
 from ascd.theory.checks import Array, check_support, positive
 
 

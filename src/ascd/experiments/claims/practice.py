@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ascd.experiments.claims import HOLDS, NOT, PART, Evidence, Finding, claim, verdict_of
+from ascd.experiments.claims.register import HOLDS, NOT, PART, Evidence, Finding, claim, verdict_of
 from ascd.experiments.curves import Curve, Panel
 
 #: Curves whose heights differ by less than this (0.05: 12 %) count as equal.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascd.experiments.claims import UNTESTED, Evidence, Finding, claim, verdict_of
+from ascd.experiments.claims.register import UNTESTED, Evidence, Finding, claim, verdict_of
 from ascd.experiments.table import RESOLUTION, WATCHED
 
 #: A simulated mean may lie this far below its limit by chance.

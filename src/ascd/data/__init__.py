@@ -1,0 +1,1 @@
+"""The data: how columns are stored, and the questions that may be asked of them."""

@@ -1,0 +1,86 @@
+"""The loop: select → step → update → pin.  It knows nothing of the parts but their protocol.
+
+i  = rule.select                      which coordinate
+g  = ⟨a_i, v⟩                         its exact gradient entry
+x_i, g̃_i, r_i = step.take             how far, and what is then known of the entry
+Ax, v follow the change               O(entries of a_i)
+the other intervals follow            oracle.update
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ascd._base.checks import Array
+from ascd._base.jit import kernel
+from ascd.data.matrices import dot, shift
+from ascd.engine.intervals import Intervals
+from ascd.problem.problem import Parts
+
+
+class Point(NamedTuple):
+    """Where the descent stands: what rules, oracles and steps see."""
+
+    problem: Parts
+    x: Array
+    image: Array  # Ax; kept current for losses that are not quadratic
+    slope: Array  # v = ∇f(Ax)
+    intervals: Intervals
+    reads: Array  # [column reads so far]
+
+    def partial(self, j: int) -> float:
+        """∇_j f(x), read exactly."""
+        self.reads[0] += 1.0
+        return dot(self.problem.matrix, j, self.slope)
+
+
+@kernel
+def descend(
+    point: Any, rule: Any, oracle: Any, step: Any, unread: bool, first: int, last: int, rng: Any
+) -> tuple[float, float, int]:
+    """Iterations ``first`` to ``last`` (excluded), after reading the whole gradient where it is ``unread``.
+
+    Returns what the bounds say at the end: the largest upper bound on steepness, the share of lower bounds that
+    are 0, and the size of the active set.
+    """
+    problem, x, image, slope, intervals = point.problem, point.x, point.image, point.slope, point.intervals
+    if unread:
+        for j in range(x.size):
+            intervals.pin(j, dot(problem.matrix, j, slope), 0.0)
+        point.reads[0] += x.size
+    for t in range(first, last):
+        i = rule.select(point, t, rng)
+        point.reads[0] += 1.0
+        old = x[i]
+        new, gradient, error = step.take(point, i, dot(problem.matrix, i, slope))
+        if new != old:
+            x[i] = new
+            shift(problem.matrix, i, new - old, problem.sample, problem.loss, image, slope)
+            oracle.update(point, i, new - old, rng)
+        intervals.pin(i, gradient, error)
+    steepest, zeros = 0.0, 0
+    for j in range(x.size):
+        lower, upper = intervals.bounds_at(j)
+        steepest = max(steepest, upper)
+        zeros += lower == 0.0
+    return steepest, zeros / x.size, rule.active_count(point)
+
+
+@kernel
+def count_violations(point: Any) -> int:
+    """How many exact gradient entries lie outside their interval (beyond rounding)."""
+    count = 0
+    for j in range(point.x.size):
+        g = dot(point.problem.matrix, j, point.slope)
+        allowed = point.intervals.radius_at(j) + 1e-9 * (abs(g) + point.problem.norm[j])
+        count += abs(g - point.intervals.estimate[j]) > allowed
+    return count
+
+
+@kernel
+def steepest_score(problem: Any, steepness: Any, x: Array, slope: Array) -> float:
+    """The largest score, from exact gradient entries."""
+    steepest = 0.0
+    for j in range(x.size):
+        steepest = max(steepest, steepness.score(problem.penalty, j, x[j], dot(problem.matrix, j, slope)))
+    return steepest

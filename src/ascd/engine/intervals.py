@@ -1,0 +1,131 @@
+"""Intervals that provably contain every gradient entry: what rules, certificate and solver read.
+
+For each coordinate j an estimate g̃_j and a radius r_j with ∇_j f(x) ∈ [g̃_j − r_j, g̃_j + r_j].  The errors of
+all oracles of the paper but one are multiples of ‖a_i‖‖a_j‖, so the growth of the radii has the form
+
+    r_j  =  offset_j + clock · reach_j,        reach_j = ‖a_j‖ in the norm weighted by the samples,
+
+with one clock for all coordinates: a step of coordinate i by γ advances it by |γ|·‖a_i‖·(relative error), which
+costs O(1) whatever n is.  The offset changes only when j itself is visited (``pin``) or when an oracle knows
+more about it.
+
+**Rounding.**  Radii hold in exact arithmetic.  Entries are computed in float64: an inner product ⟨a_j, v⟩ and the clock
+carry errors of a few ulps of ‖a_j‖(‖v‖ + clock), a coordinate of a few ulps of |x_j|, which moves its entry by
+M‖a_j‖²|x_j| times as much.  All of them are multiples of ‖a_j‖ again, so that one number serves all coordinates: bounds
+on scores are taken over g̃_j ± (r_j + ε·reach_j) with
+
+    ε  =  ROUNDING · (‖v_0‖ + clock + max_i M‖a_i‖|x_i|),        v_0 = v at the start, the maximum over all visits.
+
+Hence a lower bound below the rounding error of its own computation is 0.  Without ε a coordinate at its minimum keeps a
+lower bound of 1e-16, the largest one where all others are 0, and a rule that looks for the largest lower bound never
+leaves it.  The definition is ours; the paper computes exactly (ε = 0).  Stored is clock + ε, so that reading a radius
+costs no more than without: ``pin`` takes away the clock alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array, as_finite_vector, as_vector, unknown_name
+from ascd.problem.problem import Parts
+
+#: Relative size of a difference that is nothing but rounding: eight ulps.
+ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
+
+
+class Intervals(NamedTuple):
+    """Estimates, radius offsets, reach, and the clock (an array, so that kernels can advance it).
+
+    The point x, the penalty and the steepness stand beside them, because together they bound every score.
+    """
+
+    estimate: Array
+    offset: Array
+    reach: Array
+    clock: Array  # [clock + ε, ε, the part of ε that comes from x]
+    x: Array
+    penalty: Any
+    steepness: Any
+    largest_curvature: float  # M
+    extra: Any  # what else is known, as ``tighten(j, g, r)``; see the reference oracle
+
+    def radius_at(self, j: int) -> float:
+        """r_j, without rounding: 0 where the entry has been read and nothing has moved since."""
+        grown = (self.clock[0] - self.clock[1]) * self.reach[j]
+        radius = self.offset[j] + grown
+        # a pinned offset is minus what the clock had added by then: their difference is 0 only up to rounding
+        return radius if radius > ROUNDING * grown else 0.0
+
+    def width_at(self, j: int) -> float:
+        """r_j + ε·reach_j."""
+        width = self.offset[j] + self.clock[0] * self.reach[j]
+        return width if width > 0.0 else 0.0
+
+    def pin(self, j: int, gradient: float, error: float) -> None:
+        clock = self.clock
+        growth = ROUNDING * self.largest_curvature * self.reach[j] * abs(self.x[j]) - clock[2]
+        if growth > 0.0:
+            for part in range(3):
+                clock[part] += growth
+        self.estimate[j] = gradient
+        self.offset[j] = error - (clock[0] - clock[1]) * self.reach[j]
+
+    def widen(self, amount: float) -> None:
+        self.clock[0] += amount + ROUNDING * amount
+        self.clock[1] += ROUNDING * amount
+
+    def score_at(self, j: int, g: float) -> float:
+        """The steepness of coordinate j where ∇_j f(x) = g."""
+        return self.steepness.score(self.penalty, j, self.x[j], g)
+
+    def signed_upper_at(self, j: int) -> float:
+        """The upper bound on the steepness of coordinate j, negative where it certainly has none."""
+        g, r = self.extra.tighten(j, self.estimate[j], self.width_at(j))
+        return self.steepness.signed_upper(self.penalty, j, self.x[j], g, r)
+
+    def bounds_at(self, j: int) -> tuple[float, float]:
+        """Lower and upper bound on the steepness of coordinate j over its interval."""
+        g, r = self.extra.tighten(j, self.estimate[j], self.width_at(j))
+        return self.steepness.bounds(self.penalty, j, self.x[j], g, r)
+
+
+class NothingElse(NamedTuple):
+    """No knowledge beyond estimate and radius."""
+
+    unit: float = 1.0
+
+    def tighten(self, j: int, g: float, r: float) -> tuple[float, float]:
+        return g, r
+
+
+def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: Any) -> tuple[Intervals, bool]:
+    """The intervals before the first step, and whether the exact gradient is still to be read into them.
+
+    ``init`` is "gradient" (exact), "none" (estimate 0, radius ∞) or the user's (estimate, radius).
+    """
+    n = x.size
+    rounding = ROUNDING * _size_of(slope, parts.sample.weight)
+    clock = np.array([rounding, rounding, 0.0])
+    rest = (parts.norm, clock, x, parts.penalty, steepness, parts.gain + parts.slack, NothingElse())
+    if isinstance(init, str):
+        if init not in ("gradient", "none"):
+            raise unknown_name(init, "init", ("gradient", "none"))
+        return Intervals(np.zeros(n), np.full(n, np.inf), *rest), init == "gradient"
+    if not (isinstance(init, tuple) and len(init) == 2):
+        raise TypeError(f"init must be 'gradient', 'none' or a pair (estimate, radius); got {init!r}")
+    estimate = as_finite_vector(init[0], "init estimate", n).copy()
+    radius = as_vector(init[1], "init radius", n).copy()
+    if np.isnan(radius).any() or (radius < 0).any():
+        raise ValueError("init radius must be non-negative (inf is allowed) and not nan")
+    return Intervals(estimate, radius, *rest), False
+
+
+def _size_of(slope: Array, weight: Any) -> float:
+    """‖v‖ with |⟨a_j, v⟩| ≤ ‖a_j‖‖v‖: where a_j is weighted by the samples, v is divided by the weights."""
+    weighs = np.broadcast_to(weight, slope.shape) > 0.0
+    scaled = slope[weighs] / np.sqrt(np.broadcast_to(weight, slope.shape)[weighs])
+    largest = float(np.abs(scaled).max(initial=0.0))
+    # divided by the largest, so that no square overflows
+    return largest * float(np.linalg.norm(scaled / largest)) if largest > 0.0 else 0.0

@@ -1,0 +1,139 @@
+"""``minimize``: check what the user passed, put the parts together, run them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import as_finite_vector, as_number
+from ascd._base.jit import debugging
+from ascd.engine.descent import Point
+from ascd.engine.intervals import start_intervals
+from ascd.engine.oracles import as_oracle
+from ascd.engine.rules import as_rule
+from ascd.engine.run import Assembly, Run
+from ascd.engine.steepness import as_steepness
+from ascd.engine.steps import as_step
+from ascd.problem.penalties import nearest_allowed
+from ascd.problem.problem import Problem
+from ascd.results.limits import as_limits
+from ascd.results.progress import progress_bar
+from ascd.results.solution import Snapshot, Solution, check_callback
+from ascd.results.trace import Schedule
+
+DEFAULT_EPOCHS = 1000
+
+
+def minimize(
+    problem: Problem,
+    rule: Any = "a-ascd",
+    oracle: Any = "norm",
+    steepness: Any = "gs-s",
+    step: Any = "coordinate",
+    init: Any = "gradient",
+    x0: Any = None,
+    max_iter: int | None = None,
+    tol: float = 1e-6,
+    max_time: float | None = None,
+    rng: Any = None,
+    record: Any = "epoch",
+    record_gap: bool = False,
+    callback: Callable[[Snapshot], Any] | None = None,
+    progress: bool = False,
+    debug: bool = False,
+) -> Solution:
+    r"""Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
+
+    Parameters
+    ----------
+    problem : Problem
+    rule : {"cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd", "look-ahead", \
+            "adaptive", "block"} or a rule
+        Which coordinate next.
+    oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference"} or an oracle
+        How the other gradient entries' intervals follow a step.
+    steepness : {"gs", "gs-s", "gs-r", "gs-q", "gsl", "gsl-s", "gsl-r", "gsl-q"} or a steepness
+        What is steep; "gs" and "gsl" are for smooth penalties.
+    step : {"fixed", "coordinate", "line-search"} or a step
+        How far.
+    init : {"gradient", "none"} or (estimate, radius)
+        What is known of the gradient at the start.
+    x0 : array of length n_features, optional
+        Where to start; zero (or the nearest allowed point) by default.
+    max_iter : number of coordinate steps, by default 1000 for each coordinate
+    tol : float
+        Stop when no coordinate's steepness can exceed ``tol``; 0 never stops early.
+    max_time : float, optional
+        Seconds.
+    rng : None, int, Generator
+        The seed; the same seed gives the same run.
+    record : int, "epoch", "geometric" or None
+        Record every so many steps, every n steps, geometrically, or only at both ends.
+    record_gap : also record the duality gap (a pass over the data for each record)
+    callback : called with a ``Snapshot`` at each record; a true answer stops the run
+    progress : show a progress bar (needs ``rich``)
+    debug : run the parts as plain Python, hundreds of times slower: every index is checked, and errors name class,
+        method and line of a part of your own; ``ASCD_DEBUG=1`` in the environment does the same everywhere
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.standard_normal((50, 200))
+    >>> b = A[:, :3] @ [1.0, -2.0, 3.0]
+    >>> solution = ascd.minimize(ascd.Problem(A, b, penalty=ascd.L1(5.0)), rng=0)
+    >>> solution.status
+    <Status.CONVERGED: 'converged'>
+    >>> bool(solution.gap < 1e-3)
+    True
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
+    if math.isinf(problem.parts.largest):
+        name = type(problem.parts.loss).__name__
+        raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
+    check_callback(callback)
+    limits = as_limits(DEFAULT_EPOCHS * problem.n_features if max_iter is None else max_iter, max_time)
+    tol = as_number(tol, "tol", low=0.0)
+    schedule = Schedule(record, problem.n_features)
+    with debugging(bool(debug)), progress_bar(progress, limits.max_iter) as show:
+        run = Run(problem, assemble(problem, rule, oracle, steepness, step, init, x0, rng), record_gap)
+        return run.until(limits, tol, schedule, callback, show)
+
+
+def assemble(
+    problem: Problem,
+    rule: Any = "a-ascd",
+    oracle: Any = "norm",
+    steepness: Any = "gs-s",
+    step: Any = "coordinate",
+    init: Any = "gradient",
+    x0: Any = None,
+    rng: Any = None,
+) -> Assembly:
+    """The parts of a run, checked, prepared for the problem and put together; arguments as those of ``minimize``."""
+    generator = np.random.default_rng(rng)
+    point, unread = _start(problem, steepness, init, x0)
+    compiled_oracle = as_oracle(oracle, problem.parts, generator)
+    if hasattr(compiled_oracle, "tightening"):
+        point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening))
+    compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
+    return Assembly(point, compiled_rule, compiled_oracle, as_step(step, problem.parts), generator, unread)
+
+
+def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point, bool]:
+    """The point before the first step, and whether its gradient is still to be read."""
+    n, parts = problem.n_features, problem.parts
+    x = nearest_allowed(parts.penalty, n) if x0 is None else as_finite_vector(x0, "x0", n).copy()
+    objective, image, slope = problem.evaluate(x)
+    intervals, unread = start_intervals(init, x, slope, parts, as_steepness(steepness, parts))
+    if not np.isfinite(objective):
+        raise ValueError(f"x0 must have a finite objective (lie inside the box, if there is one); F(x0) = {objective}")
+    return Point(parts, x, image, slope, intervals, np.zeros(1)), unread

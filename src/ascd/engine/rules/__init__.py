@@ -1,0 +1,79 @@
+"""Selection rules: which coordinate next?
+
+==============  =======================================================================================
+name            choice
+==============  =======================================================================================
+cyclic          0, 1, …, n − 1, 0, …
+uniform         uniformly at random (UCD)
+importance      at random with probability ∝ L_i^power
+steepest        the largest score, all scores known exactly (SCD)
+ascd            uniformly from the smallest active set I with u_j² < mean_{i∈I} ℓ_i² for all j ∉ I
+u-ascd          uniformly from the coordinates with the largest upper bound
+l-ascd          uniformly from the coordinates with the largest lower bound
+a-ascd          uniformly from {j : u_j ≥ max_i ℓ_i}
+look-ahead      as ascd, on a set that stays valid while the descent travels a given distance
+adaptive        from ascd's set, chances moved from coordinates that cannot be steep to those that are
+block           the best k by their upper bounds, one after the other
+==============  =======================================================================================
+
+A rule is a NamedTuple with the compiled method ``select(point, t, rng)`` that returns a coordinate.  A plain
+``prepare(parts, oracle, steepness)`` may return another one with its work arrays, and ``active_count(point)``
+tells the trace how many coordinates it chooses from.  The picks of a rule from elsewhere are checked
+(``guards``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ascd._base.checks import unknown_name
+from ascd.engine.guards import guarded_rule
+from ascd.engine.rules.adaptive import Adaptive
+from ascd.engine.rules.ascd import ASCD
+from ascd.engine.rules.block import Block
+from ascd.engine.rules.heuristic import HeuristicASCD, LowerASCD, UpperASCD
+from ascd.engine.rules.lookahead import LookAhead
+from ascd.engine.rules.oblivious import Cyclic, Importance, Uncounted, Uniform
+from ascd.engine.rules.steepest import Steepest
+from ascd.protocols import Rule, prepared
+
+__all__ = [
+    "ASCD",
+    "RULES",
+    "Adaptive",
+    "Block",
+    "Cyclic",
+    "HeuristicASCD",
+    "Importance",
+    "LookAhead",
+    "LowerASCD",
+    "Steepest",
+    "Uniform",
+    "UpperASCD",
+    "as_rule",
+]
+
+RULES: dict[str, Any] = {
+    "cyclic": Cyclic,
+    "uniform": Uniform,
+    "importance": Importance,
+    "steepest": Steepest,
+    "ascd": ASCD,
+    "u-ascd": UpperASCD,
+    "l-ascd": LowerASCD,
+    "a-ascd": HeuristicASCD,
+    "look-ahead": LookAhead,
+    "adaptive": Adaptive,
+    "block": Block,
+}
+
+
+def as_rule(rule: Any, parts: Any, oracle: Any, steepness: Any = None) -> Any:
+    """The compiled rule for a name or a part, ours or the user's own; without a steepness it scans."""
+    if isinstance(rule, str):
+        if rule not in RULES:
+            raise unknown_name(rule, "rule", RULES)
+        rule = RULES[rule]()
+    rule = prepared(rule, Rule, "rule", parts, oracle, steepness)
+    counting = rule if hasattr(rule, "active_count") else Uncounted(rule)
+    return guarded_rule(counting)

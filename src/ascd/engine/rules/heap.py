@@ -1,0 +1,95 @@
+"""A max-heap of all coordinates by key, in which one coordinate's key can change.
+
+``order`` holds the coordinates, ``place`` the position of each in ``order``, both int32.  ``key`` holds the keys *by
+position*, and every node has eight children: a step down reads eight neighbouring keys, as many as a cache line holds,
+where a binary heap with keys by coordinate would read two scattered ones at each of three times as many levels.  Where
+only the top's key ever changes, ``place`` is left empty and costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import helper, wide
+
+CHILDREN = 8
+
+
+class Heap(NamedTuple):
+    """Keys and order of the coordinates."""
+
+    key: Array
+    order: Array
+    place: Array
+
+    @staticmethod
+    def of(n: int, tracked: bool) -> Heap:
+        """All n coordinates: set the key of each position, then ``arrange``."""
+        index = np.arange(n, dtype=np.int32)
+        return Heap(np.empty(n), index, index.copy() if tracked else index[:0].copy())
+
+    def arrange(self) -> None:
+        """Order all positions by their keys, from the leaves up, O(n)."""
+        for position in range((self.order.size - 2) // CHILDREN, -1, -1):
+            self.sink(position)
+
+    def settle(self, j: int, value: float) -> None:
+        """Give coordinate j a new key and move it to where that belongs."""
+        position = wide(self.place[j])
+        while position > 0:
+            parent = (position - 1) // CHILDREN
+            if self.key[parent] >= value:
+                break
+            self.put(position, wide(self.order[parent]), self.key[parent])
+            position = parent
+        self.put(position, j, value)
+        self.sink(position)
+
+    def sink(self, position: int) -> None:
+        """Move what stands at this position down to where its key belongs."""
+        j, value, size = wide(self.order[position]), self.key[position], self.order.size
+        while True:
+            first = CHILDREN * position + 1
+            if first >= size:
+                break
+            if first + CHILDREN <= size:
+                # without branches, which nobody can predict here: the larger of each pair, of both, of both halves
+                best, highest = largest_of_four(self.key, first)
+                other, high = largest_of_four(self.key, first + 4)
+                best, highest = larger(best, highest, other, high)
+            else:
+                best, highest = first, self.key[first]
+                for child in range(first + 1, size):
+                    best, highest = larger(best, highest, child, self.key[child])
+            if highest <= value:
+                break
+            self.put(position, wide(self.order[best]), highest)
+            position = best
+        self.put(position, j, value)
+
+    def replace_top(self, value: float) -> None:
+        """Give the top a new key and move it to where that belongs."""
+        self.key[0] = value
+        self.sink(0)
+
+    def put(self, position: int, j: int, value: float) -> None:
+        self.order[position], self.key[position] = j, value
+        if self.place.size > 0:
+            self.place[j] = position
+
+
+@helper
+def larger(one: int, its_key: float, other: int, other_key: float) -> tuple[int, float]:
+    """The place with the larger key, and that key."""
+    return other if other_key > its_key else one, other_key if other_key > its_key else its_key
+
+
+@helper
+def largest_of_four(key: Array, first: int) -> tuple[int, float]:
+    """The place of the largest of four neighbouring keys, and that key."""
+    left, highest = larger(first, key[first], first + 1, key[first + 1])
+    right, high = larger(first + 2, key[first + 2], first + 3, key[first + 3])
+    return larger(left, highest, right, high)

@@ -1,0 +1,179 @@
+"""The driver of a run: the compiled loop in pieces, and a look at it between them.
+
+A piece takes about a tenth of a second.  Between pieces the driver looks at the time and lets Ctrl-C through; whatever
+happens, the current point is returned.  Recording and the test for convergence happen at iterations that depend on
+the problem alone, never on time, so that a run depends on its seed alone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd.engine.descent import Point, count_violations, descend, steepest_score
+from ascd.engine.guards import check_intervals, raise_complaint, users_part
+from ascd.problem.problem import Problem, evaluate
+from ascd.results.limits import Limits, has_no_minimum
+from ascd.results.progress import Show
+from ascd.results.solution import Snapshot, Solution, Status
+from ascd.results.trace import Schedule, Trace
+
+#: Seconds that a piece of the loop should take.
+SHORTEST_PIECE, LONGEST_PIECE = 0.05, 0.2
+#: The bounds are asked for convergence this many times in an epoch, but not after fewer steps than this.
+CHECKS_AN_EPOCH, FEWEST_STEPS = 4, 64
+#: Where the bounds do not certify convergence, all columns are read once in this many epochs to see.
+EPOCHS_A_LOOK = 10
+
+
+class Assembly(NamedTuple):
+    """The parts of a run, ready to descend."""
+
+    point: Point
+    rule: Any
+    oracle: Any
+    step: Any
+    rng: Any
+    unread: bool  # is the gradient still to be read?
+
+
+class Run:
+    """One descent from its first step to its solution."""
+
+    def __init__(self, problem: Problem, assembly: Assembly, record_gap: bool) -> None:
+        self.problem, self.unread = problem, assembly.unread
+        self.point, self.rule, self.oracle = assembly.point, assembly.rule, assembly.oracle
+        self.step, self.rng = assembly.step, assembly.rng
+        self.record_gap = record_gap
+        self.survey = (math.inf, 0.0, problem.n_features)
+        self.trace = Trace()
+        self.t, self.looks, self.seconds = 0, 0, 0.0
+        self.safe = getattr(self.oracle, "is_safe", lambda: True)()
+        self.is_trusted = users_part(self.oracle) is None
+        self.piece, self.next_check = 100, 0
+        self.next_look = EPOCHS_A_LOOK * problem.n_features
+
+    def until(
+        self, limits: Limits, tol: float, schedule: Schedule, callback: Callable[[Snapshot], Any] | None, show: Show
+    ) -> Solution:
+        """Descend until a limit, the tolerance, the callback or Ctrl-C ends the run."""
+        status = Status.INTERRUPTED
+        try:
+            self._descend(False, 0)  # nothing to do yet: compiling is not counted as descending
+            self.seconds = 0.0
+            self._descend(self.unread, 0)
+            status = self._loop(limits, tol, schedule, callback, show)
+        except KeyboardInterrupt:
+            pass
+        return self._solution(status)
+
+    def _loop(
+        self, limits: Limits, tol: float, schedule: Schedule, callback: Callable[[Snapshot], Any] | None, show: Show
+    ) -> Status:
+        start = self._record()
+        while True:
+            if self._has_converged(tol):
+                return Status.CONVERGED
+            if self.t >= limits.max_iter:
+                return Status.ITERATION_LIMIT
+            if self.seconds >= limits.max_time:
+                return Status.TIME_LIMIT
+            self._advance(int(min(schedule.next, self.next_check, limits.max_iter)))
+            objective = self._objective()
+            if has_no_minimum(objective, start):
+                return Status.DIVERGED
+            show(self.t, objective)
+            if self.t >= schedule.next:
+                schedule.advance(self.t)
+                self._record()
+                if callback and callback(Snapshot(self.t, self.point.x, objective, self.trace)):
+                    return Status.INTERRUPTED
+
+    def _advance(self, limit: int) -> None:
+        # counted beforehand: Ctrl-C inside the compiled loop is heard when all its steps have been taken
+        first, self.t = self.t, min(self.t + self.piece, limit)
+        before = self.seconds
+        self._descend(False, first)
+        if self.seconds - before > LONGEST_PIECE:
+            self.piece = max(1, self.piece // 2)
+        elif self.t - first == self.piece and self.seconds - before < SHORTEST_PIECE:
+            self.piece *= 2
+
+    def _descend(self, unread: bool, first: int) -> None:
+        began = time.perf_counter()
+        try:
+            self.survey = descend(self.point, self.rule, self.oracle, self.step, unread, first, self.t, self.rng)
+        except (IndexError, ValueError) as error:
+            raise_complaint(error, self.rule, self.step)
+            raise
+        if not self.is_trusted:
+            check_intervals(self.oracle, self.point.intervals, self.t)
+        self.seconds += time.perf_counter() - began
+
+    def _has_converged(self, tol: float) -> bool:
+        """Do the bounds certify it?  If they are not safe, or cannot tell for long, read all columns and see."""
+        if self.t < self.next_check:
+            return False
+        self.next_check = self.t + max(FEWEST_STEPS, self.problem.n_features // CHECKS_AN_EPOCH)
+        if tol <= 0.0:
+            return False
+        if self.survey[0] <= tol:
+            if self.safe:
+                return True
+        elif self.t < self.next_look:
+            return False
+        self.next_look = self.t + EPOCHS_A_LOOK * self.problem.n_features
+        if self.looks == 0:
+            self._steepest()  # compiling is not counted
+        self.looks += 1
+        began = time.perf_counter()
+        steepest = self._steepest()
+        self.point.reads[0] += self.problem.n_features
+        self.seconds += time.perf_counter() - began
+        return steepest <= tol
+
+    def _steepest(self) -> float:
+        """The largest score, from exact entries."""
+        point = self.point
+        return float(steepest_score(point.problem, point.intervals.steepness, point.x, point.slope))
+
+    def _record(self) -> float:
+        bound, zeros, active = self.survey
+        objective = self._objective()
+        self.trace.add(
+            iteration=self.t,
+            objective=objective,
+            gap=self.problem.gap(self.point.x) if self.record_gap else math.nan,
+            active=active,
+            zero_lower=zeros,
+            bound=bound,
+            violations=math.nan if self.safe else count_violations(self.point),
+            reads=self.point.reads[0],
+            seconds=self.seconds,
+        )
+        return objective
+
+    def _objective(self) -> float:
+        point = self.point
+        return float(evaluate(point.problem, point.x, False, point.image, point.slope))
+
+    def _solution(self, status: Status) -> Solution:
+        if len(self.trace) == 0 or self.trace.iteration[-1] < self.t:
+            self._record()
+        del self.rule, self.oracle  # their work arrays are not needed any more, the certificate's are
+        is_finite = bool(np.isfinite(self.point.x).all())
+        return Solution(
+            x=self.point.x.copy(),
+            objective=self._objective(),
+            status=status,
+            n_iter=self.t,
+            gap=self.problem.gap(self.point.x) if is_finite else math.inf,
+            steepness=self._steepest() if is_finite else math.inf,
+            reads=int(self.point.reads[0]),
+            seconds=self.seconds,
+            trace=self.trace,
+        )

@@ -1,0 +1,176 @@
+"""What is steep?  Scores for coordinates of a composite problem, and their bounds over an interval.
+
+With g = ∇_j f(x), ∂Ψ_j(x) = [a, b] and the model V(y) = g·y + L/2·y² + Ψ_j(x + y) − Ψ_j(x), minimised at y*:
+
+========  ===============================  ==========================================
+name      score                            Lipschitz-scaled form (L becomes L_j)
+========  ===============================  ==========================================
+gs        |g + Ψ_j'(x)|, smooth Ψ only     gsl: divided by √L_j
+gs-s      dist(−g, ∂Ψ_j(x))                gsl-s: divided by √L_j
+gs-r      L·|y*|                           gsl-r: √L_j·|y*|
+gs-q      √(−2L·min V)                     gsl-q: √(−2·min V)
+========  ===============================  ==========================================
+
+All unscaled scores have the unit of a gradient and equal |g| where Ψ = 0; half the square of a scaled score is
+the decrease of F that it stands for.  As functions of g all of them are convex with minimum 0 on −∂Ψ_j(x)
+(y* is monotone in g; −min V is a maximum of affine functions of g), so over an interval [lo, hi] = g ± r
+
+    upper = max(score(lo), score(hi)),
+    lower = score(lo) if the interval lies right of −a,  score(hi) if left of −b,  0 otherwise.
+
+As functions of g all are Lipschitz: with constant 1, or 1/√L_j for the scaled forms (for gs-q because
+d(−min V)/dg = −y* and −min V ≥ L/2·y*²).  ``rates`` gives that constant times ‖a_j‖: how fast bounds can grow with
+the clock.  ``signed_upper`` is the upper bound with its sign: for gs-s the slack + r, negative while the interval keeps
+the coordinate inactive, so that lazy selection can tell a deep sleeper from a light one.
+
+For gs-q this equals the paper's Algorithm 2 (its ω_u, ω_ℓ), with the −Ψ_j(x) that the printed model lacks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array, unknown_name
+from ascd._base.jit import at, check_methods, helper
+from ascd.problem.problem import Parts
+from ascd.protocols import Steepness
+
+
+class Subgradient(NamedTuple):
+    """GS-s: the smallest subgradient, times ``scale`` (1, or 1/√L_j)."""
+
+    scale: Any
+
+    def rates(self, norm: Array) -> Array:
+        return self.scale * norm
+
+    def score(self, penalty: Any, j: int, x: float, g: float) -> float:
+        low, high = penalty.subgradient(x, j)
+        return at(self.scale, j) * max(0.0, g + low, -g - high)
+
+    def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
+        low, high = penalty.subgradient(x, j)
+        # the signed slack: its positive part is the score, and it moves by at most r with g
+        right, left = g + low, -g - high
+        slack = right if right > left else left
+        lower, upper = slack - r, slack + r
+        scale = at(self.scale, j)
+        # a coordinate that its box holds from both sides has slack −∞; with r = ∞ the comparison turns nan into 0
+        return scale * (lower if lower > 0.0 else 0.0), scale * (upper if upper > 0.0 else 0.0)
+
+    def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
+        low, high = penalty.subgradient(x, j)
+        right, left = g + low, -g - high
+        slack = right if right > left else left
+        # held from both sides by its box: never steep, also where r = ∞
+        return at(self.scale, j) * (slack + r) if slack > -math.inf else slack
+
+
+class Displacement(NamedTuple):
+    """GS-r: the length of the model's step, times ``scale`` (L, or √L_j)."""
+
+    lipschitz: Any
+    scale: Any
+
+    def rates(self, norm: Array) -> Array:
+        return self.scale / self.lipschitz * norm
+
+    def score(self, penalty: Any, j: int, x: float, g: float) -> float:
+        step = 1.0 / at(self.lipschitz, j)
+        return at(self.scale, j) * abs(penalty.prox(x - step * g, step, j) - x)
+
+    def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
+        return bounds_at_ends(self, penalty, j, x, g, r)
+
+    def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
+        return max(self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r))
+
+
+class Progress(NamedTuple):
+    """GS-q: the decrease that the model promises, as √(2·scale·decrease) with ``scale`` L, or 1."""
+
+    lipschitz: Any
+    scale: float
+
+    def rates(self, norm: Array) -> Array:
+        return np.sqrt(self.scale / self.lipschitz) * norm
+
+    def score(self, penalty: Any, j: int, x: float, g: float) -> float:
+        if math.isinf(g):
+            return unlimited_score(penalty, j, x, g)
+        lipschitz = at(self.lipschitz, j)
+        new = penalty.prox(x - g / lipschitz, 1.0 / lipschitz, j)
+        y = new - x
+        curved = 0.5 * lipschitz * y * y
+        before, after, tangent = penalty.cost(x, j), penalty.cost(new, j), (g + lipschitz * y) * y
+        # decrease = curved + bend with bend ≥ 0; a bend within rounding of its terms is noise, not progress
+        bend = before - after - tangent
+        if bend <= 1e-15 * (abs(before) + abs(after) + abs(tangent)):
+            bend = 0.0
+        return math.sqrt(2.0 * self.scale * (curved + bend))
+
+    def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
+        return bounds_at_ends(self, penalty, j, x, g, r)
+
+    def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
+        return max(self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r))
+
+
+@helper
+def bounds_at_ends(steepness: Any, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
+    """Bounds of a convex score with minimum 0 on −∂Ψ_j(x), from its values at the ends of g ± r."""
+    at_lo, at_hi = steepness.score(penalty, j, x, g - r), steepness.score(penalty, j, x, g + r)
+    low, high = penalty.subgradient(x, j)
+    lower = 0.0
+    if g - r + low > 0.0:
+        lower = at_lo
+    elif g + r + high < 0.0:
+        lower = at_hi
+    return lower, max(at_lo, at_hi)
+
+
+@helper
+def unlimited_score(penalty: Any, j: int, x: float, g: float) -> float:
+    """The limit of GS-q's score for |g| → ∞: infinite unless a bound stops the coordinate where it stands."""
+    return 0.0 if penalty.prox(math.inf if g < 0.0 else -math.inf, 1.0, j) == x else math.inf
+
+
+#: name → (family, is it Lipschitz-scaled?, is it for smooth penalties only?)
+STEEPNESS: dict[str, tuple[str, bool, bool]] = {
+    "gs": ("s", False, True),
+    "gs-s": ("s", False, False),
+    "gs-r": ("r", False, False),
+    "gs-q": ("q", False, False),
+    "gsl": ("s", True, True),
+    "gsl-s": ("s", True, False),
+    "gsl-r": ("r", True, False),
+    "gsl-q": ("q", True, False),
+}
+
+
+def as_steepness(steepness: Any, parts: Parts) -> Any:
+    """The compiled steepness for a name, or the user's own after a check of its methods."""
+    if not isinstance(steepness, str):
+        check_methods(steepness, Steepness, "steepness")
+        return steepness
+    if steepness not in STEEPNESS:
+        raise unknown_name(steepness, "steepness", STEEPNESS)
+    family, scaled, smooth_only = STEEPNESS[steepness]
+    if smooth_only and not getattr(parts.penalty, "is_smooth", bool)():
+        raise ValueError(
+            f"steepness {steepness!r} needs a smooth penalty (Zero or L2); {type(parts.penalty).__name__} is not: "
+            f"use {', '.join(name for name, row in STEEPNESS.items() if not row[2])}"
+        )
+    return _build(family, parts, scaled)
+
+
+def _build(family: str, parts: Parts, scaled: bool) -> Any:
+    root: Array = np.sqrt(parts.lipschitz)
+    if family == "s":
+        return Subgradient(1.0 / root if scaled else 1.0)
+    if family == "r":
+        return Displacement(parts.lipschitz, root) if scaled else Displacement(parts.largest, parts.largest)
+    return Progress(parts.lipschitz, 1.0) if scaled else Progress(parts.largest, parts.largest)

@@ -1,0 +1,124 @@
+"""Steps, the paper's M: how far to move coordinate i, and what is then known of its own gradient entry.
+
+A step's ``take(point, i, g)`` gets the exact entry g = ∇_i f(x) and returns (new x_i, g̃, r) with
+|∇_i f(new x) − g̃| ≤ r.  For a quadratic loss the entry changes by γ·L_i exactly; otherwise by something between
+0 and γ·L_i, so that the middle is the estimate and half the width its error.  After an exact line search the entry
+is known, because the search ends by evaluating it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ascd._base.checks import unknown_name
+from ascd._base.jit import helper
+from ascd.data.matrices import along
+from ascd.engine.guards import guarded_step
+from ascd.problem.problem import Parts
+from ascd.protocols import Step, prepared
+
+#: Bisection alone halves the bracket to nothing in this many rounds; Newton's steps need about five.
+MOST_ROUNDS = 100
+
+
+class Fixed(NamedTuple):
+    """The same step length 1/L for every coordinate, L = max_j L_j."""
+
+    unit: float = 1.0
+
+    def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
+        problem = point.problem
+        new = model_minimiser(problem.penalty, i, point.x[i], g, problem.largest)
+        return new, *gradient_after(g, new - point.x[i], problem.norm[i], problem.gain, problem.slack)
+
+
+class Coordinate(NamedTuple):
+    """Step length 1/L_i."""
+
+    unit: float = 1.0
+
+    def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
+        problem = point.problem
+        new = model_minimiser(problem.penalty, i, point.x[i], g, problem.lipschitz[i])
+        return new, *gradient_after(g, new - point.x[i], problem.norm[i], problem.gain, problem.slack)
+
+
+class LineSearch(NamedTuple):
+    """The exact minimiser along the coordinate, by Newton's method kept inside a shrinking bracket.
+
+    For the squared loss it is the step 1/L_i in closed form.
+    """
+
+    unit: float = 1.0
+
+    def prepare(self, parts: Parts) -> LineSearch | Coordinate:
+        return Coordinate() if parts.slack == 0.0 else self
+
+    def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
+        problem, old = point.problem, point.x[i]
+        # The majorant's minimiser is a safe first guess, and the true one lies beyond it (or at it).
+        guess = model_minimiser(problem.penalty, i, old, g, problem.lipschitz[i])
+        if guess == old:
+            return old, g, 0.0
+        sign = 1.0 if guess > old else -1.0
+        near, far = guess, sign * math.inf
+        x, first = guess, g
+        for left in range(MOST_ROUNDS, 0, -1):
+            first, second = along(problem.matrix, i, x - old, problem.sample, problem.loss, point.image)
+            point.reads[0] += 1.0
+            low, high = problem.penalty.subgradient(x, i)
+            slope = nearest_to_zero(first + low, first + high)
+            if slope == 0.0:
+                break
+            if slope * sign < 0.0:
+                near = x
+            else:
+                far = x
+            new = next_guess(problem.penalty, i, x, first, max(second, 1e-3 * problem.lipschitz[i]), near, far, sign)
+            if left == 1 or abs(new - x) <= 1e-15 * max(abs(new), abs(x)):
+                break
+            x = new
+        return x, first, 0.0
+
+
+@helper
+def model_minimiser(penalty: Any, i: int, x: float, g: float, lipschitz: float) -> float:
+    """x + argmin_y g·y + L/2·y² + Ψ_i(x + y)."""
+    return penalty.prox(x - g / lipschitz, 1.0 / lipschitz, i)
+
+
+@helper
+def gradient_after(g: float, change: float, norm: float, gain: float, slack: float) -> tuple[float, float]:
+    """The moved coordinate's own entry after the step, and its error."""
+    moved = change * norm * norm
+    return g + gain * moved, slack * abs(moved)
+
+
+@helper
+def nearest_to_zero(low: float, high: float) -> float:
+    """The element of [low, high] nearest to 0."""
+    return max(low, 0.0) + min(high, 0.0)
+
+
+@helper
+def next_guess(
+    penalty: Any, i: int, x: float, first: float, second: float, near: float, far: float, sign: float
+) -> float:
+    """A Newton step with the penalty kept exact, replaced by the bracket's middle where it leaves the bracket."""
+    new = model_minimiser(penalty, i, x, first, second)
+    if (new - near) * sign <= 0.0 or (far - new) * sign <= 0.0:
+        new = 0.5 * (near + far) if not math.isinf(far) else near + 2.0 * (new - x)
+    return new
+
+
+STEPS: dict[str, Any] = {"fixed": Fixed, "coordinate": Coordinate, "line-search": LineSearch}
+
+
+def as_step(step: Any, parts: Parts) -> Any:
+    """The compiled step for a name, or the user's own after a check of its method."""
+    if isinstance(step, str):
+        if step not in STEPS:
+            raise unknown_name(step, "step", STEPS)
+        step = STEPS[step]()
+    return guarded_step(prepared(step, Step, "step", parts))

@@ -1,0 +1,256 @@
+"""Huber regression with a scale that is fitted too (Huber's "proposal 2", scikit-learn's HuberRegressor).
+
+With residuals r = y − Xw − c and H(t) = t² for |t| ≤ ε, 2ε|t| − ε² beyond, minimise over w, c and σ > 0
+
+    P(w, c, σ) = Σ_k s_k·(σ + σ·H(r_k/σ)) + Σ_j Φ_j(w_j),
+
+which is jointly convex.  For a fixed σ it is a problem of this library: P = σ·Σs + (2/σ)·F with the Huber loss of
+threshold εσ and the penalty (σ/2)·Φ.  What remains is one convex function of σ, whose slope at the minimiser is
+
+    G'(σ) = Σ s_k − ε²·Σ_{|r_k| > εσ} s_k − Σ_{|r_k| ≤ εσ} s_k r_k²/σ²:
+
+its zero is found by secant steps inside a bracket, with warm-started fits.  The dual, max Σ s_k u_k y_k − Σ_j Φ_j*(p_j)
+with p = Xᵀ(s∘u) over |u_k| ≤ 2ε, Σ s_k u_k²/4 ≤ Σ s_k and (for the intercept) Σ s_k u_k = 0, gives the gap of all
+three together; u_k = 2·clip(r_k, ±εσ)/σ, centred and scaled down until it is allowed, is the dual point.
+
+Rounding is counted: sums of d terms are wrong by (d + 16)·2⁻⁵³ of the sum of their sizes; u is scaled down by as much;
+and where Σ s_k u_k = ρ instead of 0, the dual point is u − ρ/Σs, whose products differ by |ρ|/√Σs·‖a_j‖ at most.  With
+an intercept Σ s_k u_k y_k does not depend on the origin of y, which is then put where the residuals are small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import kernel
+from ascd.data.careful import UNIT
+from ascd.data.matrices import transposed_product
+from ascd.problem.losses import Huber
+from ascd.problem.problem import Problem
+from ascd.results.solution import Solution, Status
+
+#: The smallest scale, relative to that of the target: a perfect fit has none.
+FLOOR = 1e-8
+MOST_FITS = 60
+#: A bracket of the scale that is this narrow, relatively, cannot be improved.
+NARROW = 1e-13
+#: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.
+LONGEST_STEP = 3.0
+#: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, some more rounds are spent
+#: on all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
+SHARE, POLISH, POLISHING = 0.1, 1e-20, 10
+
+
+@dataclass(frozen=True)
+class ScaledFit(Solution):
+    """A solution with its scale and its residuals, in the units of P."""
+
+    scale: float = math.nan
+    residuals: Array = field(default_factory=lambda: np.empty(0), repr=False)
+
+
+class SolveAt(Protocol):
+    """Solves a problem from a start to a tolerance, in at most so many rounds (None for the user's own limit)."""
+
+    def __call__(self, problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int | None) -> Any: ...
+
+
+def fit_with_scale(
+    problem_at: Callable[[float], Problem],
+    solve_at: SolveAt,
+    epsilon: float,
+    intercept: bool,
+    tol: float,
+    start: tuple[Any, Any, float | None] = (None, None, None),
+) -> ScaledFit:
+    """Minimise P, where ``problem_at(σ)`` states the problem for a scale and ``solve_at`` solves it."""
+    sample = problem_at(1.0).parts.sample
+    weight = np.broadcast_to(np.asarray(sample.weight, dtype=float), sample.target.shape)
+    search = _Search(*_first_scale(sample.target, weight, epsilon, intercept, start[2]))
+    spent, points = np.zeros(4), []
+    x, constant, zero = start[0], start[1], math.nan
+    for number in range(MOST_FITS + 1):
+        problem, last = problem_at(search.sigma), number == MOST_FITS or search.ended
+        solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SHARE * tol, None)))
+        x, constant = solution.x, solution.intercept
+        spent += (solution.n_iter, solution.reads, solution.seconds, solution.compile_seconds)
+        if math.isnan(zero):
+            zero = float(search.sigma * weight.sum() + 2.0 / search.sigma * solution.zero_objective)
+        points.append(point := _Point(problem, solution, weight, search, epsilon, intercept))
+        if last or solution.status is Status.INTERRUPTED:
+            break
+        search.ended = point.settles(tol * zero) or not search.moves(point.slope, point.scale)
+    if len(points) > 1 and points[-2].gap < point.gap:
+        point = points[-2]  # the last one is precise for its scale, but farther from the best scale
+    status = solution.status
+    if point.gap <= tol * zero:
+        status = Status.CONVERGED
+    elif point.is_stationary(tol * zero) or search.at_floor():
+        status = Status.STATIONARY
+    elif status.is_answer:
+        status = Status.ITERATION_LIMIT
+    return ScaledFit(
+        x=point.x, intercept=point.intercept, scale=point.scale, residuals=point.residuals, objective=point.objective,
+        gap=point.gap, zero_objective=zero, status=status, n_iter=int(spent[0]), reads=int(spent[1]),
+        seconds=float(spent[2]), compile_seconds=float(spent[3]),
+    )  # fmt: skip
+
+
+class _Point:
+    """P, its gap and its slope in σ where a solve for one σ ended; the scale is the best one for its residuals."""
+
+    def __init__(
+        self, problem: Problem, solution: Any, weight: Array, search: _Search, epsilon: float, intercept: bool
+    ) -> None:
+        self.x, self.intercept, self.sigma = solution.x, solution.intercept, search.sigma
+        self.residuals = problem.parts.sample.target - problem.image(solution.x) - solution.intercept
+        self.scale = max(search.floor, scale_of(self.residuals, weight, epsilon))
+        self.objective = primal(problem, solution, self.residuals, weight, self.sigma, self.scale)
+        origin = self.intercept if intercept else 0.0
+        value, error = dual(problem, self.residuals, weight, self.sigma, epsilon, intercept, origin)
+        size = float(np.abs(self.x) @ problem.parts.norm) + abs(self.intercept) * math.sqrt(float(weight.sum()))
+        error += _rounding(weight.size) * abs(self.objective)
+        error += _rounding(self.x.size) * 2.0 * epsilon * math.sqrt(float(weight.sum())) * size  # of the residuals
+        self.gap = max(0.0, self.objective - value) + error if math.isfinite(value) else math.inf
+        self.slope = slope_in_scale(self.residuals, weight, self.sigma, epsilon)
+
+    def settles(self, tolerance: float) -> bool:
+        return self.gap <= tolerance or self.is_stationary(tolerance)
+
+    def is_stationary(self, tolerance: float) -> bool:
+        """By the slope in σ, where no dual point is known."""
+        return math.isinf(self.gap) and abs(self.slope) * self.sigma <= tolerance
+
+
+def _first_scale(
+    target: Array, weight: Array, epsilon: float, intercept: bool, known: float | None
+) -> tuple[float, float, bool]:
+    """The smallest scale allowed, the one to start from, and whether there is nothing to search: a constant target."""
+    centered = target - _weighted_median(target, weight) if intercept else target
+    size = float(weight @ np.abs(centered) / weight.sum()) or 1.0
+    first = (scale_of(centered, weight, epsilon) or size) if known is None else known
+    return FLOOR * size, max(first, FLOOR * size), not centered.any()
+
+
+class _Search:
+    """The zero of an increasing function of σ: secant steps on log σ that stay in the bracket."""
+
+    def __init__(self, floor: float, sigma: float, ended: bool) -> None:
+        self.low, self.high, self.floor, self.sigma = floor, math.inf, floor, sigma
+        self.last: tuple[float, float] | None = None
+        self.ended = ended
+
+    def moves(self, slope: float, alternate: float) -> bool:
+        """Go on from the slope here and the best scale for the current residuals; False where σ cannot move."""
+        if slope > 0.0:
+            self.high = self.sigma
+        else:
+            self.low = self.sigma
+        if self.high <= self.low * (1.0 + NARROW):
+            return False
+        before, self.last = self.last, (math.log(self.sigma), slope)
+        candidate = alternate if before is None else self._secant(before, alternate)
+        self.sigma = self._inside(max(candidate, self.sigma * math.exp(-LONGEST_STEP)))
+        return True
+
+    def at_floor(self) -> bool:
+        """A perfect fit: the smallest scale is the best."""
+        return self.high <= self.floor * (1.0 + NARROW)
+
+    def _secant(self, before: tuple[float, float], alternate: float) -> float:
+        assert self.last is not None
+        (x0, y0), (x1, y1) = before, self.last
+        if y0 == y1 or abs(step := y1 * (x1 - x0) / (y1 - y0)) > LONGEST_STEP:
+            return alternate
+        return math.exp(x1 - step)
+
+    def _inside(self, candidate: float) -> float:
+        if self.low < candidate < self.high:
+            return candidate
+        if candidate <= self.low and self.low == self.floor:
+            return self.floor
+        return math.sqrt(self.low * self.high) if self.high < math.inf else 4.0 * self.sigma
+
+
+def slope_in_scale(residuals: Array, weight: Array, sigma: float, epsilon: float) -> float:
+    """G'(σ) for these residuals."""
+    clipped = np.minimum(np.abs(residuals) / sigma, epsilon)
+    return float(weight.sum() - weight @ clipped**2)
+
+
+def scale_of(residuals: Array, weight: Array, epsilon: float) -> float:
+    """The σ that minimises P for fixed residuals: the zero of ``slope_in_scale``, 0 if there is none above 0."""
+    size = np.abs(residuals)
+    order = np.argsort(size)
+    size, weight = size[order], weight[order]
+    inner = np.cumsum(weight * size**2)
+    outer = weight.sum() - np.cumsum(weight)  # the weight of those beyond the k-th
+    room = weight.sum() - epsilon**2 * outer
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sigma = np.sqrt(np.where(room > 0.0, inner / room, np.inf))
+    following = np.append(size[1:], np.inf)
+    fits = np.flatnonzero((size <= epsilon * sigma) & (epsilon * sigma < following))
+    return float(sigma[fits[0]]) if fits.size else 0.0
+
+
+def primal(problem: Problem, solution: Any, residuals: Array, weight: Array, sigma: float, scale: float) -> float:
+    """P with the best scale for these residuals, from F at the scale σ of the problem."""
+    at_sigma, at_scale = Huber(problem.parts.loss.threshold), Huber(problem.parts.loss.threshold * scale / sigma)
+    penalty = 2.0 / sigma * (solution.objective - _loss_sum(at_sigma, residuals, weight))
+    return float(scale * weight.sum() + 2.0 / scale * _loss_sum(at_scale, residuals, weight) + penalty)
+
+
+def _loss_sum(huber: Huber, residuals: Array, weight: Array) -> float:
+    size, threshold = np.abs(residuals), huber.threshold
+    return float(weight @ np.where(size <= threshold, 0.5 * size**2, threshold * (size - 0.5 * threshold)))
+
+
+def dual(
+    problem: Problem, residuals: Array, weight: Array, sigma: float, epsilon: float, intercept: bool, origin: float
+) -> tuple[float, float]:
+    """The value of the dual point that belongs to these residuals (−inf where none is allowed), and its error."""
+    total, parts = float(weight.sum()), problem.parts
+    rounding = _rounding(weight.size)
+    u = 2.0 * np.clip(residuals / sigma, -epsilon, epsilon)
+    if intercept:
+        u = u - weight @ u / total
+    norm, largest = float(np.sqrt(weight @ u**2)), float(np.abs(u[weight > 0.0]).max(initial=0.0))
+    missing = 0.0
+    if norm > 0.0:
+        u = u * (min(1.0, 2.0 * math.sqrt(total) / norm, 2.0 * epsilon / largest) * (1.0 - 4.0 * rounding))
+        if intercept:
+            missing = abs(float(weight @ u)) + rounding * float(weight @ np.abs(u))
+    products, conjugates, others = np.empty((3, problem.n_features))
+    transposed_product(parts.matrix, weight * u, products)
+    off = (rounding * math.sqrt(float(weight @ u**2)) + missing / math.sqrt(total)) * parts.norm
+    penalty_conjugates(parts.penalty, 0.5 * sigma * (products - off), conjugates)
+    penalty_conjugates(parts.penalty, 0.5 * sigma * (products + off), others)
+    penalty = 2.0 / sigma * float(np.maximum(conjugates, others).sum())
+    terms = weight * u * (parts.sample.target - origin)
+    size = float(np.abs(terms).sum()) + (abs(penalty) if math.isfinite(penalty) else 0.0)
+    shifted = missing * float(np.abs(parts.sample.target - origin) @ weight) / total
+    return float(terms.sum()) - penalty, rounding * size + shifted
+
+
+def _rounding(count: int) -> float:
+    """The relative error of a sum of so many products."""
+    return (count + 16.0) * UNIT
+
+
+@kernel
+def penalty_conjugates(penalty: Any, products: Array, out: Array) -> None:
+    """out_j = Ψ_j*(products_j)."""
+    for j in range(out.size):
+        out[j] = penalty.cost_conjugate(products[j], j)
+
+
+def _weighted_median(values: Array, weight: Array) -> float:
+    order = np.argsort(values)
+    reached = np.cumsum(weight[order]) >= 0.5 * weight.sum()
+    return float(values[order][np.argmax(reached)])

@@ -1,0 +1,141 @@
+"""Dual points that have to fit some products exactly.
+
+Where Ψ_j* is finite at one point alone (a coordinate without penalty, and the intercept with its column of ones), or
+x_j stands at an end of its domain (an active coordinate that is held at 0 from one side), the dual point must satisfy
+⟨a_j, θ⟩ = r_j.  No vector of float64 numbers does so exactly; but near one that nearly does there is one that does.
+With J these columns, H the loss's curvatures and the excess ρ_j = ⟨a_j, θ⟩ − r_j,
+
+    θ' = θ − H^½·B(BᵀB)⁻¹ρ,         B = H^½ (A_J, 1),
+
+fits exactly: the slope moves as a change of the coordinates in J would move it.  In floating point this is a better
+dual point (``moved``).  In exact arithmetic it exists, no farther away than, with σ the smallest singular value of B,
+
+    |θ'_k − θ_k|  ≤  √H_k · min(‖ρ‖/σ, ‖B_k‖·‖ρ‖/σ²)            (``reach``),
+
+so what holds for all dual points within that distance is proved.  Columns are first scaled to length 1.  Columns that
+depend on the others fit by themselves.  Floating point shows that only where all numbers are integers or one column
+equals another: else there is no proof.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd.data.matrices import add_columns
+
+#: Fitting costs O(d k²) for k columns: beyond this many, and beyond this many operations, it is not tried.
+FEW_COLUMNS, MOST_OPERATIONS = 200, 4e9
+#: Singular values below this share of the largest belong to columns that depend on others, or nearly.
+SMALLEST_SINGULAR = 1e-10
+#: Distances are computed in floating point: they are taken this much longer.
+SAFETY = 1.0 + 1e-6
+#: Integers whose sums and products are exact.
+LARGEST_INTEGER = 2.0**50
+
+
+class DualFit:
+    """The columns in J (the column of ones last, if there is an intercept), ready to fit dual points to them.
+
+    ``used`` are the positions in J of the columns that are fitted; the others depend on them.
+    """
+
+    def __init__(self, block: Array, root: Array, used: Array) -> None:
+        scaled = block[:, used] * root[:, None]
+        self.root, self.used, self.size = root, used, np.linalg.norm(scaled, axis=0)
+        self.size[self.size == 0.0] = 1.0
+        if used.size == 1:  # an intercept alone: quickly
+            one = np.ones((1, 1))
+            self.directions, self.left, self.right, self.singular = scaled / self.size, one, one, one[0] * scaled.any()
+        else:
+            self.directions, triangle = np.linalg.qr(scaled / self.size)
+            self.left, self.singular, self.right = np.linalg.svd(triangle)
+
+    @property
+    def is_regular(self) -> bool:
+        return self.used.size == 0 or bool(self.singular[-1] > SMALLEST_SINGULAR * self.singular[0] > 0.0)
+
+    def moved(self, dual: Array, excess: Array) -> Array:
+        """The dual point whose products are smaller by ``excess``."""
+        coefficients = self.left @ (self.right @ (excess[self.used] / self.size) / self.singular)
+        return dual - self.root * (self.directions @ coefficients)
+
+    def reach(self, excess: Array) -> tuple[Array, Array]:
+        """How far a dual point that fits exactly can be where products are off by ``excess``.
+
+        First sample by sample; then as a vector of at most the same length that is easier to bound.
+        """
+        if self.used.size == 0:
+            return np.zeros(self.root.size), np.zeros(self.root.size)
+        length = SAFETY * float(np.linalg.norm(excess[self.used] / self.size))
+        least = float(self.singular[-1])
+        rows = np.linalg.norm(self.directions @ (self.left * self.singular), axis=1)
+        return self.root * length * np.minimum(1.0 / least, rows / least**2), self.root * (length / least)
+
+
+def fit_to(
+    matrix: Any, columns: Array, intercept: bool, curvature: Array, counted: Array, required: Array
+) -> DualFit | None:
+    """A fit for these columns; None where it is out of reach or cannot be proved.
+
+    ``counted`` tells which samples have a positive weight; ``required`` are the products asked for.
+    """
+    count = columns.size + intercept
+    if count > FEW_COLUMNS and curvature.size * count**2 > MOST_OPERATIONS:
+        return None
+    block = np.zeros((curvature.size, count), order="F")
+    for i, j in enumerate(columns):
+        add_columns(matrix, np.array([j]), np.ones(1), block[:, i])
+    if intercept:
+        block[:, -1] = 1.0
+    root = np.sqrt(curvature)
+    if count <= curvature.size:
+        fit = DualFit(block, root, np.arange(count))
+        if fit.is_regular:
+            return fit
+    used = _independent(block * root[:, None])
+    others = np.setdiff1d(np.arange(count), used)
+    if required.any() or not _depend(block[counted], used, others):
+        return None
+    fit = DualFit(block, root, used)
+    return fit if fit.is_regular else None
+
+
+def _independent(block: Array) -> Array:
+    """Positions of columns that span the others, as far as floating point can tell."""
+    from scipy.linalg import qr
+
+    size = np.linalg.norm(block, axis=0)
+    size[size == 0.0] = 1.0
+    triangle, order = qr(block / size, mode="r", pivoting=True)
+    length = np.abs(np.diagonal(triangle))
+    largest = length.max(initial=0.0)
+    return np.sort(order[: int(((length > SMALLEST_SINGULAR * largest) & (length > 0.0)).sum())])
+
+
+def _depend(block: Array, used: Array, others: Array) -> bool:
+    """Is it certain that the other columns are combinations of those used?"""
+    others = np.array([j for j in others if block[:, j].any()], dtype=np.int64)
+    if others.size == 0 or used.size == 0:
+        return others.size == 0
+    coefficients = np.linalg.lstsq(block[:, used], block[:, others], rcond=None)[0]
+    return all(_is_combination(block[:, used], block[:, j], coefficients[:, which]) for which, j in enumerate(others))
+
+
+def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:
+    """Is the column one of the others, or its negative, or a combination of integers with small rational factors?"""
+    for denominator in range(1, 13):
+        factors = np.round(denominator * coefficients)
+        if np.abs(factors - denominator * coefficients).max(initial=0.0) > 1e-6:
+            continue
+        parts = block[:, factors != 0.0]
+        factors = factors[factors != 0.0]
+        if factors.size == 1 and abs(factors[0]) == denominator:
+            return bool(np.array_equal(column, np.sign(factors[0]) * parts[:, 0]))
+        size = np.abs(parts) @ np.abs(factors) + denominator * np.abs(column)
+        are_whole = np.array_equal(parts, np.round(parts)) and np.array_equal(column, np.round(column))
+        is_exact = are_whole and size.max(initial=0.0) < LARGEST_INTEGER
+        return bool(is_exact and np.array_equal(parts @ factors, denominator * column))
+    return False

@@ -1,0 +1,158 @@
+"""The duality gap: how far from optimal a point can be, at most.
+
+For every dual point θ, Fenchel's inequality bounds F(x) − min F by
+
+    gap = Σ_k [f_k(z_k) + f_k*(θ_k) − θ_k z_k]  +  Σ_j [Ψ_j(x_j) + Ψ_j*(−u_j) + x_j u_j],   z = Ax, u = Aᵀθ,
+
+a sum of terms that are each non-negative, so nothing cancels.  The dual point is θ = s·v with v = ∇f(Ax) and s
+the largest number in [0, 1] for which all Ψ_j* are finite.  θ = 0 is a dual point too: its gap is F(x) minus the sum of
+all minima of the losses and the penalties.
+
+Products u_j are known as intervals g_j ± r_j, which hold the rounding errors of their computation.  Each penalty term
+is convex in u_j, and so is the set of u_j that allow a scale s: over an interval both are worst at its ends.  The terms
+of samples are convex in θ_k, and worst at the ends of θ_k ± δ_k (see ``dual_fit``).  ``proof`` puts this together.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ascd._base.checks import Array
+from ascd._base.jit import at, helper, kernel, wide
+from ascd.problem.losses import ROUNDING, divergence
+
+
+@helper
+def positive_part(term: float) -> float:
+    """0 for a term that rounding made negative; nan stays nan, so that it cannot pass for a gap of 0."""
+    return 0.0 if term < 0.0 else term
+
+
+@helper
+def gap_term(penalty: Any, x: float, j: int, u: float) -> float:
+    """Ψ_j(x) + Ψ_j*(−u) + x·u."""
+    return penalty.cost(x, j) + penalty.cost_conjugate(-u, j) + x * u
+
+
+@helper
+def sample_gap(sample: Any, loss: Any, image: Array, slope: Array, scale: float) -> float:
+    """Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for θ = scale·slope, by the quick formulas: good to rounding errors of F."""
+    total = 0.0
+    for k in range(image.size):
+        weight, target = at(sample.weight, k), sample.target[k]
+        if weight > 0.0:
+            dual = scale * slope[k] / weight
+            fit = loss.value(target, image[k]) + loss.conjugate(target, dual)
+            total += weight * positive_part(fit - dual * image[k])
+    return total
+
+
+@helper
+def precise_sample_gap(sample: Any, loss: Any, image: Array, dual: Array, reach: Array, scale: float) -> float:
+    """The largest Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for |θ − scale·dual| ≤ reach (none where that is empty)."""
+    total = 0.0
+    for k in range(image.size):
+        weight, target, z = at(sample.weight, k), sample.target[k], image[k]
+        if weight > 0.0:
+            u = scale * dual[k] / weight
+            term = divergence(loss, target, z, u)
+            if reach.size > 0 and reach[k] > 0.0:  # whether the end is inside the domain must not be left to rounding
+                away = reach[k] / weight + 4.0 * ROUNDING * abs(u)
+                term = max(divergence(loss, target, z, u - away), divergence(loss, target, z, u + away))
+            total += weight * term
+    return total
+
+
+@kernel
+def gap_within(
+    sample: Any, loss: Any, penalty: Any, x: Array, image: Array, dual: Array, reach: Array, estimate: Array,
+    radius: Array, listed: Array, fixed: Array, margin: float,
+) -> tuple[float, float, float]:  # fmt: skip
+    """The gap for s·dual (within ``reach``), s, and the size of the penalties' terms, for u_j in estimate ± radius.
+
+    Products of ``fixed`` coordinates are what the estimate says, whatever s is.  Coordinates neither ``listed`` nor
+    fixed are surely at rest: their terms are 0 for every scale.  Where s < 1 it is made smaller by the share
+    ``margin``: rounding must not push s·u_j over the end of its domain.
+    """
+    scale, size = 1.0, 0.0
+    for i in range(listed.size):
+        j = wide(listed[i])
+        g, r = estimate[j], radius[j]
+        scale = min(scale, penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
+    if not scale > 0.0:
+        return math.inf, scale, size
+    if scale < 1.0:
+        scale *= 1.0 - margin
+    gap = precise_sample_gap(sample, loss, image, dual, reach, scale)
+    for i in range(listed.size):
+        j = wide(listed[i])
+        left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
+        term = gap_term(penalty, x[j], j, left)
+        if right > left:
+            term = max(term, gap_term(penalty, x[j], j, right))
+        gap += positive_part(term)
+        size += abs(penalty.cost(x[j], j)) + abs(x[j] * left) + abs(x[j] * right)
+    for i in range(fixed.size):
+        j = wide(fixed[i])
+        gap += positive_part(gap_term(penalty, x[j], j, estimate[j]))
+        size += abs(penalty.cost(x[j], j)) + abs(x[j] * estimate[j])
+    return gap, scale, size
+
+
+@kernel
+def gap_at_zero(sample: Any, loss: Any, penalty: Any, x: Array, image: Array) -> tuple[float, float]:
+    """The gap for the dual point 0, and the size of the penalties' terms."""
+    gap, size = 0.0, 0.0
+    for k in range(image.size):
+        weight = at(sample.weight, k)
+        if weight > 0.0:
+            gap += weight * divergence(loss, sample.target[k], image[k], 0.0)
+    for j in range(x.size):
+        cost, conjugate = penalty.cost(x[j], j), penalty.cost_conjugate(0.0, j)
+        gap += positive_part(cost + conjugate)
+        size += abs(cost) + abs(conjugate)
+    return gap, size
+
+
+@kernel
+def open_coordinates(penalty: Any, x: Array, estimate: Array, radius: Array, listed: Array) -> int:
+    """List the coordinates that are not surely at rest at zero, where the penalty is smallest; their number."""
+    count = 0
+    for j in range(x.size):
+        low, high = penalty.subgradient(x[j], j)
+        violation = max(estimate[j] + low, -estimate[j] - high) + radius[j]
+        may_rest = (x[j] == 0.0) & (low <= 0.0) & (high >= 0.0) & (low < high) & (penalty.cost(x[j], j) == 0.0)
+        listed[count] = j
+        count += 0 if may_rest and violation <= 0.0 else 1
+    return count
+
+
+@kernel
+def required_products(penalty: Any, x: Array, estimate: Array, radius: Array, required: Array) -> None:
+    """Where scaling cannot bring u_j into the domain of Ψ_j*(−u_j), the nearest product that fits x_j; nan elsewhere.
+
+    Scaling fails where the domain ends at a point s·u_j cannot reach.  Coordinates that stand at such an end belong
+    to these too, because a dual point that fits the others would push them over it.
+    """
+    for j in range(x.size):
+        low, high = penalty.subgradient(x[j], j)
+        g, r = estimate[j], radius[j]
+        nearest = max(low, min(high, -g))
+        far = 1.0 + abs(nearest)
+        at_end = low == high and min(penalty.dual_scale(nearest - far, j), penalty.dual_scale(nearest + far, j)) <= 0.0
+        fits = min(penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
+        required[j] = -nearest if at_end or fits <= 0.0 else math.nan
+
+
+@kernel
+def movable_curvatures(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, out: Array) -> None:
+    """The curvatures, 0 for samples whose θ_k stands so near the end of its domain that it must not be moved."""
+    for k in range(dual.size):
+        weight, target = at(sample.weight, k), sample.target[k]
+        out[k] = 0.0
+        if weight > 0.0 and curvature[k] > 0.0:
+            u = dual[k] / weight
+            away = 1e-9 * (abs(u) + typical)
+            is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
+            out[k] = curvature[k] if is_inside else 0.0

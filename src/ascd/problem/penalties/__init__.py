@@ -1,0 +1,89 @@
+"""Penalties: the separable part Σ_j Ψ_j(x_j), one coordinate at a time.
+
+Each penalty is a NamedTuple whose compiled methods speak of one coordinate j:
+
+====================  ==================================================================================
+``cost``              Ψ_j(x)
+``prox``              argmin_z ½(z − v)² + step·Ψ_j(z)
+``subgradient``       the ends of the interval ∂Ψ_j(x); infinite at the ends of a box
+``cost_conjugate``    Ψ_j*(u) = sup_x {u·x − Ψ_j(x)}, +inf outside its domain; for duality gaps
+``dual_scale``        the largest s in [0, 1] with Ψ_j*(s·u) finite, −1 if there is none
+``piece``             (optional) where Ψ_j is quadratic around x: its curvature and the ends of that interval, which
+                      is [x, x] at a kink; lets ``solve`` finish with Newton steps
+``scaled``            (optional, uncompiled) the penalty times a factor, its linear term left alone; for paths
+``check``             (optional, uncompiled) the penalty for n coordinates, after a look at its parameters
+``is_smooth``         (optional, uncompiled) is Ψ differentiable?  Then "gs" and "gsl" may be used
+``is_held``           (optional, uncompiled) do bounds or a square alone hold every coordinate?  For speed only
+``with_free``         (optional, uncompiled) the penalty for n coordinates and one more without any
+====================  ==================================================================================
+
+Every parameter is one number for all coordinates or an array with one for each; ``at(parameter, j)`` reads both.
+``weights`` multiply the penalty of a coordinate (0 leaves it unpenalised); ``linear`` adds c_j·x_j.
+
+What else is needed follows from the first five methods, for a penalty of one's own as for ours: the allowed point
+nearest to 0 from ``cost`` and ``prox`` (``nearest_allowed``), whether F can fall for ever from ``prox`` and
+``subgradient`` far away (``ascd.problem.recession``).  Fields are never read by name.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import check_methods, kernel
+from ascd.problem.penalties.bounded import BoundedL1L2
+from ascd.problem.penalties.box import Box
+from ascd.problem.penalties.norms import L1, L1L2, L2, Zero
+from ascd.protocols import Penalty
+
+__all__ = ["L1", "L1L2", "L2", "BoundedL1L2", "Box", "Zero", "as_penalty", "is_held", "nearest_allowed"]
+
+#: argmin_z ½z² + step·Ψ(z) is the allowed point nearest to 0 in the limit of short steps.  A penalty whose domain is
+#: open there, such as −log x, has none: then the first of these steps that leads to a finite cost decides.
+SHORT_STEPS = (1e-300, 1e-100, 1e-30, 1e-10, 1e-3, 1.0)
+
+
+def as_penalty(penalty: Any, n: int) -> Any:
+    """The penalty in compiled form for n coordinates: ours checked, the user's own held to the protocol."""
+    if penalty is None:
+        return Zero()
+    check_methods(penalty, Penalty, "penalty")
+    if not hasattr(penalty, "check"):
+        return penalty
+    checked = penalty.check(n)
+    if type(checked) is not type(penalty):
+        check_methods(checked, Penalty, f"what {type(penalty).__name__}.check(n) returns as penalty")
+    return checked
+
+
+def nearest_allowed(penalty: Any, n: int) -> Array:
+    """The point nearest to 0 in every coordinate that the penalty allows: the default start."""
+    x = np.zeros(n)
+    lost = find_nearest(penalty, np.array(SHORT_STEPS), x)
+    if lost >= 0:
+        raise ValueError(
+            f"penalty {type(penalty).__name__}: cost(0, {lost}) is not finite, and prox(0, step, {lost}) leads to no "
+            "point of finite cost; do its cost and its prox belong together?"
+        )
+    return x
+
+
+@kernel
+def find_nearest(penalty: Any, steps: Array, x: Array) -> int:
+    """Fill x; returns a coordinate for which no allowed point was found, or −1."""
+    for j in range(x.size):
+        trial = 0
+        while not math.isfinite(penalty.cost(x[j], j)):
+            if trial == steps.size:
+                return j
+            x[j] = penalty.prox(0.0, steps[trial], j)
+            trial += 1
+    return -1
+
+
+def is_held(penalty: Any) -> bool:
+    """Are all coordinates held by bounds or a square alone, with no kink at zero?  So it is in the duals of SVMs."""
+    return bool(hasattr(penalty, "is_held") and penalty.is_held())

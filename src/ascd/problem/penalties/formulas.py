@@ -1,0 +1,71 @@
+"""One-dimensional formulas that the penalties share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._base.jit import helper
+
+#: Some units in the last place.
+LAST_PLACES = 8.0 * 2.0**-53
+
+
+@helper
+def soft_threshold(v: float, threshold: float) -> float:
+    """argmin_z ½(z − v)² + threshold·|z|."""
+    if v > threshold:
+        return v - threshold
+    if v < -threshold:
+        return v + threshold
+    return 0.0
+
+
+@helper
+def absolute_subgradient(x: float, strength: float, slope: float) -> tuple[float, float]:
+    """∂(strength·|x|) + slope."""
+    low = strength if x > 0.0 else -strength
+    high = -strength if x < 0.0 else strength
+    return low + slope, high + slope
+
+
+@helper
+def even_conjugate(u: float, l1: float, l2: float) -> float:
+    """The conjugate of l1·|x| + ½·l2·x² at u, which without l2 is the indicator of |u| ≤ l1: nothing is forgiven."""
+    beyond = max(0.0, abs(u) - l1)
+    if l2 > 0.0:
+        return 0.5 * beyond * beyond / l2
+    return 0.0 if beyond == 0.0 else math.inf
+
+
+@helper
+def scale_between(u: float, low: float, high: float, size: float) -> float:
+    """The largest s in [0, 1] with low ≤ s·u ≤ high, −1 if there is none.
+
+    ``size`` is that of the numbers whose sums the ends are.  s is smaller by some units in their last place, so that
+    rounding does not push s·u over the end; a single point other than 0 is no end that a scale could meet.
+    """
+    if low <= u <= high:
+        return 1.0
+    if low == high:
+        return 0.0 if low == 0.0 else -1.0
+    end, sign = (high, 1.0) if u > high else (-low, -1.0)
+    return max(0.0, end - LAST_PLACES * (size + end)) / (sign * u) if end >= 0.0 else -1.0
+
+
+@helper
+def piece_beside_zero(x: float, kink: float, curvature: float) -> tuple[float, float, float]:
+    """The smooth piece around x of a penalty that bends at 0 by ``kink``: its curvature and its ends."""
+    low = -math.inf if kink == 0.0 or x < 0.0 else 0.0
+    high = math.inf if kink == 0.0 or x > 0.0 else 0.0
+    return curvature, low, high
+
+
+def extended(penalty: Any, n: int, **free: float) -> Any:
+    """The penalty for n + 1 coordinates: each parameter of ours with one more entry, 0 or what ``free`` says."""
+    values = penalty._asdict().items()
+    return penalty._replace(
+        **{name: np.append(np.broadcast_to(value, n), free.get(name, 0.0)) for name, value in values}
+    )

@@ -1,0 +1,249 @@
+"""The problem: minimise F(x) = f(Ax) + Σ_j Ψ_j(x_j) with f(z) = Σ_k s_k · loss(b_k, z_k).
+
+There is no 1/n anywhere (½‖Ax − b‖² for the squared loss); scikit-learn's conventions are the estimators' matter.
+
+With v = ∇f(Ax), kept as the *slope*, a gradient entry is one inner product, ∇_j = ⟨a_j, v⟩.  How fast it can
+change follows from 0 ≤ loss'' ≤ M: with the norms ‖a_j‖² = Σ_k s_k a_kj²,
+
+    |∂∇_j/∂x_i| ≤ M‖a_i‖‖a_j‖,       L_j = M‖a_j‖².
+
+For a quadratic loss the change is known exactly, γ·M·⟨a_i, a_j⟩.  For others ⟨a_i, H a_j⟩ lies within
+M/2·‖a_i‖‖a_j‖ of M/2·⟨a_i, a_j⟩, since H − M/2·I has norm at most M/2.  Both are ``gain``·product ± ``slack``·norms.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array, as_finite_vector, as_parameter, finite_values
+from ascd._base.jit import at, kernel, wide
+from ascd.data.matrices import as_matrix, dot, multiply, stored_entries, transposed_product, weighted_squares
+from ascd.problem.losses import as_loss
+from ascd.problem.penalties import as_penalty
+from ascd.problem.recession import check_bounded
+
+#: Squares of columns below this have lost digits, or all of them.
+SMALLEST_SQUARE = 1e-300
+
+
+class Sample(NamedTuple):
+    """Targets b and weights s (the number 1.0 where all weigh the same)."""
+
+    target: Array
+    weight: Any
+
+
+class Parts(NamedTuple):
+    """What compiled code sees of a problem."""
+
+    matrix: Any
+    sample: Sample
+    loss: Any
+    penalty: Any
+    norm: Array  # ‖a_j‖, weighted by the samples
+    lipschitz: Array  # L_j > 0
+    largest: float  # L = max L_j
+    gain: float
+    slack: float
+
+
+class Problem:
+    """F(x) = Σ_k s_k·loss(b_k, (Ax)_k) + Σ_j Ψ_j(x_j).
+
+    Parameters
+    ----------
+    A : array, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Taken dense or sparse as it comes; converted at most once and never modified.
+    b : array of length n_samples
+        Targets; labels −1 and +1 for classification losses.
+    loss : {"squared", "logistic", "huber", "squared_hinge", "poisson"} or a loss object
+    penalty : Zero, L1, L2, L1L2, Box or a penalty object; None for none
+    sample_weight : array of length n_samples, optional
+        Non-negative weights s.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> problem.objective([2.0, 0.0, -1.0])
+    4.5
+    >>> problem.gap([2.0, 0.0, -1.0]) < 1e-14
+    True
+    """
+
+    def __init__(self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, sample_weight: Any = None) -> None:
+        loss = as_loss(loss)
+        matrix, self.n_samples, self.n_features = as_matrix(A)
+        target = self._target(b, loss)
+        penalty = as_penalty(penalty, self.n_features)
+        sample = Sample(target, _as_weights(sample_weight, self.n_samples))
+        self.parts = _assemble(matrix, sample, loss, penalty, self.n_features)
+        check_bounded(self.parts)
+
+    def __repr__(self) -> str:
+        loss, penalty = (type(part).__name__ for part in (self.parts.loss, self.parts.penalty))
+        storage = type(self.parts.matrix).__name__
+        return f"Problem({self.n_samples} x {self.n_features} {storage}, loss={loss}, penalty={penalty})"
+
+    def replace(self, *, b: Any = None, loss: Any = None, penalty: Any = None, sample_weight: Any = None) -> Problem:
+        """The same problem with another target, loss, penalty or weights; it shares A with this one.
+
+        A pass over A is needed only for other weights or a loss with another curvature bound.  Held-out samples of a
+        cross-validation are samples of weight 0: so all folds share one matrix.
+
+        Examples
+        --------
+        >>> import numpy as np, ascd
+        >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+        >>> problem.replace(penalty=ascd.L1(2.0)).objective([1.0, 0.0, 0.0])
+        6.5
+        >>> problem.replace(sample_weight=[1.0, 0.0, 0.0]).objective([0.0, 0.0, 0.0])
+        4.5
+        """
+        other, old = Problem.__new__(Problem), self.parts
+        other.n_samples, other.n_features = self.n_samples, self.n_features
+        new_loss = old.loss if loss is None else as_loss(loss)
+        target = self._target(old.sample.target if b is None else b, new_loss)
+        penalty = old.penalty if penalty is None else as_penalty(penalty, self.n_features)
+        if sample_weight is None and _same_curvature(new_loss, old.loss):
+            other.parts = old._replace(sample=Sample(target, old.sample.weight), loss=new_loss, penalty=penalty)
+        else:
+            weight = old.sample.weight if sample_weight is None else _as_weights(sample_weight, self.n_samples)
+            other.parts = _assemble(old.matrix, Sample(target, weight), new_loss, penalty, self.n_features)
+        check_bounded(other.parts)
+        return other
+
+    def image(self, x: Any) -> Array:
+        """A·x."""
+        return self.evaluate(x)[1]
+
+    def objective(self, x: Any) -> float:
+        """F(x)."""
+        return self.evaluate(x)[0]
+
+    def gradient(self, x: Any) -> Array:
+        """∇f: the gradient of the smooth part, one entry a coordinate."""
+        return self._products(self.evaluate(x)[2])
+
+    def partial(self, x: Any, j: int) -> float:
+        """∇_j f(x), reading one column."""
+        if not 0 <= j < self.n_features:
+            raise IndexError(f"j must be in 0 .. {self.n_features - 1}; got {j}")
+        return float(partial_at(self.parts.matrix, j, self.evaluate(x)[2]))
+
+    def gap(self, x: Any) -> float:
+        """F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
+        from ascd.problem.proof import Place, Products, prove
+
+        point = self._point(x)
+        _, image, slope = self.evaluate(point)
+        curvature = np.empty(self.n_samples)
+        fill_curvatures(self.parts, image, curvature)
+        products = Products(self._products(slope), np.zeros(self.n_features), self._products)
+        return prove(self.parts, self.parts.penalty, Place(point, 0.0, image, slope, curvature, False), products).gap
+
+    def evaluate(self, x: Any) -> tuple[float, Array, Array]:
+        """F(x), the image Ax and the slope v = ∇f(Ax)."""
+        image, slope = np.empty(self.n_samples), np.empty(self.n_samples)
+        objective = evaluate(self.parts, self._point(x), True, image, slope)
+        return float(objective), image, slope
+
+    def _products(self, vector: Array) -> Array:
+        """Aᵀ·vector."""
+        out = np.empty(self.n_features)
+        transposed_product(self.parts.matrix, vector, out)
+        return out
+
+    def _target(self, b: Any, loss: Any) -> Array:
+        target = as_finite_vector(b, "b", self.n_samples)
+        if hasattr(loss, "check_target"):
+            loss.check_target(target)
+        return target
+
+    def _point(self, x: Any) -> Array:
+        return as_finite_vector(x, "x", self.n_features)
+
+
+@kernel
+def evaluate(problem: Any, x: Array, afresh: bool, image: Array, slope: Array) -> float:
+    """F(x); where ``afresh``, the image and the slope are computed too, else they must be those of a run at x."""
+    if afresh or problem.loss.is_quadratic():  # runs on quadratic losses keep the slope only
+        multiply(problem.matrix, x, image)
+    total = 0.0
+    for k in range(image.size):
+        weight, target = at(problem.sample.weight, k), problem.sample.target[k]
+        is_counted = weight > 0.0  # exp may overflow in a sample without weight: 0·inf is nan
+        total += weight * problem.loss.value(target, image[k]) if is_counted else 0.0
+        if afresh:
+            slope[k] = weight * problem.loss.derivative(target, image[k]) if is_counted else 0.0
+    for j in range(x.size):
+        total += problem.penalty.cost(x[j], j)
+    return total
+
+
+@kernel
+def fill_curvatures(problem: Any, image: Array, out: Array) -> None:
+    """out_k = s_k·loss''(b_k, z_k)."""
+    for k in range(out.size):
+        weight = at(problem.sample.weight, k)
+        out[k] = weight * problem.loss.curvature(problem.sample.target[k], image[k]) if weight > 0.0 else 0.0
+
+
+@kernel
+def partial_at(matrix: Any, j: int, slope: Array) -> float:
+    return dot(matrix, j, slope)
+
+
+def _as_weights(sample_weight: Any, n_samples: int) -> Any:
+    if sample_weight is None:
+        return 1.0
+    if np.ndim(sample_weight) == 0:
+        raise ValueError(f"sample_weight must be one-dimensional; got {sample_weight!r}")
+    return as_parameter(sample_weight, "sample_weight", n_samples, low=0.0)
+
+
+def _assemble(matrix: Any, sample: Sample, loss: Any, penalty: Any, n: int) -> Parts:
+    bound = float(loss.curvature_bound())
+    square = np.empty(n)
+    weighted_squares(matrix, sample.weight, square)
+    largest = square.max()
+    if not np.isfinite(largest):  # the norms have seen every entry: no other pass is needed to find what is not finite
+        finite_values(stored_entries(matrix), "A")
+    if not np.isfinite(min(bound, 1.0) * largest):
+        raise ValueError("A has columns whose squared norm overflows float64: rescale A")
+    if square.min() < SMALLEST_SQUARE:
+        _check_small_columns(matrix, sample.weight, np.flatnonzero(square < SMALLEST_SQUARE))
+    lipschitz = bound * square if bound < math.inf else np.full(n, bound)
+    if not lipschitz.all():
+        # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.
+        lipschitz[lipschitz == 0.0] = lipschitz[lipschitz > 0.0].min(initial=math.inf if lipschitz.any() else 1.0)
+    gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
+    return Parts(matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()), gain, slack)
+
+
+def _check_small_columns(matrix: Any, weight: Any, columns: Array) -> None:
+    """Columns whose squared norm is lost below float64's range: nothing can be proved of them."""
+    j = int(first_with_entries(matrix, weight, columns))
+    if j >= 0:
+        raise ValueError(
+            f"A has columns whose squared norm (weighted by the samples) underflows float64, the first is column {j}: "
+            "rescale A, or set them to zero"
+        )
+
+
+@kernel
+def first_with_entries(matrix: Any, weight: Any, columns: Array) -> int:
+    """The first of these columns that has an entry other than 0 in a sample that counts; −1 if there is none."""
+    for i in range(columns.size):
+        j = wide(columns[i])
+        for p in range(matrix.start(j), matrix.stop(j)):
+            if matrix.entry(p, j) != 0.0 and at(weight, matrix.row(p)) > 0.0:
+                return j
+    return -1
+
+
+def _same_curvature(first: Any, second: Any) -> bool:
+    return (first.curvature_bound(), first.is_quadratic()) == (second.curvature_bound(), second.is_quadratic())

@@ -1,0 +1,125 @@
+"""What comes back from a run: the point, why it stopped, how good it is, and how it got there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+from ascd._base.checks import Array
+from ascd.results.trace import Trace
+
+
+class Status(str, Enum):
+    """Why a run ended; ``str(status)`` is the short name, ``status.sentence`` says it in words."""
+
+    CONVERGED = "converged"
+    STATIONARY = "stationary"
+    ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+    INTERRUPTED = "interrupted"
+    DIVERGED = "diverged"
+    STALLED = "stalled"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def sentence(self) -> str:
+        """One sentence for people."""
+        return _SENTENCES[self]
+
+    @property
+    def is_answer(self) -> bool:
+        """Has the run reached what was asked for, proved (converged) or by first-order conditions (stationary)?"""
+        return self in (Status.CONVERGED, Status.STATIONARY)
+
+    @staticmethod
+    def of_all(statuses: Iterable[Status]) -> Status:
+        """The status of several runs together: the first that is no answer, else stationary if one is.
+
+        Examples
+        --------
+        >>> from ascd import Status
+        >>> str(Status.of_all([Status.CONVERGED, Status.STATIONARY, Status.TIME_LIMIT]))
+        'time limit'
+        """
+        found = list(statuses)
+        missed = [status for status in found if not status.is_answer]
+        if missed:
+            return missed[0]
+        return Status.STATIONARY if Status.STATIONARY in found else Status.CONVERGED
+
+
+_SENTENCES = {
+    Status.CONVERGED: "Converged: the certificate is within the tolerance.",
+    Status.STATIONARY: (
+        "Stationary: the first-order conditions hold within the tolerance, but no dual point was found that proves it."
+    ),
+    Status.ITERATION_LIMIT: "Stopped at max_iter before the tolerance was reached.",
+    Status.TIME_LIMIT: "Stopped at max_time before the tolerance was reached.",
+    Status.INTERRUPTED: "Interrupted by Ctrl-C or by the callback; x is the current point.",
+    Status.DIVERGED: "Diverged: the objective left the finite numbers or fell without end.",
+    Status.STALLED: "Stopped before the tolerance was reached: rounding errors leave nothing to gain.",
+}
+
+
+class Snapshot(NamedTuple):
+    """What a callback sees: the iteration, the point (a view: copy it to keep it), F(x) and the trace so far."""
+
+    iteration: int
+    x: Array
+    objective: float
+    trace: Trace
+
+
+def check_callback(callback: Any) -> None:
+    """Raise a TypeError unless it can be called."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of a Snapshot; got {callback!r}")
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The result of ``minimize`` and ``solve``.
+
+    Attributes
+    ----------
+    x : the last point
+    objective : F(x)
+    status, message : why the run ended, as a ``Status`` and as a sentence
+    n_iter : number of coordinate steps (``minimize``) or of rounds (``solve``)
+    gap : duality gap at x, an upper bound on F(x) − min F with all rounding errors counted (inf where no dual point is
+        known)
+    steepness : the largest score at x, from exact gradient entries; 0 means optimal (nan where it is not asked for)
+    reads : columns read during the run, the pass for init="gradient" and checks included
+    seconds : time spent descending; recording and compiling are not counted
+    trace : the recorded history
+    intercept : the constant c of ``solve(..., intercept=True)``
+    compile_seconds : time that kernels took to compile or to load, which a first call needs once
+    zero_objective : F at zero coefficients (or the nearest that are allowed), intercept fitted, which the tolerance of
+        ``solve`` refers to
+    """
+
+    x: Array = field(repr=False)
+    objective: float
+    status: Status
+    n_iter: int
+    gap: float
+    steepness: float = math.nan
+    reads: int = 0
+    seconds: float = 0.0
+    trace: Trace = field(default_factory=Trace, repr=False)
+    intercept: float = 0.0
+    zero_objective: float = math.nan
+    compile_seconds: float = 0.0
+
+    @property
+    def message(self) -> str:
+        return self.status.sentence
+
+    @property
+    def converged(self) -> bool:
+        return self.status is Status.CONVERGED

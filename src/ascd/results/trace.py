@@ -1,0 +1,98 @@
+"""The history of a run: one row a record, kept as plain columns, turned into a DataFrame or a picture on request."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array, as_count, unknown_name
+
+COLUMNS = ("iteration", "objective", "gap", "active", "zero_lower", "bound", "violations", "reads", "seconds")
+
+
+class Trace:
+    """Recorded history; every column is an attribute that gives an array.
+
+    ========== =======================================================================================
+    iteration  coordinate steps so far
+    objective  F(x)
+    gap        duality gap (nan unless ``record_gap=True``)
+    active     number of coordinates that the rule chooses from
+    zero_lower share of coordinates whose lower bound on steepness is 0
+    bound      the largest upper bound on steepness
+    violations gradient entries outside their interval (counted for unsafe oracles only, nan otherwise)
+    reads      columns read so far
+    seconds    time spent descending so far
+    ========== =======================================================================================
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> trace = ascd.minimize(problem, rule="cyclic", record=1).trace
+    >>> trace.objective[[0, -1]]
+    array([7. , 4.5])
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[float, ...]] = []
+
+    def add(self, **values: float) -> None:
+        """Append a row; columns that are not given are nan."""
+        self._rows.append(tuple(float(values.get(name, math.nan)) for name in COLUMNS))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getattr__(self, name: str) -> Array:
+        if name not in COLUMNS:
+            raise AttributeError(name)
+        return np.array([row[COLUMNS.index(name)] for row in self._rows])
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self)} records)"
+
+    def to_frame(self) -> Any:
+        """The trace as a pandas DataFrame (extra ``plot``)."""
+        import pandas
+
+        return pandas.DataFrame(self._rows, columns=list(COLUMNS))
+
+    def plot(self, x: str = "iteration", ax: Any = None, **style: Any) -> Any:
+        """Objective (or gap, where recorded) against ``x``, with the active set on a second axis."""
+        from ascd.plotting import plot_traces
+
+        return plot_traces({style.pop("label", "run"): self}, x=x, ax=ax, **style)
+
+
+class Schedule:
+    """At which iterations to record: every k, every epoch, geometrically, or only at both ends.
+
+    Geometric recording keeps about ten records for each factor of ten.
+    """
+
+    def __init__(self, record: Any, n: int) -> None:
+        self._next: float
+        self._step, self._factor = math.inf, 1.0
+        if record == "epoch":
+            self._step = n
+        elif record == "geometric":
+            self._factor = 10.0**0.1
+        elif record is not None:
+            if isinstance(record, str):
+                raise unknown_name(record, "record", ("epoch", "geometric"))
+            self._step = as_count(record, "record")
+        self._next = 1.0 if self._factor > 1.0 else self._step
+
+    @property
+    def next(self) -> float:
+        """The next iteration to record at."""
+        return self._next
+
+    def advance(self, t: int) -> None:
+        """Plan the record after the one at iteration t."""
+        while self._next <= t:
+            ahead = math.floor(self._next * self._factor) if self._factor > 1.0 else self._next + self._step
+            self._next = max(ahead, self._next + 1)

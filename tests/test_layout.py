@@ -1,0 +1,94 @@
+"""The house: dependencies lead downward only, there are no circles, and what stands at the top level is documented."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import ascd
+
+ROOT = Path(ascd.__file__).parent
+#: Every package and public module; each may import those before it.
+FLOORS = (
+    "protocols", "_base", "plotting", "data", "problem", "results", "svm", "engine", "solver", "estimators", "theory",
+    "datasets", "files", "report", "racing", "experiments", "cli", "__main__",
+)  # fmt: skip
+
+
+def modules() -> dict[str, Path]:
+    names = {}
+    for path in ROOT.rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        names[".".join(("ascd", *(part for part in parts if part != "__init__")))] = path
+    return names
+
+
+def imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """Modules of ours that a file imports, at its top or inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in known else node.module)
+    return found & set(known)
+
+
+KNOWN = modules()
+IMPORTS = {name: imports(path, KNOWN) for name, path in KNOWN.items()}
+
+
+def floor_of(name: str) -> str:
+    return name.split(".")[1] if "." in name else name
+
+
+def test_every_package_has_its_floor():
+    assert {floor_of(name) for name in KNOWN} - {"ascd"} == set(FLOORS)
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_dependencies_lead_downward_only(floor):
+    above = set(FLOORS[FLOORS.index(floor) + 1 :])
+    wrong = {
+        f"{name} imports {target}"
+        for name, targets in IMPORTS.items()
+        for target in targets
+        if floor_of(name) == floor and floor_of(target) in above
+    }
+    assert not wrong
+
+
+def test_there_are_no_circles():
+    state: dict[str, str] = {}
+
+    def visit(name: str, way: tuple[str, ...]) -> None:
+        assert state.get(name) != "open", f"circle: {' -> '.join((*way[way.index(name) :], name))}"
+        if name in state:
+            return
+        state[name] = "open"
+        for target in IMPORTS[name]:
+            if not (target == "ascd" or name.startswith(f"{target}.")):  # a package's own file runs first anyway
+                visit(target, (*way, name))
+        state[name] = "closed"
+
+    for name in KNOWN:
+        visit(name, ())
+
+
+def test_what_stands_at_the_top_level_is_documented():
+    pages = Path(__file__).parents[1] / "docs" / "api.md"
+    if not pages.exists():
+        pytest.skip("the documentation is not here")
+    text = pages.read_text(encoding="utf-8")
+    public = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
+    assert public == {"protocols", "datasets", "files", "plotting", "racing", "svm"}
+    assert not {name for name in public if f"ascd.{name}" not in text}
+
+
+def test_files_are_short():
+    long = {name: lines for name, path in KNOWN.items() if (lines := path.read_text(encoding="utf-8").count("\n")) > 275}
+    assert not long
