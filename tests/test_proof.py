@@ -15,7 +15,8 @@ from solving import LOSSES, make_case
 import ascd
 from ascd.data.careful import careful_products, careful_sum
 from ascd.problem.dual_fit import fit_to
-from ascd.problem.losses import as_loss, divergence
+from ascd.problem.losses import as_loss
+from ascd.problem.losses.formulas import divergence
 from ascd.results.solution import Status
 from ascd.svm import Clipped
 

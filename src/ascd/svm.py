@@ -28,7 +28,7 @@ from ascd._base.checks import Array, as_design, as_finite_vector, as_number, unk
 from ascd._base.jit import at, kernel
 from ascd.data.careful import UNIT
 from ascd.data.matrices import transposed_product
-from ascd.problem.losses import ROUNDING, apart, check_signs
+from ascd.problem.losses.formulas import ROUNDING, apart, check_signs
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
 

@@ -40,6 +40,7 @@ FAMILIES = {
 }  # fmt: skip
 TOLERANCES = (0.0, 1e-17, 1e-15, 1e-12, 1e-10, 1e-8, 1e-4, 1e-2)
 STARTS = {"none": 0.75, "zero": 0.05, "near": 0.1, "far": 0.07, "very far": 0.03}
+MOST_ROUNDS = (3, 3, 3, 6, 6, 25)
 LIMITS = {"none": 0.75, "few": 0.15, "time": 0.05, "callback": 0.05}
 
 
@@ -127,8 +128,8 @@ def _limits(rng: Any) -> dict[str, Any]:
         return {"max_time": 0.0}
     if kind == "callback":
         return {"stop_after": int(rng.integers(1, 4))}
-    # a run that rounding keeps from its end takes all its rounds, and most of the time of all cases
-    return {} if chance(rng, 0.02) else {"max_iter": 25}
+    # a run that rounding keeps from its end takes all its rounds: without limits such cases would take nearly all time
+    return {} if chance(rng, 0.005) else {"max_iter": pick(rng, MOST_ROUNDS)}
 
 
 def _solve_options(rng: Any, case: Case) -> Case:
@@ -153,7 +154,7 @@ def _path_options(rng: Any, case: Case) -> Case:
         options.update(n_alphas=int(rng.integers(1, 6)), eps=pick(rng, (0.5, 0.1, 1e-2)))
     if chance(rng, 0.4):
         options["intercept"] = True
-    return case.changed(options={**options, "max_iter": pick(rng, (1, 20, 20, 20))})
+    return case.changed(options={**options, "max_iter": pick(rng, (1, *MOST_ROUNDS))})
 
 
 def _minimize(rng: Any, few: bool) -> Case:

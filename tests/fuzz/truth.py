@@ -111,7 +111,8 @@ def penalty_arrays(name: str, parameters: dict[str, Any], n: int, factor: float 
         return np.broadcast_to(np.asarray(parameters.get(key, default), dtype=Long), n).copy()
 
     def strength(key: str) -> Array:
-        return np.broadcast_to(factor * np.asarray(parameters.get(key, 0.0), dtype=float), n).astype(Long)
+        with np.errstate(over="ignore"):
+            return np.broadcast_to(factor * np.asarray(parameters.get(key, 0.0), dtype=float), n).astype(Long)
 
     weights = read("weights", 1.0)
     l1, l2 = np.zeros(n, dtype=Long), np.zeros(n, dtype=Long)

@@ -32,7 +32,6 @@ from ascd._base.compilers import kernel_options, part_options
 from ascd._base.scalars import at as at
 from ascd._base.scalars import teach_numba
 from ascd._base.scalars import wide as wide
-from ascd.protocols import check_methods as check_methods
 from ascd.protocols import compiled_methods
 
 Function = TypeVar("Function", bound=Callable[..., Any])

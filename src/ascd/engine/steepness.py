@@ -34,9 +34,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, unknown_name
-from ascd._base.jit import at, check_methods, helper
+from ascd._base.jit import at, helper
 from ascd.problem.problem import Parts
-from ascd.protocols import Steepness
+from ascd.protocols import Steepness, check_methods
 
 
 class Subgradient(NamedTuple):

@@ -40,7 +40,8 @@ FLOOR = 1e-8
 MOST_FITS = 60
 #: A bracket of the scale that is this narrow, relatively, cannot be improved.
 NARROW = 1e-13
-#: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.
+#: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.  Where most samples
+#: are fitted perfectly the slope hardly changes, and the smallest scale is reached in a few of these.
 LONGEST_STEP = 3.0
 #: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, some more rounds are spent
 #: on all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
@@ -166,9 +167,10 @@ class _Search:
     def _secant(self, before: tuple[float, float], alternate: float) -> float:
         assert self.last is not None
         (x0, y0), (x1, y1) = before, self.last
-        if y0 == y1 or abs(step := y1 * (x1 - x0) / (y1 - y0)) > LONGEST_STEP:
+        if y0 == y1:
             return alternate
-        return math.exp(x1 - step)
+        step = y1 * (x1 - x0) / (y1 - y0)
+        return math.exp(x1 - max(-LONGEST_STEP, min(LONGEST_STEP, step)))
 
     def _inside(self, candidate: float) -> float:
         if self.low < candidate < self.high:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import get_scorer
-from sklearn.utils._metadata_requests import _routing_enabled
+from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
 from ascd._base.checks import Array
@@ -53,7 +53,7 @@ class Scoring(SplitterRouting):
         mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
         return super().get_metadata_routing().add(scorer=self._get_scorer(), method_mapping=mapping)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, **score_params: Any) -> float:
         """The score by ``scoring`` (accuracy by default).
 
         Parameters
@@ -61,10 +61,15 @@ class Scoring(SplitterRouting):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : labels of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
+        **score_params
+            For the scorer, with scikit-learn's metadata routing.
 
         Returns
         -------
         float
         """
+        _raise_for_params(score_params, self, "score")
         known = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if _routing_enabled():
+            known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
         return float(self._get_scorer()(self, X, y, **known))

@@ -167,8 +167,8 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
             raise ValueError("use_legacy_attributes must be False: the attributes are arrays.")
         X, y, raw = self._read(X, y, sample_weight)
         codes = self._encode(y, raw)
-        folds = self._folds(X, y, raw, params)
         self.Cs_, self.l1_ratios_ = as_Cs(self.Cs), self._ratios()
+        folds = self._folds(X, y, raw, params)
         classes = list(signs(codes, len(self.classes_)))
         penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in self.l1_ratios_]
         problem = self._problem(X, classes[0], "logistic", penalties[0], raw)
@@ -189,7 +189,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         return replace(super()._settings(), tol=LAST_FIT * self.tol)
 
     def _ratios(self) -> Array:
-        given = [as_ratio(self.penalty, None if self.penalty != "elasticnet" else 0.0)]
+        given = [] if self.penalty == "elasticnet" else [as_ratio(self.penalty, None)]
         if self.penalty in ("deprecated", "elasticnet") and self.l1_ratios is not None:
             given = as_vector(np.atleast_1d(self.l1_ratios), "l1_ratios").tolist()
         if not given or min(given) < 0.0 or max(given) > 1.0:

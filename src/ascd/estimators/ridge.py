@@ -100,7 +100,7 @@ class Ridge(LeastSquares):
         alphas = as_vector(np.atleast_1d(self.alpha), "alpha")
         if alphas.size not in (1, n_targets):
             raise ValueError(
-                f"Number of targets and number of penalties do not correspond: {n_targets} != {alphas.size}"
+                f"Number of targets and number of penalties do not correspond: {alphas.size} != {n_targets}"
             )
         if alphas.min() < 0.0:
             raise ValueError(f"alpha must be at least 0; the smallest entry is {alphas.min():g}")

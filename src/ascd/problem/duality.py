@@ -20,7 +20,7 @@ from typing import Any
 
 from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
-from ascd.problem.losses import ROUNDING, divergence
+from ascd.problem.losses.formulas import ROUNDING, divergence
 
 
 @helper

@@ -16,6 +16,7 @@ import numpy as np
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number
 from ascd._base.clock import Stopwatch
 from ascd._base.jit import kernel
+from ascd.problem.penalties import as_penalty
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
 from ascd.results.limits import Limits
@@ -112,6 +113,7 @@ def path(
         solver = Solver(problem, x, bool(intercept), 0.0, as_n_jobs(n_jobs))
         if factors is None:
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
+        _check_largest(problem.parts.penalty, float(factors.max()), problem.n_features)
         smallest = problem.parts.penalty.scaled(float(factors.min()))
         check_bounded(problem.parts._replace(penalty=smallest), bool(intercept))
         walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver), tol, limits, clock)
@@ -235,6 +237,15 @@ def _as_alphas(alphas: Any) -> Array | None:
     if factors.size == 0 or factors.min() < 0.0:
         raise ValueError(f"alphas must be non-negative and at least one; got {alphas!r}")
     return np.sort(factors)[::-1].copy()
+
+
+def _check_largest(penalty: Any, factor: float, n: int) -> None:
+    """Raise a ValueError where the penalty times the largest alpha is beyond float64."""
+    try:
+        with np.errstate(over="ignore"):
+            as_penalty(penalty.scaled(factor), n)
+    except ValueError as error:
+        raise ValueError(f"alphas must be smaller: with {factor:.3g} the penalty overflows ({error})") from error
 
 
 def _grid(largest: float, n_alphas: int, eps: float) -> Array:

@@ -33,11 +33,11 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import check_methods, kernel
+from ascd._base.jit import kernel
 from ascd.problem.penalties.bounded import BoundedL1L2
 from ascd.problem.penalties.box import Box
 from ascd.problem.penalties.norms import L1, L1L2, L2, Zero
-from ascd.protocols import Penalty
+from ascd.protocols import Penalty, check_methods
 
 __all__ = ["L1", "L1L2", "L2", "BoundedL1L2", "Box", "Zero", "as_penalty", "is_held", "nearest_allowed"]
 

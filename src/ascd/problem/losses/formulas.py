@@ -1,0 +1,60 @@
+"""What losses share: functions that do not overflow, and differences that do not cancel."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.elementary import exp_of_negative, log_of
+from ascd._base.jit import helper, optional_method
+
+#: A dual point s·loss'/s may leave the conjugate's domain by rounding of its own last digit; this much is forgiven.
+ROUNDING = 8.0 * 2.0**-52
+#: Relative errors of the functions in ``elementary``, and of what divergences do with them.
+FEW_UNITS = 16.0 * 2.0**-52
+
+
+@helper
+def sigmoid(t: float) -> float:
+    """1 / (1 + exp(−t)) without overflow."""
+    small = exp_of_negative(-abs(t))
+    return (1.0 if t >= 0.0 else small) * (1.0 / (1.0 + small))
+
+
+@helper
+def entropy_term(p: float) -> float:
+    p = max(p, 0.0)
+    return p * log_of(p)
+
+
+@helper
+def apart(first: float, second: float) -> float:
+    """|first − second|, at most, where both are rounded; 0 where they are the same."""
+    away = abs(first - second)
+    return away + 2.0**-51 * (abs(first) + abs(second)) if away > 0.0 else 0.0
+
+
+@helper
+def log_share(p: float, q: float, log_q: float, away: float) -> float:
+    """p·log(p/q), where p − q = ``away``."""
+    if p <= 0.0:
+        return 0.0
+    return p * (math.log1p(away / q) if abs(away) <= 0.5 * q else math.log(p) - log_q)
+
+
+@optional_method
+def divergence(loss: Any, y: float, z: float, u: float) -> float:
+    """How far u is from being the derivative at z: loss(y, z) + loss*(y, u) − u·z, rounding errors added."""
+    value, conjugate, product = loss.value(y, z), loss.conjugate(y, u), u * z
+    rounding = FEW_UNITS * (abs(value) + abs(conjugate) + abs(product))
+    return max(0.0, value + conjugate - product) + rounding
+
+
+def check_signs(target: Array, name: str, argument: str = "b") -> None:
+    """Classification losses take labels −1 and +1 only."""
+    wrong = target[np.abs(target) != 1.0]
+    if wrong.size:
+        raise ValueError(f"{argument} must hold labels -1 and +1 for the {name} loss; got {wrong[0]:g} among others")

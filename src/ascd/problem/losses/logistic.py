@@ -1,0 +1,61 @@
+"""The logistic loss."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ascd._base.checks import Array
+from ascd._base.elementary import exp_of_negative, log_of_one_plus
+from ascd.problem.losses.formulas import FEW_UNITS, ROUNDING, check_signs, entropy_term, log_share, sigmoid
+
+
+class Logistic(NamedTuple):
+    """log(1 + exp(−y z)) for labels y = ±1.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> round(ascd.Logistic().value(1.0, 0.0), 4)
+    0.6931
+    """
+
+    unit: float = 1.0
+
+    def value(self, y: float, z: float) -> float:
+        margin = y * z
+        return log_of_one_plus(exp_of_negative(-abs(margin))) + max(-margin, 0.0)
+
+    def derivative(self, y: float, z: float) -> float:
+        return -y * sigmoid(-y * z)
+
+    def curvature(self, y: float, z: float) -> float:
+        small = exp_of_negative(-abs(y * z))
+        inverse = 1.0 / (1.0 + small)
+        return small * inverse * inverse
+
+    def conjugate(self, y: float, u: float) -> float:
+        p = -u * y
+        if p < -ROUNDING or p > 1.0 + ROUNDING:
+            return math.inf
+        return entropy_term(p) + entropy_term(1.0 - p)
+
+    def divergence(self, y: float, z: float, u: float) -> float:
+        """The Kullback–Leibler divergence of the probability p = −u·y from q = σ(−y·z)."""
+        p = -u * y
+        if p < 0.0 or p > 1.0 + ROUNDING:
+            return math.inf
+        p = min(p, 1.0)
+        q, rest = sigmoid(-y * z), sigmoid(y * z)
+        away = p - q if p + q <= 1.0 else rest - (1.0 - p)
+        share, other = log_share(p, q, -self.value(y, -z), away), log_share(1.0 - p, rest, -self.value(y, z), -away)
+        return max(0.0, share + other) + FEW_UNITS * abs(away)
+
+    def curvature_bound(self) -> float:
+        return 0.25
+
+    def is_quadratic(self) -> bool:
+        return False
+
+    def check_target(self, target: Array) -> None:
+        check_signs(target, "logistic")

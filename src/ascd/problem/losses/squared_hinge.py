@@ -1,0 +1,56 @@
+"""The squared hinge of support vector machines."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ascd._base.checks import Array
+from ascd.problem.losses.formulas import ROUNDING, apart, check_signs
+
+
+class SquaredHinge(NamedTuple):
+    """max(0, 1 − y z)² for labels y = ±1.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.SquaredHinge().value(1.0, -1.0)
+    4.0
+    """
+
+    unit: float = 1.0
+
+    def value(self, y: float, z: float) -> float:
+        missing = max(0.0, 1.0 - y * z)
+        return missing * missing
+
+    def derivative(self, y: float, z: float) -> float:
+        return -2.0 * y * max(0.0, 1.0 - y * z)
+
+    def curvature(self, y: float, z: float) -> float:
+        return 2.0 * y * y if y * z < 1.0 else 0.0
+
+    def conjugate(self, y: float, u: float) -> float:
+        a = -u * y
+        if a < -ROUNDING:
+            return math.inf
+        return 0.25 * a * a - a
+
+    def divergence(self, y: float, z: float, u: float) -> float:
+        a, missing = -u * y, 1.0 - y * z
+        if a < 0.0:
+            return math.inf
+        if missing <= 0.0:
+            return 0.25 * a * a - a * missing
+        away = apart(missing, 0.5 * a)
+        return away * away
+
+    def curvature_bound(self) -> float:
+        return 2.0
+
+    def is_quadratic(self) -> bool:
+        return False
+
+    def check_target(self, target: Array) -> None:
+        check_signs(target, "squared_hinge")
