@@ -40,8 +40,8 @@ FLOOR = 1e-8
 MOST_FITS = 60
 #: A bracket of the scale that is this narrow, relatively, cannot be improved.
 NARROW = 1e-13
-#: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.  Where most samples
-#: are fitted perfectly the slope hardly changes, and the smallest scale is reached in a few of these.
+#: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.  Where most
+#: samples are fitted perfectly the slope hardly changes, and the smallest scale is reached in a few of these.
 LONGEST_STEP = 3.0
 #: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, some more rounds are spent
 #: on all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
