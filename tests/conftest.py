@@ -12,6 +12,14 @@ def interpreted(monkeypatch):
     monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
 
 
+@pytest.fixture(scope="module")
+def plain_python():
+    """The same for all tests of a file, also for those that hypothesis repeats."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ascd._base.jit.is_interpreted", True)
+        yield
+
+
 @pytest.fixture
 def compiled(monkeypatch):
     """Kernels are compiled, whatever the surroundings say."""

@@ -122,16 +122,16 @@ def test_it_stops_early_where_everything_is_explained():
 
 def test_an_early_stop_is_confirmed_like_the_end(monkeypatch):
     """The last point has had an exact pass, whatever ended the path; gaps before it are bounds from intervals."""
-    from ascd.solver.proof import Proof
+    from ascd.solver.assessment import Assessment
 
-    confirmed, confirm = [], Proof.confirm
+    confirmed, confirm = [], Assessment.confirm
 
     def counted(self, tolerance, is_last):
         if is_last:
-            confirmed.append(self.x.copy())
+            confirmed.append(self.fit.x.copy())
         return confirm(self, tolerance, is_last)
 
-    monkeypatch.setattr(Proof, "confirm", counted)
+    monkeypatch.setattr(Assessment, "confirm", counted)
     A = np.random.default_rng(0).standard_normal((40, 400))
     problem = ascd.Problem(A, A[:, :3] @ np.ones(3), penalty=ascd.L1(1.0))
     stopped = ascd.path(problem, tol=1e-4)

@@ -13,19 +13,14 @@ from hypothesis import strategies as st
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.data.careful import careful_products, careful_sum
+from ascd.data.careful import careful_sum
 from ascd.problem.dual_fit import fit_to
 from ascd.problem.losses import as_loss
 from ascd.problem.losses.formulas import divergence
 from ascd.results.solution import Status
 from ascd.svm import Clipped
 
-
-@pytest.fixture(autouse=True, scope="module")
-def plain_python():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._base.jit.is_interpreted", True)
-        yield
+pytestmark = pytest.mark.usefixtures("plain_python")
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -35,9 +30,8 @@ def test_careful_products_are_within_their_error(seed, spread, sparse):
     A = rng.standard_normal((30, 4)) * 2.0 ** rng.integers(-spread, spread + 1, (30, 4))
     v = rng.standard_normal(30) * 2.0 ** rng.integers(-spread, spread + 1, 30)
     v[-1] = -(A[:-1, 0] @ v[:-1]) / A[-1, 0]  # the first product nearly cancels
-    matrix = ascd.Problem(sp.csc_array(A) if sparse else A, np.ones(30)).parts.matrix
-    product, error = np.zeros(4), np.full(4, np.nan)
-    careful_products(matrix, np.arange(4), v, product, error)
+    design = ascd.Problem(sp.csc_array(A) if sparse else A, np.ones(30)).design
+    product, error = design.careful_dots(np.arange(4), v)
     for j in range(4):
         exact = sum(Fraction(a) * Fraction(b) for a, b in zip(A[:, j], v, strict=True))
         assert abs(Fraction(product[j]) - exact) <= Fraction(error[j])
@@ -47,9 +41,8 @@ def test_careful_products_are_within_their_error(seed, spread, sparse):
 
 
 def test_products_without_rounding_have_no_error():
-    matrix = ascd.Problem(np.array([[1.0], [2.0], [3.0]]), np.ones(3)).parts.matrix
-    product, error = np.zeros(1), np.ones(1)
-    careful_products(matrix, np.arange(1), np.array([4.0, -2.0, 1.0]), product, error)
+    design = ascd.Problem(np.array([[1.0], [2.0], [3.0]]), np.ones(3)).design
+    product, error = design.careful_dots(np.arange(1), np.array([4.0, -2.0, 1.0]))
     assert (product[0], error[0]) == (3.0, 0.0)
 
 
@@ -99,7 +92,7 @@ def test_a_fitted_dual_point_has_the_products_asked_for(intercept, scales):
     A = rng.standard_normal((12, 4)) * scales
     problem, slope, curvature = ascd.Problem(A, np.ones(12)), rng.standard_normal(12), 0.1 + rng.random(12)
     columns, ones = np.array([0, 1, 3]), np.ones(12, dtype=bool)
-    fit = fit_to(problem.parts.matrix, columns, intercept, curvature, ones, np.zeros(3))
+    fit = fit_to(problem.design, columns, intercept, curvature, ones, np.zeros(3))
     block = np.c_[A[:, columns], np.ones((12, int(intercept)))]
     fitted = fit.moved(slope, block.T @ slope)
     assert fit.used.tolist() == list(range(3 + intercept))

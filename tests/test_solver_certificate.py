@@ -11,27 +11,31 @@ from hypothesis import strategies as st
 from solving import LOSSES, PENALTIES, make_case
 
 import ascd
-from ascd.solver.certificate import look_over, survey
+from ascd.solver.samples import fenchel_gap
+from ascd.solver.screening import add_gap_terms, scale_and_cost, screen
+
+pytestmark = pytest.mark.usefixtures("plain_python")
 
 SEEDS = st.integers(0, 10_000)
 #: penalties whose conjugate allows a scaled dual point
 SCALED = ["l1", "elastic net", "l2", "box", "box away from 0"]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def plain_python():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._base.jit.is_interpreted", True)
-        yield
+def measure(problem, x, estimate, radius, candidates, score):
+    """The gap from the candidates' intervals, the largest violation, the cost, and whether the gap is certain."""
+    parts, (_, image, slope) = problem.parts, problem.evaluate(x)
+    scale, steepest, cost, loose = scale_and_cost(parts.penalty, x, estimate, radius, parts.norm, candidates, score)
+    start = loose + fenchel_gap(parts.sample, parts.loss, image, slope, scale)
+    gap, is_finite = add_gap_terms(parts.penalty, x, estimate, radius, candidates, scale, start)
+    return gap, steepest, cost, is_finite and loose == 0.0
 
 
 def survey_at(problem, x, estimate, radius):
-    parts, (_, image, slope), score = problem.parts, problem.evaluate(x), np.empty(x.size)
+    penalty, norm, score = problem.parts.penalty, problem.parts.norm, np.empty(x.size)
     everything, listed = np.arange(x.size), np.empty(x.size, dtype=np.int64)
-    model = parts.sample, parts.loss, parts.penalty, x, image, slope, estimate, radius, parts.norm
-    count = look_over(parts.penalty, x, estimate, radius, parts.norm, score, listed)
-    gap, steepest, cost, is_certain = survey(*model, listed[:count], score.copy())
-    whole = survey(*model, everything, score)  # those left out are at rest: they add nothing
+    count = screen(penalty, x, estimate, radius, norm, score, listed)
+    gap, steepest, cost, is_certain = measure(problem, x, estimate, radius, listed[:count], score.copy())
+    whole = measure(problem, x, estimate, radius, everything, score)  # those left out are at rest: they add nothing
     assert (gap, steepest, cost) == pytest.approx(whole[:3], rel=1e-12, abs=1e-300)
     assert is_certain == whole[3]
     return gap if is_certain else math.inf, steepest, cost, score

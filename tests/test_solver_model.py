@@ -11,16 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ascd
-from ascd.solver.columns import ColumnModel
+from ascd.solver.column_model import ColumnModel
 from ascd.solver.gram import Gram
-from ascd.solver.model import GramModel, cut_step, find_free, take_newton_step
+from ascd.solver.gram_model import GramModel, cut_step, find_free, take_newton_step
 
-
-@pytest.fixture(autouse=True, scope="module")
-def plain_python():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._base.jit.is_interpreted", True)
-        yield
+pytestmark = pytest.mark.usefixtures("plain_python")
 
 
 MODELS = {
@@ -53,15 +48,16 @@ def both_models(penalty, intercept, storage, seed):
     """Q at a random point: its matrix, its slope, and the library's two ways to minimise it."""
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((15, 6)) + 0.8 * rng.standard_normal((15, 1))
-    parts = ascd.Problem(sp.csc_array(A) if storage == "sparse" else A, np.ones(15), penalty=penalty).parts
+    problem = ascd.Problem(sp.csc_array(A) if storage == "sparse" else A, np.ones(15), penalty=penalty)
+    parts, design = problem.parts, problem.design
     weight, slope = 0.2 + rng.random(15), rng.standard_normal(15)
     slope -= slope.mean() if intercept else 0.0
     means = weight @ A / weight.sum() if intercept else np.zeros(6)
     start = np.clip(rng.standard_normal(6) * (rng.random(6) < 0.5), *bounds_of(penalty))
-    gram = Gram(parts.matrix, 15, 6, intercept, keeps_rows=False)
+    gram = Gram(design, intercept, keeps=False)
     gram.admit(rng.permutation(6), weight, means)
     by_gram = GramModel(parts.penalty, gram, (A.T @ slope)[gram.columns], start.copy())
-    by_columns = ColumnModel(parts.penalty, parts.matrix, np.arange(6), weight, means, slope, start.copy())
+    by_columns = ColumnModel(parts.penalty, design, np.arange(6), weight, means, slope, start.copy())
     G = (A - means).T @ (weight[:, None] * (A - means))
     return G, A.T @ slope, parts.penalty, start, (by_gram, by_columns)
 

@@ -13,18 +13,14 @@ from scipy import optimize
 from solving import LOSSES, alike, target_of
 
 import ascd
+from ascd.solver.gradient_bounds import GradientBounds
 from ascd.solver.gram import Gram
-from ascd.solver.knowledge import SLOTS, Knowledge
-from ascd.solver.samples import balance, look, stiffen
+from ascd.solver.samples import Samples, balance, look, raise_to_secants
+from ascd.solver.tuning import SLOTS
+
+pytestmark = pytest.mark.usefixtures("plain_python")
 
 SEEDS = st.integers(0, 10_000)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def plain_python():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._base.jit.is_interpreted", True)
-        yield
 
 
 def design_of(rng, shape=(10, 7), storage="dense"):
@@ -44,7 +40,7 @@ def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted)
     rng = np.random.default_rng(seed)
     A, design = design_of(rng, storage=storage)
     weights = rng.random(10) * (rng.random(10) < 0.8) if weighted else None
-    know = Knowledge(ascd.Problem(design, np.ones(10), sample_weight=weights).parts, intercept, 1)
+    know = bounds_of(ascd.Problem(design, np.ones(10), sample_weight=weights), intercept)
     slope, read = rng.standard_normal(10) * 10.0 ** rng.integers(-8, 8), set()
     for _ in range(3 * SLOTS):
         slope = rng.choice([0.5, 1.0, -2.0]) * slope + 10.0 ** rng.integers(-9, 1) * rng.standard_normal(10)
@@ -62,13 +58,17 @@ def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted)
         assert np.all(know.radius[columns] == 0.0)
 
 
+def bounds_of(problem, intercept):
+    return GradientBounds(problem.design, Samples(problem.parts, intercept), problem.parts.norm, 1)
+
+
 def rounding(A, slope):
     return 1e-14 * np.linalg.norm(A, axis=0) * np.linalg.norm(slope)
 
 
 def test_an_interval_is_as_narrow_as_cauchy_and_schwarz_allow():
     a, v = np.array([3.0, 1.0]), np.array([1.0, 0.0])
-    know = Knowledge(ascd.Problem(a[:, None], [1.0, 1.0]).parts, False, 1)
+    know = bounds_of(ascd.Problem(a[:, None], [1.0, 1.0]), False)
     know.read(np.array([0]), v)
     know.locate(np.array([2.0, 0.5]))  # 2·v + 0.5 across it; across v the column is 1 long
     assert know.estimate[0] == pytest.approx(6.0)
@@ -82,12 +82,12 @@ def test_an_interval_is_as_narrow_as_cauchy_and_schwarz_allow():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, monkeypatch):
-    monkeypatch.setattr("ascd.solver.gram.CHEAP", 0 if seed % 2 else 1000)
+    monkeypatch.setattr("ascd.data.dense.CHEAP", 0 if seed % 2 else 1000)
     rng = np.random.default_rng(seed)
     A, design = design_of(rng, (12, 20), storage)
     weight = rng.random(12) * (rng.random(12) < 0.8)
     means = weight @ A / weight.sum() if intercept else np.zeros(20)
-    gram = Gram(ascd.Problem(design, np.ones(12)).parts.matrix, 12, 20, intercept, keeps_rows=seed % 3 == 0)
+    gram = Gram(ascd.Problem(design, np.ones(12)).design, intercept, keeps=seed % 3 == 0)
     centred = A - means
 
     def check(weight, centred):
@@ -197,7 +197,7 @@ def test_stiffness_is_the_parabola_between_two_tangents(loss, length):
     value, end_value = weights * LOSSES[loss][0](b, image), weights * LOSSES[loss][0](b, there)
     slope, end = weights * LOSSES[loss][1](b, image), weights * LOSSES[loss][1](b, there)
     stiffness = np.zeros(28)
-    stiffen(parts.sample, parts.loss, image, there, slope, end, stiffness)
+    raise_to_secants(parts.sample, parts.loss, image, there, slope, end, stiffness)
     assert (stiffness <= weights * parts.loss.curvature_bound() * (1.0 + 1e-6)).all()
     bent = np.flatnonzero(stiffness)
     assert bent.size

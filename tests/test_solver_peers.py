@@ -13,7 +13,7 @@ from scipy import optimize
 from solving import make_case
 
 import ascd
-from ascd.solver import threads
+from ascd._base import threads
 
 D = 60
 
@@ -192,7 +192,7 @@ def test_compiled_searches_for_an_intercept_far_away_end(loss, target, intercept
 
 FORKED = """
 import os, numpy as np
-from ascd.solver.threads import share
+from ascd._base.threads import share
 done = []
 share(2, 5000, lambda start, stop: done.append(stop - start))
 child = os.fork()

@@ -10,8 +10,8 @@ import pytest
 
 import ascd
 from ascd._base import jit as _jit
+from ascd._base import threads
 from ascd.problem.penalties import is_held
-from ascd.solver import threads
 
 
 class Library:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import ascd
-from ascd.data.matrices import Dense
+from ascd.data.dense import Dense
 from choosing.data import SEED, cases
 
 LIMIT, LONG = 30.0, 5.0  # seconds that a method is given, and after which its first time stands

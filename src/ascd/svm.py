@@ -27,7 +27,6 @@ import numpy as np
 from ascd._base.checks import Array, as_design, as_finite_vector, as_number, unknown_name
 from ascd._base.jit import at, kernel
 from ascd.data.careful import UNIT
-from ascd.data.matrices import transposed_product
 from ascd.problem.losses.formulas import ROUNDING, apart, check_signs
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
@@ -72,8 +71,7 @@ class DualSVM(Problem):
     def primal_objective(self, weights: Any) -> float:
         """½‖w‖² + C·Σ loss(y_k, ⟨w, x_k⟩)."""
         weights = as_finite_vector(weights, "weights", self.n_samples)
-        margins = np.empty(self.n_features)
-        transposed_product(self.parts.matrix, weights, margins)
+        margins = self.design.dots(np.arange(self.n_features), weights)
         shortfall = np.maximum(0.0, 1.0 - margins)
         losses = shortfall if self.hinge == "hinge" else shortfall**2
         return float(0.5 * weights @ weights + self.C * losses.sum())
@@ -108,8 +106,7 @@ def primal_value(problem: Problem, alpha: Array, weights: Array, dual_objective:
     parts, (d, n) = problem.parts, (problem.n_samples, problem.n_features)
     scale = np.broadcast_to(parts.sample.weight, weights.shape)
     length = float(np.sqrt(np.sum(weights * weights / scale)))
-    products = np.empty(n)
-    transposed_product(parts.matrix, weights, products)
+    products = problem.design.dots(np.arange(n), weights)
     value, worst, size = conjugate_sums(parts, weights, products, (d + 8.0) * UNIT * length * parts.norm, alpha)
     image_error = (np.count_nonzero(alpha) + 4.0) * float(np.abs(alpha) @ parts.norm) * length
     error = 2.0 * UNIT * ((d + n + 32.0) * (size + abs(dual_objective)) + image_error)

@@ -171,7 +171,7 @@ def path_case(case: Case) -> Iterator[Answer]:
 
 @call("minimize")
 def minimize_case(case: Case) -> Iterator[Answer]:
-    solution = ascd.minimize(problem_of(case), **arguments_of(case))
+    solution = ascd.minimize(problem_of(case), record="geometric", **arguments_of(case))
     yield Answer(
         truth_of(case), solution.x, 0.0, solution.gap, solution.objective, str(solution.status), trace=solution.trace,
         starts=_starts(case),

@@ -17,7 +17,7 @@ from .cases import Array, Case
 from .peers import from_scipy, from_sklearn
 from .search import candidates
 from .steps import faults
-from .truth import FLOAT64, Truth
+from .truth import FLOAT64, UNIT, Truth
 
 STATUSES = {str(status) for status in ascd.Status}
 #: Words of which an error message must hold one: the argument that is to blame.
@@ -156,10 +156,11 @@ class Known:
         self.rivals = answer.rivals
         sizes = [float(size) for size in self.absolute[:2] if np.isfinite(float(size))]
         self.scale = max(sizes, default=0.0) or 1.0
+        self.in_float64 = truth.values(np.array(points[:2]).T, np.array(constants[:2]), FLOAT64 * UNIT)[1]
 
     def rounding(self, place: int) -> float:
         """How far a value in float64 may be off."""
-        return max(REPORTED * float(self.absolute[place]) + FLOAT64 * float(self.errors[place]), 1e-15 * self.scale)
+        return max(REPORTED * float(self.absolute[place]) + float(self.in_float64[place]), 1e-15 * self.scale)
 
     def best(self) -> tuple[Any, str]:
         """The lowest F that was found, error bounds added, and where it came from."""

@@ -40,7 +40,7 @@ FAMILIES = {
 }  # fmt: skip
 TOLERANCES = (0.0, 1e-17, 1e-15, 1e-12, 1e-10, 1e-8, 1e-4, 1e-2)
 STARTS = {"none": 0.75, "zero": 0.05, "near": 0.1, "far": 0.07, "very far": 0.03}
-MOST_ROUNDS = (3, 3, 3, 6, 6, 25)
+MOST_ROUNDS = (3,) * 8 + (6,) * 3 + (25,)
 LIMITS = {"none": 0.75, "few": 0.15, "time": 0.05, "callback": 0.05}
 
 

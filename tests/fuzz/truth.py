@@ -51,25 +51,28 @@ class Truth:
         """The allowed point nearest to zero."""
         return np.clip(np.zeros(self.n), self.lower, self.upper)
 
-    def values(self, X: Array, c: Array) -> tuple[Array, Array, Array]:
-        """F, its error bound and the sum of its absolute terms, for the columns of X and the entries of c."""
+    def values(self, X: Array, c: Array, unit: Any = UNIT) -> tuple[Array, Array, Array]:
+        """F, its error bound and the sum of its absolute terms, for the columns of X and the entries of c.
+
+        The bound is for arithmetic with this unit.
+        """
         X, c = np.asarray(X, dtype=float).reshape(self.n, -1), np.atleast_1d(np.asarray(c, dtype=float))
         A, Xl = self.A.astype(Long), X.astype(Long)
         with np.errstate(all="ignore"):
             z = A @ Xl + c.astype(Long)
             size = np.abs(A) @ np.abs(Xl) + np.abs(c.astype(Long))
-            error = (self.n + 3) * UNIT * size
+            error = (self.n + 3) * unit * size
             live = self.s > 0.0
             s, y, z, error = self.s.astype(Long)[live, None], self.b.astype(Long)[live, None], z[live], error[live]
             value, slope, size = loss_terms(self.loss, y, z, Long(self.threshold))
-            uncertain = s * ((slope + error) * (error + UNIT * np.maximum(np.abs(y), 1)) + 8 * UNIT * size)
+            uncertain = s * ((slope + error) * (error + unit * np.maximum(np.abs(y), 1)) + 8 * unit * size)
             x = Xl
             l1, l2, linear = (p.astype(Long)[:, None] for p in (self.l1, self.l2, self.linear))
             pieces = [l1 * np.abs(x), l2 * x * x / 2, linear * x]
             terms = [s * value, *pieces]
             total = sum(t.sum(axis=0) for t in terms)
             absolute = sum(np.abs(t).sum(axis=0) for t in terms)
-            bound = uncertain.sum(axis=0) + (len(self.b) + 3 * self.n + 8) * UNIT * absolute
+            bound = uncertain.sum(axis=0) + (len(self.b) + 3 * self.n + 8) * unit * absolute
         outside = np.array([not self.is_allowed(X[:, i]) for i in range(X.shape[1])])
         total = np.where(outside | np.isnan(total), Long(np.inf), total)
         return total, np.where(np.isfinite(total), bound, Long(0)), absolute

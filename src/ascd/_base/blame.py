@@ -21,8 +21,8 @@ _CAUSE = re.compile(r"(Unknown attribute '\w+'|Untyped global name '\w+'|NameErr
 
 HOW_TO = (
     "Its methods may use numbers, loops, arrays that are its fields, and functions marked with ascd.helper; they must "
-    "not make new arrays.  With debug=True, or ASCD_DEBUG=1 in the environment, it runs as plain Python, whose errors "
-    "are easier to read"
+    "not make new arrays.  With ASCD_DEBUG=1 in the environment (or, for rules, oracles and steps, debug=True) it runs "
+    "as plain Python, whose errors are easier to read"
 )
 
 

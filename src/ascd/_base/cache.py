@@ -73,7 +73,8 @@ def tell_not_kept(reason: object) -> None:
     """Warn once that every process compiles for itself."""
     tell_once(
         f"compiled code is not kept on disk, so every process compiles anew, which takes seconds: {reason}.  "
-        "NUMBA_CACHE_DIR may name another folder"
+        "NUMBA_CACHE_DIR may name another folder",
+        about="the cache",
     )
 
 

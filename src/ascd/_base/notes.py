@@ -7,8 +7,8 @@ import warnings
 _told: set[str] = set()
 
 
-def tell_once(text: str) -> None:
-    """Warn, the first time only, whatever the filters of warnings are."""
-    if text not in _told:
-        _told.add(text)
+def tell_once(text: str, about: str = "") -> None:
+    """Warn, the first time only (``about`` the same thing, if it is said), whatever the filters of warnings are."""
+    if (about or text) not in _told:
+        _told.add(about or text)
         warnings.warn(text, RuntimeWarning, stacklevel=2)

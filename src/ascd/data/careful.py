@@ -28,7 +28,7 @@ SPLITTER = 134217729.0
 
 @strict_kernel
 def careful_products(matrix: Any, columns: Array, vector: Array, product: Array, error: Array) -> None:
-    """⟨a_j, vector⟩ for some columns j and how far it can be off, at position j of ``product`` and ``error``."""
+    """⟨a_j, vector⟩ for some columns j and how far it can be off, in their order."""
     for i in range(columns.size):
         j = wide(columns[i])
         total, rest, size, lost = 0.0, 0.0, 0.0, 0.0
@@ -46,9 +46,9 @@ def careful_products(matrix: Any, columns: Array, vector: Array, product: Array,
             rest += missing + left
             size += abs(missing) + abs(left)
             lost += SMALLEST if abs(term) < TINY and a != 0.0 and b != 0.0 else 0.0
-        product[j] = total + rest
+        product[i] = total + rest
         count = 2.0 * (matrix.stop(j) - matrix.start(j)) + 4.0
-        error[j] = (UNIT * abs(product[j]) if rest != 0.0 else 0.0) + 1.01 * count * UNIT * size + lost
+        error[i] = (UNIT * abs(product[i]) if rest != 0.0 else 0.0) + 1.01 * count * UNIT * size + lost
 
 
 @strict_kernel

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ascd._base.checks import Array
-from ascd._base.jit import kernel
-from ascd.data.matrices import dot, shift
+from ascd._base.jit import at, kernel
+from ascd.data.matrices import dot, multiply, shift
 from ascd.engine.intervals import Intervals
 from ascd.problem.problem import Parts
 
@@ -84,3 +84,17 @@ def steepest_score(problem: Any, steepness: Any, x: Array, slope: Array) -> floa
     for j in range(x.size):
         steepest = max(steepest, steepness.score(problem.penalty, j, x[j], dot(problem.matrix, j, slope)))
     return steepest
+
+
+@kernel
+def objective_at(problem: Any, x: Array, image: Array) -> float:
+    """F(x) of a run; the image is computed where the run does not keep it, on quadratic losses."""
+    if problem.loss.is_quadratic():
+        multiply(problem.matrix, x, image)
+    total = 0.0
+    for k in range(image.size):
+        weight, target = at(problem.sample.weight, k), problem.sample.target[k]
+        total += weight * problem.loss.value(target, image[k]) if weight > 0.0 else 0.0
+    for j in range(x.size):
+        total += problem.penalty.cost(x[j], j)
+    return total

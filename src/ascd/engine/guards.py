@@ -28,6 +28,9 @@ class CheckedRule(NamedTuple):
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         i = self.rule.select(point, t, rng)
+        if i is None:
+            self.fault[0], self.fault[1], self.fault[2], self.fault[3] = 1.0, math.nan, t, point.x.size
+            raise IndexError("a rule picked nothing")
         if not (0 <= i < point.x.size and int(i) == i):
             self.fault[0], self.fault[1], self.fault[2], self.fault[3] = 1.0, i, t, point.x.size
             raise IndexError("a rule picked a coordinate that does not exist")
@@ -38,8 +41,9 @@ class CheckedRule(NamedTuple):
 
     def complaint(self) -> str:
         _, pick, t, n = self.fault
+        shown = "None" if math.isnan(pick) else f"{pick:g}"
         return (
-            f"rule {users_name(self)}: select returned {pick:g} in step {t:.0f}; it must return one of 0 .. {n - 1:.0f}"
+            f"rule {users_name(self)}: select returned {shown} in step {t:.0f}; it must return one of 0 .. {n - 1:.0f}"
         )
 
 

@@ -65,7 +65,8 @@ def minimize(
         Where to start; zero (or the nearest allowed point) by default.
     max_iter : number of coordinate steps, by default 1000 for each coordinate
     tol : float
-        Stop when no coordinate's steepness can exceed ``tol``; 0 never stops early.
+        Stop when no coordinate's steepness can exceed ``tol``; 0 never stops early.  The status is then "converged"
+        where the duality gap is at most ``tol`` times F at zero, and "stationary" where it is not.
     max_time : float, optional
         Seconds.
     rng : None, int, Generator
@@ -134,6 +135,8 @@ def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point,
     x = nearest_allowed(parts.penalty, n) if x0 is None else as_finite_vector(x0, "x0", n).copy()
     objective, image, slope = problem.evaluate(x)
     intervals, unread = start_intervals(init, x, slope, parts, as_steepness(steepness, parts))
+    if not np.isfinite(objective) and x0 is None:
+        raise ValueError("A and b are too large: the objective at the start overflows float64; rescale them")
     if not np.isfinite(objective):
         raise ValueError(f"x0 must have a finite objective (lie inside the box, if there is one); F(x0) = {objective}")
     return Point(parts, x, image, slope, intervals, np.zeros(1)), unread

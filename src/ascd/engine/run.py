@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd.engine.descent import Point, count_violations, descend, steepest_score
+from ascd.engine.descent import Point, count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint, users_part
-from ascd.problem.problem import Problem, evaluate
+from ascd.problem.penalties import nearest_allowed
+from ascd.problem.problem import Problem
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.progress import Show
 from ascd.results.solution import Snapshot, Solution, Status
@@ -53,7 +54,7 @@ class Run:
         self.trace = Trace()
         self.t, self.looks, self.seconds = 0, 0, 0.0
         self.safe = getattr(self.oracle, "is_safe", lambda: True)()
-        self.is_trusted = users_part(self.oracle) is None
+        self.is_trusted = all(users_part(part) is None for part in (self.oracle, self.rule, self.step))
         self.piece, self.next_check = 100, 0
         self.next_look = EPOCHS_A_LOOK * problem.n_features
 
@@ -69,7 +70,7 @@ class Run:
             status = self._loop(limits, tol, schedule, callback, show)
         except KeyboardInterrupt:
             pass
-        return self._solution(status)
+        return self._solution(status, tol)
 
     def _loop(
         self, limits: Limits, tol: float, schedule: Schedule, callback: Callable[[Snapshot], Any] | None, show: Show
@@ -122,7 +123,7 @@ class Run:
         if tol <= 0.0:
             return False
         if self.survey[0] <= tol:
-            if self.safe:
+            if self.safe and self.is_trusted:
                 return True
         elif self.t < self.next_look:
             return False
@@ -159,19 +160,30 @@ class Run:
 
     def _objective(self) -> float:
         point = self.point
-        return float(evaluate(point.problem, point.x, False, point.image, point.slope))
+        return float(objective_at(point.problem, point.x, point.image))
 
-    def _solution(self, status: Status) -> Solution:
+    def _reference(self) -> float:
+        """F at the allowed point nearest to zero, or the gap there where F is not positive: the tolerance's unit."""
+        nearest = nearest_allowed(self.problem.parts.penalty, self.problem.n_features)
+        value = self.problem.objective(nearest)
+        return value if value > 0.0 else self.problem.gap(nearest)
+
+    def _solution(self, status: Status, tol: float) -> Solution:
+        """Scores decide when a run ends; that it has converged is said where its gap proves it."""
         if len(self.trace) == 0 or self.trace.iteration[-1] < self.t:
             self._record()
         del self.rule, self.oracle  # their work arrays are not needed any more, the certificate's are
         is_finite = bool(np.isfinite(self.point.x).all())
+        gap, zero = self.problem.gap(self.point.x) if is_finite else math.inf, self._reference()
+        if status is Status.CONVERGED and not gap <= tol * zero:
+            status = Status.STATIONARY
         return Solution(
             x=self.point.x.copy(),
             objective=self._objective(),
             status=status,
             n_iter=self.t,
-            gap=self.problem.gap(self.point.x) if is_finite else math.inf,
+            gap=gap,
+            zero_objective=zero,
             steepness=self._steepest() if is_finite else math.inf,
             reads=int(self.point.reads[0]),
             seconds=self.seconds,

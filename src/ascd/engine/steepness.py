@@ -35,6 +35,7 @@ import numpy as np
 
 from ascd._base.checks import Array, unknown_name
 from ascd._base.jit import at, helper
+from ascd.problem.optimality import violation_of
 from ascd.problem.problem import Parts
 from ascd.protocols import Steepness, check_methods
 
@@ -49,13 +50,12 @@ class Subgradient(NamedTuple):
 
     def score(self, penalty: Any, j: int, x: float, g: float) -> float:
         low, high = penalty.subgradient(x, j)
-        return at(self.scale, j) * max(0.0, g + low, -g - high)
+        return at(self.scale, j) * max(0.0, violation_of(low, high, g))
 
     def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
         low, high = penalty.subgradient(x, j)
         # the signed slack: its positive part is the score, and it moves by at most r with g
-        right, left = g + low, -g - high
-        slack = right if right > left else left
+        slack = violation_of(low, high, g)
         lower, upper = slack - r, slack + r
         scale = at(self.scale, j)
         # a coordinate that its box holds from both sides has slack −∞; with r = ∞ the comparison turns nan into 0
@@ -63,8 +63,7 @@ class Subgradient(NamedTuple):
 
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
         low, high = penalty.subgradient(x, j)
-        right, left = g + low, -g - high
-        slack = right if right > left else left
+        slack = violation_of(low, high, g)
         # held from both sides by its box: never steep, also where r = ∞
         return at(self.scale, j) * (slack + r) if slack > -math.inf else slack
 

@@ -95,7 +95,12 @@ class LinearEstimator(BaseEstimator):
         """
         coef: Any = getattr(self, "coef_", None) if getattr(self, "warm_start", False) else None
         coef = to_numpy(coef.toarray() if hasattr(coef, "toarray") else coef)
-        if coef is None or np.size(coef) != shape[0] * shape[1]:
+        if coef is not None and np.size(coef) != shape[0] * shape[1]:
+            raise ValueError(
+                f"coef_ has the shape {np.shape(coef)}, and with warm_start=True a fit starts from it: "
+                f"{shape[0] * shape[1]} coefficients are needed here; delete it, or set warm_start=False"
+            )
+        if coef is None:
             return [None] * shape[0], [None] * shape[0]
         constants = to_numpy(getattr(self, "intercept_", 0.0)) if self.fit_intercept else 0.0
         return np.reshape(coef, shape).astype(float), np.broadcast_to(np.ravel(constants), shape[0]).astype(float)

@@ -14,14 +14,13 @@ import numpy as np
 
 from ascd._base.checks import Array, unknown_name
 from ascd._base.clock import Stopwatch
-from ascd.data.matrices import to_scipy
 from ascd.engine.minimize import minimize
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
+from ascd.solver.fit import Fit
 from ascd.solver.solve import as_reference
-from ascd.solver.state import State
 
 PARTS = ("rule", "oracle", "steepness", "step", "init")
 #: The steepness asked for, relative to the start's, from one run to the next.
@@ -58,7 +57,7 @@ def minimize_problem(
         loss = type(problem.parts.loss).__name__
         raise ValueError(f"solver must be 'ascd' for the {loss} loss, whose curvature has no bound; got {solver!r}")
     extended = with_intercept(problem) if intercept else problem
-    zero = as_reference(problem, State(problem, np.zeros(problem.n_features), intercept, 0.0))
+    zero = as_reference(problem, Fit(problem, np.zeros(problem.n_features), intercept, 0.0))
     target = tol * zero
     start = None if x0 is None else np.append(x0, intercept0) if intercept else np.asarray(x0, dtype=float)
     initial = _initial_steepness(extended, start, parts)
@@ -68,7 +67,7 @@ def minimize_problem(
         solution = minimize(extended, x0=start, tol=share * initial, max_iter=left, rng=seed, record=None, **parts)
         steps, reads, seconds = steps + solution.n_iter, reads + solution.reads, seconds + solution.seconds
         start = solution.x
-        if not solution.converged or solution.gap <= target or math.isinf(solution.gap):
+        if not solution.status.is_answer or solution.gap <= target or math.isinf(solution.gap):
             break
     epochs = max(1, math.ceil(steps / extended.n_features))
     return replace(
@@ -83,7 +82,7 @@ def _proved(solution: Solution, intercept: bool, target: float) -> Solution:
     status = solution.status
     if solution.gap <= target:
         status = Status.CONVERGED
-    elif solution.converged:
+    elif solution.status.is_answer:
         status = Status.STATIONARY  # as flat as float64 can tell, but not proved good enough
     return replace(solution, x=x, intercept=constant, status=status)
 
@@ -97,7 +96,7 @@ def with_intercept(problem: Problem) -> Problem:
             "an intercept with a solver other than 'ascd' needs a penalty with a method with_free(self, n), which "
             f"returns it for n coordinates and one more without any; {name} has none: use solver='ascd' or no intercept"
         )
-    data = to_scipy(parts.matrix, problem.n_samples, n)
+    data = parts.matrix.to_scipy(problem.n_samples, n)
     ones = np.ones((problem.n_samples, 1))
     if isinstance(data, np.ndarray):
         extended = np.asfortranarray(np.hstack([data, ones]))

@@ -73,7 +73,13 @@ class Settings:
 def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certificate:
     """One certificate for the solutions of a fit; it is the user's tolerance that counts, not a smaller one."""
     gap = unit * sum(solution.gap for solution in solutions)
-    tolerance = unit * tol * sum(solution.zero_objective for solution in solutions)
+    zero = unit * sum(solution.zero_objective for solution in solutions)
+    if not math.isfinite(zero):
+        raise ValueError(
+            "the objective at zero coefficients is not finite in float64. The input data, y most likely, contain large "
+            "values and need to be preprocessed: rescale them"
+        )
+    tolerance = tol * zero
     return Certificate(
         gap=gap,
         tolerance=tolerance,

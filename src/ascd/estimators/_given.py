@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
+from sklearn.base import _fit_context
 from sklearn.utils import _array_api
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -85,6 +86,12 @@ def as_given(fit: Fit) -> Fit:
         return fitted
 
     return fit_in_numpy  # type: ignore[return-value]
+
+
+def fit_method(fit: Fit) -> Fit:
+    """A ``fit`` whose parameters are checked as scikit-learn does, and that takes arrays of any namespace."""
+    checked: Any = _fit_context(prefer_skip_nested_validation=True)(as_given(fit))
+    return checked  # type: ignore[no-any-return]
 
 
 def check_namespace(X: Any, estimator: Any, method: str) -> None:

@@ -7,19 +7,22 @@ L1 penalty, no bounds) it is a quadratic, and linear algebra finds its minimum e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import MultiOutputMixin, _fit_context
+from sklearn.base import MultiOutputMixin
 
 from ascd._base.checks import Array
 from ascd.estimators._base import LinearRegressor
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
-from ascd.estimators._given import as_given, to_numpy
+from ascd.estimators._given import fit_method, to_numpy
 from ascd.estimators._smooth import solve_smooth
 from ascd.estimators._solving import solve_problem
 from ascd.problem.penalties import L1L2
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
@@ -29,9 +32,8 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
     def _strength(self, alpha: float, total: float) -> tuple[float, float, float]:
         """The penalty beside ½‖r‖² and its share of L1; the objective in units of that sum.  ``total`` is Σ s_k."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @as_given
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters

@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._base.checks import Array
 from ascd.estimators._base import COMMON, LinearRegressor
 from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls
-from ascd.estimators._given import as_given
+from ascd.estimators._given import fit_method
 from ascd.estimators._solving import solve_problem
 from ascd.estimators.paths import as_alphas
 from ascd.problem.problem import Problem
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class FoldPath(NamedTuple):
@@ -85,9 +87,8 @@ class PathCV(SplitterRouting, LinearRegressor):
         self.solver = solver
         self.progress = progress
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @as_given
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Choose alpha by cross-validation and fit all samples with it.
 
         Parameters

@@ -30,7 +30,6 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import kernel
 from ascd.data.careful import UNIT
-from ascd.data.matrices import transposed_product
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
@@ -119,14 +118,35 @@ class _Point:
         error += _rounding(weight.size) * abs(self.objective)
         error += _rounding(self.x.size) * 2.0 * epsilon * math.sqrt(float(weight.sum())) * size  # of the residuals
         self.gap = max(0.0, self.objective - value) + error if math.isfinite(value) else math.inf
+        self.has_proof = math.isfinite(self.gap) or solution.converged
+        self.gap = min(self.gap, self._gap_of_the_fit(solution, weight, epsilon, size))
         self.slope = slope_in_scale(self.residuals, weight, self.sigma, epsilon)
+
+    def _gap_of_the_fit(self, solution: Any, weight: Array, epsilon: float, size: float) -> float:
+        """The joint gap that follows from the gap of the fit for σ alone, whatever the penalty is.
+
+        The dual point u* of that fit is within r = √(8·gap)/σ of u = 2·clip(r_k, ±εσ)/σ, because its gap is at least
+        (σ/4)·Σ s_k (u*_k − u_k)².  t·u* with t·‖u*‖ ≤ 2·√Σs is allowed for all three together, and its value is at
+        least t·L, L = (2/σ)·(F − gap) + (σ/4)·‖u*‖²: Φ_j*(t·p) ≤ t·Φ_j*(p), as Φ is not negative.
+        """
+        sigma, total, rounding = self.sigma, float(weight.sum()), _rounding(weight.size)
+        if not (math.isfinite(solution.gap) and math.isfinite(solution.objective)):
+            return math.inf
+        u = 2.0 * np.clip(self.residuals / sigma, -epsilon, epsilon)
+        length = math.sqrt(float(weight @ u**2))
+        away = math.sqrt(8.0 * solution.gap) / sigma + 2.0 / sigma * _rounding(self.x.size) * size + rounding * length
+        fitted, longest = 2.0 / sigma * (solution.objective - solution.gap), 2.0 * math.sqrt(total)
+        least = fitted + 0.25 * sigma * max(0.0, length - away) ** 2
+        share = min(1.0, longest / (length + away) * (1.0 - 4.0 * rounding)) if length + away > 0.0 else 1.0
+        error = 4.0 * rounding * (abs(self.objective) + abs(fitted) + 2.0 / sigma * abs(solution.objective))
+        return max(0.0, self.objective - max(0.0, share * least)) + error
 
     def settles(self, tolerance: float) -> bool:
         return self.gap <= tolerance or self.is_stationary(tolerance)
 
     def is_stationary(self, tolerance: float) -> bool:
         """By the slope in σ, where no dual point is known."""
-        return math.isinf(self.gap) and abs(self.slope) * self.sigma <= tolerance
+        return not self.has_proof and abs(self.slope) * self.sigma <= tolerance
 
 
 def _first_scale(
@@ -228,8 +248,8 @@ def dual(
         u = u * (min(1.0, 2.0 * math.sqrt(total) / norm, 2.0 * epsilon / largest) * (1.0 - 4.0 * rounding))
         if intercept:
             missing = abs(float(weight @ u)) + rounding * float(weight @ np.abs(u))
-    products, conjugates, others = np.empty((3, problem.n_features))
-    transposed_product(parts.matrix, weight * u, products)
+    conjugates, others = np.empty((2, problem.n_features))
+    products = problem.design.dots(np.arange(problem.n_features), weight * u)
     off = (rounding * math.sqrt(float(weight @ u**2)) + missing / math.sqrt(total)) * parts.norm
     penalty_conjugates(parts.penalty, 0.5 * sigma * (products - off), conjugates)
     penalty_conjugates(parts.penalty, 0.5 * sigma * (products + off), others)

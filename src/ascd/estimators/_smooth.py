@@ -5,6 +5,7 @@ The gap is never assumed: it is what ``ascd.solve`` finds at the coefficients, w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.clock import Stopwatch
+from ascd._base.threads import blas_threads
 from ascd.estimators._fitting import Settings
 from ascd.estimators._normal_equations import ridge_coefficients
 from ascd.estimators._penalty import curvatures
@@ -21,7 +23,6 @@ from ascd.estimators._solving import solve_problem
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
 from ascd.solver import solve
-from ascd.solver.threads import blas_threads
 
 
 def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, intercept: bool) -> list[Solution]:
@@ -52,7 +53,7 @@ def certify(problem: Problem, settings: Settings, start: dict[str, Any], interce
 
     Exact coefficients stay as they are unless the solver proves better ones.
     """
-    if not np.isfinite(start["x0"]).all():  # overflow
+    if not (np.isfinite(start["x0"]).all() and math.isfinite(problem.objective(start["x0"]))):  # overflow
         return solve_problem(problem, settings, intercept=intercept)
     if not is_exact:
         return solve_problem(problem, settings, intercept=intercept, **start)

@@ -10,6 +10,7 @@ a gap of at most tol·½·Σ μ_j x_j² makes the relative error of the coeffici
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -24,6 +25,7 @@ from ascd.estimators._rounding import rounded
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution
 from ascd.solver import solve
+from ascd.solver.samples import cost_of
 
 Energy = Callable[[Array], float]
 #: For the coefficients' sake a gap is asked to be as small as this, relative to F at zero, and no smaller; each attempt
@@ -46,6 +48,8 @@ def solve_problem(
     ``energy`` is ½·Σ μ_j w_j² of the coefficients w that a point x stands for, by default x itself; without
     ``closely`` the gap need not bound their error.
     """
+    if x0 is not None and not math.isfinite(cost_of(problem.parts.penalty, np.arange(x0.size), x0)):
+        x0 = None  # a warm start that other bounds do not allow
     limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
     if settings.solver != "ascd":
         found = minimize_problem(

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from ascd.estimators._base import COMMON, NON_NEGATIVE, NON_NEGATIVE_COUNT, LinearRegressor
 from ascd.estimators._fitting import check_finite
-from ascd.estimators._given import as_given
+from ascd.estimators._given import fit_method
 from ascd.estimators._scale import fit_with_scale
 from ascd.estimators._solving import solve_problem
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class HuberRegressor(LinearRegressor):
@@ -101,9 +103,8 @@ class HuberRegressor(LinearRegressor):
         self.solver = solver
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @as_given
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HuberRegressor:
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit coefficients, intercept and scale.
 
         Parameters
@@ -130,7 +131,7 @@ class HuberRegressor(LinearRegressor):
             return solve_problem(problem, how, intercept=self.fit_intercept, closely=rounds is None, **start)
 
         coefs, constants = self._starts((1, X.shape[1]))
-        start = (coefs[0], constants[0], None if coefs[0] is None else self.scale_)
+        start = (coefs[0], constants[0], None if coefs[0] is None else getattr(self, "scale_", None))
         fit = fit_with_scale(problem_at, solve_at, self.epsilon, self.fit_intercept, self.tol, start)
         check_finite("HuberRegressor", fit.scale)
         self.scale_, self.outliers_ = fit.scale, np.abs(fit.residuals) > self.epsilon * fit.scale

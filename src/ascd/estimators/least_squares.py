@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -20,6 +20,9 @@ from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
 from ascd.estimators._fitting import frames_to_the_user
 from ascd.estimators._least_squares import LeastSquares
 from ascd.estimators.paths import enet_path
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class ElasticNet(LeastSquares):
@@ -118,7 +121,7 @@ class ElasticNet(LeastSquares):
         self.n_jobs = n_jobs
         self.solver = solver
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Fit the model.
 
         Parameters

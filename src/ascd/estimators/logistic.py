@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,9 +19,12 @@ from ascd._base.checks import Array
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import LinearClassifier, class_weights, positives, signs, times
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
-from ascd.estimators._given import as_given, check_namespace, namespace_of
+from ascd.estimators._given import check_namespace, fit_method, namespace_of
 from ascd.estimators._penalty import as_ratio
 from ascd.estimators._solving import solve_problem
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class LogisticRegression(LinearClassifier):
@@ -118,9 +120,8 @@ class LogisticRegression(LinearClassifier):
         self.penalty_weights = penalty_weights
         self.bounds = bounds
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @as_given
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -19,11 +18,14 @@ from ascd.estimators._classes import class_weights, signs
 from ascd.estimators._fitting import Settings
 from ascd.estimators._folds import side_by_side
 from ascd.estimators._following import warn_of_shortfalls
-from ascd.estimators._given import as_given
+from ascd.estimators._given import fit_method
 from ascd.estimators._logistic_folds import Labelled, LogisticFolds
 from ascd.estimators._penalty import as_ratio
 from ascd.estimators.logistic import LogisticRegression
 from ascd.estimators.logistic_paths import as_Cs
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: The last fit's tolerance, as a share of the folds'.
 LAST_FIT = 1e-3
@@ -144,9 +146,8 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         self.bounds = bounds
         self.progress = progress
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @as_given
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> LogisticRegressionCV:
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Choose C by cross-validation and fit all samples with it.
 
         Parameters

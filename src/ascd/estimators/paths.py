@@ -17,6 +17,10 @@ from ascd.problem.problem import Problem
 from ascd.solver import path
 
 #: What scikit-learn calls zero among strengths of penalties.
+#: What ``lasso_path`` hands on by name.
+OTHERS = {
+    "check_input", "sample_weight", "tol", "max_iter", "penalty_weights", "bounds", "n_jobs", "solver", "random_state"
+}  # fmt: skip
 RESOLUTION = float(np.finfo(np.float64).resolution)
 
 
@@ -62,6 +66,9 @@ def lasso_path(
     """
     shared = {"eps": eps, "n_alphas": n_alphas, "alphas": alphas, "positive": positive, "return_n_iter": return_n_iter}
     ignored = {"precompute": precompute, "Xy": Xy, "copy_X": copy_X, "verbose": verbose}
+    unknown = sorted(set(params) - OTHERS)
+    if unknown:
+        raise TypeError(f"lasso_path() got an unexpected keyword argument {unknown[0]!r}")
     return enet_path(X, y, l1_ratio=1.0, coef_init=coef_init, **shared, **ignored, **params)
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils._param_validation import Interval
 
 from ascd._base.checks import Array
 from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor
-from ascd.estimators._given import as_given, namespace_of
+from ascd.estimators._given import fit_method, namespace_of
 from ascd.estimators._solving import solve_problem
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class PoissonRegressor(LinearRegressor):
@@ -87,9 +89,8 @@ class PoissonRegressor(LinearRegressor):
         self.bounds = bounds
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @as_given
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PoissonRegressor:
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters

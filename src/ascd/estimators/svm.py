@@ -8,23 +8,25 @@ penalty.
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._base.checks import Array, as_parameter
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import LinearClassifier, liblinear_class_weights, positives, signs, times
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
-from ascd.estimators._given import as_given
+from ascd.estimators._given import fit_method
 from ascd.estimators._layouts import by_features, by_samples, with_constant
 from ascd.estimators._penalty import as_bounds, regulariser
 from ascd.estimators._solving import solve_problem
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
 from ascd.svm import Clipped, primal_value, signed_box
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class LinearSVC(LinearClassifier):
@@ -131,9 +133,8 @@ class LinearSVC(LinearClassifier):
         self.n_jobs = n_jobs
         self.solver = solver
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @as_given
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters

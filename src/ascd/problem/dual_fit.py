@@ -19,12 +19,11 @@ equals another: else there is no proof.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.data.matrices import add_columns
+from ascd.data.design import Design
+from ascd.data.local import as_block
 
 #: Fitting costs O(d k²) for k columns: beyond this many, and beyond this many operations, it is not tried.
 FEW_COLUMNS, MOST_OPERATIONS = 200, 4e9
@@ -32,6 +31,8 @@ FEW_COLUMNS, MOST_OPERATIONS = 200, 4e9
 SMALLEST_SINGULAR = 1e-10
 #: Distances are computed in floating point: they are taken this much longer.
 SAFETY = 1.0 + 1e-6
+#: Columns below this are not seen: their products are no float64 numbers.
+SHORTEST = 1e-290
 #: Integers whose sums and products are exact.
 LARGEST_INTEGER = 2.0**50
 
@@ -43,14 +44,13 @@ class DualFit:
     """
 
     def __init__(self, block: Array, root: Array, used: Array) -> None:
-        scaled = block[:, used] * root[:, None]
-        self.root, self.used, self.size = root, used, np.linalg.norm(scaled, axis=0)
-        self.size[self.size == 0.0] = 1.0
+        unit, size = to_length_one(block[:, used] * root[:, None])
+        self.root, self.used, self.size = root, used, size
         if used.size == 1:  # an intercept alone: quickly
             one = np.ones((1, 1))
-            self.directions, self.left, self.right, self.singular = scaled / self.size, one, one, one[0] * scaled.any()
+            self.directions, self.left, self.right, self.singular = unit, one, one, one[0] * unit.any()
         else:
-            self.directions, triangle = np.linalg.qr(scaled / self.size)
+            self.directions, triangle = np.linalg.qr(unit)
             self.left, self.singular, self.right = np.linalg.svd(triangle)
 
     @property
@@ -76,7 +76,7 @@ class DualFit:
 
 
 def fit_to(
-    matrix: Any, columns: Array, intercept: bool, curvature: Array, counted: Array, required: Array
+    design: Design, columns: Array, intercept: bool, curvature: Array, counted: Array, required: Array
 ) -> DualFit | None:
     """A fit for these columns; None where it is out of reach or cannot be proved.
 
@@ -85,11 +85,9 @@ def fit_to(
     count = columns.size + intercept
     if count > FEW_COLUMNS and curvature.size * count**2 > MOST_OPERATIONS:
         return None
-    block = np.zeros((curvature.size, count), order="F")
-    for i, j in enumerate(columns):
-        add_columns(matrix, np.array([j]), np.ones(1), block[:, i])
+    block = as_block(design.take(columns), curvature.size)
     if intercept:
-        block[:, -1] = 1.0
+        block = np.c_[block, np.ones(curvature.size)]
     root = np.sqrt(curvature)
     if count <= curvature.size:
         fit = DualFit(block, root, np.arange(count))
@@ -103,13 +101,25 @@ def fit_to(
     return fit if fit.is_regular else None
 
 
+def to_length_one(block: Array) -> tuple[Array, Array]:
+    """Columns of length 1, and the lengths they had; what is shorter than ``SHORTEST`` becomes 0 (and its length 1).
+
+    Squares of small and of large numbers are no float64 numbers: columns are brought near 1 first.
+    """
+    peak = np.abs(block).max(axis=0, initial=0.0)
+    is_there = peak > SHORTEST
+    peak = np.where(is_there, peak, 1.0)
+    near = np.where(is_there, block / peak, 0.0)
+    size = np.linalg.norm(near, axis=0)
+    size[~is_there] = 1.0
+    return near / size, np.where(is_there, peak * size, 1.0)
+
+
 def _independent(block: Array) -> Array:
     """Positions of columns that span the others, as far as floating point can tell."""
     from scipy.linalg import qr
 
-    size = np.linalg.norm(block, axis=0)
-    size[size == 0.0] = 1.0
-    triangle, order = qr(block / size, mode="r", pivoting=True)
+    triangle, order = qr(to_length_one(block)[0], mode="r", pivoting=True)
     length = np.abs(np.diagonal(triangle))
     largest = length.max(initial=0.0)
     return np.sort(order[: int(((length > SMALLEST_SINGULAR * largest) & (length > 0.0)).sum())])

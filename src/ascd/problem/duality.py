@@ -21,6 +21,8 @@ from typing import Any
 from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
 from ascd.problem.losses.formulas import ROUNDING, divergence
+from ascd.problem.optimality import violation_of
+from ascd.problem.penalties.formulas import cost_size
 
 
 @helper
@@ -92,11 +94,11 @@ def gap_within(
         if right > left:
             term = max(term, gap_term(penalty, x[j], j, right))
         gap += positive_part(term)
-        size += abs(penalty.cost(x[j], j)) + abs(x[j] * left) + abs(x[j] * right)
+        size += cost_size(penalty, x[j], j) + abs(x[j] * left) + abs(x[j] * right)
     for i in range(fixed.size):
         j = wide(fixed[i])
         gap += positive_part(gap_term(penalty, x[j], j, estimate[j]))
-        size += abs(penalty.cost(x[j], j)) + abs(x[j] * estimate[j])
+        size += cost_size(penalty, x[j], j) + abs(x[j] * estimate[j])
     return gap, scale, size
 
 
@@ -111,8 +113,14 @@ def gap_at_zero(sample: Any, loss: Any, penalty: Any, x: Array, image: Array) ->
     for j in range(x.size):
         cost, conjugate = penalty.cost(x[j], j), penalty.cost_conjugate(0.0, j)
         gap += positive_part(cost + conjugate)
-        size += abs(cost) + abs(conjugate)
+        size += cost_size(penalty, x[j], j) + abs(conjugate)
     return gap, size
+
+
+@helper
+def may_rest(penalty: Any, x: float, j: int, low: float, high: float) -> bool:
+    """Does x_j stand at zero, where the penalty is smallest and has a kink?  Then it stays there for a range of u_j."""
+    return (x == 0.0) & (low <= 0.0) & (high >= 0.0) & (low < high) & (penalty.cost(x, j) == 0.0)
 
 
 @kernel
@@ -121,10 +129,9 @@ def open_coordinates(penalty: Any, x: Array, estimate: Array, radius: Array, lis
     count = 0
     for j in range(x.size):
         low, high = penalty.subgradient(x[j], j)
-        violation = max(estimate[j] + low, -estimate[j] - high) + radius[j]
-        may_rest = (x[j] == 0.0) & (low <= 0.0) & (high >= 0.0) & (low < high) & (penalty.cost(x[j], j) == 0.0)
+        violation = violation_of(low, high, estimate[j]) + radius[j]
         listed[count] = j
-        count += 0 if may_rest and violation <= 0.0 else 1
+        count += 0 if may_rest(penalty, x[j], j, low, high) and violation <= 0.0 else 1
     return count
 
 

@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_finite_vector, as_parameter, finite_values
+from ascd._base.checks import Array, as_finite_vector, as_parameter
 from ascd._base.jit import at, kernel, wide
-from ascd.data.matrices import as_matrix, dot, multiply, stored_entries, transposed_product, weighted_squares
+from ascd.data.design import Design, Part
+from ascd.data.storages import open_design
 from ascd.problem.losses import as_loss
 from ascd.problem.penalties import as_penalty
+from ascd.problem.proof import Place, Products, prove
 from ascd.problem.recession import check_bounded
 
 #: Squares of columns below this have lost digits, or all of them.
@@ -76,12 +78,13 @@ class Problem:
 
     def __init__(self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, sample_weight: Any = None) -> None:
         loss = as_loss(loss)
-        matrix, self.n_samples, self.n_features = as_matrix(A)
+        self.design: Design = open_design(A)
+        self.n_samples, self.n_features = self.design.shape
         target = self._target(b, loss)
         penalty = as_penalty(penalty, self.n_features)
         sample = Sample(target, _as_weights(sample_weight, self.n_samples))
-        self.parts = _assemble(matrix, sample, loss, penalty, self.n_features)
-        check_bounded(self.parts)
+        self.parts = _assemble(self.design, sample, loss, penalty)
+        check_bounded(self.design, self.parts)
 
     def __repr__(self) -> str:
         loss, penalty = (type(part).__name__ for part in (self.parts.loss, self.parts.penalty))
@@ -104,7 +107,7 @@ class Problem:
         4.5
         """
         other, old = Problem.__new__(Problem), self.parts
-        other.n_samples, other.n_features = self.n_samples, self.n_features
+        other.design, (other.n_samples, other.n_features) = self.design, self.design.shape
         new_loss = old.loss if loss is None else as_loss(loss)
         target = self._target(old.sample.target if b is None else b, new_loss)
         penalty = old.penalty if penalty is None else as_penalty(penalty, self.n_features)
@@ -112,8 +115,8 @@ class Problem:
             other.parts = old._replace(sample=Sample(target, old.sample.weight), loss=new_loss, penalty=penalty)
         else:
             weight = old.sample.weight if sample_weight is None else _as_weights(sample_weight, self.n_samples)
-            other.parts = _assemble(old.matrix, Sample(target, weight), new_loss, penalty, self.n_features)
-        check_bounded(other.parts)
+            other.parts = _assemble(self.design, Sample(target, weight), new_loss, penalty)
+        check_bounded(self.design, other.parts)
         return other
 
     def image(self, x: Any) -> Array:
@@ -132,30 +135,30 @@ class Problem:
         """∇_j f(x), reading one column."""
         if not 0 <= j < self.n_features:
             raise IndexError(f"j must be in 0 .. {self.n_features - 1}; got {j}")
-        return float(partial_at(self.parts.matrix, j, self.evaluate(x)[2]))
+        return float(self.design.dots(np.array([j]), self.evaluate(x)[2])[0])
 
     def gap(self, x: Any) -> float:
         """F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
-        from ascd.problem.proof import Place, Products, prove
-
         point = self._point(x)
         _, image, slope = self.evaluate(point)
         curvature = np.empty(self.n_samples)
         fill_curvatures(self.parts, image, curvature)
         products = Products(self._products(slope), np.zeros(self.n_features), self._products)
-        return prove(self.parts, self.parts.penalty, Place(point, 0.0, image, slope, curvature, False), products).gap
+        place = Place(point, 0.0, image, slope, curvature, False)
+        return prove(self.design, self.parts, self.parts.penalty, place, products).gap
 
     def evaluate(self, x: Any) -> tuple[float, Array, Array]:
         """F(x), the image Ax and the slope v = ∇f(Ax)."""
-        image, slope = np.empty(self.n_samples), np.empty(self.n_samples)
-        objective = evaluate(self.parts, self._point(x), True, image, slope)
+        point = self._point(x)
+        image, slope = np.zeros(self.n_samples), np.empty(self.n_samples)
+        moved = np.flatnonzero(point)
+        self.design.add(moved, point[moved], image)
+        objective = evaluate_at(self.parts.sample, self.parts.loss, self.parts.penalty, point, image, slope)
         return float(objective), image, slope
 
     def _products(self, vector: Array) -> Array:
         """Aᵀ·vector."""
-        out = np.empty(self.n_features)
-        transposed_product(self.parts.matrix, vector, out)
-        return out
+        return self.design.dots(np.arange(self.n_features), vector)
 
     def _target(self, b: Any, loss: Any) -> Array:
         target = as_finite_vector(b, "b", self.n_samples)
@@ -168,19 +171,16 @@ class Problem:
 
 
 @kernel
-def evaluate(problem: Any, x: Array, afresh: bool, image: Array, slope: Array) -> float:
-    """F(x); where ``afresh``, the image and the slope are computed too, else they must be those of a run at x."""
-    if afresh or problem.loss.is_quadratic():  # runs on quadratic losses keep the slope only
-        multiply(problem.matrix, x, image)
+def evaluate_at(sample: Any, loss: Any, penalty: Any, x: Array, image: Array, slope: Array) -> float:
+    """F(x), where the image is Ax; the slope is filled in."""
     total = 0.0
     for k in range(image.size):
-        weight, target = at(problem.sample.weight, k), problem.sample.target[k]
+        weight, target = at(sample.weight, k), sample.target[k]
         is_counted = weight > 0.0  # exp may overflow in a sample without weight: 0·inf is nan
-        total += weight * problem.loss.value(target, image[k]) if is_counted else 0.0
-        if afresh:
-            slope[k] = weight * problem.loss.derivative(target, image[k]) if is_counted else 0.0
+        total += weight * loss.value(target, image[k]) if is_counted else 0.0
+        slope[k] = weight * loss.derivative(target, image[k]) if is_counted else 0.0
     for j in range(x.size):
-        total += problem.penalty.cost(x[j], j)
+        total += penalty.cost(x[j], j)
     return total
 
 
@@ -192,11 +192,6 @@ def fill_curvatures(problem: Any, image: Array, out: Array) -> None:
         out[k] = weight * problem.loss.curvature(problem.sample.target[k], image[k]) if weight > 0.0 else 0.0
 
 
-@kernel
-def partial_at(matrix: Any, j: int, slope: Array) -> float:
-    return dot(matrix, j, slope)
-
-
 def _as_weights(sample_weight: Any, n_samples: int) -> Any:
     if sample_weight is None:
         return 1.0
@@ -205,29 +200,30 @@ def _as_weights(sample_weight: Any, n_samples: int) -> Any:
     return as_parameter(sample_weight, "sample_weight", n_samples, low=0.0)
 
 
-def _assemble(matrix: Any, sample: Sample, loss: Any, penalty: Any, n: int) -> Parts:
-    bound = float(loss.curvature_bound())
-    square = np.empty(n)
-    weighted_squares(matrix, sample.weight, square)
+def _assemble(design: Any, sample: Sample, loss: Any, penalty: Any) -> Parts:
+    bound, n = float(loss.curvature_bound()), design.shape[1]
+    square = design.squares(sample.weight)
     largest = square.max()
     if not np.isfinite(largest):  # the norms have seen every entry: no other pass is needed to find what is not finite
-        finite_values(stored_entries(matrix), "A")
+        design.check_finite()
     if not np.isfinite(min(bound, 1.0) * largest):
         raise ValueError("A has columns whose squared norm overflows float64: rescale A")
     if square.min() < SMALLEST_SQUARE:
-        _check_small_columns(matrix, sample.weight, np.flatnonzero(square < SMALLEST_SQUARE))
+        _check_small_columns(design, sample.weight, np.flatnonzero(square < SMALLEST_SQUARE))
     lipschitz = bound * square if bound < math.inf else np.full(n, bound)
     if not lipschitz.all():
         # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.
         lipschitz[lipschitz == 0.0] = lipschitz[lipschitz > 0.0].min(initial=math.inf if lipschitz.any() else 1.0)
     gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
-    return Parts(matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()), gain, slack)
+    return Parts(design.matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()), gain, slack)
 
 
-def _check_small_columns(matrix: Any, weight: Any, columns: Array) -> None:
+def _check_small_columns(design: Design, weight: Any, columns: Array) -> None:
     """Columns whose squared norm is lost below float64's range: nothing can be proved of them."""
-    j = int(first_with_entries(matrix, weight, columns))
-    if j >= 0:
+    part: Part = design.take(columns)
+    found = int(first_with_entries(part.matrix, weight, part.places))
+    if found >= 0:
+        j = columns[found]
         raise ValueError(
             f"A has columns whose squared norm (weighted by the samples) underflows float64, the first is column {j}: "
             "rescale A, or set them to zero"
@@ -236,12 +232,12 @@ def _check_small_columns(matrix: Any, weight: Any, columns: Array) -> None:
 
 @kernel
 def first_with_entries(matrix: Any, weight: Any, columns: Array) -> int:
-    """The first of these columns that has an entry other than 0 in a sample that counts; −1 if there is none."""
+    """Where the first column stands that has an entry other than 0 in a sample that counts; −1 if none has."""
     for i in range(columns.size):
         j = wide(columns[i])
         for p in range(matrix.start(j), matrix.stop(j)):
             if matrix.entry(p, j) != 0.0 and at(weight, matrix.row(p)) > 0.0:
-                return j
+                return i
     return -1
 
 

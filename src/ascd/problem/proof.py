@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.data.careful import UNIT, careful_products, careful_sum
+from ascd.data.careful import UNIT, careful_sum
+from ascd.data.design import Design
 from ascd.problem.dual_fit import DualFit, fit_to
 from ascd.problem.duality import gap_at_zero, gap_within, movable_curvatures, open_coordinates, required_products
 
@@ -68,12 +69,14 @@ class Certificate(NamedTuple):
     can_fit: bool
 
 
-def prove(parts: Any, penalty: Any, place: Place, products: Products, enough: float = 0.0) -> Certificate:
+def prove(
+    design: Design, parts: Any, penalty: Any, place: Place, products: Products, enough: float = 0.0
+) -> Certificate:
     """What is proved at this place.  The gap is made no tighter than ``enough``."""
     if not (np.isfinite(place.x).all() and np.isfinite(place.slope).all()):
         return Certificate(math.inf, True)
     with np.errstate(all="ignore"):
-        return _Proof(parts, penalty, place).certificate(products, enough)
+        return _Proof(design, parts, penalty, place).certificate(products, enough)
 
 
 class _Near(NamedTuple):
@@ -92,8 +95,8 @@ class _Near(NamedTuple):
 class _Proof:
     """One place, looked at with several dual points."""
 
-    def __init__(self, parts: Any, penalty: Any, place: Place) -> None:
-        self.parts, self.penalty, self.place = parts, penalty, place
+    def __init__(self, design: Design, parts: Any, penalty: Any, place: Place) -> None:
+        self.design, self.parts, self.penalty, self.place = design, parts, penalty, place
         weight, d = parts.sample.weight, place.slope.size
         self.inverse: Any = 1.0  # of the weights, 0 where they are
         self.total = float(d)
@@ -166,7 +169,7 @@ class _Proof:
         slope = place.slope * self.inverse
         typical = math.sqrt(float(slope @ slope) / slope.size)
         movable_curvatures(parts.sample, parts.loss, place.slope, place.curvature, typical, curvature)
-        return fit_to(parts.matrix, columns, place.intercept, curvature, counted, self.required[columns])
+        return fit_to(self.design, columns, place.intercept, curvature, counted, self.required[columns])
 
     def _gap(
         self, dual: Array, estimate: Array, radius: Array, fixed: Array, fit: DualFit | None, enough: float
@@ -189,10 +192,9 @@ class _Proof:
 
     def _excess(self, dual: Array, columns: Array) -> tuple[Array, Array]:
         """By how much the products of the dual point differ from those required, and the error of that."""
-        product, error = np.zeros((2, self.place.x.size))
-        careful_products(self.parts.matrix, columns, dual, product, error)
-        excess = product[columns] - self.required[columns]
-        error = error[columns] + self._own_rounding(dual) * self.parts.norm[columns]
+        product, error = self.design.careful_dots(columns, dual)
+        excess = product - self.required[columns]
+        error = error + self._own_rounding(dual) * self.parts.norm[columns]
         if self.place.intercept:
             total, off = careful_sum(dual)
             off += self._own_rounding(dual) * math.sqrt(self.total)
@@ -209,7 +211,7 @@ class _Proof:
         if gap > enough and self._within(near, estimate, spread) < max(WORTHWHILE * gap, enough):
             count = open_coordinates(self.penalty, self.place.x, estimate, radius, self.listed)
             columns = np.setdiff1d(self.listed[:count], near.fixed, assume_unique=True)
-            careful_products(self.parts.matrix, columns, near.dual, estimate, radius)
+            estimate[columns], radius[columns] = self.design.careful_dots(columns, near.dual)
             radius[columns] += spread[columns] + self._own_rounding(near.dual) * self.parts.norm[columns]
             gap = min(gap, self._within(near, estimate, radius))
         return gap

@@ -19,7 +19,8 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import at, kernel
-from ascd.data.matrices import to_array
+from ascd.data.design import Design
+from ascd.data.local import as_block
 
 FAR = 1e100
 #: derivatives this large at ``FAR`` belong to terms that grow faster than linearly
@@ -29,9 +30,9 @@ FARTHEST, BEYOND = 1e300, 1e250
 LARGEST_PROGRAM = 4_000_000
 
 
-def check_bounded(parts: Any, intercept: bool = False) -> None:
+def check_bounded(design: Design, parts: Any, intercept: bool = False) -> None:
     """Raise where F falls for ever."""
-    if falls_forever(parts, intercept):
+    if falls_forever(design, parts, intercept):
         raise ValueError(
             "the problem is unbounded below: some direction lowers the penalty's linear term for ever while "
             f"the loss does not grow{' (the intercept follows)' if intercept else ''}; remove the linear term or "
@@ -39,7 +40,7 @@ def check_bounded(parts: Any, intercept: bool = False) -> None:
         )
 
 
-def falls_forever(parts: Any, intercept: bool = False) -> bool:
+def falls_forever(design: Design, parts: Any, intercept: bool = False) -> bool:
     """True if some direction lowers F without end; with an intercept, it may move too."""
     n, d = parts.norm.size, parts.sample.target.size
     up, down = np.empty(n), np.empty(n)
@@ -49,7 +50,7 @@ def falls_forever(parts: Any, intercept: bool = False) -> bool:
         return False
     if (falling & (parts.norm == 0.0)).any():
         return True
-    return n * d <= LARGEST_PROGRAM and _program_is_negative(parts, up, down, intercept)
+    return n * d <= LARGEST_PROGRAM and _program_is_negative(design, parts, up, down, intercept)
 
 
 @kernel
@@ -65,32 +66,32 @@ def penalty_slopes(penalty: Any, up: Array, down: Array) -> None:
 
 
 @kernel
-def loss_slopes(problem: Any, up: Array, down: Array) -> None:
+def loss_slopes(sample: Any, loss: Any, up: Array, down: Array) -> None:
     """s_k·loss∞(1) and s_k·loss∞(−1)."""
     for k in range(up.size):
-        weight, target = at(problem.sample.weight, k), problem.sample.target[k]
-        up[k] = weight * problem.loss.derivative(target, FAR) if weight > 0.0 else 0.0
-        down[k] = -weight * problem.loss.derivative(target, -FAR) if weight > 0.0 else 0.0
+        weight, target = at(sample.weight, k), sample.target[k]
+        up[k] = weight * loss.derivative(target, FAR) if weight > 0.0 else 0.0
+        down[k] = -weight * loss.derivative(target, -FAR) if weight > 0.0 else 0.0
 
 
-def _program_is_negative(parts: Any, up: Array, down: Array, intercept: bool) -> bool:
+def _program_is_negative(design: Design, parts: Any, up: Array, down: Array, intercept: bool) -> bool:
     from scipy.optimize import linprog
 
-    design = to_array(parts.matrix, parts.sample.target.size, parts.norm.size)
+    block = as_block(design.take(np.arange(parts.norm.size)), parts.sample.target.size)
     if intercept:
-        design = np.c_[design, np.ones(design.shape[0])]
+        block = np.c_[block, np.ones(block.shape[0])]
         up, down = np.append(up, 0.0), np.append(down, 0.0)
-    rise, fall = np.empty(design.shape[0]), np.empty(design.shape[0])
-    loss_slopes(parts, rise, fall)
+    rise, fall = np.empty((2, block.shape[0]))
+    loss_slopes(parts.sample, parts.loss, rise, fall)
     # columns of length 1: for the program's tolerances a short column would be no column
-    size = np.linalg.norm(design, axis=0)
+    size = np.linalg.norm(block, axis=0)
     size[size == 0.0] = 1.0
-    design = design / size
+    block = block / size
     costs = np.concatenate([up / size, down / size, rise, fall])
     forbidden = costs > INFINITE
     upper = np.where(forbidden, 0.0, np.r_[np.ones(2 * up.size), np.full(2 * rise.size, np.inf)])
     identity = np.eye(rise.size)
-    constraint = np.hstack([design, -design, -identity, identity])
+    constraint = np.hstack([block, -block, -identity, identity])
     bounds = np.c_[np.zeros(upper.size), upper]
     if not (np.isfinite(constraint).all() and np.isfinite(costs[~forbidden]).all()):
         return False  # beyond float64: the run itself will tell

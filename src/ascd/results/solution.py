@@ -99,8 +99,8 @@ class Solution:
     trace : the recorded history
     intercept : the constant c of ``solve(..., intercept=True)``
     compile_seconds : time that kernels took to compile or to load, which a first call needs once
-    zero_objective : F at zero coefficients (or the nearest that are allowed), intercept fitted, which the tolerance of
-        ``solve`` refers to
+    zero_objective : F at zero coefficients (or the nearest that are allowed), intercept fitted, which the tolerance
+        refers to
     """
 
     x: Array = field(repr=False)

@@ -16,15 +16,16 @@ import numpy as np
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number
 from ascd._base.clock import Stopwatch
 from ascd._base.jit import kernel
+from ascd._base.threads import as_n_jobs, quiet
 from ascd.problem.penalties import as_penalty
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
+from ascd.protocols import Penalty, check_methods
 from ascd.results.limits import Limits
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status
 from ascd.solver.loop import Solver
 from ascd.solver.solve import DEFAULT_ROUNDS, Watch, as_reference, as_start, check_run
-from ascd.solver.threads import as_n_jobs, quiet
 
 #: The path stops early where the explained deviance exceeds the first number or grows by less than the second times
 #: itself from one penalty to the next, but not before this many penalties.
@@ -106,7 +107,7 @@ def path(
     factors = _as_alphas(alphas)
     n_alphas, eps = as_count(n_alphas, "n_alphas"), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
     stop_early = alphas is None if early_stop is None else bool(early_stop)
-    x = as_start(problem, x0)
+    x = as_start(problem, x0, bool(intercept))
     clock = Stopwatch()
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
     with quiet(as_n_jobs(n_jobs), entries), progress_bar(progress, steps) as show:
@@ -115,8 +116,8 @@ def path(
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
         _check_largest(problem.parts.penalty, float(factors.max()), problem.n_features)
         smallest = problem.parts.penalty.scaled(float(factors.min()))
-        check_bounded(problem.parts._replace(penalty=smallest), bool(intercept))
-        walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver), tol, limits, clock)
+        check_bounded(problem.design, problem.parts._replace(penalty=smallest), bool(intercept))
+        walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver.fit), tol, limits, clock)
         watch = Watch(solver, callback, lambda *_: None, clock)
         status = walk.along(factors, stop_early, watch, show)
     return walk.result(factors, status, clock.seconds)
@@ -144,7 +145,7 @@ class _Walk:
                     is_last, status = True, self._minimise(float(factor), watch, confirm=True)
                     self.points.pop(), self.rows.pop()
                     self._keep(before)
-                show(number + 1, self.solver.objective)
+                show(number + 1, self.solver.standing.objective)
                 if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
                     return status
                 worst = Status.of_all([worst, status])
@@ -159,15 +160,15 @@ class _Walk:
         limits = self.limits._replace(max_time=left)
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)
         if not status.is_answer:
-            self.solver.settle(self.tolerance)
+            self.solver.assessment.settle(self.tolerance)
         return status
 
     def _keep(self, before: int) -> None:
-        solver = self.solver
-        support = np.flatnonzero(solver.x)
-        self.points.append((support, solver.x[support]))
-        explained = 1.0 - solver.loss_sum / solver.zero_objective if solver.zero_objective > 0.0 else 0.0
-        self.rows.append((solver.constant, solver.objective, solver.gap, solver.n_iter - before, explained))
+        fit, now = self.solver.fit, self.solver.standing
+        support = np.flatnonzero(fit.x)
+        self.points.append((support, fit.x[support]))
+        explained = 1.0 - fit.loss_sum / fit.zero_objective if fit.zero_objective > 0.0 else 0.0
+        self.rows.append((fit.constant, now.objective, now.gap, self.solver.n_iter - before, explained))
 
     def _hardly_changes(self) -> bool:
         explained = [row[4] for row in self.rows]
@@ -177,7 +178,7 @@ class _Walk:
 
     def result(self, factors: Array, status: Status, seconds: float) -> Path:
         count = len(self.points)
-        coefs = np.zeros((self.solver.n, count), order="F")
+        coefs = np.zeros((self.solver.fit.n, count), order="F")
         for column, (support, values) in enumerate(self.points):
             coefs[support, column] = values
         table = np.array(self.rows).reshape(count, 5).T
@@ -190,20 +191,20 @@ class _Walk:
 
 def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:
     """The smallest alpha at which every penalised coordinate is zero (where the penalty has a kink there)."""
-    solver.knowledge.read(np.arange(solver.n), solver.slope)
-    if solver.x.any():
+    solver.bounds.read_all(solver.fit.slope)
+    if solver.fit.x.any():
         raise ValueError(
             "alphas must be given where the path does not start at zero: x0, or a penalty that excludes it"
         )
-    factor = float(factor_at_zero(penalty, penalty.scaled(0.0), solver.knowledge.estimate))
+    factor = float(factor_at_zero(penalty, penalty.scaled(0.0), solver.bounds.estimate))
     if factor == 0.0 or math.isinf(factor):
         raise ValueError(
             "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
             if math.isinf(factor) else "alphas must be given: every alpha makes all coefficients zero"
         )  # fmt: skip
     for _ in range(20):  # with unpenalised coordinates: fit those first, which changes the gradient of the others
-        solver.minimise(penalty.scaled(factor), 1e-12 * solver.zero_objective, limits, lambda solver: False)
-        needed = float(factor_at_zero(penalty, penalty.scaled(0.0), solver.knowledge.estimate))
+        solver.minimise(penalty.scaled(factor), 1e-12 * solver.fit.zero_objective, limits, lambda solver: False)
+        needed = float(factor_at_zero(penalty, penalty.scaled(0.0), solver.bounds.estimate))
         if needed <= factor * (1.0 + 1e-9):
             return needed
         factor = needed
@@ -243,7 +244,9 @@ def _check_largest(penalty: Any, factor: float, n: int) -> None:
     """Raise a ValueError where the penalty times the largest alpha is beyond float64."""
     try:
         with np.errstate(over="ignore"):
-            as_penalty(penalty.scaled(factor), n)
+            scaled = penalty.scaled(factor)
+            check_methods(scaled, Penalty, f"what {type(penalty).__name__}.scaled(factor) returns as penalty")
+            as_penalty(scaled, n)
     except ValueError as error:
         raise ValueError(f"alphas must be smaller: with {factor:.3g} the penalty overflows ({error})") from error
 

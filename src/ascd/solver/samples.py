@@ -1,4 +1,13 @@
-"""The loss as the solver sees it: one number and one slope a sample, at the image z = Ax + c.
+"""The door to the samples: targets, weights, losses, and what follows from the image z = Ax + c.
+
+These live where the rows live; the solver asks for sums over them and for vectors of their length, nothing else:
+
+==================  ===========================================================================
+``evaluate``        Σ s·loss; slopes and curvatures are filled in, after the best intercept
+``gap``             the samples' part of a duality gap, for the dual point scale·slope
+``secants``         curvatures that a step has shown
+``keep, compare``   slopes remembered: their lengths, and how the present one lies to them
+==================  ===========================================================================
 
 The intercept c is free of penalty.  It is kept where it minimises f(Ax + c·1), that is, where the slopes sum to zero;
 then it needs no column of ones, no centred copy of A, and it drops out of every gradient entry.
@@ -9,16 +18,50 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel
+from ascd.problem.duality import sample_gap
+from ascd.problem.optimality import ROUNDING
+from ascd.solver import tuning
+from ascd.solver.tuning import BALANCED, LONGER_STRIDE, MOST_NEWTON_STEPS, SMALL
 
-#: The slopes sum to zero when their sum is this small beside their sizes, times √d, or a step beside the image.
-BALANCED = 1e-15
-#: Where the slopes hardly bend (a Huber loss far out), longer and longer steps look for the place where they do.
-SMALL = 1e-9
-LONGER = 4.0
-#: Data of one class has no finite intercept: the search ends somewhere out there.
-MOST_NEWTON_STEPS = 100
+
+class Samples:
+    """Targets, weights and losses in local memory."""
+
+    def __init__(self, parts: Any, intercept: bool) -> None:
+        self.sample, self.loss, self.intercept = parts.sample, parts.loss, intercept
+        self.size = parts.sample.target.size
+        self.is_quadratic = bool(parts.loss.is_quadratic())
+        bound, weight = float(parts.loss.curvature_bound()), float(np.mean(parts.sample.weight))
+        self.has_bound = math.isfinite(bound)
+        self.most_curvature = weight * bound * self.size if self.has_bound else math.inf
+        self.typical_curvature = weight * (bound if self.has_bound else 1.0)
+        self.kept = np.zeros((tuning.SLOTS, self.size))  # slopes remembered
+
+    def evaluate(self, image: Array, slope: Array, curvature: Array) -> tuple[float, float]:
+        """The sum of losses, and how far the intercept (if there is one) has moved the image for it."""
+        arrays = (self.sample, self.loss, image, slope, curvature)
+        loss, shift = balance(*arrays, self.most_curvature) if self.intercept else (look(*arrays), 0.0)
+        return float(loss), float(shift)
+
+    def gap(self, image: Array, slope: Array, scale: float) -> float:
+        """Σ f_k(z_k) + f_k*(θ_k) − θ_k·z_k for θ = scale·slope."""
+        return float(fenchel_gap(self.sample, self.loss, image, slope, scale))
+
+    def secants(self, image: Array, there: Array, slope: Array, end: Array, out: Array) -> None:
+        """Raise ``out`` to the curvatures that a step from the image to ``there`` has shown."""
+        raise_to_secants(self.sample, self.loss, image, there, slope, end, out)
+
+    def keep(self, slot: int, slope: Array) -> tuple[float, float]:
+        """Remember a slope; its squared length and its sum."""
+        return keep_slope(slope, self.kept[slot])
+
+    def compare(self, slope: Array, length: Array, total: Array, used: Array, out: Array) -> None:
+        """For every slope v_r remembered: the share s of it in the present one, ‖e‖ and |Σe| of the rest e."""
+        compare_slopes(slope, self.kept, length, total, used, out)
 
 
 @kernel
@@ -28,8 +71,40 @@ def look(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array) -
 
 
 @kernel
-def stiffen(sample: Any, loss: Any, image: Array, there: Array, slope: Array, end: Array, stiffness: Array) -> None:
-    """Raise ``stiffness`` to the curvatures that a step to ``there`` has shown (see ``moves``)."""
+def fenchel_gap(sample: Any, loss: Any, image: Array, slope: Array, scale: float) -> float:
+    return sample_gap(sample, loss, image, slope, scale)
+
+
+@kernel
+def keep_slope(slope: Array, place: Array) -> tuple[float, float]:
+    length, total = 0.0, 0.0
+    for k in range(slope.size):
+        place[k] = slope[k]
+        length += slope[k] * slope[k]
+        total += slope[k]
+    return length, total
+
+
+@kernel
+def compare_slopes(slope: Array, kept: Array, length: Array, total: Array, used: Array, out: Array) -> None:
+    for r in range(used.size):
+        if used[r] > 0:
+            along, rest, size, sum_here = 0.0, 0.0, 0.0, 0.0
+            for k in range(slope.size):
+                along += kept[r, k] * slope[k]
+                size += slope[k] * slope[k]
+                sum_here += slope[k]
+            along /= max(length[r], 1e-300)
+            for k in range(slope.size):
+                away = slope[k] - along * kept[r, k]
+                rest += away * away
+            out[0, r], out[1, r] = along, np.sqrt(rest + ROUNDING * ROUNDING * size)
+            out[2, r] = abs(sum_here - along * total[r])
+
+
+@kernel
+def raise_to_secants(sample: Any, loss: Any, image: Array, there: Array, slope: Array, end: Array, out: Array) -> None:
+    """The curvatures that a step to ``there`` has shown (see ``line_search``), where they are larger than ``out``."""
     for k in range(image.size):
         weight, target = at(sample.weight, k), sample.target[k]
         value, other = weight * loss.value(target, image[k]), weight * loss.value(target, there[k])
@@ -37,7 +112,7 @@ def stiffen(sample: Any, loss: Any, image: Array, there: Array, slope: Array, en
         divergence, change = value - other + lift, end[k] - slope[k]
         is_seen = divergence > SMALL * (abs(value) + abs(other) + abs(lift))
         is_seen = is_seen and weight > 0.0
-        stiffness[k] = max(stiffness[k], 0.5 * change * change / divergence if is_seen else 0.0)
+        out[k] = max(out[k], 0.5 * change * change / divergence if is_seen else 0.0)
 
 
 @kernel
@@ -81,7 +156,7 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
                 step = math.copysign(stride, -first)
         last = abs(step)
         t += step
-        stride *= LONGER
+        stride *= LONGER_STRIDE
     if not total <= start + SMALL * abs(start) and start < math.inf:  # lost on the way: where it began is better
         t = 0.0
         total = fill_slopes(sample, loss, image, t, slope, curvature)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ascd._base.checks import Array, as_finite_vector, as_number
 from ascd._base.clock import Stopwatch
+from ascd._base.threads import as_n_jobs, quiet
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
@@ -18,10 +19,9 @@ from ascd.results.limits import Limits, as_limits
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Solution, Status, check_callback
 from ascd.results.trace import Trace
+from ascd.solver.fit import Fit
 from ascd.solver.loop import Solver
 from ascd.solver.samples import cost_of
-from ascd.solver.state import State
-from ascd.solver.threads import as_n_jobs, quiet
 
 DEFAULT_ROUNDS = 1000
 LARGEST = 1e300
@@ -80,12 +80,12 @@ def solve(
     """
     limits = check_run(problem, max_iter, max_time, callback)
     tol = as_number(tol, "tol", low=0.0)
-    x = as_start(problem, x0)
+    x = as_start(problem, x0, bool(intercept))
     constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-LARGEST, high=LARGEST)
     if constant and not intercept:
         raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
     if intercept:
-        check_bounded(problem.parts, intercept=True)
+        check_bounded(problem.design, problem.parts, intercept=True)
     threads = as_n_jobs(n_jobs)
     with quiet(threads, problem.n_samples * problem.n_features), progress_bar(progress, limits.max_iter) as show:
         return _run(problem, Start(x, bool(intercept), constant, threads), tol, limits, callback, show)
@@ -103,28 +103,28 @@ class Start(NamedTuple):
 def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: Any, show: Any) -> Solution:
     clock = Stopwatch()
     solver = Solver(problem, *start)
-    reference = as_reference(problem, solver)
+    reference = as_reference(problem, solver.fit)
     watch = Watch(solver, callback, show, clock)
     status = Status.INTERRUPTED
     with suppress(KeyboardInterrupt):
         status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
     if not status.is_answer:
-        solver.settle(tol * reference)
-        if status is Status.ITERATION_LIMIT and solver.gap <= tol * reference:
+        solver.assessment.settle(tol * reference)
+        if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
             status = Status.CONVERGED
     watch.finish()
     return Solution(
-        x=solver.x,
-        objective=solver.objective,
+        x=solver.fit.x,
+        objective=solver.standing.objective,
         status=status,
         n_iter=solver.n_iter,
-        gap=float(solver.gap),
-        steepness=float(solver.steepest),
+        gap=float(solver.standing.gap),
+        steepness=float(solver.standing.violation),
         reads=int(solver.reads),
         seconds=clock.seconds,
         compile_seconds=clock.compile_seconds,
         trace=watch.trace,
-        intercept=solver.constant,
+        intercept=solver.fit.constant,
         zero_objective=reference,
     )
 
@@ -138,10 +138,11 @@ class Watch:
 
     def __call__(self, solver: Solver) -> bool:
         self._record()
-        self.show(solver.n_iter, solver.objective)
+        objective = solver.standing.objective
+        self.show(solver.n_iter, objective)
         if self.callback is None:
             return False
-        return bool(self.callback(Snapshot(solver.n_iter, solver.x, solver.objective, self.trace)))
+        return bool(self.callback(Snapshot(solver.n_iter, solver.fit.x, objective, self.trace)))
 
     def finish(self) -> None:
         """Record the end, unless a round has just done so."""
@@ -149,10 +150,10 @@ class Watch:
             self._record()
 
     def _record(self) -> None:
-        solver = self.solver
+        solver, now = self.solver, self.solver.standing
         self.trace.add(
-            iteration=solver.n_iter, objective=solver.objective, bound=solver.steepest,
-            gap=solver.gap if solver.is_certain else math.inf,
+            iteration=solver.n_iter, objective=now.objective, bound=now.violation,
+            gap=now.gap if now.is_certain else math.inf,
             active=solver.working, reads=solver.reads, seconds=self.clock.seconds,
         )  # fmt: skip
 
@@ -165,7 +166,7 @@ def check_run(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limi
     return as_limits(max_iter, max_time)
 
 
-def as_reference(problem: Problem, state: State) -> float:
+def as_reference(problem: Problem, fit: Fit) -> float:
     """What the tolerance is a share of: F at zero coefficients, with the best intercept where one is fitted.
 
     Where zero is not allowed, it is F at the nearest point that is.  Where an intercept alone fits the target up to
@@ -175,14 +176,14 @@ def as_reference(problem: Problem, state: State) -> float:
     penalty, n = problem.parts.penalty, problem.n_features
     nearest = nearest_allowed(penalty, n)
     is_away = bool(nearest.any())
-    if is_away or state.x.any():
-        state = State(problem, nearest, state.intercept, 0.0)
-    value = float(state.loss_sum)
+    if is_away or fit.x.any():
+        fit = Fit(problem, nearest, fit.intercept, 0.0)
+    value = float(fit.loss_sum)
     if is_away:
         value += float(cost_of(penalty, np.arange(n), nearest))
-    if state.intercept and is_rounding(state):
+    if fit.intercept and is_rounding(fit):
         value = problem.objective(nearest)
-    if value <= 0.0 and state.intercept:  # a perfect fit, up to rounding
+    if value <= 0.0 and fit.intercept:  # a perfect fit, up to rounding
         value = problem.objective(nearest)
     if value > 0.0:
         return value
@@ -190,19 +191,23 @@ def as_reference(problem: Problem, state: State) -> float:
     return gap if math.isfinite(gap) else 1.0
 
 
-def is_rounding(state: State) -> bool:
+def is_rounding(fit: Fit) -> bool:
     """Are the slopes no larger than the rounding errors of a constant prediction that equals the target?"""
-    sample, constant = state.parts.sample, abs(state.constant)
-    size = np.maximum(sample.weight * np.abs(sample.target), state.curvature * constant)
-    return bool(np.all(np.abs(state.slope) <= FEW_ULPS * size))
+    sample, constant = fit.samples.sample, abs(fit.constant)
+    size = np.maximum(sample.weight * np.abs(sample.target), fit.curvature * constant)
+    return bool(np.all(np.abs(fit.slope) <= FEW_ULPS * size))
 
 
-def as_start(problem: Problem, x0: Any) -> Array:
-    """A copy of x0, or the point nearest to zero that the penalty allows."""
+def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
+    """A copy of x0, or the point nearest to zero that the penalty allows.
+
+    Where an intercept is fitted, the losses at x0 without it say nothing: exp may overflow there.
+    """
     n, penalty = problem.n_features, problem.parts.penalty
     if x0 is None:
         return nearest_allowed(penalty, n)
     x = as_finite_vector(x0, "x0", n).copy()
-    if not math.isfinite(problem.objective(x)):
+    cost = cost_of(penalty, np.arange(n), x)
+    if not math.isfinite(cost if intercept else problem.objective(x)):
         raise ValueError("x0 must have a finite objective (lie inside the box, if there is one)")
     return x

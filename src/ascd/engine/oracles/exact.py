@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from ascd._base.checks import Array, unknown_name
 from ascd._base.jit import at, wide
-from ascd.data.matrices import CSC, as_rows, gram_matrix
+from ascd.data.matrices import gram_matrix
+from ascd.data.sparse import CSC, as_rows
 
 #: A Gram matrix above this many bytes is refused: it is no longer "accessible without extra cost".
 LARGEST_GRAM = 2 * 2**30

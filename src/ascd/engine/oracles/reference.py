@@ -27,11 +27,10 @@ import numpy as np
 
 from ascd._base.checks import Array, as_number
 from ascd._base.jit import at
-from ascd.data.matrices import dot, weighted_squares
+from ascd.data.local import fill_squares
+from ascd.data.matrices import dot
+from ascd.problem.optimality import ROUNDING, width_across
 
-#: Squares of lengths are sums with rounding errors: ‖e‖² is taken this much longer, relative to D, and w_j², relative
-#: to ‖a_j‖².
-ROUNDING = 1e-12
 PRODUCT, DISTANCE, SQUARE, READS, MOVES, STARTED = range(6)
 
 
@@ -56,7 +55,7 @@ class Reference(NamedTuple):
         patience = as_number(self.patience, "Reference patience", low=0.0, high=1e300, strict=True)
         n, d = parts.norm.size, parts.sample.target.size
         square = np.empty(n)
-        weighted_squares(parts.matrix, 1.0, square)
+        fill_squares(parts.matrix, np.arange(n), 1.0, square)
         bound = ReferenceBound(np.zeros(n), np.ones(n), np.array([0.0, math.inf, 0.0]), parts.norm)
         return Referenced(bound, square, np.zeros(d), np.zeros(6), patience)
 
@@ -130,8 +129,7 @@ class Referenced(NamedTuple):
             g = dot(point.problem.matrix, j, point.slope)
             point.intervals.pin(j, g, 0.0)
             bound.product[j] = g
-            across = max(self.square[j] - g * g / max(account[SQUARE], 1e-300), 0.0)
-            bound.width[j] = math.sqrt(across + ROUNDING * self.square[j])
+            bound.width[j] = width_across(self.square[j], g, 1.0 / max(account[SQUARE], 1e-300))
         point.reads[0] += point.x.size
         account[PRODUCT], account[DISTANCE], account[MOVES], account[STARTED] = 0.0, 0.0, 0.0, 1.0
         account[READS] = point.reads[0]

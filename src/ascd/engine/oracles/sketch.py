@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_number
-from ascd.data.matrices import to_scipy
 
 
 def sketch_dimension(n: int, epsilon: float, failure: float) -> int:
@@ -56,7 +55,7 @@ class Sketch(NamedTuple):
         epsilon = as_number(self.epsilon, "Sketch epsilon", low=0.0, high=1.0, strict=True)
         failure = as_number(self.failure, "Sketch failure", low=0.0, high=1.0, strict=True)
         d, n = parts.sample.target.size, parts.norm.size
-        columns = to_scipy(parts.matrix, d, n)
+        columns = parts.matrix.to_scipy(d, n)
         weight = np.sqrt(np.broadcast_to(parts.sample.weight, d))
         m = sketch_dimension(n, epsilon, failure)
         if m >= d:

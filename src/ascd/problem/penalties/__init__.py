@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from ascd._base.cache import is_ours
 from ascd._base.checks import Array
 from ascd._base.jit import kernel
 from ascd.problem.penalties.bounded import BoundedL1L2
@@ -52,11 +53,27 @@ def as_penalty(penalty: Any, n: int) -> Any:
         return Zero()
     check_methods(penalty, Penalty, "penalty")
     if not hasattr(penalty, "check"):
+        _check_last(penalty, n)
         return penalty
     checked = penalty.check(n)
+    _check_last(checked, n)
     if type(checked) is not type(penalty):
         check_methods(checked, Penalty, f"what {type(penalty).__name__}.check(n) returns as penalty")
     return checked
+
+
+def _check_last(penalty: Any, n: int) -> None:
+    """Ask a penalty from elsewhere for its last coordinate, uncompiled: compiled code would not see a missing entry."""
+    kind: Any = type(penalty)
+    if is_ours(kind) or not hasattr(type(penalty), "_fields"):
+        return
+    try:
+        penalty.subgradient(0.0, n - 1), penalty.cost(0.0, n - 1)
+    except IndexError as error:
+        raise ValueError(
+            f"penalty {type(penalty).__name__}: there is no coordinate {n - 1} ({error}); its arrays must have one "
+            f"entry for each of the {n} coordinates"
+        ) from error
 
 
 def nearest_allowed(penalty: Any, n: int) -> Array:

@@ -39,6 +39,10 @@ class BoundedL1L2(NamedTuple):
         size = at(self.l1, j) * abs(x) + 0.5 * at(self.l2, j) * x * x
         return at(self.weights, j) * size + at(self.linear, j) * x
 
+    def cost_size(self, x: float, j: int) -> float:
+        size = at(self.l1, j) * abs(x) + 0.5 * at(self.l2, j) * x * x
+        return at(self.weights, j) * size + abs(at(self.linear, j) * x)
+
     def prox(self, v: float, step: float, j: int) -> float:
         weighted = step * at(self.weights, j)
         moved = soft_threshold(v - step * at(self.linear, j), weighted * at(self.l1, j))

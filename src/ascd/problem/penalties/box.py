@@ -34,6 +34,9 @@ class Box(NamedTuple):
             return math.inf
         return (0.5 * at(self.l2, j) * x + at(self.linear, j)) * x
 
+    def cost_size(self, x: float, j: int) -> float:
+        return 0.5 * at(self.l2, j) * x * x + abs(at(self.linear, j) * x)
+
     def prox(self, v: float, step: float, j: int) -> float:
         free = (v - step * at(self.linear, j)) / (1.0 + step * at(self.l2, j))
         return max(at(self.lower, j), min(at(self.upper, j), free))

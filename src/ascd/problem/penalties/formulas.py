@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.jit import helper
+from ascd._base.jit import helper, optional_method
 
 #: Some units in the last place.
 LAST_PLACES = 8.0 * 2.0**-53
+
+
+@optional_method
+def cost_size(penalty: Any, x: float, j: int) -> float:
+    """The sum of the sizes of the terms of Ψ_j(x), which may cancel: what its rounding errors are a part of."""
+    return abs(penalty.cost(x, j))
 
 
 @helper

@@ -79,6 +79,9 @@ class L1(NamedTuple):
     def cost(self, x: float, j: int) -> float:
         return at(self.strength, j) * at(self.weights, j) * abs(x) + at(self.linear, j) * x
 
+    def cost_size(self, x: float, j: int) -> float:
+        return at(self.strength, j) * at(self.weights, j) * abs(x) + abs(at(self.linear, j) * x)
+
     def prox(self, v: float, step: float, j: int) -> float:
         threshold = step * at(self.strength, j) * at(self.weights, j)
         return soft_threshold(v - step * at(self.linear, j), threshold)
@@ -131,6 +134,9 @@ class L2(NamedTuple):
 
     def cost(self, x: float, j: int) -> float:
         return (0.5 * at(self.strength, j) * at(self.weights, j) * x + at(self.linear, j)) * x
+
+    def cost_size(self, x: float, j: int) -> float:
+        return 0.5 * at(self.strength, j) * at(self.weights, j) * x * x + abs(at(self.linear, j) * x)
 
     def prox(self, v: float, step: float, j: int) -> float:
         shrink = 1.0 + step * at(self.strength, j) * at(self.weights, j)
@@ -187,6 +193,10 @@ class L1L2(NamedTuple):
     def cost(self, x: float, j: int) -> float:
         size = at(self.l1, j) * abs(x) + 0.5 * at(self.l2, j) * x * x
         return at(self.weights, j) * size + at(self.linear, j) * x
+
+    def cost_size(self, x: float, j: int) -> float:
+        size = at(self.l1, j) * abs(x) + 0.5 * at(self.l2, j) * x * x
+        return at(self.weights, j) * size + abs(at(self.linear, j) * x)
 
     def prox(self, v: float, step: float, j: int) -> float:
         weighted = step * at(self.weights, j)

@@ -1,9 +1,9 @@
 """The quadratic model on a working set too large for a Gram matrix: sweeps over columns, Newton steps by CG.
 
-The same Q as in ``model``.  The slope of the smooth part, u = v + H·(A_WΔ + c·1), follows every step, and a gradient
-entry is a product ⟨a_j, u⟩.  With an intercept, c is kept as one number beside u during a sweep, so that a step costs
-the entries of its column and no more.  Newton's system on the free coordinates is solved by conjugate gradients,
-preconditioned by its diagonal.
+The same Q as in ``gram_model``.  The columns are taken once from the design, and lie in local memory from then on.  The
+slope of the smooth part, u = v + H·(A_WΔ + c·1), follows every step, and a gradient entry is a product ⟨a_j, u⟩.  With
+an intercept, c is one number beside u during a sweep, so that a step costs the entries of its column and no more.
+Newton's system on the free coordinates is solved by conjugate gradients, preconditioned by its diagonal.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
-from ascd.data.matrices import add_columns, dot, weighted_square
+from ascd.data.design import Design
+from ascd.data.local import add_columns
+from ascd.data.matrices import dot, weighted_square
+from ascd.problem.optimality import violation_of
+from ascd.solver import tuning
 from ascd.solver.gram import CONSTANT
-from ascd.solver.model import Outcome, cut_step, find_free
-
-#: Neighbours visited one after the other in a sweep.
-RUN = 8
-#: Sweeps between Newton steps, which cost dozens of them.
-SWEEPS = 100
-MOST_CG_STEPS = 100
+from ascd.solver.gram_model import Outcome, cut_step, find_free
+from ascd.solver.tuning import RUN, VISITED
 
 
 class ColumnModel:
     """Q on ``columns``, read anew in every sweep; ``x`` is the solver's own vector and moves."""
 
     def __init__(
-        self, penalty: Any, matrix: Any, columns: Array, weight: Array, means: Array, slope: Array, x: Array
+        self, penalty: Any, design: Design, columns: Array, weight: Array, means: Array, slope: Array, x: Array
     ) -> None:
-        self.penalty, self.matrix, self.columns, self.x = penalty, matrix, columns, x
+        self.penalty, self.columns, self.x = penalty, columns, x
+        self.matrix, self.places = design.take(columns)
         self.weight: Any = float(weight[0]) if np.ptp(weight) == 0.0 else weight  # one number is read faster
         self.means, self.total = means[columns], float(weight.sum())
         self.slope = slope.copy()
         self.lipschitz = np.empty(columns.size)
-        column_curvatures(matrix, columns, self.weight, self.means, self.total, self.lipschitz)
+        column_curvatures(self.matrix, self.places, self.weight, self.means, self.total, self.lipschitz)
         self.reads = columns.size
         self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((6, columns.size))
         self.gradient = np.empty(columns.size)
@@ -48,8 +48,9 @@ class ColumnModel:
         sweeps = newtons = 0
         while True:
             violation, done, reads = sweep_columns(
-                self.penalty, self.matrix, self.columns, self.lipschitz, self.weight, self.means, self.total,
-                self.slope, self.x, self.free, self.turn, self.seed, target, min(SWEEPS, most_sweeps - sweeps),
+                self.penalty, self.matrix, self.places, self.columns, self.lipschitz, self.weight, self.means,
+                self.total, self.slope, self.x, self.free, self.turn, self.seed, target,
+                min(tuning.SWEEPS_BETWEEN_CG, most_sweeps - sweeps),
             )  # fmt: skip
             sweeps += done
             self.reads += reads
@@ -60,7 +61,7 @@ class ColumnModel:
                 self._newton_step()
 
     def _newton_step(self) -> None:
-        transposed_part(self.matrix, self.columns, self.slope, self.gradient)
+        products_with(self.matrix, self.places, self.slope, self.gradient)
         self.reads += self.columns.size
         known = np.ones(self.columns.size, dtype=np.bool_)
         count = find_free(self.penalty, self.columns, known, self.gradient, self.x, self.free, self.work)
@@ -85,7 +86,7 @@ class ColumnModel:
     def _image(self, free: Array, change: Array) -> Array:
         """A_free·change + c·1 with the best constant c (zero without an intercept)."""
         image = np.full(self.slope.size, -float(self.means[free] @ change))
-        add_columns(self.matrix, self.columns[free], change, image)
+        add_columns(self.matrix, self.places[free], change, image)
         self.reads += free.size
         return image
 
@@ -96,11 +97,11 @@ class ColumnModel:
         solution, residual = np.zeros(free.size), right.copy()
         step = residual / diagonal
         product, size = step.copy(), float(residual @ step)
-        enough = 1e-6 * size
-        for _ in range(MOST_CG_STEPS):
+        enough = tuning.CG_ACCURACY * size
+        for _ in range(tuning.MOST_CG_STEPS):
             image = self.weight * self._image(free, product)
             curved = curvature * product
-            transposed_part(self.matrix, self.columns[free], image, step)
+            products_with(self.matrix, self.places[free], image, step)
             self.reads += free.size
             curved += step
             bend = float(product @ curved)
@@ -117,25 +118,25 @@ class ColumnModel:
 
 
 @kernel
-def column_curvatures(matrix: Any, columns: Array, weight: Any, means: Array, total: float, out: Array) -> None:
+def column_curvatures(matrix: Any, places: Array, weight: Any, means: Array, total: float, out: Array) -> None:
     """⟨a_j, H a_j⟩, less the share of the intercept."""
-    for i in range(columns.size):
-        square = weighted_square(matrix, columns[i], weight)
+    for i in range(places.size):
+        square = weighted_square(matrix, places[i], weight)
         varying = square - total * means[i] * means[i]
         out[i] = varying if varying > CONSTANT * square else square  # see Gram
 
 
 @kernel
-def transposed_part(matrix: Any, columns: Array, slope: Array, out: Array) -> None:
+def products_with(matrix: Any, places: Array, slope: Array, out: Array) -> None:
     """Products of the columns with the slope."""
-    for i in range(columns.size):
-        out[i] = dot(matrix, columns[i], slope)
+    for i in range(places.size):
+        out[i] = dot(matrix, places[i], slope)
 
 
 @kernel
 def sweep_columns(
-    penalty: Any, matrix: Any, columns: Array, lipschitz: Array, weight: Any, means: Array, total: float,
-    slope: Array, x: Array, order: Array, turn: Array, seed: Array, target: float, most: int,
+    penalty: Any, matrix: Any, places: Array, columns: Array, lipschitz: Array, weight: Any, means: Array,
+    total: float, slope: Array, x: Array, order: Array, turn: Array, seed: Array, target: float, most: int,
 ) -> tuple[float, int, int]:  # fmt: skip
     """Sweeps until the largest violation met in one is at most ``target``; that violation, their number, the reads.
 
@@ -159,23 +160,23 @@ def sweep_columns(
             if b + 1 < runs:
                 following = RUN * wide(turn[b + 1])
                 for a in range(following, min(following + RUN, awake)):
-                    matrix.ahead(wide(columns[wide(order[a])]))
+                    matrix.ahead(wide(places[wide(order[a])]))
             for a in range(first, last):
                 i = wide(order[a])
-                j = wide(columns[i])
-                g = dot(matrix, j, slope) + offset * total * means[i]
+                j, place = wide(columns[i]), wide(places[i])
+                g = dot(matrix, place, slope) + offset * total * means[i]
                 low, high = penalty.subgradient(x[j], j)
-                violation = max(g + low, -g - high)
+                violation = violation_of(low, high, g)
                 if violation < -before:  # deep at rest: asleep for the rest of these sweeps
                     order[a] = -1
-                elif violation > 0.1 * target:
+                elif violation > VISITED * target:
                     worst = max(worst, violation)
                     bound = lipschitz[i] if lipschitz[i] > 1e-300 else 1.0
                     new = penalty.prox(x[j] - g / bound, 1.0 / bound, j)
                     change = new - x[j]
                     if change != 0.0:
                         x[j] = new
-                        move_slope(matrix, j, change, weight, slope)
+                        move_slope(matrix, place, change, weight, slope)
                         offset -= change * means[i]
         done += 1
         reads += awake

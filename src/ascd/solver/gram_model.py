@@ -21,18 +21,10 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel
+from ascd.problem.optimality import violation_of
+from ascd.solver import tuning
 from ascd.solver.gram import Gram
-
-#: Sweeps between Newton steps, at least and at most.
-FEWEST_SWEEPS, MOST_SWEEPS = 4, 40
-#: Newton steps, sweeps after each, that may fail to lower the violation: then rounding errors are all that is left.
-MOST_STALE = 20
-#: The work of a Cholesky factor is done this much faster than that of a sweep.
-BLOCKED_GAIN = 24.0
-#: What a Newton step costs beside its factor, in products of a sweep.
-OVERHEAD = 200_000.0
-#: A singular G is made regular by this much of its diagonal; the next if the one before was too little.
-SHIFTS = (1e-12, 1e-9, 1e-6)
+from ascd.solver.tuning import VISITED
 
 
 class Outcome(NamedTuple):
@@ -57,7 +49,7 @@ class GramModel:
     def minimise(self, target: float, most_sweeps: int) -> Outcome:
         """Until no coordinate of W violates its optimality condition by more than ``target``."""
         sweeps = newtons = cycles = stale = 0
-        budget, lowest = FEWEST_SWEEPS, math.inf
+        budget, lowest = tuning.FEWEST_SWEEPS, math.inf
         while True:
             violation, done = sweep_gram(
                 self.penalty, self.columns, self.gram.store, self.gram.known, self.wanted, self.gradient, self.x,
@@ -70,17 +62,18 @@ class GramModel:
                 continue
             stale = 0 if violation < lowest else stale + 1
             lowest = min(lowest, violation)
-            if violation <= target or sweeps >= most_sweeps or stale > MOST_STALE:
+            if violation <= target or sweeps >= most_sweeps or stale > tuning.MOST_STALE:
                 return Outcome(violation, sweeps, newtons)
             if self.has_pieces:
                 steps, size = self._descend_faces(1 + cycles // 2)
                 cycles += 1
                 newtons += steps
-                budget = max(FEWEST_SWEEPS, min(MOST_SWEEPS, int(self._newton_cost(size))))
+                sweeps_worth = min(tuning.MOST_SWEEPS_BETWEEN, int(self._newton_cost(size)))
+                budget = max(tuning.FEWEST_SWEEPS, sweeps_worth)
 
     def _newton_cost(self, size: int) -> float:
         """A Newton step on so many free coordinates, in sweeps over them."""
-        return (size**2 / BLOCKED_GAIN + OVERHEAD / max(size, 1)) / self.columns.size
+        return (size**2 / tuning.BLOCKED_GAIN + tuning.OVERHEAD / max(size, 1)) / self.columns.size
 
     def _descend_faces(self, allowed: int) -> tuple[int, int]:
         """Newton steps on smaller and smaller faces, while they are cut off and cheaper than sweeps."""
@@ -107,7 +100,7 @@ class GramModel:
         from scipy.linalg.lapack import dpotrf, dpotrs  # here, so that importing ascd stays cheap
 
         matrix = np.empty((free.size, free.size), order="F")
-        for shift in SHIFTS:
+        for shift in tuning.SHIFTS:
             gather_free(self.gram.store, free, self.work, shift, matrix)
             factor, trouble = dpotrf(matrix, lower=0, overwrite_a=1, clean=0)
             if trouble == 0:
@@ -134,8 +127,8 @@ def sweep_gram(
         for i in range(size):
             j, g = columns[i], gradient[i]
             low, high = penalty.subgradient(x[j], j)
-            violation = max(g + low, -g - high)
-            if violation > 0.1 * target:
+            violation = violation_of(low, high, g)
+            if violation > VISITED * target:
                 worst = max(worst, violation)
                 if not known[i]:
                     wanted[i] = True

@@ -1,0 +1,75 @@
+"""The door to the data: what may be asked of the columns of A, in batches and without a word on how they are stored.
+
+=========================  =====================================================================
+question                   used for
+=========================  =====================================================================
+``shape``, ``nbytes``      sizes; how much memory products may take beside the input
+``entries``                stored entries: what a pass over these columns reads
+``sweep_price``            a sweep over these columns in nanoseconds, and the products of all
+``products_price``         pairs of them: the solver chooses by these two
+``squares``, ``sums``      norms and means; one pass at the start
+``dots``                   gradient entries of these columns
+``careful_dots``           the same with a proven error bound, for certificates
+``add``                    Ax follows a step
+``means``                  means of these columns, weighted by curvatures; for the intercept
+``multiplier``             products A_Lᵀ H A_R of columns with each other
+``take``                   these columns made local, for sweeps over them
+``check_finite``           an error that names what is not finite, once norms have shown that something is
+=========================  =====================================================================
+
+Nothing else of the data is ever asked for by the solver or by a certificate; ``tests/counting.py`` holds them to it.
+``local`` answers from the memory of this process; ``dense`` and ``sparse`` are its storages.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from ascd._base.checks import Array
+
+
+class Part(NamedTuple):
+    """Columns in local memory: ``matrix`` is a compiled storage, ``places`` are their numbers in it."""
+
+    matrix: Any
+    places: Array
+
+
+class Multiplier(Protocol):
+    """Products of columns with each other, with curvatures H as weights and less their ``means``.
+
+    ``keeps`` says that other curvatures will follow on the same columns, so that what does not depend on them is worth
+    keeping; ``forget`` ends that.
+    """
+
+    #: A column that varies by less than this share of its square is constant, up to rounding.
+    constant: float
+
+    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
+        """store[left, right] = the products of columns[left] with columns[right]."""
+
+    def is_cheap(self, count: int, size: int) -> bool:
+        """Are all products of ``count`` new columns among ``size`` cheaper than finding out which are needed?"""
+
+    def forget(self) -> None: ...
+
+
+class Design(Protocol):
+    """A matrix behind its questions; ``columns`` are arrays of column numbers."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def nbytes(self) -> int: ...
+    def entries(self, columns: Array | None = None) -> int: ...
+    def sweep_price(self, columns: Array) -> float: ...
+    def products_price(self, columns: Array) -> float: ...
+    def squares(self, weight: Any, columns: Array | None = None) -> Array: ...
+    def sums(self, weight: Any) -> Array: ...
+    def dots(self, columns: Array, vector: Array, n_jobs: int = 1) -> Array: ...
+    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]: ...
+    def add(self, columns: Array, factors: Array, image: Array) -> None: ...
+    def means(self, columns: Array, weight: Array) -> Array: ...
+    def multiplier(self, keeps: bool) -> Multiplier: ...
+    def take(self, columns: Array) -> Part: ...
+    def check_finite(self) -> None: ...

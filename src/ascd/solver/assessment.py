@@ -1,0 +1,140 @@
+"""What is known of the point: bounds on all gradient entries, candidates, the gap that follows, and its proof."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd.problem.problem import Parts
+from ascd.problem.proof import Certificate, Place, Products, prove
+from ascd.results.solution import Status
+from ascd.solver import tuning
+from ascd.solver.fit import Fit
+from ascd.solver.gradient_bounds import GradientBounds
+from ascd.solver.screening import add_gap_terms, scale_and_cost, screen, worst_violation
+
+
+class Standing(NamedTuple):
+    """How good the point is.
+
+    ``gap`` is the duality gap, certain or not; ``violation`` the largest possible; ``first_order`` the gap that counts
+    coordinates which no dual point fits by their violation (inf where there are none).
+    """
+
+    objective: float
+    gap: float
+    violation: float
+    is_certain: bool
+    first_order: float
+
+
+NOTHING = Standing(math.inf, math.inf, math.inf, False, math.inf)
+
+
+class Assessment:
+    """The fit with its bounds; ``candidates`` are not surely at rest, and have a ``score`` each."""
+
+    def __init__(self, fit: Fit, parts: Parts, bounds: GradientBounds) -> None:
+        self.fit, self.parts, self.bounds = fit, parts, bounds
+        self.score, self.candidates = np.empty(fit.n), np.empty(0, dtype=np.int64)
+        self.places = np.empty(fit.n, dtype=np.int64)
+        self.standing = NOTHING
+        self.attempts = 0
+
+    def look(self) -> None:
+        """Intervals, and exact entries where they leave open whether a coordinate is at rest; then the gap."""
+        self.screen()
+        if self.bounds.is_moved:
+            listed = self.candidates
+            undecided = listed[(self.score[listed] > 0.0) & (self.bounds.radius[listed] > 0.0)]
+            if undecided.size:
+                self.bounds.read(undecided, self.fit.slope)
+        self.measure()
+
+    def screen(self) -> None:
+        """Which coordinates are not surely at rest?"""
+        fit, bounds = self.fit, self.bounds
+        count = screen(fit.penalty, fit.x, bounds.estimate, bounds.radius, fit.norm, self.score, self.places)
+        self.candidates = self.places[:count]
+
+    def measure(self) -> None:
+        """The duality gap from the intervals of the candidates."""
+        fit, interval = self.fit, (self.bounds.estimate, self.bounds.radius)
+        scale, violation, cost, loose = scale_and_cost(
+            fit.penalty, fit.x, *interval, fit.norm, self.candidates, self.score
+        )
+        gap = loose + fit.samples.gap(fit.image, fit.slope, scale)
+        gap, is_finite = add_gap_terms(fit.penalty, fit.x, *interval, self.candidates, scale, gap)
+        is_certain = bool(is_finite) and loose == 0.0
+        first_order = math.inf if is_certain else float(gap)
+        self.standing = Standing(float(fit.loss_sum + cost), float(gap), float(violation), is_certain, first_order)
+
+    def settle(self, enough: float = 0.0) -> None:
+        """Everything known of the point computed afresh, and its certificate; no tighter than ``enough``."""
+        self._read_afresh()
+        if math.isfinite(self.standing.objective):
+            self._prove(enough)
+        else:
+            self.standing = self.standing._replace(gap=math.inf)
+
+    def confirm(self, tolerance: float, is_last: bool) -> Status | None:
+        """Does a proof hold what the gap says?  Computed afresh, from exact entries where the point ``is_last``."""
+        if is_last:
+            self._read_afresh()
+        else:
+            self.fit.recompute()
+            self.bounds.locate(self.fit.slope)
+            self.screen()
+            self.measure()
+        can_fit = self._prove(tolerance).can_fit
+        if self.standing.gap <= tolerance:
+            return Status.CONVERGED
+        self.attempts += not can_fit
+        if self.attempts >= tuning.MOST_ATTEMPTS and self.is_stationary(tolerance):
+            return Status.STATIONARY
+        self.look()
+        return None
+
+    def _read_afresh(self) -> None:
+        self.fit.recompute()
+        self.bounds.read_all(self.fit.slope)
+        self.screen()
+        self.measure()
+
+    def _prove(self, enough: float) -> Certificate:
+        fit, bounds = self.fit, self.bounds
+        place = Place(fit.x, fit.constant, fit.image, fit.slope, fit.curvature, fit.intercept)
+        products = Products(bounds.estimate, bounds.radius, self._read_dual)
+        proved = prove(fit.design, self.parts, fit.penalty, place, products, enough)
+        self.standing = self.standing._replace(gap=proved.gap, is_certain=True)
+        bounds.locate(fit.slope)
+        return proved
+
+    def _read_dual(self, dual: Array) -> Array:
+        self.bounds.read_all(dual)
+        return self.bounds.estimate.copy()
+
+    def is_stationary(self, tolerance: float) -> bool:
+        """Do first-order conditions hold, where there are coordinates that no dual point fits?
+
+        The Newton step of each by itself must gain less than the tolerance: where the loss has no curvature it gains
+        much.
+        """
+        fit, gain = self.fit, self.standing.first_order
+        for j in self.candidates[self.score[self.candidates] == math.inf]:
+            one = np.array([j])
+            violation = float(worst_violation(fit.penalty, fit.x, self.bounds.estimate, one))
+            if violation > 0.0:
+                curvature = self._curvature_along(one)
+                gain += violation * (abs(fit.x[j]) + violation / curvature) if curvature > 0.0 else math.inf
+        return bool(gain <= tolerance)
+
+    def _curvature_along(self, one: Array) -> float:
+        """Σ_k H_k·(a_kj − m_j)²."""
+        fit = self.fit
+        mean, total = float(fit.means[one[0]]), float(fit.curvature.sum())
+        square, product = fit.design.squares(fit.curvature, one), fit.design.dots(one, fit.curvature)
+        return float(square[0] - mean * (2.0 * product[0] - mean * total))

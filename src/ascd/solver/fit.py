@@ -1,0 +1,89 @@
+"""Where the solver stands: the point x, the intercept c, the image z = Ax + c·1, and the losses there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd.problem.problem import Problem
+from ascd.solver.samples import Samples
+
+
+class Trial(NamedTuple):
+    """A place that is tried: its image, slopes and curvatures, the sum of losses, and what it adds to the constant."""
+
+    image: Array
+    slope: Array
+    curvature: Array
+    loss: float
+    shift: float
+
+
+class Fit:
+    """x and c, and what follows from them; ``reads`` counts the columns read to follow them.
+
+    ``penalty`` is the one that is minimised with: a path changes it.
+    """
+
+    def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float) -> None:
+        self.design, self.intercept, self.penalty = problem.design, intercept, problem.parts.penalty
+        self.norm = problem.parts.norm
+        self.samples = Samples(problem.parts, intercept)
+        self.n, self.d = problem.n_features, problem.n_samples
+        self.x, self.constant = x, constant
+        self.image, self.slope, self.curvature = np.empty((3, self.d))
+        room = 0 if self.samples.is_quadratic else self.d
+        self.elsewhere = tuple(np.empty((3, room)))  # room for a place that is tried
+        self.means = np.zeros(self.n)  # of the columns, weighted by the curvatures; for the intercept
+        self.reads = 0
+        self.zero_objective = self._begin()
+
+    def _begin(self) -> float:
+        """F at zero coefficients with the best constant; then the slopes at x."""
+        constant, self.constant = self.constant, 0.0
+        self.image[:] = 0.0
+        self.evaluate()
+        at_zero = self.loss_sum
+        if self.x.any():
+            self.constant = constant
+            self.recompute()
+        return at_zero
+
+    def recompute(self) -> None:
+        """The image from x itself: rounding errors of steps are gone."""
+        moved = np.flatnonzero(self.x)
+        self.image[:] = self.constant
+        self.design.add(moved, self.x[moved], self.image)
+        self.reads += moved.size
+        self.evaluate()
+
+    def evaluate(self) -> None:
+        """Losses, slopes and curvatures at the image; with an intercept, the best one first."""
+        self.loss_sum, shift = self.samples.evaluate(self.image, self.slope, self.curvature)
+        self.constant += shift
+
+    def add(self, columns: Array, change: Array) -> None:
+        """The image follows a change of these coordinates."""
+        self.design.add(columns, change, self.image)
+        self.evaluate()
+
+    def try_out(self, direction: Array, t: float) -> Trial:
+        """The losses at the image plus t times the direction."""
+        image, slope, curvature = self.elsewhere
+        np.multiply(direction, t, out=image)
+        image += self.image
+        return Trial(image, slope, curvature, *self.samples.evaluate(image, slope, curvature))
+
+    def accept(self, trial: Trial, shift: float) -> None:
+        """The place that was tried is the present one now; ``shift`` is the direction's part of the constant."""
+        self.elsewhere = (self.image, self.slope, self.curvature)
+        self.image, self.slope, self.curvature = trial.image, trial.slope, trial.curvature
+        self.loss_sum = trial.loss
+        self.constant += trial.shift + shift
+
+    def weigh_means(self, columns: Array, weight: Array) -> None:
+        """The means of these columns for other curvatures; 0 where there is no intercept."""
+        if self.intercept:
+            self.means[columns] = self.design.means(columns, weight)

@@ -1,0 +1,113 @@
+"""An interval for every gradient entry, from the columns read so far.
+
+A column read when the slope was v_r left its product g = ⟨a_j, v_r⟩ behind.  For the present slope v = s·v_r + e with
+e ⟂ v_r the entry lies, by Cauchy and Schwarz, in
+
+    ⟨a_j, v⟩  ∈  s·g ± ‖e‖·√(‖a_j‖² − g²/‖v_r‖²),
+
+whatever the loss.  Several slopes v_r, the references, are kept, and each column refers to the last one it was read at;
+so a column is read again only where its interval leaves a decision open.  With an intercept the slopes sum to zero, but
+for rounding, and the part of a_j along the ones is taken out of ‖a_j‖ too: with m the mean of a_j,
+
+    |⟨a_j, e⟩|  ≤  ‖a_j − m·1‖·‖e‖ + |m|·|Σ_k e_k|.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import kernel, wide
+from ascd.problem.optimality import ROUNDING, width_across
+from ascd.solver import tuning
+from ascd.solver.samples import Samples
+
+
+class GradientBounds:
+    """``estimate`` ± ``radius``: after ``locate`` for the slope there, after ``read`` exact for the columns read."""
+
+    def __init__(self, design: Any, samples: Samples, norm: Array, n_jobs: int) -> None:
+        (d, n), weight = design.shape, samples.sample.weight
+        self.design, self.samples, self.n_jobs = design, samples, n_jobs
+        self.square = norm**2 if np.ndim(weight) == 0 else design.squares(1.0)
+        self.mean = np.zeros(n)
+        if samples.intercept:
+            self.mean = design.sums(1.0)
+            self.square = np.maximum(self.square - self.mean**2 / d, 0.0) + ROUNDING * self.square
+            self.mean = np.abs(self.mean) / d
+        slots = tuning.SLOTS
+        self.length, self.total = np.zeros(slots), np.zeros(slots)  # ‖v_r‖² and the sum of v_r
+        self.count = np.zeros(slots, dtype=np.int64)  # columns that refer to v_r
+        self.place = np.full((3, slots + 1), np.inf)  # s, ‖e‖, |Σe|; the last for columns that were never read
+        self.place[2] = 0.0
+        self.slot = np.full(n, -1, dtype=np.int8)
+        self.product, self.width = np.zeros(n), np.full(n, np.inf)
+        self.estimate, self.radius = np.zeros(n), np.full(n, np.inf)
+        self.reads = 0
+        self.is_moved = False  # has the slope moved since all columns were read?
+
+    def locate(self, slope: Array) -> None:
+        """Intervals for a slope that has moved, without reading a column."""
+        self.is_moved = True
+        self.samples.compare(slope, self.length, self.total, self.count, self.place)
+        place_intervals(self.place, self.slot, self.product, self.width, self.mean, self.estimate, self.radius)
+
+    def read(self, columns: Array, slope: Array) -> None:
+        """Read these columns at the present slope: their intervals become points."""
+        is_all = columns.size == self.slot.size
+        here = 0 if is_all else int(self.count.argmin())  # the reference that the fewest columns refer to goes
+        if not is_all and self.count[here]:
+            leaving = self.slot == here
+            leaving[columns] = True
+            columns = np.flatnonzero(leaving)
+        length, total = self.samples.keep(here, slope)
+        refer(columns, self.slot, here, self.count)
+        self.length[here], self.total[here] = length, total
+        products = self.design.dots(columns, slope, self.n_jobs)
+        arrays = (self.square, self.mean, self.product, self.width, self.estimate, self.radius)
+        pin_columns(columns, products, 1.0 / max(length, 1e-300), abs(total), *arrays)
+        self.reads += columns.size
+        self.is_moved = self.is_moved and not is_all
+
+    def read_all(self, slope: Array) -> None:
+        self.read(np.arange(self.slot.size), slope)
+
+
+@kernel
+def refer(columns: Array, slot: Array, here: int, count: Array) -> None:
+    """The columns refer to the slope at ``here`` from now on."""
+    if columns.size == slot.size:
+        count[:], slot[:] = 0, here
+    else:
+        for i in range(columns.size):
+            j = wide(columns[i])
+            if slot[j] >= 0:
+                count[slot[j]] -= 1
+            slot[j] = here
+    count[here] += columns.size
+
+
+@kernel
+def pin_columns(
+    columns: Array, products: Array, inverse: float, total: float, square: Array, mean: Array, product: Array,
+    width: Array, estimate: Array, radius: Array,
+) -> None:  # fmt: skip
+    """Exact products of some columns with the slope, and the lengths of their parts across it."""
+    for i in range(columns.size):
+        j, g = wide(columns[i]), products[i]
+        along = max(0.0, abs(g) - mean[j] * total)  # of the part across the ones
+        width[j] = width_across(square[j], along, inverse)
+        product[j] = estimate[j] = g
+        radius[j] = 0.0
+
+
+@kernel
+def place_intervals(
+    place: Array, slot: Array, product: Array, width: Array, mean: Array, estimate: Array, radius: Array
+) -> None:
+    for j in range(slot.size):
+        r = slot[j]
+        estimate[j] = place[0, r] * product[j]
+        radius[j] = place[1, r] * width[j] + place[2, r] * mean[j]

@@ -1,0 +1,116 @@
+"""Every number that the solver was tuned by, in one place.
+
+``python benchmarks/tuning.py`` halves and doubles each of them and prints what that does to columns read and to time;
+its table is in docs/benchmarks.md.  Numbers that compiled code uses are not varied there (they would have to be
+compiled anew); they stand below under "compiled".  tests/test_golden.py holds the columns read.
+"""
+
+from __future__ import annotations
+
+# ---- intervals
+
+#: Slopes remembered.
+SLOTS = 4
+
+# ---- working sets
+
+#: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
+#: have moved.  Where all are fewer than the larger number they are all in it.
+SMALLEST_SET, LARGEST_SET = 20, 100
+#: How many times as many coordinates as have moved a working set may hold; and where nearly all in the last one moved.
+GROWTH, FAST_GROWTH, NEARLY_ALL = 2, 4, 0.9
+#: Sweeps over a working set, at most: hard models end by Newton steps long before.
+MOST_SWEEPS = 1000
+#: Violations that a working set may keep, as a share of the largest one anywhere; where the loss is not quadratic;
+#: where the support is dense; and where the set may be the last, because no violation is outside, and so many Newton
+#: steps cost less than another pass.
+SHARE, NEWTON_SHARE, DENSE_SHARE, LAST_SHARE, FEW_STEPS = 0.03, 0.1, 0.1, 1e-5, 20.0
+#: A violation of this share of tolerance/‖x‖₁ is enough: the gap is at most about their product.
+ENOUGH = 0.3
+
+# ---- dense supports
+
+#: Fewer coordinates than this never count as a dense support: a Gram matrix of them is small.
+FEWEST_DENSE = 500
+#: Where the support is dense, a round is so many passes over all columns, and so many sweeps at least: then intervals
+#: tell who may sleep.  After a round that left this share of the gap the next ones are longer by a factor, in the end
+#: long enough for Newton steps.
+PASSES, FEWEST_PASS_SWEEPS, SLOW, LONGER_ROUND = 3.0, 3, 0.85, 1.5
+
+# ---- ends
+
+#: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.
+MOST_IDLE = 10
+#: Progress is a gap or a violation below this share of the best so far.
+PROGRESS = 0.9
+#: Rounds in which a dual point is looked for that cannot be fitted, before first-order conditions decide.
+MOST_ATTEMPTS = 3
+#: F is a sum with rounding errors.  Where a model promises less than those, F cannot tell whether the step was good.
+OBJECTIVE_ROUNDING = 1e-15
+
+# ---- subproblems
+
+#: Newton models on a working set, for losses that are not quadratic; each may keep this share of the violation that it
+#: starts with, and the last a share of what is asked for.
+MOST_MODELS, MODEL_SHARE, LAST_MODEL_SHARE = 8, 0.03, 0.3
+#: Sweeps over columns that are tried at most before products are computed: very small models have hard ones among them.
+MOST_TRIED = 60
+#: Products with a quadratic loss are kept for the whole run, and sweeps over them may be cheaper than over columns:
+#: these are tried first where they have fewer entries than so many times the products.
+FEW_ENTRIES = 2.0
+#: Products are kept for so many times as many columns as the working set holds.
+MOST_OTHERS = 2
+#: A Gram matrix may take this share of the input's memory (and always this many bytes).
+GRAM_SHARE, GRAM_FLOOR = 0.08, 8_000_000
+
+# ---- models of products
+
+#: Sweeps between Newton steps, at least and at most.
+FEWEST_SWEEPS, MOST_SWEEPS_BETWEEN = 4, 40
+#: Newton steps, sweeps after each, that may fail to lower the violation: then rounding errors are all that is left.
+MOST_STALE = 20
+#: The work of a Cholesky factor is done this much faster than that of a sweep, and what a Newton step costs beside its
+#: factor, in products of a sweep.
+BLOCKED_GAIN, OVERHEAD = 24.0, 200_000.0
+#: A singular G is made regular by this much of its diagonal; the next if the one before was too little.
+SHIFTS = (1e-12, 1e-9, 1e-6)
+
+# ---- models of columns
+
+#: Sweeps between Newton steps by conjugate gradients, which cost dozens of them; steps of those at most, and the
+#: accuracy they stop at (of the squared length).
+SWEEPS_BETWEEN_CG, MOST_CG_STEPS, CG_ACCURACY = 100, 100, 1e-6
+
+# ---- line search
+
+#: Models with secant curvatures before a step is shortened; none where curvatures have no bound (exp far out).
+MOST_TRIES = 3
+#: A step must keep this share of the fall that the model promised.
+ENOUGH_FALL = 1e-4
+SMALLEST_STEP = 1e-14
+#: A step that was too long is shortened by a factor between these.
+SHORTEST, LONGEST = 0.1, 0.5
+#: Where the model promises a fall that is hardly seen, the slopes at both ends of a step tell it better than the
+#: difference of two sums.
+HARDLY_SEEN = 1e-9
+#: Damping in units of the typical curvature: at first; the factor after a step that failed and its least value then;
+#: the factor after a good one and its least value.
+DAMPING, MORE_DAMPING, LEAST_AFTER_FAILURE, LESS_DAMPING, LEAST_DAMPING = 1e-6, 4.0, 1e-3, 0.25, 1e-10
+#: The model of a quadratic loss is F itself; where F rises by more than this share of it, its products are worthless.
+WORTHLESS = 1e-3
+
+# ---- compiled: intercept, sweeps, margins
+
+#: The slopes sum to zero when their sum is this small beside their sizes, times √d, or a step beside the image.
+BALANCED = 1e-15
+#: Where the slopes hardly bend (a Huber loss far out), steps longer and longer by a factor look for the place where
+#: they do.
+SMALL, LONGER_STRIDE = 1e-9, 4.0
+#: Data of one class has no finite intercept: the search ends somewhere out there.
+MOST_NEWTON_STEPS = 100
+#: A coordinate is visited in a sweep where its violation exceeds this share of the target.
+VISITED = 0.1
+#: Neighbours visited one after the other in a sweep: their memory lies together.
+RUN = 8
+#: A scale below 1 is made smaller by this share: rounding must not push a product over the end of its domain.
+MARGIN = 1e-15
