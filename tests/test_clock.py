@@ -130,7 +130,7 @@ def test_short_compiling_is_not_announced(monkeypatch):
 
 def test_the_notice_is_for_terminals(monkeypatch):
     """A spinner or a progress bar announces on a terminal only."""
-    from ascd import progress
+    from ascd.results import progress
 
     pytest.importorskip("rich")
     heard = []

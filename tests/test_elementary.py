@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ascd import elementary
+from ascd._base import elementary
 from ascd._base.jit import kernel
 
 EPS = np.finfo(float).eps

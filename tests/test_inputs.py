@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import ascd
-from ascd import recession
+from ascd.problem import recession
 from ascd.results.solution import Status
 
 pytestmark = pytest.mark.usefixtures("interpreted")

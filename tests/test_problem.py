@@ -12,7 +12,7 @@ import pytest
 from formulas import LOSSES, PENALTIES, feasible, gradient, smooth, targets
 
 import ascd
-from ascd import dual_fit
+from ascd.problem import dual_fit
 
 D, N = 12, 4
 WEIGHTS = {"no weights": None, "weights": np.r_[0.0, 0.0, np.linspace(0.2, 3.0, D - 2)]}

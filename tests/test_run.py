@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd import Status, run
+from ascd import Status
+from ascd.engine import run
 
 LAM, N = 4.0, 10
 RNG = np.random.default_rng(5)

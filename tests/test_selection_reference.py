@@ -15,7 +15,7 @@ from problems import CASES, Case
 from selection import LOSSES, bounds_of, regression, watch
 
 import ascd
-from ascd import descent
+from ascd.engine import descent
 from ascd.engine.oracles import reference as module
 from ascd.engine.oracles.reference import DISTANCE, PRODUCT, SQUARE, STARTED, Referenced
 
@@ -48,7 +48,7 @@ def check_bounds_over(problem, point):
 
 def check_account(oracle, slope):
     """P, D, s and ‖e‖ from scratch."""
-    account, (along, across) = oracle.account, oracle.tightening.place[:2]
+    account, (along, across) = oracle.account, oracle.bound.place[:2]
     square = oracle.slope @ oracle.slope
     product, distance = (slope - oracle.slope) @ oracle.slope, np.sum((slope - oracle.slope) ** 2)
     rest = slope - (1.0 + product / max(square, 1e-300)) * oracle.slope
@@ -63,7 +63,7 @@ def check_widths(A, oracle):
     """w_j is the length of what is orthogonal to v_ref in a_j, a little more, whatever the samples weigh."""
     unit = oracle.slope / max(np.linalg.norm(oracle.slope), 1e-300)
     across = np.linalg.norm(A - np.outer(unit, unit @ A), axis=0)
-    longer = oracle.tightening.width - across
+    longer = oracle.bound.width - across
     size = np.linalg.norm(A, axis=0)
     assert np.all((longer >= 0.0) & (longer <= 2e-6 * size))
 

@@ -10,7 +10,7 @@ from solving import LOSSES, PENALTIES, make_case
 from user_parts.my_parts import Asymmetric, SmoothAbsolute
 
 import ascd
-from ascd.solver import loop, moves
+from ascd.solver import tuning
 
 SETTINGS = list(product((False, True), (False, True), ("dense", "sparse")))  # intercept, weights, storage
 
@@ -26,8 +26,8 @@ ROWS = [(loss, penalty, *row) for loss in LOSSES for penalty in PENALTIES for ro
 
 def small_working_sets(monkeypatch):
     """On problems so small all columns would be in the working set from the start."""
-    monkeypatch.setattr(loop, "SMALLEST_SET", 2)
-    monkeypatch.setattr(loop, "LARGEST_SET", 2)
+    monkeypatch.setattr(tuning, "SMALLEST_SET", 2)
+    monkeypatch.setattr(tuning, "LARGEST_SET", 2)
 
 
 def check_solution(solution, problem, scale, intercept):
@@ -46,8 +46,8 @@ def test_every_loss_and_penalty_agrees_with_scipy(loss, penalty, intercept, weig
     number = ROWS.index((loss, penalty, intercept, weighted, storage))
     if number % 2:
         small_working_sets(monkeypatch)
-    monkeypatch.setattr(moves, "MOST_TRIED", (60, 0, 3)[number % 3])  # columns, products, or one after the other
-    monkeypatch.setattr(moves, "FEW", 1e9)
+    monkeypatch.setattr(tuning, "MOST_TRIED", (60, 0, 3)[number % 3])  # columns, products, or one after the other
+    monkeypatch.setattr(tuning, "FEW_ENTRIES", 1e9)
     case = make_case(loss, penalty, intercept, weighted, seed=number)
     problem = case.problem(storage)
     solution = ascd.solve(problem, tol=1e-11, intercept=intercept)
@@ -112,8 +112,8 @@ def test_parts_of_ones_own(parts, intercept):
 @pytest.mark.parametrize("largest", [0, 4])
 def test_without_room_for_a_gram_matrix(loss, penalty, intercept, largest, monkeypatch):
     """Sweeps over columns and Newton steps by conjugate gradients; with some room, after a Gram matrix was full."""
-    monkeypatch.setattr(moves, "GRAM_FLOOR", 8 * largest**2)
-    monkeypatch.setattr(moves, "GRAM_SHARE", 0.0)
+    monkeypatch.setattr(tuning, "GRAM_FLOOR", 8 * largest**2)
+    monkeypatch.setattr(tuning, "GRAM_SHARE", 0.0)
     small_working_sets(monkeypatch)
     case = make_case(loss, penalty, intercept, weighted=True, seed=7)
     solution = ascd.solve(case.problem("sparse" if largest else "dense"), tol=1e-11, intercept=intercept)

@@ -6,7 +6,9 @@ import pytest
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.solver import moves
+from ascd.solver import tuning
+from ascd.solver.column_model import ColumnModel
+from ascd.solver.gram_model import GramModel
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -60,7 +62,7 @@ def test_ctrl_c_in_a_callback(loss, start):
     assert solution.objective - case.minimum() <= solution.gap
 
 
-@pytest.mark.parametrize("model", [moves.ColumnModel, moves.GramModel])
+@pytest.mark.parametrize("model", [ColumnModel, GramModel])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
 def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, model, monkeypatch):
     case, minimise = make_case(loss, "l1", True, seed=3), model.minimise
@@ -71,8 +73,8 @@ def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, model, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(model, "minimise", interrupted)
-    monkeypatch.setattr(moves, "MOST_TRIED", 60 if model is moves.ColumnModel else 0)
-    monkeypatch.setattr(moves, "FEW", 1e9)
+    monkeypatch.setattr(tuning, "MOST_TRIED", 60 if model is ColumnModel else 0)
+    monkeypatch.setattr(tuning, "FEW_ENTRIES", 1e9)
     solution = ascd.solve(case.problem(), tol=1e-13, intercept=True)
     assert solution.status is ascd.Status.INTERRUPTED
     assert solution.objective <= solution.zero_objective

@@ -11,7 +11,8 @@ from solving import LOSSES, make_case, target_of
 
 import ascd
 from ascd.data.matrices import to_array
-from ascd.solver import search
+from ascd.solver import tuning
+from ascd.solver.fit import Fit
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -255,11 +256,11 @@ def test_samples_far_on_the_wrong_side_stiffen_the_model(monkeypatch):
     rng = np.random.default_rng(0)
     A, x = rng.standard_normal((60, 12)), rng.standard_normal(12)
     problem = ascd.Problem(A, np.where(A @ x + rng.standard_normal(60) > 0.0, 1.0, -1.0), "logistic", ascd.L1(1.0))
-    looks, try_out = [], search.Search.try_out
-    monkeypatch.setattr(search.Search, "try_out", lambda *arguments: looks.append(1) or try_out(*arguments))
+    looks, try_out = [], Fit.try_out
+    monkeypatch.setattr(Fit, "try_out", lambda *arguments: looks.append(1) or try_out(*arguments))
     objectives, numbers = [], []
     for most in (0, 3):
-        monkeypatch.setattr(search, "MOST_TRIES", most)
+        monkeypatch.setattr(tuning, "MOST_TRIES", most)
         looks.clear()
         solution = ascd.solve(problem, tol=1e-8, x0=-20.0 * x)
         assert solution.converged

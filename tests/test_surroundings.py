@@ -123,7 +123,7 @@ def test_a_full_disk_leaves_compiled_code_in_memory(tmp_path):
 def test_an_edit_in_a_zip_file_is_seen(tmp_path):
     """Kernels from a zip file are kept where numba can do so; never is an answer that of former sources."""
     site = copy_of_package(tmp_path / "site")
-    norms, archive = site / "ascd" / "penalties" / "norms.py", tmp_path / "ascd.zip"
+    norms, archive = site / "ascd" / "problem" / "penalties" / "norms.py", tmp_path / "ascd.zip"
     source = norms.read_text()
     once = "at(self.strength, j) * at(self.weights, j) * abs(x)"
     assert source.count(once) == 1

@@ -91,9 +91,14 @@ class LazySteepness(Steepness, Protocol):
 
 
 class SteepnessOptions(Protocol):
-    """Uncompiled and optional: how fast upper bounds can grow with the clock, one number a coordinate."""
+    """Uncompiled and optional.
+
+    ``rates`` says how fast upper bounds can grow with the clock, one number a coordinate; ``falls_evenly`` that lower
+    bounds above 0 fall at least that fast, too (false by default).
+    """
 
     def rates(self, norm: Any) -> Any: ...
+    def falls_evenly(self) -> bool: ...
 
 
 class Oracle(Protocol):
@@ -103,10 +108,25 @@ class Oracle(Protocol):
 
 
 class OracleOptions(Protocol):
-    """Uncompiled and optional: the oracle that will be compiled, and whether its intervals always hold."""
+    """Uncompiled and optional.
+
+    ``prepare`` returns the oracle that will be compiled; ``is_safe`` says whether its intervals always hold (true by
+    default); ``is_random`` whether the seed matters to it (false by default); ``keeps_estimates`` that it leaves the
+    estimates of other coordinates alone and widens all radii by the clock, which lets rules select lazily (false by
+    default); ``tightening`` returns what else is known of the entries, a ``Tightening``.
+    """
 
     def prepare(self, parts: Any, rng: Any) -> Any: ...
     def is_safe(self) -> bool: ...
+    def is_random(self) -> bool: ...
+    def keeps_estimates(self) -> bool: ...
+    def tightening(self) -> Any: ...
+
+
+class Tightening(Protocol):
+    """A second interval for every entry: the intersection with g ± r, as its middle and its radius."""
+
+    def tighten(self, j: int, g: float, r: float) -> tuple[float, float]: ...
 
 
 class Rule(Protocol):
@@ -116,9 +136,15 @@ class Rule(Protocol):
 
 
 class RuleOptions(Protocol):
-    """Uncompiled and optional: the rule that will be compiled."""
+    """Uncompiled and optional.
+
+    ``prepare`` returns the rule that will be compiled; ``is_blind`` says that it never looks at bounds, so that oracle
+    and steepness do not matter (false by default); ``is_random`` whether the seed matters to it (true by default).
+    """
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any: ...
+    def is_blind(self) -> bool: ...
+    def is_random(self) -> bool: ...
 
 
 class CountingRule(Rule, Protocol):
@@ -157,39 +183,9 @@ class Intervals(Protocol):
     def signed_upper_at(self, j: int) -> float: ...
 
 
-class Inner(Protocol):
-    """Methods that only the library's own rules and oracles call on themselves."""
-
-    def find_threshold(self, point: Any) -> float: ...
-    def fill(self, point: Any, i: int) -> None: ...
-    def arrange(self) -> None: ...
-    def settle(self, j: int, value: float) -> None: ...
-    def replace_top(self, value: float) -> None: ...
-    def put(self, position: int, j: int, value: float) -> None: ...
-    def sink(self, position: int) -> None: ...
-    def level(self, intervals: Any, j: int) -> float: ...
-    def evaluate_all(self, intervals: Any, rng: Any) -> None: ...
-    def renew(self, intervals: Any, j: int) -> None: ...
-    def renew_top(self, intervals: Any) -> None: ...
-    def largest_bound(self, intervals: Any) -> float: ...
-    def bound(self, intervals: Any, j: int) -> float: ...
-    def build_set(self, point: Any) -> None: ...
-    def adjust_window(self, point: Any) -> None: ...
-    def distance(self, point: Any, j: int) -> float: ...
-    def widened(self, intervals: Any, j: int, travel: float) -> None: ...
-    def choose(self, intervals: Any, rng: Any) -> None: ...
-    def refresh(self, point: Any) -> None: ...
-    def follow_step(self, point: Any, i: int, change: float) -> None: ...
-    def tighten(self, j: int, g: float, r: float) -> tuple[float, float]: ...
-    def refill(self, intervals: Any) -> None: ...
-    def distribute(self) -> None: ...
-    def bucket_of(self, value: float) -> int: ...
-    def rekey(self, j: int, value: float) -> None: ...
-
-
 CONTRACTS: tuple[type, ...] = (
-    Matrix, Loss, Penalty, PiecewisePenalty, Steepness, LazySteepness, Oracle, Rule, CountingRule, Step, Point,
-    Intervals, Inner,
+    Matrix, Loss, Penalty, PiecewisePenalty, Steepness, LazySteepness, Oracle, Tightening, Rule, CountingRule, Step,
+    Point, Intervals,
 )  # fmt: skip
 
 #: What a part may have beyond its contract.
@@ -213,9 +209,26 @@ def methods_of(contract: type) -> dict[str, list[str]]:
     }
 
 
-@cache
+#: Methods that parts call on themselves and on their fields, marked with ``ascd.helper``: name → argument names.
+_shared: dict[str, list[str]] = {}
+
+
+def share_method(name: str, arguments: list[str]) -> None:
+    """Enter a method that compiled code may call; methods of one name have the same arguments wherever they stand."""
+    known = compiled_methods().get(name, arguments)
+    if known != arguments:
+        said, other = ", ".join(arguments), ", ".join(known)
+        raise TypeError(f"the method {name}({said}) needs another name: compiled code knows {name}({other})")
+    _shared[name] = arguments
+
+
 def compiled_methods() -> dict[str, list[str]]:
-    """The methods of all contracts together."""
+    """The methods of all contracts together, and those that parts share."""
+    return {**_of_contracts(), **_shared}
+
+
+@cache
+def _of_contracts() -> dict[str, list[str]]:
     return {name: arguments for contract in CONTRACTS for name, arguments in methods_of(contract).items()}
 
 
@@ -272,3 +285,17 @@ def _check_signatures(kind: Any, methods: dict[str, list[str]], role: str) -> No
             continue
         if not callable(found) or list(inspect.signature(found).parameters) != expected:
             raise TypeError(f"{role} {kind.__name__}: {method} must be written {method}({', '.join(expected)})")
+
+
+def asked(part: Any, option: str, default: bool) -> bool:
+    """What an optional method without arguments says, or the default where a part has none.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> from ascd.protocols import asked
+    >>> asked(ascd.Cyclic(), "is_blind", False), asked(ascd.Steepest(), "is_blind", False)
+    (True, False)
+    """
+    method = getattr(part, option, None)
+    return default if method is None else bool(method())

@@ -23,12 +23,12 @@ from ascd.files import whole_folder, write_text
 from ascd.plotting import suboptimality
 from ascd.problem.penalties import L1, L1L2, L2
 from ascd.problem.problem import Problem
+from ascd.protocols import asked
 from ascd.results.solution import Snapshot, Solution, Status
 from ascd.solver import solve
 from ascd.svm import DualSVM
 
 CONTESTS = ("lasso", "ridge", "elastic-net", "logistic", "svm")
-BLIND = ("uniform", "cyclic", "importance")
 #: Seconds that the search for the minimum may take, compiling included.
 LONGEST_SEARCH = 30.0
 RECORDS = 100
@@ -45,7 +45,8 @@ class Entrant(NamedTuple):
 
     @property
     def blind(self) -> bool:
-        return self.rule.partition("(")[0] in BLIND
+        """Do oracle and steepness not matter to the rule?"""
+        return asked(named_part(self.rule, RULES, "rule"), "is_blind", False)
 
     def label(self, oracles: int, scores: int) -> str:
         """The shortest name that tells it from the others."""

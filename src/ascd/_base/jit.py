@@ -32,7 +32,7 @@ from ascd._base.compilers import kernel_options, part_options
 from ascd._base.scalars import at as at
 from ascd._base.scalars import teach_numba
 from ascd._base.scalars import wide as wide
-from ascd.protocols import compiled_methods
+from ascd.protocols import compiled_methods, share_method
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,9 +59,10 @@ def debugging(wanted: bool) -> Iterator[None]:
 
 
 def helper(function: Function) -> Function:
-    """Let compiled code call this plain function.
+    """Let compiled code call this plain function, or this method of a part.
 
-    Parts written outside this package use it for functions that their methods share.
+    Parts written outside this package use it for functions that their methods share, and for methods beyond their
+    contract that they call on themselves or on their fields.
 
     Examples
     --------
@@ -72,6 +73,14 @@ def helper(function: Function) -> Function:
     >>> square(3.0)
     9.0
     """
+    code = function.__code__
+    arguments = list(code.co_varnames[: code.co_argcount])
+    if arguments[:1] == ["self"] and not function.__qualname__.rpartition(".")[0].endswith("<locals>"):
+        is_new = function.__name__ not in compiled_methods()
+        share_method(function.__name__, arguments)
+        if is_new and _numba.cache_info().currsize:
+            _register_method(function.__name__, arguments)
+        return function
     _helpers.append(function)
     if _numba.cache_info().currsize:
         _register_helper(_numba(), function)
@@ -94,26 +103,30 @@ def _numba() -> Any:
     """Import numba and teach it our protocol, once."""
     import numba
     from llvmlite import binding
-    from numba import types
-    from numba.extending import overload_method
 
     # A pass over the bounds reads four arrays and writes two.  To use vector registers the compiler must check at
     # run time that they do not overlap; by default it gives up beyond eight such checks.
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
 
-    options = part_options()
     for method, arguments in compiled_methods().items():
-        namespace: dict[str, Any] = {}
-        exec(f"def shim({', '.join(arguments)}):\n    return self.instance_class.{method}", namespace)
-        # strict would reject implementations with annotations; check_methods holds users to the names
-        overload_method(types.BaseNamedTuple, method, strict=False, jit_options=options)(namespace["shim"])
-
-    teach_numba(options)
+        _register_method(method, arguments)
+    teach_numba(part_options())
     for function, default in _optional.items():
         _register_optional(numba, function, default)
     for function in _helpers:
         _register_helper(numba, function)
     return numba
+
+
+def _register_method(method: str, arguments: list[str]) -> None:
+    """One shim for a method: it gives numba the implementation of the class at hand."""
+    from numba import types
+    from numba.extending import overload_method
+
+    namespace: dict[str, Any] = {}
+    exec(f"def shim({', '.join(arguments)}):\n    return self.instance_class.{method}", namespace)
+    # strict would reject implementations with annotations; check_methods holds users to the names
+    overload_method(types.BaseNamedTuple, method, strict=False, jit_options=part_options())(namespace["shim"])
 
 
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:

@@ -124,7 +124,7 @@ def assemble(
     point, unread = _start(problem, steepness, init, x0)
     compiled_oracle = as_oracle(oracle, problem.parts, generator)
     if hasattr(compiled_oracle, "tightening"):
-        point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening))
+        point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening()))
     compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
     return Assembly(point, compiled_rule, compiled_oracle, as_step(step, problem.parts), generator, unread)
 

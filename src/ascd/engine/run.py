@@ -18,6 +18,7 @@ from ascd.engine.descent import Point, count_violations, descend, objective_at, 
 from ascd.engine.guards import check_intervals, raise_complaint, users_part
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
+from ascd.protocols import asked
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.progress import Show
 from ascd.results.solution import Snapshot, Solution, Status
@@ -53,7 +54,7 @@ class Run:
         self.survey = (math.inf, 0.0, problem.n_features)
         self.trace = Trace()
         self.t, self.looks, self.seconds = 0, 0, 0.0
-        self.safe = getattr(self.oracle, "is_safe", lambda: True)()
+        self.safe = asked(self.oracle, "is_safe", True)
         self.is_trusted = all(users_part(part) is None for part in (self.oracle, self.rule, self.step))
         self.piece, self.next_check = 100, 0
         self.next_look = EPOCHS_A_LOOK * problem.n_features

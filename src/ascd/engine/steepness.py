@@ -48,6 +48,9 @@ class Subgradient(NamedTuple):
     def rates(self, norm: Array) -> Array:
         return self.scale * norm
 
+    def falls_evenly(self) -> bool:
+        return True
+
     def score(self, penalty: Any, j: int, x: float, g: float) -> float:
         low, high = penalty.subgradient(x, j)
         return at(self.scale, j) * max(0.0, violation_of(low, high, g))

@@ -11,9 +11,13 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ascd.engine.naming import named_part
+from ascd.engine.oracles import ORACLES
+from ascd.engine.rules import RULES
 from ascd.experiments import table
 from ascd.experiments.data import Source
 from ascd.experiments.table import Method, Panel, Size
+from ascd.protocols import asked
 
 #: Records a run.
 RECORDS = 120
@@ -91,11 +95,17 @@ def _plan_panel(made: Plan, panel: Panel, scale: str, text: Source | None) -> No
             "epochs": size.epochs,
             "record": max(1, cells * size.epochs // RECORDS),
         }
-        for seed in range(1 if method.deterministic else size.seeds):
+        for seed in range(size.seeds if _is_random(method) else 1):
             made.add(
                 panel.name, method.label, Job("descent", {**shared, "seed": seed}, _cost(method, cells, size.epochs))
             )
     made.add(panel.name, "minimum", Job("minimum", {**problem, "longest": LONGEST_SEARCH[scale]}, 5.0))
+
+
+def _is_random(method: Method) -> bool:
+    """Does the seed change anything?"""
+    rule, oracle = named_part(method.rule, RULES, "rule"), named_part(method.oracle, ORACLES, "oracle")
+    return asked(rule, "is_random", True) or asked(oracle, "is_random", False)
 
 
 def _problem_parameters(panel: Panel, size: Size, text: Source | None) -> dict[str, Any]:

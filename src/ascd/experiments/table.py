@@ -21,11 +21,6 @@ class Method(NamedTuple):
     step: str = ""
     init: str = ""
 
-    @property
-    def deterministic(self) -> bool:
-        """Does the seed change anything?"""
-        return self.rule in ("cyclic", "steepest", "block") and "random" not in self.oracle
-
 
 class Size(NamedTuple):
     """Samples and features (0: all that the data have), epochs and seeds."""

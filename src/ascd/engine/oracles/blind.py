@@ -12,6 +12,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.engine.oracles.known import as_oracle
+from ascd.protocols import asked
 
 
 class Blind(NamedTuple):
@@ -45,7 +46,7 @@ class Blinded(NamedTuple):
     inner: Any
 
     def is_safe(self) -> bool:
-        return getattr(self.inner, "is_safe", lambda: True)()
+        return asked(self.inner, "is_safe", True)
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         self.inner.update(point, i, change, rng)

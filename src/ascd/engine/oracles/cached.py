@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_count
+from ascd._base.jit import helper
 from ascd.data.matrices import clear, dot, scatter
 from ascd.engine.oracles.known import as_oracle
+from ascd.protocols import asked
 
 
 class Cached(NamedTuple):
@@ -68,7 +70,7 @@ class RowCache(NamedTuple):
     work: Array
 
     def is_safe(self) -> bool:
-        return getattr(self.fallback, "is_safe", lambda: True)()
+        return asked(self.fallback, "is_safe", True)
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         self.moves[i] += 1
@@ -85,6 +87,7 @@ class RowCache(NamedTuple):
             intervals.estimate[j] += step * self.products[j, slot]
         intervals.widen(abs(change) * problem.norm[i] * problem.slack)
 
+    @helper
     def fill(self, point: Any, i: int) -> None:
         """Compute the products of column i into the slot that was used longest ago."""
         slot = np.argmin(self.used)

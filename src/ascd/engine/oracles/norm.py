@@ -18,6 +18,9 @@ class Norm(NamedTuple):
 
     unit: float = 1.0
 
+    def keeps_estimates(self) -> bool:
+        return True
+
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem = point.problem
         point.intervals.widen(abs(change) * problem.norm[i] * (problem.gain + problem.slack))

@@ -22,6 +22,9 @@ class Random(NamedTuple):
 
     printed: bool = False
 
+    def is_random(self) -> bool:
+        return True
+
     def prepare(self, parts: Any, rng: Any) -> Random:
         return Random(bool(self.printed))
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_number
-from ascd._base.jit import at
+from ascd._base.jit import at, helper
 from ascd.data.local import fill_squares
 from ascd.data.matrices import dot
 from ascd.problem.optimality import ROUNDING, width_across
@@ -81,11 +81,14 @@ class ReferenceBound(NamedTuple):
 class Referenced(NamedTuple):
     """The bound, ‖a_j‖², v_ref, and the running numbers P, D, ‖v_ref‖² and the accounts of reads."""
 
-    tightening: ReferenceBound
+    bound: ReferenceBound
     square: Array
     slope: Array
     account: Array
     patience: float
+
+    def tightening(self) -> ReferenceBound:
+        return self.bound
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem, account = point.problem, self.account
@@ -96,8 +99,9 @@ class Referenced(NamedTuple):
             self.refresh(point)
         else:
             self.follow_step(point, i, change)
-        self.tightening.place[2] = point.intervals.clock[1]
+        self.bound.place[2] = point.intervals.clock[1]
 
+    @helper
     def follow_step(self, point: Any, i: int, change: float) -> None:
         """P and D after the step, from the rows of column i; then s and ‖e‖."""
         problem, account = point.problem, self.account
@@ -115,12 +119,13 @@ class Referenced(NamedTuple):
             account[DISTANCE] += (new - ref) ** 2 - (old - ref) ** 2
         along = account[PRODUCT] / max(account[SQUARE], 1e-300)
         across = max(account[DISTANCE] - along * account[PRODUCT], 0.0)
-        self.tightening.place[0] = 1.0 + along
-        self.tightening.place[1] = math.sqrt(across + ROUNDING * abs(account[DISTANCE]))
+        self.bound.place[0] = 1.0 + along
+        self.bound.place[1] = math.sqrt(across + ROUNDING * abs(account[DISTANCE]))
 
+    @helper
     def refresh(self, point: Any) -> None:
         """Make the present point the reference: n column reads, after which every interval is a point."""
-        account, bound = self.account, self.tightening
+        account, bound = self.account, self.bound
         account[SQUARE] = 0.0
         for k in range(self.slope.size):
             self.slope[k] = point.slope[k]

@@ -26,6 +26,9 @@ class Simulated(NamedTuple):
 
     epsilon: float = 0.1
 
+    def is_random(self) -> bool:
+        return True
+
     def prepare(self, parts: Any, rng: Any) -> Blurred:
         epsilon = as_number(self.epsilon, "Simulated epsilon", low=0.0, high=1e300)
         return Blurred(epsilon, np.zeros(parts.sample.target.size))

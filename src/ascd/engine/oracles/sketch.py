@@ -51,6 +51,9 @@ class Sketch(NamedTuple):
     epsilon: float = 0.5
     failure: float = 0.01
 
+    def is_random(self) -> bool:
+        return True
+
     def prepare(self, parts: Any, rng: Any) -> Embedded:
         epsilon = as_number(self.epsilon, "Sketch epsilon", low=0.0, high=1.0, strict=True)
         failure = as_number(self.failure, "Sketch failure", low=0.0, high=1.0, strict=True)

@@ -54,6 +54,7 @@ class AdaptiveSet(NamedTuple):
     members: Array
     sums: Array
 
+    @helper
     def find_threshold(self, point: Any) -> float:
         fill_bounds(point.intervals, self.lower, self.upper)
         return smallest_set_threshold(self.lower, self.upper, highest(self.lower), self.buckets, self.members)

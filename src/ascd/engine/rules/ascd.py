@@ -65,6 +65,7 @@ class SmallestSet(NamedTuple):
     buckets: Array
     members: Array
 
+    @helper
     def find_threshold(self, point: Any) -> float:
         fill_bounds(point.intervals, self.lower, self.upper)
         largest = highest(self.lower)

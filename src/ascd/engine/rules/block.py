@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_count, as_number
+from ascd._base.jit import helper
 from ascd.engine.rules.ascd import sort_decreasing
 from ascd.engine.rules.buckets import put_largest_first
 from ascd.engine.rules.scan import fill_bounds, highest, pick_at_least
@@ -35,6 +36,9 @@ class Block(NamedTuple):
 
     size: int = 1000
     share: float = 0.3
+
+    def is_random(self) -> bool:
+        return False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> BlockScan:
         size = as_count(self.size, "Block size")
@@ -61,6 +65,7 @@ class BlockScan(NamedTuple):
         self.queue[0] += 1
         return int(self.members[self.queue[0] - 1])
 
+    @helper
     def choose(self, intervals: Any, rng: Any) -> None:
         """List the next block."""
         fill_bounds(intervals, self.lower, self.upper)

@@ -40,6 +40,7 @@ class Buckets(NamedTuple):
         number = max(1, math.ceil(math.log(n, GROWTH))) + 1
         return Buckets(np.empty(n), index, index.copy(), np.empty(number), np.empty(number, dtype=np.int64))
 
+    @helper
     def distribute(self) -> None:
         """Quarter from the back: the upper quarter of all, the upper quarter of that, and so on; O(n) in all."""
         size = self.key.size
@@ -58,6 +59,7 @@ class Buckets(NamedTuple):
         for position in range(self.order.size):
             self.place[self.order[position]] = position
 
+    @helper
     def bucket_of(self, value: float) -> int:
         """A bucket for a key of this value; the buckets after it hold smaller keys only."""
         b = 0
@@ -65,6 +67,7 @@ class Buckets(NamedTuple):
             b += 1
         return b
 
+    @helper
     def rekey(self, j: int, value: float) -> None:
         """Change a key and move its coordinate, by swaps with the ends of the buckets in between."""
         self.key[j] = value

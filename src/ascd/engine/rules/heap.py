@@ -31,11 +31,13 @@ class Heap(NamedTuple):
         index = np.arange(n, dtype=np.int32)
         return Heap(np.empty(n), index, index.copy() if tracked else index[:0].copy())
 
+    @helper
     def arrange(self) -> None:
         """Order all positions by their keys, from the leaves up, O(n)."""
         for position in range((self.order.size - 2) // CHILDREN, -1, -1):
             self.sink(position)
 
+    @helper
     def settle(self, j: int, value: float) -> None:
         """Give coordinate j a new key and move it to where that belongs."""
         position = wide(self.place[j])
@@ -48,6 +50,7 @@ class Heap(NamedTuple):
         self.put(position, j, value)
         self.sink(position)
 
+    @helper
     def sink(self, position: int) -> None:
         """Move what stands at this position down to where its key belongs."""
         j, value, size = wide(self.order[position]), self.key[position], self.order.size
@@ -70,11 +73,13 @@ class Heap(NamedTuple):
             position = best
         self.put(position, j, value)
 
+    @helper
     def replace_top(self, value: float) -> None:
         """Give the top a new key and move it to where that belongs."""
         self.key[0] = value
         self.sink(0)
 
+    @helper
     def put(self, position: int, j: int, value: float) -> None:
         self.order[position], self.key[position] = j, value
         if self.place.size > 0:

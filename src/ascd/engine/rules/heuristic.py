@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd._base.jit import helper
 from ascd.engine.rules.lazy import Rates, lazy_applies
 from ascd.engine.rules.lazy_rules import LazyHeuristic, LazyLower, LazyUpper
 from ascd.engine.rules.scan import count_at_least, fill_bounds, highest, least_threshold, pick_at_least
@@ -80,6 +81,7 @@ class LevelSet(NamedTuple):
     which: int
     against: int
 
+    @helper
     def find_threshold(self, point: Any) -> float:
         fill_bounds(point.intervals, self.lower, self.upper)
         threshold = highest(self.upper if self.against == 1 else self.lower)

@@ -27,10 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import wide
-from ascd.engine.oracles.norm import Norm
+from ascd._base.jit import helper, wide
 from ascd.engine.rules.heap import Heap
-from ascd.engine.steepness import Subgradient
+from ascd.protocols import asked
 
 #: Keys that fell by less than this share of what the clock has added have not fallen: it is rounding.
 ROUNDING = 1e-14
@@ -40,7 +39,7 @@ SMALLEST = 1500
 
 def lazy_applies(n: int, oracle: Any, steepness: Any) -> bool:
     """Does the argument above hold, and is the problem large enough to profit?"""
-    return n >= SMALLEST and isinstance(oracle, Norm) and hasattr(steepness, "rates")
+    return n >= SMALLEST and asked(oracle, "keeps_estimates", False) and hasattr(steepness, "rates")
 
 
 class Rates(NamedTuple):
@@ -53,7 +52,7 @@ class Rates(NamedTuple):
     def of(parts: Any, steepness: Any) -> Rates:
         rates = steepness.rates(parts.norm)
         moving = parts.norm > 0.0
-        even = isinstance(steepness, Subgradient) and bool(moving.any())
+        even = asked(steepness, "falls_evenly", False) and bool(moving.any())
         return Rates(float(rates.max()), float(rates[moving].min()) if even else 0.0)
 
 
@@ -75,10 +74,12 @@ class LazyBounds(NamedTuple):
     def upper(n: int, rise: float) -> LazyBounds:
         return LazyBounds(Heap.of(n, tracked=False), 1, np.array([rise]))
 
+    @helper
     def bound(self, intervals: Any, j: int) -> float:
         """The bound itself; upper bounds with their sign."""
         return intervals.signed_upper_at(j) if self.which == 1 else intervals.bounds_at(j)[0]
 
+    @helper
     def largest_bound(self, intervals: Any) -> float:
         """The largest bound, which then stands on top: re-evaluate the top until it stays there."""
         shift = self.drift[0] * intervals.clock[0]
@@ -89,6 +90,7 @@ class LazyBounds(NamedTuple):
                 return bound
             self.heap.replace_top(bound - shift)
 
+    @helper
     def evaluate_all(self, intervals: Any, rng: Any) -> None:
         """Start: the keys of all coordinates, and their order; where only the top counts, ties in random order."""
         heap = self.heap
@@ -104,10 +106,12 @@ class LazyBounds(NamedTuple):
             heap.key[position] = self.bound(intervals, wide(heap.order[position])) - shift
         heap.arrange()
 
+    @helper
     def renew(self, intervals: Any, j: int) -> None:
         """Coordinate j was visited: its bounds may have moved either way."""
         self.heap.settle(j, self.bound(intervals, j) - self.drift[0] * intervals.clock[0])
 
+    @helper
     def renew_top(self, intervals: Any) -> None:
         """The top was visited."""
         self.heap.replace_top(self.bound(intervals, wide(self.heap.order[0])) - self.drift[0] * intervals.clock[0])

@@ -132,10 +132,12 @@ class LazyHeuristic(NamedTuple):
             else:
                 self.ceiling.rekey(j, self.level(intervals, j))
 
+    @helper
     def level(self, intervals: Any, j: int) -> float:
         """The key that belongs to coordinate j now."""
         return intervals.signed_upper_at(j) - self.drift * intervals.clock[0]
 
+    @helper
     def refill(self, intervals: Any) -> None:
         """Evaluate all keys and fill the buckets afresh."""
         for j in range(self.ceiling.key.size):

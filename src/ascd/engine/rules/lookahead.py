@@ -85,22 +85,26 @@ class WindowedSet(NamedTuple):
         real[OLD] = point.x[whole[LAST]]
         return whole[LAST]
 
+    @helper
     def distance(self, point: Any, j: int) -> float:
         """M·|γ|·‖a_j‖ of the last step."""
         return abs(point.x[j] - self.real[OLD]) * point.problem.norm[j] * (point.problem.gain + point.problem.slack)
 
+    @helper
     def renew(self, intervals: Any, j: int) -> None:
         """A visited member: its ℓ' over what is left of the window."""
         before = self.lower[j]
         self.widened(intervals, j, max(self.real[WINDOW] - self.real[TRAVEL], 0.0))
         self.real[TOTAL] += self.lower[j] * self.lower[j] - before * before
 
+    @helper
     def widened(self, intervals: Any, j: int, travel: float) -> None:
         """ℓ' and u' of coordinate j over its interval widened by travel·‖a_j‖."""
         g, r = intervals.extra.tighten(j, intervals.estimate[j], intervals.width_at(j))
         bounds = intervals.steepness.bounds(intervals.penalty, j, intervals.x[j], g, r + travel * intervals.reach[j])
         self.lower[j], self.upper[j] = bounds
 
+    @helper
     def build_set(self, point: Any) -> None:
         """The smallest active set for intervals widened by the window."""
         intervals, real, whole, n = point.intervals, self.real, self.whole, point.x.size
@@ -118,6 +122,7 @@ class WindowedSet(NamedTuple):
             else:
                 real[OUTSIDE] = max(real[OUTSIDE], self.upper[j] * self.upper[j])
 
+    @helper
     def adjust_window(self, point: Any) -> None:
         """Δ by how long the last set lasted; for the first see ``first_window``."""
         real, steps, n = self.real, self.whole[STEPS], point.x.size

@@ -30,6 +30,9 @@ class Steepest(NamedTuple):
 
     scan: bool = False
 
+    def is_random(self) -> bool:
+        return False
+
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
         if not self.scan and lazy_applies(parts.norm.size, oracle, steepness):
             return LazySteepest.start(parts.norm.size, Rates.of(parts, steepness))
