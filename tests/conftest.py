@@ -30,7 +30,7 @@ def compiled(monkeypatch):
 def lazy_everywhere():
     """Rules select lazily wherever they can, also on problems so small that they would rather scan."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd.engine.rules.lazy.SMALLEST", 0)
+        patch.setattr("ascd.engine.tuning.SMALLEST_LAZY", 0)
         yield
 
 

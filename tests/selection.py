@@ -14,9 +14,10 @@ from scipy.stats import chi2
 
 import ascd
 from ascd.engine.descent import descend
-from ascd.engine.rules.adaptive import LEVELS, best_level
-from ascd.engine.rules.ascd import BUCKETS, smallest_set_threshold
+from ascd.engine.rules.adaptive import best_level
+from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.rules.scan import highest
+from ascd.engine.tuning import BUCKETS, LEVELS
 
 INF = float("inf")
 LOSSES = ("squared", "logistic", "huber", "squared_hinge")

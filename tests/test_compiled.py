@@ -15,10 +15,10 @@ from lockstep import BOUNDED_RULES, assemble, record, replay
 from problems import CASES
 
 import ascd
+from ascd._base.contracts import compiled_methods
 from ascd.engine.descent import descend
 from ascd.engine.steepness import STEEPNESS
 from ascd.engine.steps import STEPS
-from ascd.protocols import compiled_methods
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 

@@ -167,3 +167,48 @@ def test_an_objective_near_its_lower_bound_is_a_certificate():
     solution = solve(Problem(A, [1.0, 1.0, -1.0], "logistic"), x0=[400.0])
     assert solution.converged
     assert solution.objective <= solution.gap <= 1e-20
+
+
+def test_a_column_whose_square_underflows_in_a_dual_fit():
+    """Its one large entry belongs to a sample that must not be moved, the other is far below the square root of 0."""
+    problem = Problem([[-0.45155225698008045], [2e-310]], [-1.0, -1.0], "squared_hinge")
+    x = np.array([2.2145831064772277])
+    shortfall = 1.0 - 0.45155225698008045 * 2.2145831064772277
+    assert problem.gap(x) >= 0.9 * shortfall**2
+
+
+def test_terms_of_a_penalty_that_cancel_have_rounding_errors():
+    """l1·x and linear·x are 10⁵ times what is left of them: a gap below their rounding errors is no proof."""
+    penalty = ascd.BoundedL1L2(l1=4.7566e-4, l2=0.3, lower=0.0, linear=-4.756654e-4)
+    problem = Problem([[1e-9]], [0.0], penalty=penalty)
+    x = np.array([1.8e-8])
+    assert problem.gap(x) >= 2.0**-53 * 4.7e-4 * 1.8e-8
+
+
+def test_an_objective_that_overflows_is_no_fit():
+    A, b = gaussian(40, 5)
+    for model in (ascd.Lasso(), ascd.ElasticNet(), ascd.NNLS(), ascd.Ridge(), ascd.Lasso(fit_intercept=False)):
+        with pytest.raises(ValueError, match=r"not finite in float64.*rescale"):
+            model.fit(A, 1e200 * b)
+
+
+def test_a_flat_start_is_not_called_converged_by_the_engine():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 6))
+    problem = Problem(1e-5 * A, np.sign(3.0 * A[:, 0] + rng.standard_normal(40)), "logistic")
+    solution = ascd.minimize(problem, rng=0)
+    assert solution.status is ascd.Status.STATIONARY
+    assert solution.gap > 1e-6 * solution.zero_objective
+    assert solution.zero_objective == pytest.approx(problem.objective(np.zeros(6)))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-4, 1.0])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_huber_regression_is_proved_without_a_penalty_too(alpha, intercept):
+    A, b = gaussian(100, 4)
+    model = ascd.HuberRegressor(alpha=alpha, fit_intercept=intercept).fit(A, A @ [1.0, 2.0, 3.0, 4.0] + b)
+    assert model.certificate_.converged
+    early = ascd.HuberRegressor(alpha=alpha, fit_intercept=intercept, max_iter=0)
+    with pytest.warns(match="stopped early"):
+        certificate = early.fit(A, b).certificate_
+    assert certificate.gap <= certificate.objective * (1.0 + 1e-9)

@@ -14,9 +14,10 @@ from problems import CASES, PENALTIES, build, sketchable
 import ascd
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
-from ascd.engine.rules.ascd import BUCKETS, smallest_set_threshold
+from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.steepness import STEEPNESS, as_steepness
 from ascd.engine.steps import STEPS
+from ascd.engine.tuning import BUCKETS
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 

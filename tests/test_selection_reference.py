@@ -48,7 +48,7 @@ def check_bounds_over(problem, point):
 
 def check_account(oracle, slope):
     """P, D, s and ‖e‖ from scratch."""
-    account, (along, across) = oracle.account, oracle.bound.place[:2]
+    account, (along, across) = oracle.account, oracle.angle.place[:2]
     square = oracle.slope @ oracle.slope
     product, distance = (slope - oracle.slope) @ oracle.slope, np.sum((slope - oracle.slope) ** 2)
     rest = slope - (1.0 + product / max(square, 1e-300)) * oracle.slope
@@ -63,7 +63,7 @@ def check_widths(A, oracle):
     """w_j is the length of what is orthogonal to v_ref in a_j, a little more, whatever the samples weigh."""
     unit = oracle.slope / max(np.linalg.norm(oracle.slope), 1e-300)
     across = np.linalg.norm(A - np.outer(unit, unit @ A), axis=0)
-    longer = oracle.bound.width - across
+    longer = oracle.angle.width - across
     size = np.linalg.norm(A, axis=0)
     assert np.all((longer >= 0.0) & (longer <= 2e-6 * size))
 

@@ -14,9 +14,10 @@ from selection import bounds_of, watch
 
 from ascd.engine.rules.ascd import sort_decreasing
 from ascd.engine.rules.buckets import GROWTH, Buckets, put_largest_first
-from ascd.engine.rules.heap import CHILDREN, Heap
+from ascd.engine.rules.heap import Heap
 from ascd.engine.rules.scan import BLOCK, pick_at_least
 from ascd.engine.steepness import STEEPNESS
+from ascd.engine.tuning import CHILDREN
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 

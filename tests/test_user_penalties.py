@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -222,3 +223,28 @@ def test_ours_leave_the_last_coordinate_free(penalty):
     for x in (-3.0, 0.0, 1.5):
         assert free.cost(x, N) == 0.0
         assert [free.cost(x, j) for j in range(N)] == [ours.cost(x, j) for j in range(N)]
+
+
+def test_arrays_that_are_too_short_are_named():
+    """Compiled code would read beyond their end."""
+
+    class Short(NamedTuple):
+        strength: Any
+
+        def cost(self, x, j):
+            return self.strength[j] * abs(x)
+
+        def prox(self, v, step, j):
+            return 0.0
+
+        def subgradient(self, x, j):
+            return -self.strength[j], self.strength[j]
+
+        def cost_conjugate(self, u, j):
+            return 0.0
+
+        def dual_scale(self, u, j):
+            return 1.0
+
+    with pytest.raises(ValueError, match=r"penalty Short: there is no coordinate 11 .*12 coordinates"):
+        ascd.Problem(np.eye(12), np.ones(12), penalty=Short(np.ones(3)))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import as_number, unknown_name
+from ascd._base.contracts import asked
 from ascd.engine.minimize import minimize
 from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
@@ -23,7 +24,6 @@ from ascd.files import whole_folder, write_text
 from ascd.plotting import suboptimality
 from ascd.problem.penalties import L1, L1L2, L2
 from ascd.problem.problem import Problem
-from ascd.protocols import asked
 from ascd.results.solution import Snapshot, Solution, Status
 from ascd.solver import solve
 from ascd.svm import DualSVM

@@ -29,10 +29,10 @@ from ascd._base.blame import compile_error, named_error
 from ascd._base.cache import NotKept, check_folder, digest, may_be_stored, nests, remove_stale, tell_not_kept
 from ascd._base.clock import compiling, timed
 from ascd._base.compilers import kernel_options, part_options
+from ascd._base.contracts import compiled_methods, share_method
 from ascd._base.scalars import at as at
 from ascd._base.scalars import teach_numba
 from ascd._base.scalars import wide as wide
-from ascd.protocols import compiled_methods, share_method
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -17,14 +17,13 @@ from ascd.engine.rules import as_rule
 from ascd.engine.run import Assembly, Run
 from ascd.engine.steepness import as_steepness
 from ascd.engine.steps import as_step
+from ascd.engine.tuning import DEFAULT_EPOCHS
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.results.limits import as_limits
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Solution, check_callback
 from ascd.results.trace import Schedule
-
-DEFAULT_EPOCHS = 1000
 
 
 def minimize(

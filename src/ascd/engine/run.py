@@ -14,22 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ascd._base.contracts import asked
 from ascd.engine.descent import Point, count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint, users_part
+from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, LONGEST_PIECE, SHORTEST_PIECE
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
-from ascd.protocols import asked
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.progress import Show
 from ascd.results.solution import Snapshot, Solution, Status
 from ascd.results.trace import Schedule, Trace
-
-#: Seconds that a piece of the loop should take.
-SHORTEST_PIECE, LONGEST_PIECE = 0.05, 0.2
-#: The bounds are asked for convergence this many times in an epoch, but not after fewer steps than this.
-CHECKS_AN_EPOCH, FEWEST_STEPS = 4, 64
-#: Where the bounds do not certify convergence, all columns are read once in this many epochs to see.
-EPOCHS_A_LOOK = 10
 
 
 class Assembly(NamedTuple):

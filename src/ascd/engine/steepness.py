@@ -34,10 +34,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, unknown_name
+from ascd._base.contracts import check_methods
 from ascd._base.jit import at, helper
 from ascd.problem.optimality import violation_of
 from ascd.problem.problem import Parts
-from ascd.protocols import Steepness, check_methods
+from ascd.protocols import Steepness
 
 
 class Subgradient(NamedTuple):

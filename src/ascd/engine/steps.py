@@ -12,14 +12,13 @@ import math
 from typing import Any, NamedTuple
 
 from ascd._base.checks import unknown_name
+from ascd._base.contracts import prepared
 from ascd._base.jit import helper
 from ascd.data.matrices import along
 from ascd.engine.guards import guarded_step
+from ascd.engine.tuning import MOST_BISECTIONS
 from ascd.problem.problem import Parts
-from ascd.protocols import Step, prepared
-
-#: Bisection alone halves the bracket to nothing in this many rounds; Newton's steps need about five.
-MOST_ROUNDS = 100
+from ascd.protocols import Step
 
 
 class Fixed(NamedTuple):
@@ -64,7 +63,7 @@ class LineSearch(NamedTuple):
         sign = 1.0 if guess > old else -1.0
         near, far = guess, sign * math.inf
         x, first = guess, g
-        for left in range(MOST_ROUNDS, 0, -1):
+        for left in range(MOST_BISECTIONS, 0, -1):
             first, second = along(problem.matrix, i, x - old, problem.sample, problem.loss, point.image)
             point.reads[0] += 1.0
             low, high = problem.penalty.subgradient(x, i)

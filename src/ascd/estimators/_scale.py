@@ -28,9 +28,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import kernel
-from ascd.data.careful import UNIT
-from ascd.problem.losses import Huber
+from ascd.estimators._scale_terms import dual, primal, rounding_of, scale_of, slope_in_scale
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
 
@@ -115,10 +113,11 @@ class _Point:
         origin = self.intercept if intercept else 0.0
         value, error = dual(problem, self.residuals, weight, self.sigma, epsilon, intercept, origin)
         size = float(np.abs(self.x) @ problem.parts.norm) + abs(self.intercept) * math.sqrt(float(weight.sum()))
-        error += _rounding(weight.size) * abs(self.objective)
-        error += _rounding(self.x.size) * 2.0 * epsilon * math.sqrt(float(weight.sum())) * size  # of the residuals
+        error += rounding_of(weight.size) * abs(self.objective)
+        error += rounding_of(self.x.size) * 2.0 * epsilon * math.sqrt(float(weight.sum())) * size  # of the residuals
         self.gap = max(0.0, self.objective - value) + error if math.isfinite(value) else math.inf
         self.has_proof = math.isfinite(self.gap) or solution.converged
+        self.is_fitted = solution.status.is_answer
         self.gap = min(self.gap, self._gap_of_the_fit(solution, weight, epsilon, size))
         self.slope = slope_in_scale(self.residuals, weight, self.sigma, epsilon)
 
@@ -129,12 +128,12 @@ class _Point:
         (σ/4)·Σ s_k (u*_k − u_k)².  t·u* with t·‖u*‖ ≤ 2·√Σs is allowed for all three together, and its value is at
         least t·L, L = (2/σ)·(F − gap) + (σ/4)·‖u*‖²: Φ_j*(t·p) ≤ t·Φ_j*(p), as Φ is not negative.
         """
-        sigma, total, rounding = self.sigma, float(weight.sum()), _rounding(weight.size)
+        sigma, total, rounding = self.sigma, float(weight.sum()), rounding_of(weight.size)
         if not (math.isfinite(solution.gap) and math.isfinite(solution.objective)):
             return math.inf
         u = 2.0 * np.clip(self.residuals / sigma, -epsilon, epsilon)
         length = math.sqrt(float(weight @ u**2))
-        away = math.sqrt(8.0 * solution.gap) / sigma + 2.0 / sigma * _rounding(self.x.size) * size + rounding * length
+        away = math.sqrt(8.0 * solution.gap) / sigma + 2.0 / sigma * rounding_of(self.x.size) * size + rounding * length
         fitted, longest = 2.0 / sigma * (solution.objective - solution.gap), 2.0 * math.sqrt(total)
         least = fitted + 0.25 * sigma * max(0.0, length - away) ** 2
         share = min(1.0, longest / (length + away) * (1.0 - 4.0 * rounding)) if length + away > 0.0 else 1.0
@@ -146,7 +145,7 @@ class _Point:
 
     def is_stationary(self, tolerance: float) -> bool:
         """By the slope in σ, where no dual point is known."""
-        return not self.has_proof and abs(self.slope) * self.sigma <= tolerance
+        return self.is_fitted and not self.has_proof and abs(self.slope) * self.sigma <= tolerance
 
 
 def _first_scale(
@@ -198,78 +197,6 @@ class _Search:
         if candidate <= self.low and self.low == self.floor:
             return self.floor
         return math.sqrt(self.low * self.high) if self.high < math.inf else 4.0 * self.sigma
-
-
-def slope_in_scale(residuals: Array, weight: Array, sigma: float, epsilon: float) -> float:
-    """G'(σ) for these residuals."""
-    clipped = np.minimum(np.abs(residuals) / sigma, epsilon)
-    return float(weight.sum() - weight @ clipped**2)
-
-
-def scale_of(residuals: Array, weight: Array, epsilon: float) -> float:
-    """The σ that minimises P for fixed residuals: the zero of ``slope_in_scale``, 0 if there is none above 0."""
-    size = np.abs(residuals)
-    order = np.argsort(size)
-    size, weight = size[order], weight[order]
-    inner = np.cumsum(weight * size**2)
-    outer = weight.sum() - np.cumsum(weight)  # the weight of those beyond the k-th
-    room = weight.sum() - epsilon**2 * outer
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sigma = np.sqrt(np.where(room > 0.0, inner / room, np.inf))
-    following = np.append(size[1:], np.inf)
-    fits = np.flatnonzero((size <= epsilon * sigma) & (epsilon * sigma < following))
-    return float(sigma[fits[0]]) if fits.size else 0.0
-
-
-def primal(problem: Problem, solution: Any, residuals: Array, weight: Array, sigma: float, scale: float) -> float:
-    """P with the best scale for these residuals, from F at the scale σ of the problem."""
-    at_sigma, at_scale = Huber(problem.parts.loss.threshold), Huber(problem.parts.loss.threshold * scale / sigma)
-    penalty = 2.0 / sigma * (solution.objective - _loss_sum(at_sigma, residuals, weight))
-    return float(scale * weight.sum() + 2.0 / scale * _loss_sum(at_scale, residuals, weight) + penalty)
-
-
-def _loss_sum(huber: Huber, residuals: Array, weight: Array) -> float:
-    size, threshold = np.abs(residuals), huber.threshold
-    return float(weight @ np.where(size <= threshold, 0.5 * size**2, threshold * (size - 0.5 * threshold)))
-
-
-def dual(
-    problem: Problem, residuals: Array, weight: Array, sigma: float, epsilon: float, intercept: bool, origin: float
-) -> tuple[float, float]:
-    """The value of the dual point that belongs to these residuals (−inf where none is allowed), and its error."""
-    total, parts = float(weight.sum()), problem.parts
-    rounding = _rounding(weight.size)
-    u = 2.0 * np.clip(residuals / sigma, -epsilon, epsilon)
-    if intercept:
-        u = u - weight @ u / total
-    norm, largest = float(np.sqrt(weight @ u**2)), float(np.abs(u[weight > 0.0]).max(initial=0.0))
-    missing = 0.0
-    if norm > 0.0:
-        u = u * (min(1.0, 2.0 * math.sqrt(total) / norm, 2.0 * epsilon / largest) * (1.0 - 4.0 * rounding))
-        if intercept:
-            missing = abs(float(weight @ u)) + rounding * float(weight @ np.abs(u))
-    conjugates, others = np.empty((2, problem.n_features))
-    products = problem.design.dots(np.arange(problem.n_features), weight * u)
-    off = (rounding * math.sqrt(float(weight @ u**2)) + missing / math.sqrt(total)) * parts.norm
-    penalty_conjugates(parts.penalty, 0.5 * sigma * (products - off), conjugates)
-    penalty_conjugates(parts.penalty, 0.5 * sigma * (products + off), others)
-    penalty = 2.0 / sigma * float(np.maximum(conjugates, others).sum())
-    terms = weight * u * (parts.sample.target - origin)
-    size = float(np.abs(terms).sum()) + (abs(penalty) if math.isfinite(penalty) else 0.0)
-    shifted = missing * float(np.abs(parts.sample.target - origin) @ weight) / total
-    return float(terms.sum()) - penalty, rounding * size + shifted
-
-
-def _rounding(count: int) -> float:
-    """The relative error of a sum of so many products."""
-    return (count + 16.0) * UNIT
-
-
-@kernel
-def penalty_conjugates(penalty: Any, products: Array, out: Array) -> None:
-    """out_j = Ψ_j*(products_j)."""
-    for j in range(out.size):
-        out[j] = penalty.cost_conjugate(products[j], j)
 
 
 def _weighted_median(values: Array, weight: Array) -> float:

@@ -11,13 +11,13 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ascd._base.contracts import asked
 from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
 from ascd.experiments import table
 from ascd.experiments.data import Source
 from ascd.experiments.table import Method, Panel, Size
-from ascd.protocols import asked
 
 #: Records a run.
 RECORDS = 120

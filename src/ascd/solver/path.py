@@ -15,12 +15,13 @@ import numpy as np
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number
 from ascd._base.clock import Stopwatch
+from ascd._base.contracts import check_methods
 from ascd._base.jit import kernel
 from ascd._base.threads import as_n_jobs, quiet
 from ascd.problem.penalties import as_penalty
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
-from ascd.protocols import Penalty, check_methods
+from ascd.protocols import Penalty
 from ascd.results.limits import Limits
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd._base.contracts import asked
 from ascd.engine.oracles.known import as_oracle
-from ascd.protocols import asked
 
 
 class Blind(NamedTuple):

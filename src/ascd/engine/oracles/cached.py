@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_count
+from ascd._base.contracts import asked
 from ascd._base.jit import helper
 from ascd.data.matrices import clear, dot, scatter
 from ascd.engine.oracles.known import as_oracle
-from ascd.protocols import asked
 
 
 class Cached(NamedTuple):

@@ -11,9 +11,7 @@ from ascd._base.checks import Array, unknown_name
 from ascd._base.jit import at, wide
 from ascd.data.matrices import gram_matrix
 from ascd.data.sparse import CSC, as_rows
-
-#: A Gram matrix above this many bytes is refused: it is no longer "accessible without extra cost".
-LARGEST_GRAM = 2 * 2**30
+from ascd.engine.tuning import LARGEST_EXACT
 
 
 class Exact(NamedTuple):
@@ -43,10 +41,10 @@ class Exact(NamedTuple):
             raise ValueError("Exact method 'rows' needs a sparse A; use 'gram' for dense data")
         if sparse and self.method != "gram":
             return Rows(*as_rows(parts.matrix, parts.sample.target.size))
-        if 8 * parts.norm.size**2 > LARGEST_GRAM:
+        if 8 * parts.norm.size**2 > LARGEST_EXACT:
             raise ValueError(
                 f"oracle 'exact' would need a Gram matrix of {parts.norm.size} x {parts.norm.size} numbers, more "
-                f"than {LARGEST_GRAM / 2**30:g} GiB; use 'norm', 'cached' or 'sketch', or pass A sparse"
+                f"than {LARGEST_EXACT / 2**30:g} GiB; use 'norm', 'cached' or 'sketch', or pass A sparse"
             )
         return Gram(gram_matrix(parts.matrix, parts.sample.weight, parts.norm.size, parts.sample.target.size))
 

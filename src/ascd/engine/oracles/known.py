@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ascd._base.checks import unknown_name
-from ascd.protocols import Oracle, prepared
+from ascd._base.contracts import prepared
+from ascd.protocols import Oracle
 
 ORACLES: dict[str, Any] = {}
 

@@ -81,14 +81,14 @@ class ReferenceBound(NamedTuple):
 class Referenced(NamedTuple):
     """The bound, ‖a_j‖², v_ref, and the running numbers P, D, ‖v_ref‖² and the accounts of reads."""
 
-    bound: ReferenceBound
+    angle: ReferenceBound
     square: Array
     slope: Array
     account: Array
     patience: float
 
     def tightening(self) -> ReferenceBound:
-        return self.bound
+        return self.angle
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem, account = point.problem, self.account
@@ -99,7 +99,7 @@ class Referenced(NamedTuple):
             self.refresh(point)
         else:
             self.follow_step(point, i, change)
-        self.bound.place[2] = point.intervals.clock[1]
+        self.angle.place[2] = point.intervals.clock[1]
 
     @helper
     def follow_step(self, point: Any, i: int, change: float) -> None:
@@ -119,13 +119,13 @@ class Referenced(NamedTuple):
             account[DISTANCE] += (new - ref) ** 2 - (old - ref) ** 2
         along = account[PRODUCT] / max(account[SQUARE], 1e-300)
         across = max(account[DISTANCE] - along * account[PRODUCT], 0.0)
-        self.bound.place[0] = 1.0 + along
-        self.bound.place[1] = math.sqrt(across + ROUNDING * abs(account[DISTANCE]))
+        self.angle.place[0] = 1.0 + along
+        self.angle.place[1] = math.sqrt(across + ROUNDING * abs(account[DISTANCE]))
 
     @helper
     def refresh(self, point: Any) -> None:
         """Make the present point the reference: n column reads, after which every interval is a point."""
-        account, bound = self.account, self.bound
+        account, bound = self.account, self.angle
         account[SQUARE] = 0.0
         for k in range(self.slope.size):
             self.slope[k] = point.slope[k]

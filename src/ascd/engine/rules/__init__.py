@@ -27,6 +27,7 @@ from __future__ import annotations
 from typing import Any
 
 from ascd._base.checks import unknown_name
+from ascd._base.contracts import prepared
 from ascd.engine.guards import guarded_rule
 from ascd.engine.rules.adaptive import Adaptive
 from ascd.engine.rules.ascd import ASCD
@@ -35,7 +36,7 @@ from ascd.engine.rules.heuristic import HeuristicASCD, LowerASCD, UpperASCD
 from ascd.engine.rules.lookahead import LookAhead
 from ascd.engine.rules.oblivious import Cyclic, Importance, Uncounted, Uniform
 from ascd.engine.rules.steepest import Steepest
-from ascd.protocols import Rule, prepared
+from ascd.protocols import Rule
 
 __all__ = [
     "ASCD",

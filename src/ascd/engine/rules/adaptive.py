@@ -19,10 +19,10 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper
-from ascd.engine.rules.ascd import BUCKETS, smallest_set_threshold
+from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.rules.scan import count_at_least, fill_bounds, highest, pick_at_least
+from ascd.engine.tuning import BUCKETS, LEVELS
 
-LEVELS = 64
 LOWER2, LOWER4, COUNT, UPPER2 = range(4)
 
 

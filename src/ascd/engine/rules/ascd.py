@@ -23,10 +23,8 @@ import numpy as np
 from ascd._base.checks import Array, unknown_name
 from ascd._base.jit import helper
 from ascd.engine.rules.scan import LEAST, count_at_least, fill_bounds, highest, least_threshold, pick_at_least
+from ascd.engine.tuning import BUCKETS, EDGE_SAFETY
 
-BUCKETS = 256
-#: Averages and bucket edges are computed in floating point: a coordinate this close to the edge stays in the set.
-SAFETY = 1e-12
 PICKS = ("uniform", "largest-lower")
 
 
@@ -92,7 +90,7 @@ def smallest_set_threshold(lower: Array, upper: Array, largest: float, buckets: 
     for b in range(size - 1, -1, -1):
         if buckets[b, 0] == 0.0:
             continue
-        floor = b / scale * (1.0 - SAFETY)
+        floor = b / scale * (1.0 - EDGE_SAFETY)
         if (total + buckets[b, 1]) / count <= floor * floor:
             count += buckets[b, 0]
             total += buckets[b, 1]
@@ -161,7 +159,7 @@ def end_among(members: Array, found: int, lower: Array, upper: Array, count: flo
     """The upper bound of the first member outside the set, or −1 if all are inside."""
     for m in range(found):
         j = members[m]
-        if upper[j] * upper[j] < total / count * (1.0 - SAFETY):
+        if upper[j] * upper[j] < total / count * (1.0 - EDGE_SAFETY):
             return upper[j]
         count += 1.0
         total += lower[j] * lower[j]

@@ -18,8 +18,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
-
-GROWTH = 4
+from ascd.engine.tuning import BUCKET_GROWTH
 
 
 class Buckets(NamedTuple):
@@ -37,7 +36,7 @@ class Buckets(NamedTuple):
     @staticmethod
     def of(n: int) -> Buckets:
         index = np.arange(n, dtype=np.int32)
-        number = max(1, math.ceil(math.log(n, GROWTH))) + 1
+        number = max(1, math.ceil(math.log(n, BUCKET_GROWTH))) + 1
         return Buckets(np.empty(n), index, index.copy(), np.empty(number), np.empty(number, dtype=np.int64))
 
     @helper
@@ -52,7 +51,7 @@ class Buckets(NamedTuple):
                 for position in range(size):
                     smallest = min(smallest, self.key[self.order[position]])
                 self.edge[b] = smallest
-            upper = (size + GROWTH - 1) // GROWTH
+            upper = (size + BUCKET_GROWTH - 1) // BUCKET_GROWTH
             if upper < size:
                 put_largest_first(self.order, self.key, size, upper)
             size = upper

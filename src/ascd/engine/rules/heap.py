@@ -14,8 +14,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
-
-CHILDREN = 8
+from ascd.engine.tuning import CHILDREN
 
 
 class Heap(NamedTuple):

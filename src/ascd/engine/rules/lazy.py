@@ -27,19 +27,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd._base.contracts import asked
 from ascd._base.jit import helper, wide
+from ascd.engine import tuning
 from ascd.engine.rules.heap import Heap
-from ascd.protocols import asked
-
-#: Keys that fell by less than this share of what the clock has added have not fallen: it is rounding.
-ROUNDING = 1e-14
-#: Below this many coordinates a scan costs less than compiling the heaps is worth.
-SMALLEST = 1500
+from ascd.engine.tuning import KEY_ROUNDING
 
 
 def lazy_applies(n: int, oracle: Any, steepness: Any) -> bool:
     """Does the argument above hold, and is the problem large enough to profit?"""
-    return n >= SMALLEST and asked(oracle, "keeps_estimates", False) and hasattr(steepness, "rates")
+    return n >= tuning.SMALLEST_LAZY and asked(oracle, "keeps_estimates", False) and hasattr(steepness, "rates")
 
 
 class Rates(NamedTuple):
@@ -86,7 +83,7 @@ class LazyBounds(NamedTuple):
         while True:
             top = wide(self.heap.order[0])
             bound = self.bound(intervals, top)
-            if bound - shift >= self.heap.key[0] - ROUNDING * abs(shift):
+            if bound - shift >= self.heap.key[0] - KEY_ROUNDING * abs(shift):
                 return bound
             self.heap.replace_top(bound - shift)
 

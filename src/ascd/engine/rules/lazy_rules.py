@@ -24,9 +24,7 @@ from ascd._base.jit import helper, wide
 from ascd.engine.rules.buckets import Buckets
 from ascd.engine.rules.lazy import LazyBounds, Rates
 from ascd.engine.rules.scan import LEAST
-
-#: Filling the buckets costs about as much as n/2 wasted draws.
-DRAWS_A_REFILL = 2
+from ascd.engine.tuning import DRAWS_A_REFILL
 
 
 class LazyUpper(NamedTuple):

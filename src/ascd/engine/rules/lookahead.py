@@ -26,11 +26,10 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper
-from ascd.engine.rules.ascd import BUCKETS, smallest_set_threshold
+from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.rules.scan import highest
+from ascd.engine.tuning import BUCKETS, FIRST_SHARE, LASTS_AT_LEAST, LASTS_AT_MOST
 
-SHORTEST, LONGEST = 64, 8  # a set should last for n/64 to n/8 steps
-FIRST_SHARE = 0.01
 LAST, SIZE, STEPS = range(3)
 TRAVEL, WINDOW, OUTSIDE, TOTAL, OLD = range(5)
 
@@ -128,9 +127,9 @@ class WindowedSet(NamedTuple):
         real, steps, n = self.real, self.whole[STEPS], point.x.size
         if real[WINDOW] < 0.0:
             real[WINDOW] = first_window(point)
-        elif steps * SHORTEST < n:
+        elif steps * LASTS_AT_LEAST < n:
             real[WINDOW] *= 2.0
-        elif steps * LONGEST > n:
+        elif steps * LASTS_AT_MOST > n:
             real[WINDOW] *= 0.5
 
     def active_count(self, point: Any) -> int:

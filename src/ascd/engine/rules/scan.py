@@ -16,11 +16,10 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper
+from ascd.engine.tuning import PICK_BLOCK
 
 #: The smallest threshold that an upper bound of 0 does not reach.
 LEAST = float(np.finfo(np.float64).smallest_subnormal)
-#: A pick counts members block by block, which the compiler vectorises, before it looks for one of them.
-BLOCK = 256
 
 
 @helper
@@ -73,8 +72,8 @@ def pick_at_least(values: Array, threshold: float, rng: Any) -> int:
     if total == 0:
         return int(rng.random() * values.size)
     rank = int(rng.random() * total)
-    for first in range(0, values.size, BLOCK):
-        last = min(first + BLOCK, values.size)
+    for first in range(0, values.size, PICK_BLOCK):
+        last = min(first + PICK_BLOCK, values.size)
         inside = count_at_least(values, threshold, first, last)
         if rank < inside:
             for j in range(first, last):

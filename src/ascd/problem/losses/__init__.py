@@ -20,12 +20,13 @@ from __future__ import annotations
 from typing import Any
 
 from ascd._base.checks import as_number, unknown_name
+from ascd._base.contracts import check_methods
 from ascd.problem.losses.huber import Huber
 from ascd.problem.losses.logistic import Logistic
 from ascd.problem.losses.poisson import Poisson
 from ascd.problem.losses.squared import Squared
 from ascd.problem.losses.squared_hinge import SquaredHinge
-from ascd.protocols import Loss, check_methods
+from ascd.protocols import Loss
 
 __all__ = ["LOSSES", "Huber", "Logistic", "Poisson", "Squared", "SquaredHinge", "as_loss"]
 

@@ -28,17 +28,19 @@ nearest to 0 from ``cost`` and ``prox`` (``nearest_allowed``), whether F can fal
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from ascd._base.cache import is_ours
 from ascd._base.checks import Array
+from ascd._base.contracts import check_methods
 from ascd._base.jit import kernel
 from ascd.problem.penalties.bounded import BoundedL1L2
 from ascd.problem.penalties.box import Box
 from ascd.problem.penalties.norms import L1, L1L2, L2, Zero
-from ascd.protocols import Penalty, check_methods
+from ascd.protocols import Penalty
 
 __all__ = ["L1", "L1L2", "L2", "BoundedL1L2", "Box", "Zero", "as_penalty", "is_held", "nearest_allowed"]
 
@@ -68,7 +70,8 @@ def _check_last(penalty: Any, n: int) -> None:
     if is_ours(kind) or not hasattr(type(penalty), "_fields"):
         return
     try:
-        penalty.subgradient(0.0, n - 1), penalty.cost(0.0, n - 1)
+        with suppress(ArithmeticError):  # zero may be outside its domain
+            penalty.subgradient(0.0, n - 1), penalty.cost(0.0, n - 1)
     except IndexError as error:
         raise ValueError(
             f"penalty {type(penalty).__name__}: there is no coordinate {n - 1} ({error}); its arrays must have one "

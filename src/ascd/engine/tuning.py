@@ -1,0 +1,52 @@
+"""Every number that the engine was tuned by, in one place.
+
+``python benchmarks/engine.py`` prints what a step costs with each rule, ``python benchmarks/selection.py`` what a
+choice costs and saves; both compare side by side in one run.  None of these changes what a rule selects, except those of
+"look-ahead" and "adaptive".
+"""
+
+from __future__ import annotations
+
+# ---- runs
+
+#: Steps for each coordinate, where the user sets no limit.
+DEFAULT_EPOCHS = 1000
+#: Seconds that a piece of the loop should take: Ctrl-C is heard between pieces.
+SHORTEST_PIECE, LONGEST_PIECE = 0.05, 0.2
+#: The bounds are asked for convergence this many times in an epoch, but not after fewer steps than this.
+CHECKS_AN_EPOCH, FEWEST_STEPS = 4, 64
+#: Where the bounds do not certify convergence, all columns are read once in this many epochs to see.
+EPOCHS_A_LOOK = 10
+#: Line search: bisection alone halves the bracket to nothing in this many rounds; Newton's steps need about five.
+MOST_BISECTIONS = 100
+
+# ---- selection
+
+#: Values between the smallest and the largest upper bound are sorted into this many buckets to find the active set.
+BUCKETS = 256
+#: Averages and bucket edges are computed in floating point: a coordinate this close to the edge stays in the set.
+EDGE_SAFETY = 1e-12
+#: A pick counts members block by block, which the compiler vectorises, before it looks for one of them.
+PICK_BLOCK = 256
+#: Thresholds that "adaptive" compares.
+LEVELS = 64
+#: "look-ahead": a set should last for n/64 to n/8 steps, and begins with this share of the coordinates.
+LASTS_AT_LEAST, LASTS_AT_MOST, FIRST_SHARE = 64, 8, 0.01
+
+# ---- lazy selection
+
+#: Below this many coordinates a scan costs less than compiling the heaps is worth.
+SMALLEST_LAZY = 1500
+#: Keys that fell by less than this share of what the clock has added have not fallen: it is rounding.
+KEY_ROUNDING = 1e-14
+#: Children of a node in a heap: eight keys lie in one line of the cache.
+CHILDREN = 8
+#: Each bucket of upper bounds is so many times as wide as the one below it.
+BUCKET_GROWTH = 4
+#: Filling the buckets costs about as much as n/2 wasted draws.
+DRAWS_A_REFILL = 2
+
+# ---- oracles
+
+#: A Gram matrix above this many bytes is refused: it is no longer "accessible without extra cost".
+LARGEST_EXACT = 2 * 2**30

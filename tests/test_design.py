@@ -1,0 +1,118 @@
+"""The door to the data: its answers equal NumPy's, and solver and certificates ask for nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from counting import behind_the_door
+from solving import LOSSES, make_case
+
+import ascd
+from ascd.data.design import Design
+from ascd.data.local import as_block
+from ascd.data.storages import open_design
+
+SOLVER = Path(ascd.__file__).parent / "solver"
+RNG = np.random.default_rng(0)
+A = RNG.standard_normal((12, 7)) * (RNG.random((12, 7)) < 0.6)
+WEIGHT, VECTOR, COLUMNS = RNG.random(12), RNG.standard_normal(12), np.array([5, 0, 3])
+STORAGES = {"dense": A, "sparse": sp.csc_array(A), "row-major": np.ascontiguousarray(A)}
+storages = pytest.mark.parametrize("storage", STORAGES)
+
+
+@storages
+def test_answers_equal_numpy(storage):
+    design = open_design(STORAGES[storage])
+    assert design.shape == (12, 7)
+    np.testing.assert_allclose(design.squares(WEIGHT), WEIGHT @ A**2)
+    np.testing.assert_allclose(design.squares(1.0, COLUMNS), (A[:, COLUMNS] ** 2).sum(axis=0))
+    np.testing.assert_allclose(design.sums(WEIGHT), WEIGHT @ A)
+    np.testing.assert_allclose(design.dots(COLUMNS, VECTOR), VECTOR @ A[:, COLUMNS])
+    product, error = design.careful_dots(COLUMNS, VECTOR)
+    np.testing.assert_allclose(product, VECTOR @ A[:, COLUMNS])
+    assert np.all(error <= 1e-15)
+    image = VECTOR.copy()
+    design.add(COLUMNS, np.array([1.0, 0.0, -2.0]), image)
+    np.testing.assert_allclose(image, VECTOR + A[:, 5] - 2.0 * A[:, 3])
+    np.testing.assert_allclose(design.means(COLUMNS, WEIGHT), WEIGHT @ A[:, COLUMNS] / WEIGHT.sum())
+    np.testing.assert_array_equal(as_block(design.take(COLUMNS), 12), A[:, COLUMNS])
+
+
+@storages
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("keeps", [False, True])
+def test_products_equal_numpys(storage, centred, keeps):
+    design = open_design(STORAGES[storage])
+    multiplier, means = design.multiplier(keeps), design.means(np.arange(7), WEIGHT) if centred else None
+    B = A - means if centred else A
+    store, columns = np.zeros((4, 4), order="F"), np.array([6, 2, 0, 4])
+    every = np.arange(4)
+    for _ in range(2):  # the second time from what was kept
+        multiplier.fill(store, columns, every, every, WEIGHT, means)
+        np.testing.assert_allclose(store, B[:, columns].T @ (WEIGHT[:, None] * B[:, columns]), atol=1e-12)
+    multiplier.forget()
+    left, right = np.array([1, 3]), np.array([0, 2])
+    store[:] = 0.0
+    multiplier.fill(store, columns, left, right, WEIGHT, means)
+    expected = B[:, columns[left]].T @ (WEIGHT[:, None] * B[:, columns[right]])
+    np.testing.assert_allclose(store[np.ix_(left, right)], expected, atol=1e-12)
+
+
+@storages
+def test_prices_grow_with_what_is_read(storage):
+    design = open_design(STORAGES[storage])
+    few, many = np.arange(2), np.arange(7)
+    assert 0 < design.entries(few) < design.entries(many) == design.entries()
+    assert 0.0 < design.sweep_price(few) < design.sweep_price(many)
+    assert 0.0 < design.products_price(few) < design.products_price(many)
+    assert design.nbytes > 0
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("penalty", ["l1", "none", "box", "elastic net weighted"])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_the_solver_asks_nothing_else(loss, penalty, intercept, storage):
+    """With no matrix to read and columns under other numbers, it gives the answer that it gives with them."""
+    case = make_case(loss, penalty, intercept, seed=4)
+    plain, closed = case.problem(storage), case.problem(storage)
+    design = behind_the_door(closed)
+    expected = ascd.solve(plain, tol=1e-9, intercept=intercept)
+    found = ascd.solve(closed, tol=1e-9, intercept=intercept)
+    assert str(found.status) == str(expected.status)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+    assert found.reads == expected.reads
+    assert design.asked["dots"] >= closed.n_features
+    assert closed.gap(found.x) < np.inf
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_paths_and_sweeps_over_columns_keep_to_the_door(monkeypatch):
+    monkeypatch.setattr("ascd.solver.tuning.GRAM_FLOOR", 0)
+    monkeypatch.setattr("ascd.solver.tuning.GRAM_SHARE", 0.0)
+    case = make_case("squared", "l1", True, seed=4)
+    plain, closed = case.problem("sparse"), case.problem("sparse")
+    design = behind_the_door(closed)
+    expected = ascd.path(plain, n_alphas=4, eps=0.1, intercept=True)
+    found = ascd.path(closed, n_alphas=4, eps=0.1, intercept=True)
+    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-9)
+    assert design.asked["take"] > 0
+
+
+def test_the_solver_knows_no_storage():
+    for path in SOLVER.glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"\bDense\b|\bCSC\b|parts\.matrix|data\.(dense|sparse)", text), path.name
+
+
+def test_every_question_is_in_the_contract():
+    asked = {name for name in vars(Design) if not name.startswith("_")}
+    for storage in STORAGES.values():
+        offered = {name for name in dir(open_design(storage)) if not name.startswith("_")}
+        assert asked <= offered
+        assert offered - asked == {"matrix"}
