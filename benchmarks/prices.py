@@ -34,15 +34,8 @@ def sweep_time(problem: ascd.Problem, repeats: int) -> float:
     slope, ones, zeros = problem.evaluate(np.zeros(n))[2], np.ones(problem.n_samples), np.zeros(n)
 
     def sweeps(count: int) -> float:
-        model = ColumnModel(
-            problem.parts.penalty,
-            problem.design,
-            np.arange(n),
-            np.ones(problem.n_samples),
-            np.zeros(n),
-            slope,
-            np.zeros(n),
-        )
+        everything = np.arange(n)
+        model = ColumnModel(problem.parts.penalty, problem.design, everything, ones, zeros, slope, zeros.copy())
         return shortest(lambda: model.minimise(-1.0, count), repeats)
 
     return (sweeps(9) - sweeps(1)) / 8.0

@@ -2,8 +2,9 @@
 
     python benchmarks/tuning.py [--only NAME,…] [--repeats N]
 
-Geometric means over generated problems (Lasso dense and sparse, L1-logistic, Huber, a path, an SVM's dual), as ratios to the run with all constants as they are; of the repeats the shortest processor time counts.  Numbers that
-compiled code uses are left out: they would have to be compiled anew.
+Geometric means over generated problems (Lasso dense and sparse, L1-logistic, Huber, a path, an SVM's dual), as ratios
+to the run with all constants as they are; of the repeats the shortest processor time counts.  Numbers that compiled
+code uses are left out: they would have to be compiled anew.
 """
 
 from __future__ import annotations

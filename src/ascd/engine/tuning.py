@@ -1,8 +1,8 @@
 """Every number that the engine was tuned by, in one place.
 
 ``python benchmarks/engine.py`` prints what a step costs with each rule, ``python benchmarks/selection.py`` what a
-choice costs and saves; both compare side by side in one run.  None of these changes what a rule selects, except those of
-"look-ahead" and "adaptive".
+choice costs and saves; both compare side by side in one run.  None of these changes what a rule selects, but those of
+"look-ahead" and "adaptive" do.
 """
 
 from __future__ import annotations
