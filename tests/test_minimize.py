@@ -20,7 +20,7 @@ def data(loss="squared", d=D, n=N, seed=1):
 
 def solve(problem, **options):
     solution = ascd.minimize(problem, **{"tol": 1e-9, "rng": 0, "max_iter": 1_000_000, **options})
-    assert solution.converged, solution
+    assert solution.status.is_answer, solution
     return solution
 
 

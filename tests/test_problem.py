@@ -133,7 +133,7 @@ def test_without_projection_the_gap_of_a_free_coordinate_is_useless(monkeypatch)
 
 
 def test_many_unpenalised_columns_cost_no_projection(monkeypatch):
-    monkeypatch.setattr(dual_fit, "add_columns", None)  # nobody may gather the columns
+    monkeypatch.setattr(dual_fit, "as_block", None)  # nobody may gather the columns
     monkeypatch.setattr(dual_fit, "MOST_OPERATIONS", 1.0)
     monkeypatch.setattr(dual_fit, "FEW_COLUMNS", N - 1)
     A, b, _ = data("squared")

@@ -23,10 +23,10 @@ import json, warnings
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     import numpy as np, ascd
-    from ascd.problem.problem import evaluate
+    from ascd.problem.problem import evaluate_at
     problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty=ascd.L1(1.0))
     values = [problem.objective([2.0, 0.5]), problem.objective([0.0, 0.0])]
-print(json.dumps([values, sum(evaluate.stored.stats.cache_hits.values()), [str(one.message) for one in told]]))
+print(json.dumps([values, sum(evaluate_at.stored.stats.cache_hits.values()), [str(one.message) for one in told]]))
 """
 ANSWERS = [3.125, 5.0]
 NOT_KEPT = "compiled code is not kept on disk, so every process compiles anew"
@@ -125,7 +125,7 @@ def test_an_edit_in_a_zip_file_is_seen(tmp_path):
     site = copy_of_package(tmp_path / "site")
     norms, archive = site / "ascd" / "problem" / "penalties" / "norms.py", tmp_path / "ascd.zip"
     source = norms.read_text()
-    once = "at(self.strength, j) * at(self.weights, j) * abs(x)"
+    once = "at(self.strength, j) * at(self.weights, j) * abs(x) + at(self.linear, j) * x"
     assert source.count(once) == 1
     for factor, answer in (("", 3.125), ("2.0 * ", 5.625), ("", 3.125)):
         norms.write_text(source.replace(once, factor + once))

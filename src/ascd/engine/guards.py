@@ -24,12 +24,12 @@ class CheckedRule(NamedTuple):
     """A rule whose picks must be coordinates."""
 
     rule: Any
-    fault: Array  # [is there one, the pick, step, number of coordinates]
+    fault: Array  # [is there one (2 for None), the pick, step, number of coordinates]
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         i = self.rule.select(point, t, rng)
         if i is None:
-            self.fault[0], self.fault[1], self.fault[2], self.fault[3] = 1.0, math.nan, t, point.x.size
+            self.fault[0], self.fault[1], self.fault[2], self.fault[3] = 2.0, -1.0, t, point.x.size
             raise IndexError("a rule picked nothing")
         if not (0 <= i < point.x.size and int(i) == i):
             self.fault[0], self.fault[1], self.fault[2], self.fault[3] = 1.0, i, t, point.x.size
@@ -40,8 +40,8 @@ class CheckedRule(NamedTuple):
         return self.rule.active_count(point)
 
     def complaint(self) -> str:
-        _, pick, t, n = self.fault
-        shown = "None" if math.isnan(pick) else f"{pick:g}"
+        kind, pick, t, n = self.fault
+        shown = "None" if kind == 2.0 else f"{pick:g}"
         return (
             f"rule {users_name(self)}: select returned {shown} in step {t:.0f}; it must return one of 0 .. {n - 1:.0f}"
         )

@@ -49,6 +49,7 @@ class Run:
         self.trace = Trace()
         self.t, self.looks, self.seconds = 0, 0, 0.0
         self.safe = asked(self.oracle, "is_safe", True)
+        self.is_watched = users_part(self.oracle) is not None
         self.is_trusted = all(users_part(part) is None for part in (self.oracle, self.rule, self.step))
         self.piece, self.next_check = 100, 0
         self.next_look = EPOCHS_A_LOOK * problem.n_features
@@ -106,7 +107,7 @@ class Run:
         except (IndexError, ValueError) as error:
             raise_complaint(error, self.rule, self.step)
             raise
-        if not self.is_trusted:
+        if self.is_watched:
             check_intervals(self.oracle, self.point.intervals, self.t)
         self.seconds += time.perf_counter() - began
 
