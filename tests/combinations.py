@@ -1,8 +1,8 @@
-"""Every rule × oracle × steepness × step × storage, and which problem and which start each of them is run with."""
+"""Rules, oracles, steepness, steps, storages, starts and problems: every pair of two of them together in some run."""
 
 from __future__ import annotations
 
-from itertools import product
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,20 +30,71 @@ class Combination(NamedTuple):
     storage: str
 
 
-def all_combinations():
-    return [Combination(*row) for row in product(RULE_NAMES, ORACLE_NAMES, STEEPNESS, STEPS, STORAGES)]
+FACTORS: dict[str, tuple[Any, ...]] = {
+    "rule": RULE_NAMES,
+    "oracle": ORACLE_NAMES,
+    "steepness": tuple(STEEPNESS),
+    "step": tuple(STEPS),
+    "storage": STORAGES,
+    "case": tuple(CASES),
+    "start": STARTS,
+}
 
 
-def distribute(combinations):
-    """(combination, case, start) for each: cases and starts take turns, separately for every rule and oracle."""
-    cases = {smooth: [case for case in CASES.values() if case.is_smooth or not smooth] for smooth in (True, False)}
-    turns: dict[Any, int] = {}
-    for combination in combinations:
-        smooth = STEEPNESS[combination.steepness][2]
-        # the offset makes different (rule, oracle) pairs meet a case with different steps and storages
-        offset = 5 * RULE_NAMES.index(combination.rule) + 11 * ORACLE_NAMES.index(combination.oracle)
-        turn = turns[key] = turns.get(key := (combination.rule, combination.oracle, smooth), offset) + 1
-        yield combination, cases[smooth][turn % len(cases[smooth])], STARTS[(turn + offset) % len(STARTS)]
+def is_allowed(row):
+    """Some steepness is for smooth penalties only."""
+    smooth_only = "steepness" in row and STEEPNESS[row["steepness"]][2]
+    return not (smooth_only and "case" in row and not CASES[row["case"]].is_smooth)
+
+
+def all_pairs():
+    """Every two values of different factors that go together."""
+    return [
+        ((one, a), (other, b))
+        for one, other in itertools.combinations(FACTORS, 2)
+        for a, b in itertools.product(FACTORS[one], FACTORS[other])
+        if is_allowed({one: a, other: b})
+    ]
+
+
+def pairs_of(row):
+    return set(itertools.combinations(row.items(), 2))
+
+
+def pairwise():
+    """Rows that hold all pairs: each begins with one that is missing, and takes what adds most of the others."""
+    missing = dict.fromkeys(all_pairs())
+    turn = 0
+    while missing:
+        begun = dict(next(iter(missing)))
+        for factor in FACTORS:
+            if factor not in begun:
+                turn += 1
+                values = [value for value in FACTORS[factor] if is_allowed({**begun, factor: value})]
+                shift = turn % len(values)  # of equals another one every time
+                values = values[shift:] + values[:shift]
+                begun[factor] = max(values, key=lambda value: _gain(begun, factor, value, missing))
+        row = {factor: begun[factor] for factor in FACTORS}
+        for pair in pairs_of(row):
+            missing.pop(pair, None)
+        yield row
+
+
+def _gain(begun, factor, value, missing):
+    """How many missing pairs a value would add to a row that has begun."""
+    order = list(FACTORS)
+
+    def pair_with(other):
+        return tuple(sorted((other, (factor, value)), key=lambda end: order.index(end[0])))
+
+    return sum(pair_with(other) in missing for other in begun.items())
+
+
+def pairwise_runs():
+    """(combination, case, start) for each row."""
+    for row in pairwise():
+        start, case = row.pop("start"), CASES[row.pop("case")]
+        yield Combination(**row), case, start
 
 
 def blind_columns(n):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import numpy as np
 import pytest
 import reference as ref
 from combinations import (
-    ORACLE_NAMES,
+    FACTORS,
     RULE_NAMES,
-    STARTS,
     STORAGES,
-    all_combinations,
+    all_pairs,
     assemble_combination,
-    distribute,
     library_rule,
+    pairs_of,
+    pairwise_runs,
     reference_cache,
     reference_oracle,
     start_of,
@@ -26,16 +24,14 @@ from problems import CASES, sketchable
 import ascd
 from ascd.engine.intervals import ROUNDING
 from ascd.engine.oracles.sketch import sketch_dimension
-from ascd.engine.steps import STEPS
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 N_ITER = 25
-RUNS = list(distribute(all_combinations()))
-GROUPS = {
-    " ".join(key): list(runs)
-    for key, runs in groupby(RUNS, key=lambda run: (run[0].rule, run[0].oracle, run[0].steepness))
-}
+RUNS = list(pairwise_runs())
+GROUPS: dict[str, list] = {}
+for run in RUNS:
+    GROUPS.setdefault(f"{run[0].rule} {run[0].oracle}", []).append(run)
 
 
 def check_survey(case, history, combination):
@@ -72,14 +68,15 @@ def test_every_step_is_the_references(group):
             undecided += check_run(combination, case, start, seed)
         except AssertionError as error:
             raise AssertionError(f"{combination}, {case.name}, init {start!r}: {error}") from error
-    assert undecided <= 0.25 * N_ITER * len(GROUPS[group])
+    assert undecided <= max(0.25 * N_ITER * len(GROUPS[group]), N_ITER)
 
 
-def test_every_problem_meets_every_rule_oracle_storage_and_start():
-    met = {(part, case.name) for combination, case, start in RUNS for part in (*combination, start)}
-    wanted = (*RULE_NAMES, *ORACLE_NAMES, *STORAGES, *STARTS, *STEPS, "gs-s", "gsl-r", "gs-q")
-    assert met >= {(part, name) for part in wanted for name in CASES}
-    assert len(RUNS) == 8 * 7 * 8 * 3 * 2
+def test_every_pair_meets_in_some_run():
+    """Rule, oracle, steepness, step, storage, problem and start: whatever two of them do to each other is seen."""
+    rows = [{**combination._asdict(), "case": case.name, "start": start} for combination, case, start in RUNS]
+    met = set().union(*(pairs_of({factor: row[factor] for factor in FACTORS}) for row in rows))
+    assert met >= set(all_pairs())
+    assert len(RUNS) < 500
 
 
 @pytest.mark.parametrize("rule", RULE_NAMES)

@@ -91,7 +91,7 @@ class DenseMultiplier:
         place(block, left, right, store)
 
     def _gather(self, columns: Array, there: slice, root: Array, means: Array | None) -> Array:
-        part: Array = self.transposed[columns, there]
+        part: Array = self.transposed[columns, there].astype(np.float64, copy=False)
         if means is not None:
             part -= means[columns, None]
         part *= root[there]

@@ -13,7 +13,9 @@ from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
 
 
 def open_design(A: Any) -> Local:
-    """The data behind their door; converted at most once, never modified."""
+    """The data behind their door; converted at most once, never modified.  A design of one's own is taken as it is."""
+    if isinstance(A, Local):
+        return A
     given = as_design(A)
     if isinstance(given, np.ndarray):
         return LocalDense(Dense(unlocked(given)), given.shape)
