@@ -19,12 +19,12 @@ PACKAGE = Path(ascd.__file__).parent
 SCRIPT = """
 import json, numpy as np, ascd
 from ascd.engine.descent import descend
-from ascd.problem.problem import evaluate
+from ascd.problem.problem import evaluate_at
 problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty={penalty})
 objective = problem.objective([2.0, 0.5])
 if {run}:
     ascd.minimize(problem, rule="cyclic")
-stats = [kernel.stored.stats for kernel in ((evaluate, descend) if {run} else (evaluate,))]
+stats = [kernel.stored.stats for kernel in ((evaluate_at, descend) if {run} else (evaluate_at,))]
 hits, misses = ([sum(getattr(s, name).values()) for s in stats] for name in ("cache_hits", "cache_misses"))
 print(json.dumps([objective, hits, misses]))
 """
@@ -93,7 +93,7 @@ def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(tmp_path):
 
 def test_old_files_of_former_sources_are_removed_and_nothing_else(tmp_path):
     report(tmp_path)
-    (current,) = (path for path in tmp_path.rglob("problem.evaluate_*.nbi"))
+    (current,) = (path for path in tmp_path.rglob("problem.evaluate_at_*.nbi"))
     former = re.sub("_[0-9a-f]{12}-", "_0123456789ab-", current.name)
     old, young, other = (current.with_name(name) for name in (former, former.replace("-", "-9"), "theirs-1.py311.nbi"))
     for path in (old, young, other):
@@ -115,7 +115,7 @@ def test_importing_the_library_does_not_import_numba(tmp_path):
 def test_three_modules_only_import_numba():
     imports = re.compile(r"^\s*(import|from)\s+(numba|llvmlite)\b", re.MULTILINE)
     found = {path.name for path in PACKAGE.rglob("*.py") if imports.search(path.read_text())}
-    assert found == {"_compilers.py", "_jit.py", "_scalars.py"}
+    assert found == {"compilers.py", "jit.py", "scalars.py"}
 
 
 EDITS = """

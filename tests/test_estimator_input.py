@@ -70,7 +70,7 @@ PARAMETER_ERRORS = [
     (ours.Lasso, {"bounds": (-1.0,)}, ["bounds must be a pair", "(-1.0,)"]),
     (ours.Lasso, {"bounds": (-1.0, [1.0, 2.0])}, ["bounds[1] must have length 6"]),
     (ours.ElasticNet, {"l1_ratio": 1.5}, ["'l1_ratio' parameter of ElasticNet", "1.5"]),
-    (ours.Ridge, {"alpha": [1.0, 2.0]}, ["1 != 2"]),
+    (ours.Ridge, {"alpha": [1.0, 2.0]}, ["2 != 1"]),
     (ours.Ridge, {"alpha": [-1.0]}, ["alpha must be at least 0", "-1"]),
     (ours.HuberRegressor, {"epsilon": 0.5}, ["'epsilon' parameter of HuberRegressor"]),
     (ours.LogisticRegression, {"C": 0.0}, ["'C' parameter of LogisticRegression"]),

@@ -13,11 +13,11 @@ from problems import CASES
 from selection import bounds_of, watch
 
 from ascd.engine.rules.ascd import sort_decreasing
-from ascd.engine.rules.buckets import GROWTH, Buckets, put_largest_first
+from ascd.engine.rules.buckets import Buckets, put_largest_first
 from ascd.engine.rules.heap import Heap
 from ascd.engine.rules.scan import BLOCK, pick_at_least
 from ascd.engine.steepness import STEEPNESS
-from ascd.engine.tuning import CHILDREN
+from ascd.engine.tuning import BUCKET_GROWTH, CHILDREN
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 
@@ -108,7 +108,7 @@ def test_buckets_grow_geometrically(keys):
     buckets = filled(keys)
     check_buckets(buckets)
     assert buckets.end[0] == 1
-    assert np.all(buckets.end[:-1] == np.ceil(buckets.end[1:] / GROWTH))
+    assert np.all(buckets.end[:-1] == np.ceil(buckets.end[1:] / BUCKET_GROWTH))
 
 
 @settings(max_examples=100, deadline=None)
@@ -128,7 +128,7 @@ def test_prefix_is_not_much_longer_than_needed(n):
     keys = np.random.default_rng(n).permutation(n) + 0.5
     buckets = filled(keys)
     for above in range(1, n + 1):
-        assert buckets.end[buckets.bucket_of(float(n - above))] <= GROWTH * above
+        assert buckets.end[buckets.bucket_of(float(n - above))] <= BUCKET_GROWTH * above
 
 
 # ------------------------------------------------------------------------------------------ sorting
