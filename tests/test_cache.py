@@ -80,9 +80,9 @@ def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(tmp_path):
     shutil.copytree(PACKAGE, site / "ascd", ignore=shutil.ignore_patterns("__pycache__"))
     assert report(cache, site) == (3.125, [0], [1])
     assert report(cache, site) == (3.125, [1], [0])
-    penalties = site / "ascd" / "penalties" / "norms.py"
+    penalties = site / "ascd" / "problem" / "penalties" / "norms.py"
     source = penalties.read_text()
-    once = "at(self.strength, j) * at(self.weights, j) * abs(x)"
+    once = "at(self.strength, j) * at(self.weights, j) * abs(x) + at(self.linear, j) * x"
     assert source.count(once) == 1
     penalties.write_text(source.replace(once, "2.0 * " + once))
     assert report(cache, site) == (5.625, [0], [1])

@@ -15,9 +15,9 @@ from selection import bounds_of, watch
 from ascd.engine.rules.ascd import sort_decreasing
 from ascd.engine.rules.buckets import Buckets, put_largest_first
 from ascd.engine.rules.heap import Heap
-from ascd.engine.rules.scan import BLOCK, pick_at_least
+from ascd.engine.rules.scan import pick_at_least
 from ascd.engine.steepness import STEEPNESS
-from ascd.engine.tuning import BUCKET_GROWTH, CHILDREN
+from ascd.engine.tuning import BUCKET_GROWTH, CHILDREN, PICK_BLOCK
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 
@@ -196,7 +196,7 @@ class Ticket:
         return self.number
 
 
-@pytest.mark.parametrize("size", [1, BLOCK, BLOCK + 1, 3 * BLOCK + 7])
+@pytest.mark.parametrize("size", [1, PICK_BLOCK, PICK_BLOCK + 1, 3 * PICK_BLOCK + 7])
 def test_every_member_has_the_same_chance(size):
     values = np.random.default_rng(size).integers(0, 3, size).astype(float)
     members = np.flatnonzero(values >= values.max())
@@ -206,5 +206,5 @@ def test_every_member_has_the_same_chance(size):
 
 @pytest.mark.parametrize("threshold", [2.0, math.nan])
 def test_where_no_value_reaches_the_threshold_any_coordinate_is_picked(threshold):
-    values = np.ones(BLOCK + 4)
+    values = np.ones(PICK_BLOCK + 4)
     assert [pick_at_least(values, threshold, Ticket(number)) for number in (0.0, 0.5, 0.999)] == [0, 130, 259]
