@@ -215,3 +215,9 @@ def test_a_bad_svm_is_refused(arguments, error, words):
     with pytest.raises(error) as caught:
         ascd.DualSVM(**{"X": A, "y": SIGNS, **arguments})
     assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_a_bound_far_out_is_no_direction_to_fall_in():
+    """The upper bound lies beyond the place where slopes at infinity are read."""
+    penalty = ascd.BoundedL1L2(l1=0.0, l2=1.6, lower=-np.inf, upper=-5.9e99)
+    assert ascd.Problem([[1.0]], [0.0], penalty=penalty).n_features == 1

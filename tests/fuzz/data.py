@@ -11,7 +11,7 @@ from .chance import chance, choose, pick
 
 PLAIN = tuple(storage for storage in STORAGES if storage not in SPARSE)
 #: Upper ends of the sizes, by their shares; columns may be twice as many above 30.
-SIZES = {"1": 0.05, "3": 0.25, "8": 0.48, "30": 0.192, "80": 0.025, "200": 0.003}
+SIZES = {"1": 0.05, "3": 0.3, "8": 0.53, "30": 0.11, "80": 0.009, "200": 0.001}
 MATRICES = {"normal": 0.45, "sparse": 0.2, "binary": 0.1, "integer": 0.1, "powers": 0.05, "low-rank": 0.1}
 TARGETS = {"model": 0.55, "noise": 0.2, "zero": 0.04, "constant": 0.06, "column": 0.05, "outlier": 0.1}
 LABELS = {"model": 0.5, "random": 0.3, "separable": 0.15, "one class": 0.05}

@@ -62,7 +62,7 @@ def _options(rng: Any, name: str, n: int) -> dict[str, Any]:
         options["Cs"] = int(rng.integers(1, 4))
     if name in ("Lasso", "ElasticNet", "Ridge", "PoissonRegressor", "LogisticRegression") and chance(rng, 0.1):
         options["penalty_weights"] = np.where(rng.random(n) < 0.3, 0.0, rng.random(n))
-    most = 10 if name == "HuberRegressor" else 50  # which makes up to 60 fits, a scale each
+    most = 5 if name == "HuberRegressor" else 20  # which makes up to 60 fits, a scale each
     options["max_iter"] = pick(rng, (1, 2)) if chance(rng, 0.05) else most
     return {**options, **_special(rng, name)}
 

@@ -17,7 +17,7 @@ from .truth import LOSSES, Truth
 Array = np.ndarray
 CODES = {name: code for code, name in enumerate(LOSSES)}
 #: Multiplications that one descent may take.
-WORK = 1e6
+WORK = 2e5
 
 
 class Scaled(NamedTuple):
@@ -88,7 +88,7 @@ def gradient_of(p: Scaled, x: Array) -> Array:
 def improved(p: Scaled, x: Array, sweeps: int) -> list[Array]:
     """Points reached from x, which changes: by descent, by Newton steps from there, and by both once more."""
     found, z = [], np.empty(p.b.size)
-    for most, rounds in ((sweeps, 25), (min(sweeps, 20), 5)):
+    for most, rounds in ((sweeps, 10), (min(sweeps, 20), 5)):
         kernels.descend(*p[:10], x, z, most)
         found.append(x.copy())
         kernels.newton(*p[:10], x, z, rounds)

@@ -65,6 +65,8 @@ class Truth:
             live = self.s > 0.0
             s, y, z, error = self.s.astype(Long)[live, None], self.b.astype(Long)[live, None], z[live], error[live]
             value, slope, size = loss_terms(self.loss, y, z, Long(self.threshold))
+            if self.loss == "poisson":  # exp grows by as much as the error of its argument says
+                slope = slope * np.maximum(1, np.expm1(np.minimum(error, LARGEST_EXPONENT)) / np.maximum(error, UNIT))
             uncertain = s * ((slope + error) * (error + unit * np.maximum(np.abs(y), 1)) + 8 * unit * size)
             x = Xl
             l1, l2, linear = (p.astype(Long)[:, None] for p in (self.l1, self.l2, self.linear))

@@ -59,10 +59,13 @@ def penalty_slopes(penalty: Any, up: Array, down: Array) -> None:
     for j in range(up.size):
         up[j], down[j] = math.inf, math.inf
         right, left = penalty.prox(FAR, 1.0, j), penalty.prox(-FAR, 1.0, j)
-        if right > INFINITE and penalty.prox(FARTHEST, 1.0, j) > BEYOND:
-            up[j] = penalty.subgradient(right, j)[0]
-        if left < -INFINITE and penalty.prox(-FARTHEST, 1.0, j) < -BEYOND:
-            down[j] = -penalty.subgradient(left, j)[1]
+        farther_right, farther_left = penalty.prox(FARTHEST, 1.0, j), penalty.prox(-FARTHEST, 1.0, j)
+        if right > INFINITE and farther_right > BEYOND:
+            slope = penalty.subgradient(right, j)[0]  # -inf at a bound that lies that far out
+            up[j] = slope if slope > -math.inf else penalty.subgradient(farther_right, j)[0]
+        if left < -INFINITE and farther_left < -BEYOND:
+            slope = penalty.subgradient(left, j)[1]
+            down[j] = -slope if slope < math.inf else -penalty.subgradient(farther_left, j)[1]
 
 
 @kernel
