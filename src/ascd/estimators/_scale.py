@@ -133,11 +133,13 @@ class _Point:
             return math.inf
         u = 2.0 * np.clip(self.residuals / sigma, -epsilon, epsilon)
         length = math.sqrt(float(weight @ u**2))
-        away = math.sqrt(8.0 * solution.gap) / sigma + 2.0 / sigma * rounding_of(self.x.size) * size + rounding * length
+        zeta = rounding_of(self.x.size) * size  # how far the residuals can be off
+        away = math.sqrt(8.0 * solution.gap) / sigma + 2.0 / sigma * zeta + rounding * length
         fitted, longest = 2.0 / sigma * (solution.objective - solution.gap), 2.0 * math.sqrt(total)
         least = fitted + 0.25 * sigma * max(0.0, length - away) ** 2
         share = min(1.0, longest / (length + away) * (1.0 - 4.0 * rounding)) if length + away > 0.0 else 1.0
         error = 4.0 * rounding * (abs(self.objective) + abs(fitted) + 2.0 / sigma * abs(solution.objective))
+        error += 2.0 * (2.0 * epsilon * math.sqrt(total) * zeta + zeta**2 / sigma)  # of P and of F
         return max(0.0, self.objective - max(0.0, share * least)) + error
 
     def settles(self, tolerance: float) -> bool:

@@ -22,7 +22,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
 from ascd.problem.losses.formulas import ROUNDING, divergence
 from ascd.problem.optimality import violation_of
-from ascd.problem.penalties.formulas import cost_size
+from ascd.problem.penalties.formulas import LAST_PLACES, cost_size
 
 
 @helper
@@ -35,6 +35,24 @@ def positive_part(term: float) -> float:
 def gap_term(penalty: Any, x: float, j: int, u: float) -> float:
     """Ψ_j(x) + Ψ_j*(−u) + x·u."""
     return penalty.cost(x, j) + penalty.cost_conjugate(-u, j) + x * u
+
+
+@helper
+def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> float:
+    """The largest term for u_j in [left, right], and for those within the rounding errors of Ψ_j*.
+
+    Ψ_j*(−u) is a function of a difference, u less what Ψ_j holds at a kink: where that nearly vanishes, its last digits
+    are all there is.  Beyond the end of Ψ_j*'s domain there is nothing to look at: the scale has kept away from it.
+    """
+    term = gap_term(penalty, x, j, left)
+    if right > left:
+        term = max(term, gap_term(penalty, x, j, right))
+    low, high = penalty.subgradient(x, j)  # at zero both ends of the kink; elsewhere ``cost_size`` counts its terms
+    size = abs(left) + abs(right) + (abs(low) if low > -math.inf else 0.0) + (abs(high) if high < math.inf else 0.0)
+    for end in (left - LAST_PLACES * size, right + LAST_PLACES * size):
+        wider = gap_term(penalty, x, j, end)
+        term = max(term, wider) if wider < math.inf else term
+    return term
 
 
 @helper
@@ -90,14 +108,11 @@ def gap_within(
     for i in range(listed.size):
         j = wide(listed[i])
         left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
-        term = gap_term(penalty, x[j], j, left)
-        if right > left:
-            term = max(term, gap_term(penalty, x[j], j, right))
-        gap += positive_part(term)
+        gap += positive_part(largest_term(penalty, x[j], j, left, right))
         size += cost_size(penalty, x[j], j) + abs(x[j] * left) + abs(x[j] * right)
     for i in range(fixed.size):
         j = wide(fixed[i])
-        gap += positive_part(gap_term(penalty, x[j], j, estimate[j]))
+        gap += positive_part(largest_term(penalty, x[j], j, estimate[j], estimate[j]))
         size += cost_size(penalty, x[j], j) + abs(x[j] * estimate[j])
     return gap, scale, size
 
