@@ -12,6 +12,7 @@ from ascd._base.jit import kernel
 from ascd.data.careful import UNIT
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem
+from ascd.solver.samples import cost_of
 
 
 def slope_in_scale(residuals: Array, weight: Array, sigma: float, epsilon: float) -> float:
@@ -37,8 +38,8 @@ def scale_of(residuals: Array, weight: Array, epsilon: float) -> float:
 
 def primal(problem: Problem, solution: Any, residuals: Array, weight: Array, sigma: float, scale: float) -> float:
     """P with the best scale for these residuals, from F at the scale σ of the problem."""
-    at_sigma, at_scale = Huber(problem.parts.loss.threshold), Huber(problem.parts.loss.threshold * scale / sigma)
-    penalty = 2.0 / sigma * (solution.objective - _loss_sum(at_sigma, residuals, weight))
+    at_scale = Huber(problem.parts.loss.threshold * scale / sigma)
+    penalty = 2.0 / sigma * float(cost_of(problem.parts.penalty, np.arange(problem.n_features), solution.x))
     return float(scale * weight.sum() + 2.0 / scale * _loss_sum(at_scale, residuals, weight) + penalty)
 
 
