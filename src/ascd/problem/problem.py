@@ -72,7 +72,7 @@ class Problem:
     >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
     >>> problem.objective([2.0, 0.0, -1.0])
     4.5
-    >>> problem.gap([2.0, 0.0, -1.0]) < 1e-14
+    >>> problem.gap([2.0, 0.0, -1.0]) < 1e-12
     True
     """
 

@@ -45,6 +45,7 @@ class GradientBounds:
         self.slot = np.full(n, -1, dtype=np.int8)
         self.product, self.width = np.zeros(n), np.full(n, np.inf)
         self.estimate, self.radius = np.zeros(n), np.full(n, np.inf)
+        self.everything = np.arange(n)
         self.reads = 0
         self.is_moved = False  # has the slope moved since all columns were read?
 
@@ -66,13 +67,17 @@ class GradientBounds:
         refer(columns, self.slot, here, self.count)
         self.length[here], self.total[here] = length, total
         products = self.design.dots(columns, slope, self.n_jobs)
+        numbers = (1.0 / max(length, 1e-300), abs(total))
         arrays = (self.square, self.mean, self.product, self.width, self.estimate, self.radius)
-        pin_columns(columns, products, 1.0 / max(length, 1e-300), abs(total), *arrays)
+        if is_all:
+            pin_all(products, *numbers, *arrays)
+        else:
+            pin_columns(columns, products, *numbers, *arrays)
         self.reads += columns.size
         self.is_moved = self.is_moved and not is_all
 
     def read_all(self, slope: Array) -> None:
-        self.read(np.arange(self.slot.size), slope)
+        self.read(self.everything, slope)
 
 
 @kernel
@@ -99,6 +104,19 @@ def pin_columns(
         j, g = wide(columns[i]), products[i]
         along = max(0.0, abs(g) - mean[j] * total)  # of the part across the ones
         width[j] = width_across(square[j], along, inverse)
+        product[j] = estimate[j] = g
+        radius[j] = 0.0
+
+
+@kernel
+def pin_all(
+    products: Array, inverse: float, total: float, square: Array, mean: Array, product: Array, width: Array,
+    estimate: Array, radius: Array,
+) -> None:  # fmt: skip
+    """``pin_columns`` for all of them: one after the other, several at a time."""
+    for j in range(products.size):
+        g = products[j]
+        width[j] = width_across(square[j], max(0.0, abs(g) - mean[j] * total), inverse)
         product[j] = estimate[j] = g
         radius[j] = 0.0
 

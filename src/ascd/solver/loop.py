@@ -65,7 +65,7 @@ class Solver:
                 return Status.DIVERGED
             start = min(start, self.standing.objective)
             # an objective that is itself within the tolerance may be its own proof: losses are not negative
-            if self.standing.gap <= tolerance or 0.0 <= self.standing.objective <= tolerance:
+            if self.standing.gap <= tolerance or 0.0 < self.standing.objective <= tolerance:
                 ended = assessment.confirm(tolerance, is_last=confirm)
                 if ended is not None:
                     return ended
