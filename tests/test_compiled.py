@@ -1,7 +1,8 @@
 """Compiled code takes the steps that plain Python takes, on dense and on sparse data.
 
-Each row below is one specialisation for each storage, chosen so that every rule, oracle, steepness and step occurs,
-rules and oracles at least twice.  They are cached on disk: only the first run pays for compiling.
+Each row below is one specialisation for each storage, chosen so that every rule, oracle, steepness and step occurs.
+They are cached on disk: only the first run pays for compiling.  All pairs are looked at interpreted, in
+``test_against_reference``.
 """
 
 from __future__ import annotations
@@ -32,22 +33,15 @@ RIDGE = "squared, tall, none"
 #: rule (lazy where there is a lazy form and the oracle is "norm"), oracle, steepness, step, init, problem
 ROWS = [
     ("cyclic", "exact", "gs", "fixed", "gradient", RIDGE),
-    ("cyclic", "blind", "gsl-r", "line-search", "none", LOGISTIC),
-    ("uniform", "sketch", "gs-s", "coordinate", "gradient", SPARSE_L1),
-    ("uniform", "random", "gsl", "fixed", "none", HUBER),
-    ("importance", "simulated", "gs-q", "fixed", "gradient", LOGISTIC),
-    ("importance", "cached", "gsl-s", "coordinate", "none", LOGISTIC),
+    ("uniform", "random", "gsl", "coordinate", "none", HUBER),
+    ("importance", "blind", "gsl-r", "line-search", "none", LOGISTIC),
     ("steepest", "norm", "gs-q", "fixed", "gradient", LOGISTIC),
     ("steepest", "simulated", "gsl-s", "line-search", "none", HINGE),
-    ("ascd", "norm", "gs-r", "fixed", "gradient", LOGISTIC),
     ("ascd", "exact", "gsl-q", "fixed", "gradient", SPARSE_L1),
     ("u-ascd", "norm", "gsl-q", "fixed", "none", HUBER),
-    ("u-ascd", "cached", "gs-r", "fixed", "gradient", LOGISTIC),
-    ("l-ascd", "norm", "gsl-r", "fixed", "gradient", SPARSE_L1),
-    ("l-ascd", "random", "gs-s", "fixed", "gradient", LOGISTIC),
+    ("l-ascd", "cached", "gs-r", "fixed", "gradient", LOGISTIC),
     ("a-ascd", "norm", "gs-s", "fixed", "gradient", SPARSE_L1),
-    ("a-ascd", "sketch", "gsl", "coordinate", "none", HUBER),
-    ("a-ascd", "blind", "gs-q", "fixed", "gradient", HINGE),
+    ("a-ascd", "sketch", "gs-s", "coordinate", "none", SPARSE_L1),
 ]
 N_ITER = 30
 
@@ -120,7 +114,7 @@ def test_no_field_of_the_parts_hides_a_compiled_method():
 def test_the_rows_cover_all_parts():
     for position, names in enumerate((RULE_NAMES, ORACLE_NAMES, STEEPNESS, STEPS)):
         counts = [sum(row[position] == name for row in ROWS) for name in names]
-        assert min(counts) >= (1 if names is STEEPNESS else 2)
+        assert min(counts) >= 1
     assert {CASES[row[-1]].loss for row in ROWS} == {"squared", "logistic", "huber", "squared_hinge"}
 
 

@@ -241,6 +241,7 @@ def test_high_precision(loss, intercept):
     assert solution.gap <= 1e-14 * solution.zero_objective
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", ["l1", "none", "box", "elastic net"])
 def test_a_tolerance_of_zero_ends(loss, penalty):
@@ -268,3 +269,14 @@ def test_samples_far_on_the_wrong_side_stiffen_the_model(monkeypatch):
         numbers.append(len(looks))
     assert objectives[1] == pytest.approx(objectives[0], rel=1e-7)
     assert numbers[1] < 0.5 * numbers[0]
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_constant_far_off_takes_no_digits_from_the_image():
+    rng = np.random.default_rng(0)
+    A, x = rng.standard_normal((20, 4)), rng.standard_normal(4)
+    problem = ascd.Problem(A, A @ x + 3.0)
+    fit = Fit(problem, x, True, 1e22)
+    fit.recompute()
+    assert fit.constant == pytest.approx(3.0, abs=1e-9)
+    assert fit.loss_sum <= 1e-18

@@ -8,6 +8,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.problem.problem import Problem
+from ascd.solver import tuning
 from ascd.solver.samples import Samples
 
 
@@ -53,10 +54,15 @@ class Fit:
 
     def recompute(self) -> None:
         """The image from x itself: rounding errors of steps are gone."""
-        moved = np.flatnonzero(self.x)
+        moved, before = np.flatnonzero(self.x), self.constant
+        self._compute(moved)
+        if abs(before) > tuning.CANCELS * abs(self.constant):  # a large constant leaves Ax few digits, or none
+            self._compute(moved)
+        self.reads += moved.size
+
+    def _compute(self, moved: Array) -> None:
         self.image[:] = self.constant
         self.design.add(moved, self.x[moved], self.image)
-        self.reads += moved.size
         self.evaluate()
 
     def evaluate(self) -> None:

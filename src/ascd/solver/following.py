@@ -65,12 +65,12 @@ class ExactStep:
     def follow(self, columns: Array, before: Array) -> bool:
         fit, change = self.fit, self.fit.x[columns] - before
         fit.reads += int(np.count_nonzero(change))
-        old_loss, old_cost = fit.loss_sum, cost_of(fit.penalty, columns, before)
+        old_loss, old_cost, constant = fit.loss_sum, cost_of(fit.penalty, columns, before), fit.constant
         new_cost = cost_of(fit.penalty, columns, fit.x[columns])
         fit.add(columns, change)
         rise = fit.loss_sum - old_loss + new_cost - old_cost
         if not rise <= tuning.WORTHLESS * (abs(old_loss) + abs(old_cost)):
-            fit.x[columns] = before
+            fit.x[columns], fit.constant = before, constant
             fit.recompute()
         return True
 

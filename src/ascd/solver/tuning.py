@@ -12,6 +12,11 @@ from __future__ import annotations
 #: Slopes remembered.
 SLOTS = 4
 
+# ---- fits
+
+#: An intercept that falls to less than one of so many of itself has cancelled: the image is computed again.
+CANCELS = 16.0
+
 # ---- working sets
 
 #: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
