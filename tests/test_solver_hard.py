@@ -241,7 +241,6 @@ def test_high_precision(loss, intercept):
     assert solution.gap <= 1e-14 * solution.zero_objective
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", ["l1", "none", "box", "elastic net"])
 def test_a_tolerance_of_zero_ends(loss, penalty):
