@@ -41,7 +41,7 @@ ROWS = [
     ("u-ascd", "norm", "gsl-q", "fixed", "none", HUBER),
     ("l-ascd", "cached", "gs-r", "fixed", "gradient", LOGISTIC),
     ("a-ascd", "norm", "gs-s", "fixed", "gradient", SPARSE_L1),
-    ("a-ascd", "sketch", "gs-s", "coordinate", "none", SPARSE_L1),
+    ("a-ascd", "sketch", "gsl", "coordinate", "none", HUBER),
 ]
 N_ITER = 30
 

@@ -69,7 +69,7 @@ class GradientBounds:
         products = self.design.dots(columns, slope, self.n_jobs)
         numbers = (1.0 / max(length, 1e-300), abs(total))
         arrays = (self.square, self.mean, self.product, self.width, self.estimate, self.radius)
-        if is_all:
+        if columns is self.everything:  # in their order
             pin_all(products, *numbers, *arrays)
         else:
             pin_columns(columns, products, *numbers, *arrays)
