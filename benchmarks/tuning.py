@@ -1,4 +1,4 @@
-"""What the solver's constants do: each is halved and doubled, and columns read and time are compared.
+"""What the constants of the solver do: each is halved and doubled, and columns read and time are compared.
 
     python benchmarks/tuning.py [--only NAME,…] [--repeats N]
 
@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from common.tables import markdown_table
 
 import ascd
+from ascd.data import prices
 from ascd.solver import tuning
 
 COMPILED = ("BALANCED", "SMALL", "LONGER_STRIDE", "MOST_NEWTON_STEPS", "VISITED", "RUN", "MARGIN")
@@ -25,24 +26,25 @@ COMPILED = ("BALANCED", "SMALL", "LONGER_STRIDE", "MOST_NEWTON_STEPS", "VISITED"
 
 def problems():
     rng = np.random.default_rng(0)
-    wide = rng.standard_normal((200, 3000)) + 0.5 * rng.standard_normal((200, 1))
-    text = sp.random(1500, 8000, 0.005, format="csc", random_state=0)
-    tall = rng.standard_normal((3000, 80))
+    wide = rng.standard_normal((100, 900)) + 0.5 * rng.standard_normal((100, 1))
+    text = sp.random(600, 3000, 0.01, format="csc", random_state=0)
+    tall = rng.standard_normal((1000, 40))
     for name, A in (("wide", wide), ("text", text), ("tall", tall)):
         b = A[:, :20] @ rng.standard_normal(20) + rng.standard_normal(A.shape[0])
         top = float(abs(A.T @ b).max())
         yield f"lasso {name} /20", ascd.solve, ascd.Problem(A, b, penalty=ascd.L1(top / 20)), {"intercept": True}
-        yield f"lasso {name} /200", ascd.solve, ascd.Problem(A, b, penalty=ascd.L1(top / 200)), {}
+        if name != "text":
+            yield f"lasso {name} /200", ascd.solve, ascd.Problem(A, b, penalty=ascd.L1(top / 200)), {}
         signs = ascd.Problem(A, np.sign(b), "logistic", ascd.L1(float(abs(A.T @ np.sign(b)).max()) / 40))
         yield f"logistic {name}", ascd.solve, signs, {}
-        yield f"huber {name}", ascd.solve, ascd.Problem(A, b, "huber", ascd.L1(top / 50)), {}
+        yield f"huber {name}", ascd.solve, ascd.Problem(A, b, "huber", ascd.L1(top / 10)), {}
     yield (
         "path",
         ascd.path,
         ascd.Problem(wide, wide[:, 0] - wide[:, 1], penalty=ascd.L1(1.0)),
         {"n_alphas": 15, "eps": 0.05},
     )
-    yield "svm", ascd.solve, ascd.DualSVM(tall[:1000], np.sign(tall[:1000, 0] + 0.5), C=0.1), {"tol": 1e-4}
+    yield "svm", ascd.solve, ascd.DualSVM(tall[:700], np.sign(tall[:700, 0] + 0.5), C=0.1), {"tol": 1e-4}
 
 
 def measure(cases, repeats: int) -> list[tuple[float, int]]:
@@ -64,25 +66,29 @@ def mean_ratios(now, before) -> tuple[float, float, float]:
     return math.exp(np.mean(reads)), math.exp(np.mean(seconds)), math.exp(max(seconds))
 
 
+def is_number(name: str, value: object) -> bool:
+    return name.isupper() and name not in COMPILED and isinstance(value, int | float)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="parts of names of constants")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    names = [name for name, value in vars(tuning).items() if name.isupper() and isinstance(value, int | float)]
-    names = [name for name in names if name not in COMPILED and any(map(name.__contains__, options.only.split(",")))]
+    listed = [(home, name) for home in (tuning, prices) for name, value in vars(home).items() if is_number(name, value)]
+    wanted = [(home, name) for home, name in listed if any(map(name.__contains__, options.only.split(",")))]
     cases = list(problems())
     measure(cases, 1)  # compile
     as_it_is, rows = measure(cases, options.repeats), []
-    for name in names:
-        value, cells = getattr(tuning, name), []
+    for home, name in wanted:
+        value, cells = getattr(home, name), []
         for factor in (0.5, 2.0):
             changed = max(1, round(factor * value)) if isinstance(value, int) else factor * value
-            setattr(tuning, name, changed)
+            setattr(home, name, changed)
             try:
                 cells += [f"{ratio:.2f}" for ratio in mean_ratios(measure(cases, options.repeats), as_it_is)]
             finally:
-                setattr(tuning, name, value)
+                setattr(home, name, value)
         rows.append([name, f"{value:g}", *cells])
     head = ["constant", "value", "halved: reads", "time", "worst", "doubled: reads", "time", "worst"]
     print(markdown_table(head, rows))

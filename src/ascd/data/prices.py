@@ -1,7 +1,7 @@
 """What reading costs, in nanoseconds on one core: the solver chooses between columns and their products by these.
 
 They need not be exact: where one is wrong by a factor of two, so is the time at most (see ``solver.subproblem``).
-``python benchmarks/prices.py`` measures them on the machine at hand.
+``python benchmarks/tuning.py`` halves and doubles each of them; its table is in docs/benchmarks.md.
 """
 
 from __future__ import annotations
