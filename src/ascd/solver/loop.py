@@ -64,8 +64,9 @@ class Solver:
             if has_no_minimum(self.standing.objective, start):
                 return Status.DIVERGED
             start = min(start, self.standing.objective)
-            # an objective that is itself within the tolerance may be its own proof: losses are not negative
-            if self.standing.gap <= tolerance or 0.0 < self.standing.objective <= tolerance:
+            # a run that goes on for long while its objective is within the tolerance: that may be its own proof
+            is_own_proof = rounds >= tuning.LONG_RUN and 0.0 < self.standing.objective <= tolerance
+            if self.standing.gap <= tolerance or is_own_proof:
                 ended = assessment.confirm(tolerance, is_last=confirm)
                 if ended is not None:
                     return ended

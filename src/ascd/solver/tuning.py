@@ -46,6 +46,8 @@ PASSES, FEWEST_PASS_SWEEPS, SLOW, LONGER_ROUND = 3.0, 3, 0.85, 1.5
 
 #: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.
 MOST_IDLE = 10
+#: After so many rounds an objective within the tolerance is looked at as its own proof: losses are not negative.
+LONG_RUN = 20
 #: Progress is a gap or a violation below this share of the best so far.
 PROGRESS = 0.9
 #: Rounds in which a dual point is looked for that cannot be fitted, before first-order conditions decide.
