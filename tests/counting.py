@@ -117,8 +117,8 @@ class Counting:
         self._inner.check_finite()
 
 
-def behind_the_door(problem: Any) -> Counting:
-    """The problem keeps its data behind a counting door, and has no matrix any more."""
-    problem.design = Counting(problem.design)
-    problem.parts = problem.parts._replace(matrix=None)
-    return problem.design
+def behind_the_door(A: Any) -> Counting:
+    """The data of A behind a counting door, without a matrix."""
+    from ascd.data.storages import open_design
+
+    return Counting(open_design(A))

@@ -114,7 +114,7 @@ class Case:
     intercept: bool
 
     def problem(self, storage="dense"):
-        A = sp.csc_array(self.A) if storage == "sparse" else self.A
+        A = storage if not isinstance(storage, str) else sp.csc_array(self.A) if storage == "sparse" else self.A
         weights = None if np.all(self.weights == 1.0) else self.weights
         return ascd.Problem(A, self.b, self.loss, self.penalty, weights)
 

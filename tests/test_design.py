@@ -80,8 +80,9 @@ def test_prices_grow_with_what_is_read(storage):
 def test_the_solver_asks_nothing_else(loss, penalty, intercept, storage):
     """With no matrix to read and columns under other numbers, it gives the answer that it gives with them."""
     case = make_case(loss, penalty, intercept, seed=4)
-    plain, closed = case.problem(storage), case.problem(storage)
-    design = behind_the_door(closed)
+    plain = case.problem(storage)
+    design = behind_the_door(sp.csc_array(case.A) if storage == "sparse" else case.A)
+    closed = case.problem(design)
     expected = ascd.solve(plain, tol=1e-9, intercept=intercept)
     found = ascd.solve(closed, tol=1e-9, intercept=intercept)
     assert str(found.status) == str(expected.status)
@@ -96,12 +97,25 @@ def test_paths_and_sweeps_over_columns_keep_to_the_door(monkeypatch):
     monkeypatch.setattr("ascd.solver.tuning.GRAM_FLOOR", 0)
     monkeypatch.setattr("ascd.solver.tuning.GRAM_SHARE", 0.0)
     case = make_case("squared", "l1", True, seed=4)
-    plain, closed = case.problem("sparse"), case.problem("sparse")
-    design = behind_the_door(closed)
+    plain, design = case.problem("sparse"), behind_the_door(sp.csc_array(case.A))
+    closed = case.problem(design)
     expected = ascd.path(plain, n_alphas=4, eps=0.1, intercept=True)
     found = ascd.path(closed, n_alphas=4, eps=0.1, intercept=True)
     np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-9)
     assert design.asked["take"] > 0
+
+
+def test_the_engine_says_that_it_needs_columns():
+    with pytest.raises(TypeError, match=r"minimize reads single columns.*Counting.*ascd\.solve"):
+        ascd.minimize(ascd.Problem(behind_the_door(A), VECTOR))
+
+
+def test_a_design_that_lacks_an_answer_is_named():
+    class Half:
+        def careful_dots(self, columns, vector): ...
+
+    with pytest.raises(TypeError, match=r"Half does not answer shape, nbytes, .*Design"):
+        ascd.Problem(Half(), VECTOR)
 
 
 def test_the_solver_knows_no_storage():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ascd.data.design import Multiplier, Part
 from ascd.data.matrices import dot, weighted_square
 
 
-class Local:
+class Local(ABC):
     """A matrix in memory; ``matrix`` is its compiled storage."""
 
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
@@ -67,19 +68,21 @@ class Local:
         """Raise a ValueError that names what is not finite."""
         finite_values(self.matrix.stored(), "A")
 
-    # ---- left to the storage
-
+    @abstractmethod
     def entries(self, columns: Array | None = None) -> int:
-        raise NotImplementedError
+        """Stored entries, of these columns or all."""
 
+    @abstractmethod
     def sweep_price(self, columns: Array) -> float:
-        raise NotImplementedError
+        """Nanoseconds of a sweep over these columns."""
 
+    @abstractmethod
     def products_price(self, columns: Array) -> float:
-        raise NotImplementedError
+        """Nanoseconds of the products of all pairs of these columns."""
 
+    @abstractmethod
     def multiplier(self, keeps: bool) -> Multiplier:
-        raise NotImplementedError
+        """Products of columns with each other."""
 
 
 def as_block(part: Part, d: int) -> Array:

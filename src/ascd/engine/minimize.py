@@ -96,6 +96,11 @@ def minimize(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
+    if problem.parts.matrix is None:
+        name = type(problem.design).__name__
+        raise TypeError(
+            f"minimize reads single columns, which must be in local memory; {name} keeps them: use ascd.solve"
+        )
     if math.isinf(problem.parts.largest):
         name = type(problem.parts.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")

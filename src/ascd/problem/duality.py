@@ -38,15 +38,20 @@ def gap_term(penalty: Any, x: float, j: int, u: float) -> float:
 
 
 @helper
+def term_between(penalty: Any, x: float, j: int, left: float, right: float) -> float:
+    """The largest term for u_j in [left, right]: it is convex in u_j, so it is that of an end."""
+    term = gap_term(penalty, x, j, left)
+    return max(term, gap_term(penalty, x, j, right)) if right > left else term
+
+
+@helper
 def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> float:
     """The largest term for u_j in [left, right], and for those within the rounding errors of Ψ_j*.
 
     Ψ_j*(−u) is a function of a difference, u less what Ψ_j holds at a kink: where that nearly vanishes, its last digits
     are all there is.  Beyond the end of Ψ_j*'s domain there is nothing to look at: the scale has kept away from it.
     """
-    term = gap_term(penalty, x, j, left)
-    if right > left:
-        term = max(term, gap_term(penalty, x, j, right))
+    term = term_between(penalty, x, j, left, right)
     low, high = penalty.subgradient(x, j)  # at zero both ends of the kink; elsewhere ``cost_size`` counts its terms
     size = abs(left) + abs(right) + (abs(low) if low > -math.inf else 0.0) + (abs(high) if high < math.inf else 0.0)
     for end in (left - LAST_PLACES * size, right + LAST_PLACES * size):

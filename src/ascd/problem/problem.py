@@ -57,8 +57,9 @@ class Problem:
 
     Parameters
     ----------
-    A : array, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Taken dense or sparse as it comes; converted at most once and never modified.
+    A : array, sparse matrix or DataFrame of shape (n_samples, n_features), or a design
+        Taken dense or sparse as it comes; converted at most once and never modified.  A design (``ascd.data.design``)
+        answers questions about its columns, wherever they are.
     b : array of length n_samples
         Targets; labels −1 and +1 for classification losses.
     loss : {"squared", "logistic", "huber", "squared_hinge", "poisson"} or a loss object
@@ -88,7 +89,7 @@ class Problem:
 
     def __repr__(self) -> str:
         loss, penalty = (type(part).__name__ for part in (self.parts.loss, self.parts.penalty))
-        storage = type(self.parts.matrix).__name__
+        storage = type(self.design if self.parts.matrix is None else self.parts.matrix).__name__
         return f"Problem({self.n_samples} x {self.n_features} {storage}, loss={loss}, penalty={penalty})"
 
     def replace(self, *, b: Any = None, loss: Any = None, penalty: Any = None, sample_weight: Any = None) -> Problem:
@@ -215,7 +216,18 @@ def _assemble(design: Any, sample: Sample, loss: Any, penalty: Any) -> Parts:
         # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.
         lipschitz[lipschitz == 0.0] = lipschitz[lipschitz > 0.0].min(initial=math.inf if lipschitz.any() else 1.0)
     gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
-    return Parts(design.matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()), gain, slack)
+    # compiled steps of the engine read columns themselves; the solver asks the design alone
+    return Parts(
+        getattr(design, "matrix", None),
+        sample,
+        loss,
+        penalty,
+        np.sqrt(square),
+        lipschitz,
+        float(lipschitz.max()),
+        gain,
+        slack,
+    )
 
 
 def _check_small_columns(design: Design, weight: Any, columns: Array) -> None:

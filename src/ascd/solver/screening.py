@@ -19,7 +19,7 @@ from typing import Any
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel, wide
-from ascd.problem.duality import gap_term, may_rest, positive_part
+from ascd.problem.duality import may_rest, positive_part, term_between
 from ascd.problem.optimality import violation_of
 from ascd.solver.tuning import MARGIN
 
@@ -98,9 +98,7 @@ def add_gap_terms(
     for i in range(candidates.size):
         j = wide(candidates[i])
         left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
-        term = gap_term(penalty, x[j], j, left)
-        if right > left:
-            term = max(term, gap_term(penalty, x[j], j, right))
+        term = term_between(penalty, x[j], j, left, right)
         if term < math.inf:
             gap += positive_part(term)
         else:

@@ -10,7 +10,7 @@ import numpy as np
 from ascd._base.checks import as_parameter
 from ascd._base.jit import at
 from ascd.problem.penalties.box import as_bounds
-from ascd.problem.penalties.formulas import absolute_subgradient, extended, scale_between, soft_threshold
+from ascd.problem.penalties.formulas import absolute_subgradient, extended, scale_between, soft_threshold, untilted
 
 
 class BoundedL1L2(NamedTuple):
@@ -40,8 +40,7 @@ class BoundedL1L2(NamedTuple):
         return at(self.weights, j) * size + at(self.linear, j) * x
 
     def cost_size(self, x: float, j: int) -> float:
-        size = at(self.l1, j) * abs(x) + 0.5 * at(self.l2, j) * x * x
-        return at(self.weights, j) * size + abs(at(self.linear, j) * x)
+        return untilted(self.cost(x, j), at(self.linear, j) * x)
 
     def prox(self, v: float, step: float, j: int) -> float:
         weighted = step * at(self.weights, j)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ascd._base.checks import as_parameter
 from ascd._base.jit import at
-from ascd.problem.penalties.formulas import extended, scale_between
+from ascd.problem.penalties.formulas import extended, scale_between, untilted
 
 
 class Box(NamedTuple):
@@ -35,7 +35,7 @@ class Box(NamedTuple):
         return (0.5 * at(self.l2, j) * x + at(self.linear, j)) * x
 
     def cost_size(self, x: float, j: int) -> float:
-        return 0.5 * at(self.l2, j) * x * x + abs(at(self.linear, j) * x)
+        return untilted(self.cost(x, j), at(self.linear, j) * x)
 
     def prox(self, v: float, step: float, j: int) -> float:
         free = (v - step * at(self.linear, j)) / (1.0 + step * at(self.l2, j))

@@ -20,6 +20,12 @@ def cost_size(penalty: Any, x: float, j: int) -> float:
 
 
 @helper
+def untilted(cost: float, tilt: float) -> float:
+    """even + |tilt| from cost = even + tilt, where the even part is not negative: what may cancel, added up."""
+    return cost + 2.0 * max(0.0, -tilt)
+
+
+@helper
 def soft_threshold(v: float, threshold: float) -> float:
     """argmin_z ½(z − v)² + threshold·|z|."""
     if v > threshold:

@@ -16,6 +16,7 @@ from ascd.problem.penalties.formulas import (
     piece_beside_zero,
     scale_between,
     soft_threshold,
+    untilted,
 )
 
 
@@ -80,7 +81,7 @@ class L1(NamedTuple):
         return at(self.strength, j) * at(self.weights, j) * abs(x) + at(self.linear, j) * x
 
     def cost_size(self, x: float, j: int) -> float:
-        return at(self.strength, j) * at(self.weights, j) * abs(x) + abs(at(self.linear, j) * x)
+        return untilted(self.cost(x, j), at(self.linear, j) * x)
 
     def prox(self, v: float, step: float, j: int) -> float:
         threshold = step * at(self.strength, j) * at(self.weights, j)
@@ -136,7 +137,7 @@ class L2(NamedTuple):
         return (0.5 * at(self.strength, j) * at(self.weights, j) * x + at(self.linear, j)) * x
 
     def cost_size(self, x: float, j: int) -> float:
-        return 0.5 * at(self.strength, j) * at(self.weights, j) * x * x + abs(at(self.linear, j) * x)
+        return untilted(self.cost(x, j), at(self.linear, j) * x)
 
     def prox(self, v: float, step: float, j: int) -> float:
         shrink = 1.0 + step * at(self.strength, j) * at(self.weights, j)
@@ -195,8 +196,7 @@ class L1L2(NamedTuple):
         return at(self.weights, j) * size + at(self.linear, j) * x
 
     def cost_size(self, x: float, j: int) -> float:
-        size = at(self.l1, j) * abs(x) + 0.5 * at(self.l2, j) * x * x
-        return at(self.weights, j) * size + abs(at(self.linear, j) * x)
+        return untilted(self.cost(x, j), at(self.linear, j) * x)
 
     def prox(self, v: float, step: float, j: int) -> float:
         weighted = step * at(self.weights, j)
