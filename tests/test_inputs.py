@@ -174,6 +174,7 @@ LINEAR = [
     ("squared_hinge", np.c_[SIGNS], ascd.Zero(0.5), True),
     ("huber", np.ones((4, 1)), ascd.Zero(4 * 1.35 * 0.99), True),
     ("huber", np.ones((4, 1)), ascd.Zero(4 * 1.35 * 1.01), False),
+    ("huber", 1e-150 * np.ones((4, 1)), ascd.Box(-1.0, INF, 1e-280, -1e160), True),  # slope / length overflows
 ]
 
 

@@ -90,7 +90,8 @@ def _program_is_negative(design: Design, parts: Any, up: Array, down: Array, int
     size = np.linalg.norm(block, axis=0)
     size[size == 0.0] = 1.0
     block = block / size
-    costs = np.concatenate([up / size, down / size, rise, fall])
+    with np.errstate(over="ignore"):  # looked at below
+        costs = np.concatenate([up / size, down / size, rise, fall])
     forbidden = costs > INFINITE
     upper = np.where(forbidden, 0.0, np.r_[np.ones(2 * up.size), np.full(2 * rise.size, np.inf)])
     identity = np.eye(rise.size)
