@@ -30,9 +30,10 @@ $(VENV)/.docs: $(VENV)/.installed
 demo: $(VENV)/.installed
 	$(BIN)/ascd demo
 
-# two processes with one thread each for linear algebra: more would only wait for each other
+# two processes with one thread each for linear algebra: more would only wait for each other; each begins with one half
+# of the tests in their order, so that what a file compiles is compiled once
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(PYTEST)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST)
 
 # random problems against every certificate; N cases from SEED on JOBS processes, as long as one likes
 N ?= 10000

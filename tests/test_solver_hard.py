@@ -88,13 +88,13 @@ def test_means_far_larger_than_deviations(mean, penalty):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("penalty", [None, ascd.L1(1e-3), ascd.L1(0.5), ascd.L2(0.1), ascd.L1(0.1, [0, 1] * 5)])
+@pytest.mark.parametrize("penalty", [None, ascd.L1(1e-3), ascd.L1(0.5), ascd.L2(0.1), ascd.L1(0.1, [0, 1] * 3)])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
 def test_scales_from_1e_8_to_1e8(loss, penalty, intercept):
     rng = np.random.default_rng(0)
-    A = rng.standard_normal((40, 10))
+    A = rng.standard_normal((40, 6))
     b = target_of(loss, A, rng)
-    scales = np.logspace(-8, 8, 10)
+    scales = np.logspace(-8, 8, 6)
     solution = ascd.solve(ascd.Problem(A * scales, b, loss, penalty), tol=1e-6, intercept=intercept)
     if penalty == ascd.L1(1e-3) and not solution.converged:
         # |⟨a_j, θ⟩| ≤ 1e-3 with ‖a_j‖ = 6e8: what float64 leaves of θ's last digit is more than a proof may lose
@@ -244,7 +244,7 @@ def test_high_precision(loss, intercept):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", ["l1", "none", "box", "elastic net"])
 def test_a_tolerance_of_zero_ends(loss, penalty):
-    case = make_case(loss, penalty, True, seed=3)
+    case = make_case(loss, penalty, True, shape=(20, 3), seed=3)
     solution = ascd.solve(case.problem(), tol=0.0, intercept=True)
     assert solution.status in (ascd.Status.CONVERGED, ascd.Status.STALLED)
     assert solution.n_iter < 100
