@@ -113,6 +113,28 @@ def test_a_conjugate_that_overflows_is_infinite():
     assert solve(Problem([[1.0]], [1e150], penalty=L2(1e-9)), max_iter=0).gap >= 4.9e299
 
 
+def test_a_conjugate_with_bounds_that_overflows_is_infinite():
+    """Written as a difference, it was inf - inf, which compiled code took for 0."""
+    penalty = ascd.BoundedL1L2(1.75e225, 0.05)
+    assert penalty.cost_conjugate(1.9e226, 0) == penalty.cost_conjugate(-1.9e226, 0) == INF
+    solution = solve(Problem([[-1.08e132], [5.4e131]], [-1.49e94, 8.7e93], penalty=penalty), intercept=True)
+    assert solution.x[0] > 0.0
+    assert solution.objective < 1e188
+
+
+def test_a_kink_that_a_tilt_cancels_leaves_its_last_digits():
+    """l1*w = |linear| but for 2.6e-16: the conjugate is known to two digits, and the gap must say so."""
+    for linear in (-0.00213874, 0.00213874):
+        penalty = ascd.BoundedL1L2(0.00213874 - 2.6e-16, 7e-5, 0.0 if linear < 0.0 else -INF, linear=linear)
+        excess = 2.6e-16 + np.spacing(0.00213874)
+        assert Problem([[0.0]], [0.0], penalty=penalty).gap([0.0]) >= excess**2 / (2 * 7e-5)
+
+
+def test_a_curvature_that_overflows_is_an_error():
+    with pytest.raises(ValueError, match="squared norm overflows"):
+        Problem([[1.2e154]], [1.0], "squared_hinge")
+
+
 def test_slopes_that_do_not_sum_to_zero_are_seen():
     A, b = gaussian(7, 1)
     problem = Problem(A, np.sign(b), "logistic", L2(1.0))

@@ -24,6 +24,9 @@ from ascd.problem.losses.formulas import ROUNDING, divergence
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties.formulas import LAST_PLACES, cost_size
 
+#: So near to zero nothing but the slope is left of a penalty.
+BESIDE_ZERO = 2.0**-100
+
 
 @helper
 def positive_part(term: float) -> float:
@@ -45,6 +48,16 @@ def term_between(penalty: Any, x: float, j: int, left: float, right: float) -> f
 
 
 @helper
+def slope_size(penalty: Any, j: int) -> float:
+    """What the slopes of Ψ_j at zero are made of, added up: a kink and a tilt may cancel each other."""
+    size = 0.0
+    for x in (BESIDE_ZERO, -BESIDE_ZERO):
+        cost = cost_size(penalty, x, j)
+        size = max(size, cost / BESIDE_ZERO) if cost < math.inf else size
+    return size
+
+
+@helper
 def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> float:
     """The largest term for u_j in [left, right], and for those within the rounding errors of Ψ_j*.
 
@@ -52,8 +65,9 @@ def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> f
     are all there is.  Beyond the end of Ψ_j*'s domain there is nothing to look at: the scale has kept away from it.
     """
     term = term_between(penalty, x, j, left, right)
-    low, high = penalty.subgradient(x, j)  # at zero both ends of the kink; elsewhere ``cost_size`` counts its terms
-    size = abs(left) + abs(right) + (abs(low) if low > -math.inf else 0.0) + (abs(high) if high < math.inf else 0.0)
+    low, high = penalty.subgradient(x, j)
+    size = abs(left) + abs(right) + slope_size(penalty, j)
+    size += (abs(low) if low > -math.inf else 0.0) + (abs(high) if high < math.inf else 0.0)
     for end in (left - LAST_PLACES * size, right + LAST_PLACES * size):
         wider = gap_term(penalty, x, j, end)
         term = max(term, wider) if wider < math.inf else term
@@ -131,9 +145,8 @@ def gap_at_zero(sample: Any, loss: Any, penalty: Any, x: Array, image: Array) ->
         if weight > 0.0:
             gap += weight * divergence(loss, sample.target[k], image[k], 0.0)
     for j in range(x.size):
-        cost, conjugate = penalty.cost(x[j], j), penalty.cost_conjugate(0.0, j)
-        gap += positive_part(cost + conjugate)
-        size += cost_size(penalty, x[j], j) + abs(conjugate)
+        gap += positive_part(largest_term(penalty, x[j], j, 0.0, 0.0))
+        size += cost_size(penalty, x[j], j) + abs(penalty.cost_conjugate(0.0, j))
     return gap, size
 
 

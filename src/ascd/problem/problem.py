@@ -204,10 +204,10 @@ def _as_weights(sample_weight: Any, n_samples: int) -> Any:
 def _assemble(design: Any, sample: Sample, loss: Any, penalty: Any) -> Parts:
     bound, n = float(loss.curvature_bound()), design.shape[1]
     square = design.squares(sample.weight)
-    largest = square.max()
+    largest = float(square.max())
     if not np.isfinite(largest):  # the norms have seen every entry: no other pass is needed to find what is not finite
         design.check_finite()
-    if not np.isfinite(min(bound, 1.0) * largest):
+    if math.isinf(largest * (max(bound, 1.0) if bound < math.inf else 1.0)):
         raise ValueError("A has columns whose squared norm overflows float64: rescale A")
     if square.min() < SMALLEST_SQUARE:
         _check_small_columns(design, sample.weight, np.flatnonzero(square < SMALLEST_SQUARE))

@@ -69,7 +69,8 @@ class BoundedL1L2(NamedTuple):
         best = max(at(self.lower, j), min(at(self.upper, j), best))
         if math.isinf(best):
             return math.inf
-        return (tilt - 0.5 * l2 * best) * best - l1 * abs(best)
+        slope = (tilt if best > 0.0 else -tilt) - l1  # one product: a difference of two might be inf - inf
+        return (slope - 0.5 * l2 * abs(best)) * abs(best)
 
     def dual_scale(self, u: float, j: int) -> float:
         l1, linear = at(self.weights, j) * at(self.l1, j), at(self.linear, j)
