@@ -1,7 +1,7 @@
 """Compiled code takes the steps that plain Python takes, on dense and on sparse data.
 
-Each row below is one specialisation for each storage, chosen so that every rule, oracle, steepness and step occurs.
-They are cached on disk: only the first run pays for compiling.  All pairs are looked at interpreted, in
+Each row below is one specialisation, for one storage and then the other, chosen so that every rule, oracle, steepness
+and step occurs.  They are cached on disk: only the first run pays for compiling.  All pairs are looked at interpreted, in
 ``test_against_reference``.
 """
 
@@ -69,15 +69,15 @@ def rounding_decides_the_pick(run, rule):
     return rule in BOUNDED_RULES and bool(np.any((upper < 1e-9) & ((upper > 0.0) | (x != 0.0))))
 
 
-def advance_both(run, t, rule):
-    """One compiled step; the same step in plain Python from a copy of the state must agree.
+def advance_both(run, t, rule, loop):
+    """One step of a loop, compiled or not; the same step in plain Python from a copy of the state must agree.
 
     Returns whether they could be compared, and how far x moved: rounding can decide which coordinate is picked, and
     whether a coordinate that is optimal moves at all.
     """
     plain, before = copy.deepcopy(run), run.point.x.copy()
     decided = not rounding_decides_the_pick(run, rule)
-    survey, expected = run.descend(t, t + 1, descend.stored), plain.descend(t, t + 1, descend.py_func)
+    survey, expected = run.descend(t, t + 1, loop), plain.descend(t, t + 1, descend.py_func)
     moves = [np.abs(which.point.x - before).max() for which in (run, plain)]
     if not decided or 0.0 < max(moves) < 1e-9:
         return False, max(moves)
@@ -90,9 +90,10 @@ def advance_both(run, t, rule):
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
 def test_compiled_is_interpreted_and_dense_is_sparse(row):
     dense, sparse = (assembled(row, storage) for storage in STORAGES)
+    loops = [descend.stored, descend.py_func][:: 1 if ROWS.index(row) % 2 else -1]  # compiled for one storage a row
     compared, alike = 0, 0
     for t in range(N_ITER):
-        steps = advance_both(dense, t, row[0]), advance_both(sparse, t, row[0])
+        steps = advance_both(dense, t, row[0], loops[0]), advance_both(sparse, t, row[0], loops[1])
         decided = steps[0] == (True, pytest.approx(steps[1][1])) and steps[1][0]
         compared += steps[0][0] + steps[1][0]
         alike += decided and alike == t
@@ -100,7 +101,7 @@ def test_compiled_is_interpreted_and_dense_is_sparse(row):
             np.testing.assert_allclose(sparse.point.x, dense.point.x, rtol=1e-10, atol=1e-10)
     assert compared >= N_ITER / 2
     assert alike >= 3
-    assert len(descend.stored.signatures) >= 2
+    assert descend.stored.signatures
 
 
 def test_no_field_of_the_parts_hides_a_compiled_method():

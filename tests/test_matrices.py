@@ -100,9 +100,10 @@ def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch
     monkeypatch.setattr("ascd.data.sparse.LARGEST_SHORT", 0)
     long = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
     assert (short.parts.matrix.indices.dtype, long.parts.matrix.indices.dtype) == (np.uint32, np.uint64)
+    run = ascd.minimize(long, rule="a-ascd", oracle=oracle, tol=1e-8)
+    assert run.converged
     for problem in (short, long):
-        run, solution = ascd.minimize(problem, rule="a-ascd", oracle=oracle, tol=1e-8), ascd.solve(problem, tol=1e-12)
-        assert run.converged
+        solution = ascd.solve(problem, tol=1e-12)
         assert solution.converged
         assert run.objective == pytest.approx(solution.objective, rel=1e-7)
 

@@ -19,6 +19,8 @@ def at(parameter: Any, j: int) -> Any:
     >>> at(0.5, 3), float(at(np.array([1.0, 2.0]), 1))
     (0.5, 2.0)
     """
+    if type(parameter) is float:  # most often, and plain Python asks millions of times
+        return parameter
     return parameter[j] if hasattr(parameter, "shape") and parameter.ndim else parameter
 
 
