@@ -75,7 +75,7 @@ class Assembly:
 
 def assemble(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", init="gradient", x0=None, seed=0):
     """The parts of a run as ``minimize`` puts them together."""
-    return Assembly(*put_together(problem, rule, oracle, steepness, step, init, x0, seed))
+    return Assembly(*put_together(problem, rule, oracle, steepness, step, init, x0, seed)[:-1])
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """Compiled code takes the steps that plain Python takes, on dense and on sparse data.
 
 Each row below is one specialisation, for one storage and then the other, chosen so that every rule, oracle, steepness
-and step occurs.  They are cached on disk: only the first run pays for compiling.  All pairs are looked at interpreted, in
-``test_against_reference``.
+and step occurs.  They are cached on disk: only the first run pays for compiling.  All pairs are looked at interpreted,
+in ``test_against_reference``.
 """
 
 from __future__ import annotations

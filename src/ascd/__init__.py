@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 from ascd import estimators
 from ascd._base.jit import at, helper
 from ascd.engine.minimize import minimize
-from ascd.engine.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch
+from ascd.engine.oracles import Blind, Cached, Exact, Measured, Norm, Random, Reference, Simulated, Sketch
 from ascd.engine.rules import (
     ASCD,
     Adaptive,
+    Awake,
     Block,
     Cyclic,
     HeuristicASCD,
@@ -67,6 +68,7 @@ __all__ = [
     "L2",
     "NNLS",
     "Adaptive",
+    "Awake",
     "Blind",
     "Block",
     "BoundedL1L2",
@@ -90,6 +92,7 @@ __all__ = [
     "LogisticRegressionCV",
     "LookAhead",
     "LowerASCD",
+    "Measured",
     "Norm",
     "Path",
     "Poisson",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import as_design, unlocked
+from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
@@ -21,6 +22,11 @@ def open_design(A: Any) -> Design:
     if isinstance(given, np.ndarray):
         return LocalDense(Dense(unlocked(given)), given.shape)
     return LocalSparse(CSC(*map(unlocked, unsigned(given, short_width(given)))), given.shape)
+
+
+def entry_price(matrix: Any) -> float:
+    """Nanoseconds to read one entry of a column: a sweep reads it twice."""
+    return 0.5 * (prices.DENSE_ENTRY if isinstance(matrix, Dense) else prices.SPARSE_ENTRY)
 
 
 def _check_design(design: Any) -> None:

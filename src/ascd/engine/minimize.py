@@ -13,7 +13,7 @@ from ascd._base.jit import debugging
 from ascd.engine.descent import Point
 from ascd.engine.intervals import start_intervals
 from ascd.engine.oracles import as_oracle
-from ascd.engine.rules import as_rule
+from ascd.engine.rules import Awake, as_rule
 from ascd.engine.run import Assembly, Run
 from ascd.engine.steepness import as_steepness
 from ascd.engine.steps import as_step
@@ -25,11 +25,13 @@ from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Solution, check_callback
 from ascd.results.trace import Schedule
 
+DEFAULT_RULE, DEFAULT_ORACLE = "awake", "measured"
+
 
 def minimize(
     problem: Problem,
-    rule: Any = "a-ascd",
-    oracle: Any = "norm",
+    rule: Any = None,
+    oracle: Any = None,
     steepness: Any = "gs-s",
     step: Any = "coordinate",
     init: Any = "gradient",
@@ -49,11 +51,12 @@ def minimize(
     Parameters
     ----------
     problem : Problem
-    rule : {"cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd", "look-ahead", \
-            "adaptive", "block"} or a rule
-        Which coordinate next.
-    oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference"} or an oracle
-        How the other gradient entries' intervals follow a step.
+    rule : {"awake", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd", \
+            "look-ahead", "adaptive", "block"} or a rule
+        Which coordinate next; by default "awake", the fastest (``solution.chosen`` tells).
+    oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference", "measured"} or an oracle
+        How the other gradient entries' intervals follow a step; by default "measured" for the rule "awake", and
+        "norm" for the others.
     steepness : {"gs", "gs-s", "gs-r", "gs-q", "gsl", "gsl-s", "gsl-r", "gsl-q"} or a steepness
         What is steep; "gs" and "gsl" are for smooth penalties.
     step : {"fixed", "coordinate", "line-search"} or a step
@@ -115,8 +118,8 @@ def minimize(
 
 def assemble(
     problem: Problem,
-    rule: Any = "a-ascd",
-    oracle: Any = "norm",
+    rule: Any = None,
+    oracle: Any = None,
     steepness: Any = "gs-s",
     step: Any = "coordinate",
     init: Any = "gradient",
@@ -124,13 +127,25 @@ def assemble(
     rng: Any = None,
 ) -> Assembly:
     """The parts of a run, checked, prepared for the problem and put together; arguments as those of ``minimize``."""
+    rule, oracle = chosen_parts(rule, oracle)
     generator = np.random.default_rng(rng)
     point, unread = _start(problem, steepness, init, x0)
     compiled_oracle = as_oracle(oracle, problem.parts, generator)
     if hasattr(compiled_oracle, "tightening"):
         point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening()))
     compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
-    return Assembly(point, compiled_rule, compiled_oracle, as_step(step, problem.parts), generator, unread)
+    chosen = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step}
+    names = {part: name if isinstance(name, str) else type(name).__name__ for part, name in chosen.items()}
+    return Assembly(point, compiled_rule, compiled_oracle, as_step(step, problem.parts), generator, unread, names)
+
+
+def chosen_parts(rule: Any, oracle: Any) -> tuple[Any, Any]:
+    """What is used where nothing is asked for."""
+    rule = DEFAULT_RULE if rule is None else rule
+    if oracle is None:
+        is_default = isinstance(rule, Awake) or (isinstance(rule, str) and rule == DEFAULT_RULE)
+        oracle = DEFAULT_ORACLE if is_default else "norm"
+    return rule, oracle
 
 
 def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point, bool]:

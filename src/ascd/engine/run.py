@@ -17,7 +17,7 @@ import numpy as np
 from ascd._base.contracts import asked
 from ascd.engine.descent import Point, count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint, users_part
-from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, LONGEST_PIECE, SHORTEST_PIECE
+from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, GROWTH, LONGEST_PIECE, SHORTEST_PIECE
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.results.limits import Limits, has_no_minimum
@@ -35,6 +35,7 @@ class Assembly(NamedTuple):
     step: Any
     rng: Any
     unread: bool  # is the gradient still to be read?
+    chosen: dict[str, str]  # names of rule, oracle, steepness and step
 
 
 class Run:
@@ -43,7 +44,7 @@ class Run:
     def __init__(self, problem: Problem, assembly: Assembly, record_gap: bool) -> None:
         self.problem, self.unread = problem, assembly.unread
         self.point, self.rule, self.oracle = assembly.point, assembly.rule, assembly.oracle
-        self.step, self.rng = assembly.step, assembly.rng
+        self.step, self.rng, self.chosen = assembly.step, assembly.rng, assembly.chosen
         self.record_gap = record_gap
         self.survey = (math.inf, 0.0, problem.n_features)
         self.trace = Trace()
@@ -98,7 +99,7 @@ class Run:
         if self.seconds - before > LONGEST_PIECE:
             self.piece = max(1, self.piece // 2)
         elif self.t - first == self.piece and self.seconds - before < SHORTEST_PIECE:
-            self.piece *= 2
+            self.piece *= 2 if self.seconds - before > SHORTEST_PIECE / GROWTH else GROWTH
 
     def _descend(self, unread: bool, first: int) -> None:
         began = time.perf_counter()
@@ -184,4 +185,5 @@ class Run:
             reads=int(self.point.reads[0]),
             seconds=self.seconds,
             trace=self.trace,
+            chosen=self.chosen,
         )

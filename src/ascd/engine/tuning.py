@@ -13,6 +13,8 @@ from __future__ import annotations
 DEFAULT_EPOCHS = 1000
 #: Seconds that a piece of the loop should take: Ctrl-C is heard between pieces.
 SHORTEST_PIECE, LONGEST_PIECE = 0.05, 0.2
+#: A piece that was far too short is followed by one so many times as long: after each the bounds are looked at.
+GROWTH = 16
 #: The bounds are asked for convergence this many times in an epoch, but not after fewer steps than this.
 CHECKS_AN_EPOCH, FEWEST_STEPS = 4, 64
 #: Where the bounds do not certify convergence, all columns are read once in this many epochs to see.
@@ -32,6 +34,11 @@ PICK_BLOCK = 256
 LEVELS = 64
 #: "look-ahead": a set should last for n/64 to n/8 steps, and begins with this share of the coordinates.
 LASTS_AT_LEAST, LASTS_AT_MOST, FIRST_SHARE = 64, 8, 0.01
+#: "awake": nanoseconds to look at the bounds of one coordinate, and to measure one sample (``data.prices`` has those of
+#: reading a column); looks without a move after which a coordinate sleeps.
+BOUNDS_LOOK, SAMPLE_LOOK, LOOKS_AWAKE = 11.0, 1.0, 2
+#: The reference is not refreshed before the sweeps since the last time have cost this many times a refresh.
+SWEEPS_A_REFRESH = 1.0
 
 # ---- lazy selection
 

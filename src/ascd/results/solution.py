@@ -99,6 +99,7 @@ class Solution:
     trace : the recorded history
     intercept : the constant c of ``solve(..., intercept=True)``
     compile_seconds : time that kernels took to compile or to load, which a first call needs once
+    chosen : the rule, oracle, steepness and step of ``minimize``, by name
     zero_objective : F at zero coefficients (or the nearest that are allowed), intercept fitted, which the tolerance
         refers to
     """
@@ -115,6 +116,7 @@ class Solution:
     intercept: float = 0.0
     zero_objective: float = math.nan
     compile_seconds: float = 0.0
+    chosen: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def message(self) -> str:

@@ -17,6 +17,7 @@ norm (g³)       0                             ‖a_i‖‖a_j‖               
 random (g⁴)     uniform in ±‖a_i‖‖a_j‖        ‖a_i‖‖a_j‖ + |p_ij|      O(n)
 cached          exact for cached columns      0 there                  O(n), another oracle elsewhere
 reference       (intervals from an angle)     (see its module)         O(entries of a_i)
+measured        (the same, where asked for)   (see its module)         O(1), and O(d) a measurement
 ==============  ============================  =======================  ================================
 
 An oracle is a NamedTuple with the compiled method ``update(point, i, change, rng)``.  What it needs of a problem
@@ -29,14 +30,34 @@ from ascd.engine.oracles.blind import Blind
 from ascd.engine.oracles.cached import Cached
 from ascd.engine.oracles.exact import Exact
 from ascd.engine.oracles.known import ORACLES, as_oracle
+from ascd.engine.oracles.measured import Measured
 from ascd.engine.oracles.norm import Norm
 from ascd.engine.oracles.random import Random
 from ascd.engine.oracles.reference import Reference
 from ascd.engine.oracles.simulated import Simulated
 from ascd.engine.oracles.sketch import Sketch
 
-__all__ = ["ORACLES", "Blind", "Cached", "Exact", "Norm", "Random", "Reference", "Simulated", "Sketch", "as_oracle"]
+__all__ = [
+    "ORACLES",
+    "Blind",
+    "Cached",
+    "Exact",
+    "Measured",
+    "Norm",
+    "Random",
+    "Reference",
+    "Simulated",
+    "Sketch",
+    "as_oracle",
+]
 
 ORACLES.update(
-    exact=Exact, sketch=Sketch, simulated=Simulated, norm=Norm, random=Random, cached=Cached, reference=Reference
+    exact=Exact,
+    sketch=Sketch,
+    simulated=Simulated,
+    norm=Norm,
+    random=Random,
+    cached=Cached,
+    reference=Reference,
+    measured=Measured,
 )

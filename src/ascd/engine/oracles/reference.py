@@ -28,7 +28,6 @@ import numpy as np
 from ascd._base.checks import Array, as_number
 from ascd._base.jit import at, helper
 from ascd.data.local import fill_squares
-from ascd.data.matrices import dot
 from ascd.problem.optimality import ROUNDING, width_across
 
 PRODUCT, DISTANCE, SQUARE, READS, MOVES, STARTED = range(6)
@@ -53,11 +52,15 @@ class Reference(NamedTuple):
 
     def prepare(self, parts: Any, rng: Any) -> Referenced:
         patience = as_number(self.patience, "Reference patience", low=0.0, high=1e300, strict=True)
-        n, d = parts.norm.size, parts.sample.target.size
-        square = np.empty(n)
-        fill_squares(parts.matrix, np.arange(n), 1.0, square)
-        bound = ReferenceBound(np.zeros(n), np.ones(n), np.array([0.0, math.inf, 0.0]), parts.norm)
-        return Referenced(bound, square, np.zeros(d), np.zeros(6), patience)
+        return Referenced(*start_reference(parts), np.zeros(6), patience)
+
+
+def start_reference(parts: Any) -> tuple[ReferenceBound, Array, Array]:
+    """A bound that knows nothing yet, ‖a_j‖² and room for v_ref."""
+    n, d = parts.norm.size, parts.sample.target.size
+    square = np.empty(n)
+    fill_squares(parts.matrix, np.arange(n), 1.0, square)
+    return ReferenceBound(np.zeros(n), np.ones(n), np.array([0.0, math.inf, 0.0]), parts.norm), square, np.zeros(d)
 
 
 class ReferenceBound(NamedTuple):
@@ -124,18 +127,29 @@ class Referenced(NamedTuple):
 
     @helper
     def refresh(self, point: Any) -> None:
-        """Make the present point the reference: n column reads, after which every interval is a point."""
-        account, bound = self.account, self.angle
-        account[SQUARE] = 0.0
-        for k in range(self.slope.size):
-            self.slope[k] = point.slope[k]
-            account[SQUARE] += point.slope[k] ** 2
-        for j in range(point.x.size):
-            g = dot(point.problem.matrix, j, point.slope)
-            point.intervals.pin(j, g, 0.0)
-            bound.product[j] = g
-            bound.width[j] = width_across(self.square[j], g, 1.0 / max(account[SQUARE], 1e-300))
-        point.reads[0] += point.x.size
+        """Make the present point the reference."""
+        account = self.account
+        account[SQUARE] = make_reference(point, self.angle, self.square, self.slope)
         account[PRODUCT], account[DISTANCE], account[MOVES], account[STARTED] = 0.0, 0.0, 0.0, 1.0
         account[READS] = point.reads[0]
-        bound.place[0], bound.place[1] = 1.0, 0.0
+
+
+@helper
+def make_reference(point: Any, bound: Any, square: Array, slope: Array) -> float:
+    """The present v as v_ref, which is copied to ``slope``: every interval becomes a point.  Returns ‖v_ref‖².
+
+    Entries that are known exactly are not read again.
+    """
+    total = 0.0
+    for k in range(slope.size):
+        slope[k] = point.slope[k]
+        total += point.slope[k] ** 2
+    for j in range(point.x.size):
+        g = point.intervals.estimate[j]
+        if point.intervals.radius_at(j) > 0.0:
+            g = point.partial(j)
+            point.intervals.pin(j, g, 0.0)
+        bound.product[j] = g
+        bound.width[j] = width_across(square[j], g, 1.0 / max(total, 1e-300))
+    bound.place[0], bound.place[1] = 1.0, 0.0
+    return total

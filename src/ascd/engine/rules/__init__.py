@@ -14,6 +14,7 @@ a-ascd          uniformly from {j : u_j ≥ max_i ℓ_i}
 look-ahead      as ascd, on a set that stays valid while the descent travels a given distance
 adaptive        from ascd's set, chances moved from coordinates that cannot be steep to those that are
 block           the best k by their upper bounds, one after the other
+awake           sweeps over those that may move; a scan of all bounds when it has been paid for
 ==============  =======================================================================================
 
 A rule is a NamedTuple with the compiled method ``select(point, t, rng)`` that returns a coordinate.  A plain
@@ -31,6 +32,7 @@ from ascd._base.contracts import prepared
 from ascd.engine.guards import guarded_rule
 from ascd.engine.rules.adaptive import Adaptive
 from ascd.engine.rules.ascd import ASCD
+from ascd.engine.rules.awake import Awake
 from ascd.engine.rules.block import Block
 from ascd.engine.rules.heuristic import HeuristicASCD, LowerASCD, UpperASCD
 from ascd.engine.rules.lookahead import LookAhead
@@ -42,6 +44,7 @@ __all__ = [
     "ASCD",
     "RULES",
     "Adaptive",
+    "Awake",
     "Block",
     "Cyclic",
     "HeuristicASCD",
@@ -66,6 +69,7 @@ RULES: dict[str, Any] = {
     "look-ahead": LookAhead,
     "adaptive": Adaptive,
     "block": Block,
+    "awake": Awake,
 }
 
 

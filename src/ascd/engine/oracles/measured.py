@@ -1,0 +1,98 @@
+"""The reference oracle for rules that seldom look: the angle is measured before a look, not followed by every step.
+
+``reference`` keeps s and ‖e‖ of v = s·v_ref + e current, which reads each column that moves once more.  A rule that
+looks at the bounds once in a thousand steps does not need that.  Here a step adds its length to a path (O(1)), and the
+rule asks for a measurement, one pass over v, before it looks.  In between, with s and ‖e‖ as they were measured,
+
+    ∇_j  ∈  s·g_ref,j ± (‖e‖·w_j + path·‖a_j‖),        path = Σ|γ_t|·M‖a_{i_t}‖ since the measurement,
+
+because v has moved by a vector whose product with a_j is at most path·‖a_j‖: the bound of the clock ("norm").  So the
+intervals hold after every step, whether or not anybody measures.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import helper
+from ascd.engine.oracles.reference import ReferenceBound, make_reference, start_reference
+from ascd.problem.optimality import ROUNDING
+
+SQUARE, PATH, STARTED = range(3)
+
+
+class Measured(NamedTuple):
+    """Intervals from the angle to a reference vector, measured where the rule looks at them.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> ascd.minimize(problem, rule="awake", oracle=ascd.Measured()).objective
+    4.5
+    """
+
+    unit: float = 1.0
+
+    def prepare(self, parts: Any, rng: Any) -> MeasuredAngle:
+        return MeasuredAngle(*start_reference(parts), np.zeros(3))
+
+
+class MeasuredAngle(NamedTuple):
+    """The bound, ‖a_j‖², v_ref, and [‖v_ref‖², path since the measurement, whether there is a reference]."""
+
+    angle: ReferenceBound
+    square: Array
+    slope: Array
+    account: Array
+
+    def tightening(self) -> ReferenceBound:
+        return self.angle
+
+    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
+        length = abs(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack)
+        point.intervals.widen(length)
+        self.account[PATH] += length
+        self.angle.place[2] = self.account[PATH] + point.intervals.clock[1]
+
+    @helper
+    def measure(self, point: Any) -> None:
+        """s and ‖e‖ from v and v_ref."""
+        account, place = self.account, self.angle.place
+        if account[STARTED] == 0.0:
+            return
+        product, distance = 0.0, 0.0
+        for k in range(self.slope.size):
+            away = point.slope[k] - self.slope[k]
+            product += away * self.slope[k]
+            distance += away * away
+        along = product / max(account[SQUARE], 1e-300)
+        place[0] = 1.0 + along
+        place[1] = math.sqrt(max(distance - along * product, 0.0) + ROUNDING * distance)
+        account[PATH] = 0.0
+        place[2] = point.intervals.clock[1]
+
+    @helper
+    def refresh(self, point: Any) -> None:
+        """Make the present point the reference; columns whose entries are not known are read."""
+        self.account[SQUARE] = make_reference(point, self.angle, self.square, self.slope)
+        self.account[PATH], self.account[STARTED] = 0.0, 1.0
+        self.angle.place[2] = point.intervals.clock[1]
+
+
+class Unmeasured(NamedTuple):
+    """For oracles that are always current: nothing to measure, nothing to refresh."""
+
+    unit: float = 1.0
+
+    @helper
+    def measure(self, point: Any) -> None:
+        pass
+
+    @helper
+    def refresh(self, point: Any) -> None:
+        pass
