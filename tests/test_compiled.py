@@ -42,6 +42,7 @@ ROWS = [
     ("l-ascd", "cached", "gs-r", "fixed", "gradient", LOGISTIC),
     ("a-ascd", "norm", "gs-s", "fixed", "gradient", SPARSE_L1),
     ("a-ascd", "sketch", "gsl", "coordinate", "none", HUBER),
+    ("awake", "measured", "gs-s", "coordinate", "gradient", SPARSE_L1),
 ]
 N_ITER = 30
 

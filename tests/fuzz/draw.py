@@ -28,13 +28,15 @@ FEW = (
 )  # fmt: skip
 RULES = (
     "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd", "look-ahead", "adaptive",
-    "block",
+    "block", "awake",
 )  # fmt: skip
 #: Oracles whose intervals are proved come first; those of the sketch are only likely.
-ORACLES = ("exact", "norm", "simulated", "cached", "reference", "random", "sketch")
+ORACLES = ("exact", "norm", "simulated", "cached", "reference", "measured", "random", "sketch")
 SAFE = ORACLES[:-1]
 STEEPNESSES = ("gs-s", "gsl-s", "gs-r", "gs-q", "gsl-r", "gsl-q", "gs", "gsl")
 STEPS = ("coordinate", "fixed", "line-search")
+#: What ``minimize`` uses where nothing is asked for.
+DEFAULT = ("awake", "measured", "gs-s", "coordinate")
 FAMILIES = {
     "solve": 0.63, "path": 0.07, "minimize": 0.1, "DualSVM": 0.05, "steps": 0.008, "user": 0.007, "estimator": 0.135
 }  # fmt: skip
@@ -61,8 +63,8 @@ def combinations(few: bool = False) -> tuple[tuple[str, int, bool, bool], ...]:
 def engines(few: bool = False) -> tuple[tuple[str, str, str, str, str, int, bool], ...]:
     """Rule, oracle, steepness, step, loss, shape, sparse: every value with many of every other."""
     if few:
-        return (("a-ascd", "norm", "gs-s", "coordinate", "squared", 1, False),)
-    found = []
+        return ((*DEFAULT, "squared", 1, False),)
+    found = [(*DEFAULT, loss, (3 * i + 1) % KINDS, i % 2 == 1) for i, loss in enumerate(LOSSES[:4])]
     for i in range(4 * len(RULES)):
         lap = i // len(RULES)
         rule, oracle = RULES[i % len(RULES)], ORACLES[(i + lap) % len(ORACLES)]

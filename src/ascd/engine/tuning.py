@@ -39,6 +39,8 @@ LASTS_AT_LEAST, LASTS_AT_MOST, FIRST_SHARE = 64, 8, 0.01
 BOUNDS_LOOK, SAMPLE_LOOK, LOOKS_AWAKE = 11.0, 1.0, 2
 #: The reference is not refreshed before the sweeps since the last time have cost this many times a refresh.
 SWEEPS_A_REFRESH = 1.0
+#: After a look the steepest come first, by halves of the largest upper bound, down to this many.
+STEEP_BUCKETS = 12
 
 # ---- lazy selection
 

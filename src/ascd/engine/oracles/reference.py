@@ -138,15 +138,16 @@ class Referenced(NamedTuple):
 def make_reference(point: Any, bound: Any, square: Array, slope: Array) -> float:
     """The present v as v_ref, which is copied to ``slope``: every interval becomes a point.  Returns ‖v_ref‖².
 
-    Entries that are known exactly are not read again.
+    At the start, before anything has moved, entries that are known are not read again.
     """
-    total = 0.0
+    total, clock = 0.0, point.intervals.clock
+    is_start = clock[0] == clock[1]
     for k in range(slope.size):
         slope[k] = point.slope[k]
         total += point.slope[k] ** 2
     for j in range(point.x.size):
         g = point.intervals.estimate[j]
-        if point.intervals.radius_at(j) > 0.0:
+        if not is_start or point.intervals.radius_at(j) > 0.0:
             g = point.partial(j)
             point.intervals.pin(j, g, 0.0)
         bound.product[j] = g

@@ -1,7 +1,8 @@
 """Sweeps over the coordinates that are awake; a look at all bounds only when it has been paid for.
 
-A scan of the bounds costs O(n + d), a step O(entries of a column).  So the rule sweeps, in random order, over a list of
-coordinates that may move.  One that was looked at twice without moving falls asleep.  When the steps since the last
+A scan of the bounds costs O(n + d), a step O(entries of a column).  So the rule sweeps over a list of coordinates that
+may move, the steepest first (by halves of the largest upper bound), in the order of their columns among those that are
+alike.  One that was looked at twice without moving falls asleep.  When the steps since the last
 scan have cost ``price`` times as much as a scan, or when nothing moves any more, the bounds of all coordinates are
 looked at, and those that may move (upper bound above 0) wake.  Hence scanning never costs more than a fixed share of
 the steps.
@@ -14,6 +15,7 @@ Until then those that are asleep sleep on.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +25,12 @@ from ascd._base.jit import helper
 from ascd.data.prices import VISIT
 from ascd.data.storages import entry_price
 from ascd.engine.oracles.measured import Unmeasured
-from ascd.engine.rules.scan import fill_bounds
-from ascd.engine.tuning import BOUNDS_LOOK, LOOKS_AWAKE, SAMPLE_LOOK, SWEEPS_A_REFRESH
+from ascd.engine.rules.scan import fill_bounds, highest
+from ascd.engine.tuning import BOUNDS_LOOK, LOOKS_AWAKE, SAMPLE_LOOK, STEEP_BUCKETS, SWEEPS_A_REFRESH
 
 NEXT, KEPT, AWAKE, MOVED, LOOKED_AT = range(5)
 WORK, WASTE, SPENT, BEFORE = range(4)
+HALVES = 1.0 / math.log(2.0)
 
 
 class Awake(NamedTuple):
@@ -49,6 +52,9 @@ class Awake(NamedTuple):
     price: float = 1.0
     share: float = 0.7
 
+    def is_random(self) -> bool:
+        return False
+
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> AwakeSweep:
         price = as_number(self.price, "Awake price", low=0.0, strict=True)
         share = as_number(self.share, "Awake share", low=0.0, strict=True)
@@ -63,6 +69,8 @@ class Awake(NamedTuple):
             np.empty(n),
             np.empty(n),
             np.empty(n, dtype=np.int32),
+            np.empty(n, dtype=np.int32),
+            np.zeros(STEEP_BUCKETS + 1, dtype=np.int64),
             np.zeros(n, dtype=np.int8),
             np.array([0, 0, 0, 0, -1], dtype=np.int64),
             np.zeros(4),
@@ -80,6 +88,8 @@ class AwakeSweep(NamedTuple):
     lower: Array
     upper: Array
     members: Array
+    order: Array
+    first: Array  # where the members of each bucket begin
     idle: Array
     queue: Array  # [next, kept for the next sweep, awake, moved in this sweep, looked at last]
     account: Array  # [spent since the scan, wasted and spent since the refresh; x before the last look]
@@ -90,7 +100,6 @@ class AwakeSweep(NamedTuple):
             self.judge(point)
         if queue[NEXT] == queue[AWAKE]:
             self.end_sweep(point, t)
-            self.shuffle(rng)
         j = int(self.members[queue[NEXT]])
         queue[NEXT] += 1
         queue[LOOKED_AT] = j
@@ -134,23 +143,40 @@ class AwakeSweep(NamedTuple):
                 self.scout.refresh(point)  # at the start the gradient is known, and a reference costs no reads
             self.scout.measure(point)
             fill_bounds(point.intervals, self.lower, self.upper)
-            if self.price_of_waking(point) + account[WASTE] <= self.refresh_after:
-                self.wake(point)
-            elif is_still or account[SPENT] >= self.sweep_until:
+            wakes = self.price_of_waking(point) + account[WASTE] <= self.refresh_after
+            if not wakes and (is_still or account[SPENT] >= self.sweep_until):
                 self.scout.refresh(point)
-                account[WASTE], account[SPENT] = 0.0, 0.0
+                account[WASTE], account[SPENT], wakes = 0.0, 0.0, True
                 fill_bounds(point.intervals, self.lower, self.upper)
+            if wakes:
                 self.wake(point)
+                self.put_steep_first()
         if queue[AWAKE] == 0:  # at rest, all of them: in turn
             self.members[0] = t % point.x.size
             queue[AWAKE] = 1
 
     @helper
-    def shuffle(self, rng: Any) -> None:
-        """A new order."""
-        for i in range(self.queue[AWAKE] - 1, 0, -1):
-            other = int(rng.random() * (i + 1))
-            self.members[i], self.members[other] = self.members[other], self.members[i]
+    def put_steep_first(self) -> None:
+        """By halves of the largest upper bound: those above a half, above a quarter, and so on."""
+        largest, count, first = highest(self.upper), self.queue[AWAKE], self.first
+        if not 0.0 < largest < math.inf:
+            return
+        for bucket in range(first.size):
+            first[bucket] = 0
+        for i in range(count):
+            self.order[i] = self.members[i]
+            first[self.halving_of(self.members[i], largest) + 1] += 1
+        for bucket in range(1, first.size):
+            first[bucket] += first[bucket - 1]
+        for i in range(count):
+            j = self.order[i]
+            bucket = self.halving_of(j, largest)
+            self.members[first[bucket]] = j
+            first[bucket] += 1
+
+    @helper
+    def halving_of(self, j: int, largest: float) -> int:
+        return int(min(math.log(largest / self.upper[j]) * HALVES, self.first.size - 2.0))
 
     @helper
     def price_of_waking(self, point: Any) -> float:

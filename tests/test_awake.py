@@ -1,0 +1,187 @@
+"""The default of ``minimize``: the rule "awake" and the oracle "measured"."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from lockstep import assemble
+from problems import CASES
+from reference.awake import Awake as NaiveAwake
+from selection import LOSSES, bounds_of, regression, watch
+from solving import PENALTIES, make_case
+
+import ascd
+from ascd.data.prices import VISIT
+from ascd.data.storages import entry_price
+from ascd.engine.tuning import BOUNDS_LOOK, SAMPLE_LOOK, STEEP_BUCKETS
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+# ------------------------------------------------------------------------------------------- oracle
+
+
+def check_intervals(case, point):
+    """Every tightened interval, with the clock's help and without, against the gradient that NumPy computes."""
+    problem, intervals = case.reference(), point.intervals
+    slope = problem.s * problem.loss.derivative(problem.b, problem.A @ point.x)
+    size = np.linalg.norm(problem.A, axis=0) * np.linalg.norm(slope)
+    for j, gradient in enumerate(problem.A.T @ slope):
+        for known in ((intervals.estimate[j], intervals.radius_at(j)), (0.0, math.inf)):
+            middle, radius = intervals.extra.tighten(j, *known)
+            assert abs(gradient - middle) <= radius + 1e-9 * size[j] + 1e-300
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_measured_intervals_contain_the_truth_after_every_step(loss, storage):
+    weight = 0.1 + np.arange(15.0) % 4
+    cases = [regression(15, 20, loss, seed=seed, weights=given) for seed, given in enumerate([None, weight])]
+    for seed, case in enumerate([*cases, *(case for case in CASES.values() if case.loss == loss)]):
+        for rule in ("awake", "u-ascd"):  # the second never measures
+            assembly = assemble(
+                case.library(storage), rule, "measured", init=("gradient", "none")[seed % 2], x0=case.x0, seed=seed
+            )
+            watch(assembly, 60, lambda point, pick, case=case: check_intervals(case, point))
+
+
+def test_a_measurement_is_the_angle():
+    case = regression(15, 20)
+    assembly = assemble(case.library(), "awake", "measured")
+    watch(assembly, 50)
+    oracle, slope = assembly.oracle, assembly.point.slope
+    assert oracle.account[2] == 1.0
+    before = oracle.angle.place.copy()
+    oracle.measure(assembly.point)
+    along = slope @ oracle.slope / (oracle.slope @ oracle.slope)
+    assert oracle.angle.place[0] == pytest.approx(along, rel=1e-12)
+    across = np.linalg.norm(slope - along * oracle.slope)
+    assert across <= oracle.angle.place[1] <= across * (1.0 + 1e-6)
+    assert oracle.angle.place[2] <= before[2]  # the path is over
+
+
+@pytest.mark.parametrize(("init", "reads"), [("gradient", 0), ("none", 20)])
+def test_a_reference_at_the_start_reads_what_is_not_known(init, reads):
+    assembly = assemble(regression(15, 20).library(), "cyclic", "measured", init=init)
+    watch(assembly, 0)
+    before = assembly.point.reads[0]
+    assembly.oracle.refresh(assembly.point)
+    assert assembly.point.reads[0] - before == reads
+    watch(assembly, 5)
+    before = assembly.point.reads[0]
+    assembly.oracle.refresh(assembly.point)
+    assert assembly.point.reads[0] - before == 20
+
+
+# ------------------------------------------------------------------------------------------- rule
+
+
+def naive(assembly):
+    """The transcription, beside the library's oracle."""
+    point, oracle = assembly.point, assembly.oracle
+    matrix, n = point.problem.matrix, point.x.size
+    prices = [entry_price(matrix) * (matrix.stop(j) - matrix.start(j)) + VISIT for j in range(n)]
+    scan = BOUNDS_LOOK * n + SAMPLE_LOOK * point.problem.sample.target.size
+    has_reference, looks = hasattr(oracle, "refresh"), []
+
+    def refresh():
+        if has_reference:
+            oracle.refresh(point)
+
+    def measure():
+        if not looks and point.intervals.radius_at(0) == 0.0:
+            refresh()
+        looks.append(1)
+        if has_reference:
+            oracle.measure(point)
+
+    return NaiveAwake(prices, scan, 0.7, STEEP_BUCKETS, lambda: list(bounds_of(point)[1]), measure, refresh)
+
+
+@pytest.mark.parametrize("oracle", ["measured", "norm", "exact"])
+@pytest.mark.parametrize("init", ["gradient", "none"])
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_picks_are_those_of_the_transcription(oracle, init, storage):
+    for seed in range(4):
+        case = regression(25, 60, share=(0.3, 0.05)[seed % 2], seed=seed)
+        ours, theirs = (assemble(case.library(storage), "awake", oracle, init=init, seed=seed) for _ in range(2))
+        picks = watch(ours, 400)
+        transcription = naive(theirs)
+        found = watch(with_rule(theirs, transcription), 400)
+        assert found == picks
+        np.testing.assert_array_equal(ours.point.x, theirs.point.x)
+
+
+class Follow:
+    """A plain object with the rule's method."""
+
+    def __init__(self, transcription):
+        self.transcription = transcription
+
+    def select(self, point, t, rng):
+        return self.transcription.select(point.x, t)
+
+    def active_count(self, point):
+        return 1
+
+
+def with_rule(assembly, transcription):
+    assembly.rule = Follow(transcription)
+    return assembly
+
+
+def test_those_that_cannot_move_are_left_alone():
+    """After the first looks only a few of 60 coordinates are picked."""
+    case = regression(25, 60, share=0.5, seed=1)
+    assembly = assemble(case.library(), "awake", "measured")
+    picks = watch(assembly, 300)
+    support = np.flatnonzero(assembly.point.x)
+    assert set(picks[100:]) <= set(support) | set(picks[:100])
+    assert len(set(picks[100:])) < 30
+
+
+def test_at_rest_every_coordinate_has_its_turn():
+    problem = ascd.Problem(np.eye(4), [1.0, 0.5, -0.2, 0.1], penalty=ascd.L1(2.0))
+    picks = watch(assemble(problem, "awake", "measured"), 8)
+    assert picks == [0, 1, 2, 3, 0, 1, 2, 3]
+
+
+# ------------------------------------------------------------------------------------------- default
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber", "squared_hinge"])
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_the_default_finds_the_minimum(loss, penalty, storage):
+    problem = make_case(loss, penalty, seed=5).problem(storage)
+    solution = ascd.minimize(problem, tol=1e-7)
+    assert solution.status.is_answer or solution.n_iter == 1000 * problem.n_features
+    best = ascd.solve(problem, tol=1e-10).objective
+    assert solution.objective == pytest.approx(best, rel=1e-6, abs=1e-8)
+    assert solution.objective - best <= solution.gap + 1e-9 * abs(best)
+
+
+def test_what_was_chosen_is_told():
+    problem = regression(15, 20).library()
+    default = {"rule": "awake", "oracle": "measured", "steepness": "gs-s", "step": "coordinate"}
+    assert ascd.minimize(problem, max_iter=5).chosen == default
+    assert ascd.minimize(problem, ascd.Awake(price=3.0), max_iter=5).chosen == {**default, "rule": "Awake"}
+    assert ascd.minimize(problem, "a-ascd", max_iter=5).chosen == {**default, "rule": "a-ascd", "oracle": "norm"}
+    assert ascd.minimize(problem, oracle="exact", max_iter=5).chosen == {**default, "oracle": "exact"}
+
+
+def test_the_same_picks_whatever_the_seed():
+    problem = regression(25, 60).library()
+    runs = [ascd.minimize(problem, max_iter=200, tol=0.0, rng=seed) for seed in (0, 1)]
+    np.testing.assert_array_equal(runs[0].x, runs[1].x)
+    assert runs[0].reads == runs[1].reads
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [(ascd.Awake(price=0.0), "Awake price"), (ascd.Awake(share=math.nan), "Awake share")]
+)
+def test_numbers_that_make_no_sense(rule, words):
+    with pytest.raises(ValueError, match=words):
+        ascd.minimize(regression(15, 20).library(), rule)
