@@ -37,8 +37,11 @@ def text_like(rng):
     return A, np.sign(A @ x + 0.3 * rng.standard_normal(d))
 
 
-def cases(folder, quick, wanted=""):
-    """(name, (A, y)) of every data set that is there and whose name contains ``wanted``, then the generated one."""
+def cases(folder, quick, wanted="", more=False):
+    """(name, (A, y)) of every data set that is there and whose name contains ``wanted``, then the generated one.
+
+    ``more`` are two with few features and many samples.
+    """
     real = {
         "rcv1_sample": {},
         "rcv1_sample, values 1": {"ones": True},
@@ -46,6 +49,8 @@ def cases(folder, quick, wanted=""):
         "dorothea": {},
         "mice_snp, dense": {"dense": True},
     }
+    if more:
+        real |= {"w8a": {}, "a9a": {}}
     for name, options in real.items():
         if wanted not in name or (quick and name != "rcv1_sample"):
             continue

@@ -11,6 +11,7 @@ class Awake:
     """Prices as given; ``bounds()`` are the upper bounds now, ``measure`` and ``refresh`` belong to the oracle."""
 
     def __init__(self, look_prices, scan_price, share, buckets, bounds, measure, refresh):
+        self.rng = None
         self.look_prices, self.scan_price, self.buckets = look_prices, scan_price, buckets
         self.whole = sum(look_prices)
         self.limit = share * self.whole
@@ -53,10 +54,14 @@ class Awake:
         self.sweep = [j for j, u in enumerate(upper) if u > 0.0]
         for j, u in enumerate(upper):
             self.idle[j] = LOOKS if not u > 0.0 else 0 if self.idle[j] >= LOOKS else self.idle[j]
+        for i in range(len(self.sweep) - 1, 0, -1):  # Fisher and Yates
+            other = int(self.rng.random() * (i + 1))
+            self.sweep[i], self.sweep[other] = self.sweep[other], self.sweep[i]
         if 0.0 < largest < math.inf:
             self.sweep.sort(key=lambda j: min(int(math.log2(largest / upper[j])), self.buckets - 1))
 
-    def select(self, x, t):
+    def select(self, x, t, rng):
+        self.rng = rng
         if self.last is not None:
             self.judge(x)
         if not self.sweep:

@@ -1,11 +1,11 @@
 """Sweeps over the coordinates that are awake; a look at all bounds only when it has been paid for.
 
 A scan of the bounds costs O(n + d), a step O(entries of a column).  So the rule sweeps over a list of coordinates that
-may move, the steepest first (by halves of the largest upper bound), in the order of their columns among those that are
-alike.  One that was looked at twice without moving falls asleep.  When the steps since the last
-scan have cost ``price`` times as much as a scan, or when nothing moves any more, the bounds of all coordinates are
-looked at, and those that may move (upper bound above 0) wake.  Hence scanning never costs more than a fixed share of
-the steps.
+may move, the steepest first (by halves of the largest upper bound), in random order among those that are alike: on some
+data the order of the columns is four times as slow.  One that was looked at twice without moving falls asleep.  When
+the steps since the last scan have cost ``price`` times as much as a scan, or when nothing moves any more, the bounds of
+all coordinates are looked at, and those that may move (upper bound above 0) wake.  Hence scanning never costs more than
+a fixed share of the steps.
 
 **Refreshing.**  Looks that moved nothing would have been spared by better bounds.  When those since the last reference,
 and those that waking would cause, come to ``share`` of a pass over the data, the present point becomes the reference
@@ -52,9 +52,6 @@ class Awake(NamedTuple):
     price: float = 1.0
     share: float = 0.7
 
-    def is_random(self) -> bool:
-        return False
-
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> AwakeSweep:
         price = as_number(self.price, "Awake price", low=0.0, strict=True)
         share = as_number(self.share, "Awake share", low=0.0, strict=True)
@@ -99,7 +96,7 @@ class AwakeSweep(NamedTuple):
         if queue[LOOKED_AT] >= 0:
             self.judge(point)
         if queue[NEXT] == queue[AWAKE]:
-            self.end_sweep(point, t)
+            self.end_sweep(point, t, rng)
         j = int(self.members[queue[NEXT]])
         queue[NEXT] += 1
         queue[LOOKED_AT] = j
@@ -131,7 +128,7 @@ class AwakeSweep(NamedTuple):
         return self.entry_price * (matrix.stop(j) - matrix.start(j)) + VISIT
 
     @helper
-    def end_sweep(self, point: Any, t: int) -> None:
+    def end_sweep(self, point: Any, t: int, rng: Any) -> None:
         """Another sweep over those that are still awake; before it, where that has been paid for, a look at all."""
         queue, account = self.queue, self.account
         is_still = queue[KEPT] == 0 or queue[MOVED] == 0
@@ -150,10 +147,18 @@ class AwakeSweep(NamedTuple):
                 fill_bounds(point.intervals, self.lower, self.upper)
             if wakes:
                 self.wake(point)
+                self.shuffle(rng)
                 self.put_steep_first()
         if queue[AWAKE] == 0:  # at rest, all of them: in turn
             self.members[0] = t % point.x.size
             queue[AWAKE] = 1
+
+    @helper
+    def shuffle(self, rng: Any) -> None:
+        """Any order of the list, each as likely as the others."""
+        for i in range(self.queue[AWAKE] - 1, 0, -1):
+            other = int(rng.random() * (i + 1))
+            self.members[i], self.members[other] = self.members[other], self.members[i]
 
     @helper
     def put_steep_first(self) -> None:
