@@ -51,11 +51,10 @@ def _contest(row, what, digits):
 
 def _default(row):
     """Seconds of each, then the quotients; a method that did not arrive in its time is marked."""
-    cells = [f"{row['case']}, λmax/{row['part']}" if row["part"] else row["case"], row["problem"]]
+    cells = [f"{row['case']}, λmax/{row['part']}", row["problem"]]
     for method in ("uniform", "cyclic", "default"):
-        found = row["methods"].get(method)
-        seconds = found and (found["seconds"] or found["spent"])
-        cells.append("" if not found else f"{seconds:.3f}" if found["seconds"] else f"> {seconds:.1f}")
+        found = row["methods"][method]
+        cells.append(f"{found['seconds']:.3f}" if found["seconds"] else f"> {found['spent']:.1f}")
     return [*cells, *(f"{quotient:.2f}" for quotient in row["quotients"].values())]
 
 

@@ -1,11 +1,10 @@
 """Sweeps over the coordinates that are awake; a look at all bounds only when it has been paid for.
 
 A scan of the bounds costs O(n + d), a step O(entries of a column).  So the rule sweeps over a list of coordinates that
-may move, the steepest first (by halves of the largest upper bound), in random order among those that are alike: on some
-data the order of the columns is four times as slow.  One that was looked at twice without moving falls asleep.  When
-the steps since the last scan have cost ``price`` times as much as a scan, or when nothing moves any more, the bounds of
-all coordinates are looked at, and those that may move (upper bound above 0) wake.  Hence scanning never costs more than
-a fixed share of the steps.
+may move, the steepest first (by halves of the largest upper bound), in random order among those that are alike.  One
+that was looked at twice without moving falls asleep.  When the steps since the last scan have cost ``price`` times as
+much as a scan, or when nothing moves any more, the bounds of all coordinates are looked at, and those that may move
+(upper bound above 0) wake.  Hence scanning never costs more than a fixed share of the steps.
 
 **Refreshing.**  Looks that moved nothing would have been spared by better bounds.  When those since the last reference,
 and those that waking would cause, come to ``share`` of a pass over the data, the present point becomes the reference
