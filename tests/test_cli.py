@@ -92,7 +92,8 @@ def test_completion_of_parts_and_figures():
     from ascd.cli.options import Named
     from ascd.cli.reproduce import Figure
 
-    assert [item.value for item in Named("rule").shell_complete(None, None, "a")] == ["ascd", "a-ascd", "adaptive"]
+    rules = [item.value for item in Named("rule").shell_complete(None, None, "a")]
+    assert rules == ["ascd", "a-ascd", "adaptive", "awake"]
     assert [item.value for item in Figure().shell_complete(None, None, "2")] == ["2", "2a", "2b", "2c", "2d"]
 
 

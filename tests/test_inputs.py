@@ -77,7 +77,7 @@ RUNS = {
     "record": ({"record": "epochs"}, ValueError, ["record 'epochs'", "mean 'epoch'", "geometric"]),
     "nothing near": ({"rule": "zzzzzz"}, ValueError, ["rule 'zzzzzz'. Valid names: cyclic, uniform, importance"]),
     "rule type": ({"rule": 3}, TypeError, ["rule", "got 3", "select"]),
-    "oracle type": ({"oracle": None}, TypeError, ["oracle", "None", "update"]),
+    "oracle type": ({"oracle": 3}, TypeError, ["oracle", "3", "update"]),
     "step type": ({"step": 0.5}, TypeError, ["step", "0.5", "take"]),
     "steepness type": ({"steepness": 1}, TypeError, ["steepness", "got 1", "score"]),
     "gs with L1": ({"steepness": "gs"}, ValueError, ["steepness 'gs'", "smooth", "L1", "gs-s, gs-r, gs-q"]),

@@ -24,8 +24,8 @@ from ascd.problem.losses.formulas import ROUNDING, divergence
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties.formulas import LAST_PLACES, cost_size
 
-#: So near to zero nothing but the slope is left of a penalty.
-BESIDE_ZERO = 2.0**-100
+#: So near to zero nothing but the slope is left of a penalty, not even the square of its rounding errors.
+BESIDE_ZERO = 2.0**-500
 
 
 @helper
@@ -49,8 +49,13 @@ def term_between(penalty: Any, x: float, j: int, left: float, right: float) -> f
 
 @helper
 def slope_size(penalty: Any, j: int) -> float:
-    """What the slopes of Ψ_j at zero are made of, added up: a kink and a tilt may cancel each other."""
+    """What the slopes of Ψ_j at zero are made of, added up: a kink and a tilt may cancel each other.
+
+    Only where Ψ_j(0) = 0: else what stands beside zero is no slope.
+    """
     size = 0.0
+    if penalty.cost(0.0, j) != 0.0:
+        return size
     for x in (BESIDE_ZERO, -BESIDE_ZERO):
         cost = cost_size(penalty, x, j)
         size = max(size, cost / BESIDE_ZERO) if cost < math.inf else size
@@ -66,7 +71,7 @@ def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> f
     """
     term = term_between(penalty, x, j, left, right)
     low, high = penalty.subgradient(x, j)
-    size = abs(left) + abs(right) + slope_size(penalty, j)
+    size = abs(left) + abs(right) + (slope_size(penalty, j) if x == 0.0 else 0.0)
     size += (abs(low) if low > -math.inf else 0.0) + (abs(high) if high < math.inf else 0.0)
     for end in (left - LAST_PLACES * size, right + LAST_PLACES * size):
         wider = gap_term(penalty, x, j, end)
