@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ascd
+from ascd._base.cache import WITHOUT_KERNELS
 
 ROOT = Path(ascd.__file__).parent
 #: Every package and public module; each may import those before it.
@@ -77,6 +78,22 @@ def test_there_are_no_circles():
 
     for name in KNOWN:
         visit(name, ())
+
+
+def test_no_kernel_can_reach_what_the_digest_leaves_out():
+    """Else an edit there would leave stale kernels on disk."""
+    left_out = {name.removesuffix(".py") for name in WITHOUT_KERNELS}
+    assert left_out <= set(FLOORS)
+    made = {name for name in KNOWN if "ascd._base.jit" in IMPORTS[name]}  # kernels, and parts that kernels call
+    made.remove("ascd.cli.info")  # shows where compiled code is kept
+    assert len(made) > 40
+    reached, waiting = set(), list(made)
+    while waiting:
+        name = waiting.pop()
+        if name not in reached and name != "ascd":  # the package's own file imports the estimators on demand
+            reached.add(name)
+            waiting += IMPORTS[name]
+    assert not {name for name in reached if floor_of(name) in left_out}
 
 
 def test_what_stands_at_the_top_level_is_documented():

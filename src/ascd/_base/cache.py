@@ -1,9 +1,10 @@
 """What of the compiled code is kept on disk: rules that keep numba's cache true.
 
-- numba only notices edits of the file that a kernel stands in, so a digest of *all* sources of this package is made
-  part of each kernel's name: any edit is a miss.  numba keeps the cache beside the sources, or in a folder named after
-  their path, so a name with another digest there belongs to a former version of these very files.  It is kept for a
-  week, for those who go back and forth between versions.
+- numba only notices edits of the file that a kernel stands in, so a digest of all sources that a kernel can reach is
+  made part of each kernel's name: any edit there is a miss.  ``WITHOUT_KERNELS`` are the floors above the kernels, as
+  ``tests/test_layout.py`` holds: an edit of the command line compiles nothing anew.  numba keeps the cache beside the
+  sources, or in a folder named after their path, so a name with another digest there belongs to a former version of
+  these very files.  It is kept for a week, for those who go back and forth between versions.
 - a specialisation that mentions somebody else's type would make later processes import that module, and fail where it
   is absent: such specialisations are compiled, but never stored.
 - where no folder can be written, or the sources cannot be read (so that their digest is not known), nothing is stored:
@@ -24,6 +25,10 @@ from typing import Any
 from ascd._base.notes import tell_once
 
 PACKAGE = __name__.partition(".")[0]
+#: Packages and modules that hold no kernel and that no package with kernels imports.
+WITHOUT_KERNELS = (
+    "estimators", "theory", "datasets.py", "files.py", "report", "racing.py", "experiments", "cli", "__main__.py",
+)  # fmt: skip
 SIZE = 12
 SECONDS_KEPT = 7 * 24 * 3600.0
 _CACHED = re.compile(rf"_([0-9a-f]{{{SIZE}}})-\d+\.py\d+\w*(\.\d+)?\.nb[ic]$")
@@ -35,7 +40,7 @@ class NotKept(Exception):
 
 @cache
 def digest() -> str:
-    """A fingerprint of every source file of the package, which may be a folder or stand in a zip file."""
+    """A fingerprint of the sources of all kernels; the package may be a folder or stand in a zip file."""
     from importlib import resources  # not before it is needed: importing ascd stays cheap
 
     found = sorted(_sources(resources.files(PACKAGE)))
@@ -52,6 +57,8 @@ def _sources(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
     """Names and contents of the Python files below a folder."""
     for item in folder.iterdir():
         name = f"{prefix}{item.name}"
+        if name in WITHOUT_KERNELS:
+            continue
         if item.name.endswith(".py"):
             yield name, item.read_bytes()
         elif item.name != "__pycache__" and item.is_dir():

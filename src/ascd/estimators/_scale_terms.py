@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import kernel
 from ascd.data.careful import UNIT
+from ascd.problem.duality import penalty_conjugates
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem
 from ascd.solver.samples import cost_of
@@ -78,10 +78,3 @@ def dual(
 def rounding_of(count: int) -> float:
     """The relative error of a sum of so many products."""
     return (count + 16.0) * UNIT
-
-
-@kernel
-def penalty_conjugates(penalty: Any, products: Array, out: Array) -> None:
-    """out_j = Ψ_j*(products_j)."""
-    for j in range(out.size):
-        out[j] = penalty.cost_conjugate(products[j], j)

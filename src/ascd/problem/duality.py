@@ -201,3 +201,10 @@ def movable_curvatures(sample: Any, loss: Any, dual: Array, curvature: Array, ty
             away = 1e-9 * (abs(u) + typical)
             is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
             out[k] = curvature[k] if is_inside else 0.0
+
+
+@kernel
+def penalty_conjugates(penalty: Any, products: Array, out: Array) -> None:
+    """out_j = Ψ_j*(products_j)."""
+    for j in range(out.size):
+        out[j] = penalty.cost_conjugate(products[j], j)
