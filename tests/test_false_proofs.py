@@ -234,3 +234,21 @@ def test_huber_regression_is_proved_without_a_penalty_too(alpha, intercept):
     with pytest.warns(match="stopped early"):
         certificate = early.fit(A, b).certificate_
     assert certificate.gap <= certificate.objective * (1.0 + 1e-9)
+
+
+def test_columns_that_are_nearly_the_same_do_not_make_a_problem_unbounded():
+    """A direction whose image is small but not zero: the squared loss grows along it."""
+    A = np.array([[1.0, 1.0], [1.0, 1.0 + 2e-8]])
+    solution = solve(Problem(A, [1.0, 1.0], penalty=ascd.Zero(np.array([-1e-9, 0.5e-9]))))
+    assert solution.status is not ascd.Status.DIVERGED
+    with pytest.raises(ValueError, match="unbounded below"):
+        Problem(A[:, [0, 0]], [1.0, 1.0], penalty=ascd.Zero(np.array([-1e-9, 0.5e-9])))
+
+
+@pytest.mark.parametrize("seed", [202000024348, 202000004093])
+def test_slopes_that_differ_by_twenty_orders_of_magnitude_do_not_end_the_process(seed):
+    """Whether these are bounded is asked of a linear program whose presolve wrote beyond its memory."""
+    from fuzz.calls import problem_of
+    from fuzz.draw import draw
+
+    assert solve(problem_of(draw(seed)), max_iter=3).objective < INF

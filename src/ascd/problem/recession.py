@@ -13,7 +13,7 @@ not solved (zero columns are still looked at); a run on such a problem ends with
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,8 @@ INFINITE = 1e50
 #: A coordinate that is led this far and stays below the second number has a bound.
 FARTHEST, BEYOND = 1e300, 1e250
 LARGEST_PROGRAM = 4_000_000
+#: What a direction's image may be of its terms and still be 0, and what a fall must be of its terms.
+TOLERANCE = 1e-9
 
 
 def check_bounded(design: Design, parts: Any, intercept: bool = False) -> None:
@@ -78,8 +80,6 @@ def loss_slopes(sample: Any, loss: Any, up: Array, down: Array) -> None:
 
 
 def _program_is_negative(design: Design, parts: Any, up: Array, down: Array, intercept: bool) -> bool:
-    from scipy.optimize import linprog
-
     block = as_block(design.take(np.arange(parts.norm.size)), parts.sample.target.size)
     if intercept:
         block = np.c_[block, np.ones(block.shape[0])]
@@ -89,16 +89,62 @@ def _program_is_negative(design: Design, parts: Any, up: Array, down: Array, int
     # columns of length 1: for the program's tolerances a short column would be no column
     size = np.linalg.norm(block, axis=0)
     size[size == 0.0] = 1.0
-    block = block / size
     with np.errstate(over="ignore"):  # looked at below
-        costs = np.concatenate([up / size, down / size, rise, fall])
-    forbidden = costs > INFINITE
-    upper = np.where(forbidden, 0.0, np.r_[np.ones(2 * up.size), np.full(2 * rise.size, np.inf)])
-    identity = np.eye(rise.size)
-    constraint = np.hstack([block, -block, -identity, identity])
-    bounds = np.c_[np.zeros(upper.size), upper]
-    if not (np.isfinite(constraint).all() and np.isfinite(costs[~forbidden]).all()):
-        return False  # beyond float64: the run itself will tell
-    result = linprog(np.where(forbidden, 0.0, costs), A_eq=constraint, b_eq=np.zeros(rise.size), bounds=bounds)
-    scale = np.abs(costs[~forbidden]).max(initial=1.0)
-    return bool(result.status == 3 or (result.status == 0 and result.fun < -1e-9 * scale))
+        program = _Program(block / size, up / size, down / size, rise, fall)
+    return program.is_finite() and program.is_negative()
+
+
+class _Program(NamedTuple):
+    """min Σ up·δ⁺ + down·δ⁻ + rise·z⁺ + fall·z⁻ with Bδ = z over 0 ≤ δ⁺, δ⁻ ≤ 1; slopes above ``INFINITE`` forbid."""
+
+    block: Array
+    up: Array
+    down: Array
+    rise: Array
+    fall: Array
+
+    def is_finite(self) -> bool:
+        """Beyond float64 the run itself will tell."""
+        costs = np.concatenate(self[1:])
+        return bool(np.isfinite(self.block).all() and np.isfinite(costs[costs <= INFINITE]).all())
+
+    def is_negative(self) -> bool:
+        """With its own costs, and with costs of at most 1: the method has absolute tolerances.
+
+        Its presolve writes beyond its memory where costs differ by twenty orders of magnitude (HiGHS in SciPy 1.17).
+        """
+        from scipy.optimize import linprog
+
+        costs = np.concatenate(self[1:])
+        forbidden = costs > INFINITE
+        costs = np.where(forbidden, 0.0, costs)
+        upper = np.where(forbidden, 0.0, np.r_[np.ones(2 * self.up.size), np.full(2 * self.rise.size, np.inf)])
+        identity = np.eye(self.rise.size)
+        given = {
+            "A_eq": np.hstack([self.block, -self.block, -identity, identity]),
+            "b_eq": np.zeros(self.rise.size),
+            "bounds": np.c_[np.zeros(upper.size), upper],
+            "options": {"presolve": False},
+        }
+        for unit in (1.0, float(np.abs(costs).max())):
+            result = linprog(costs / unit, **given)
+            if result.status == 3 or (result.x is not None and self._falls_along(result.x)):
+                return True
+        return False
+
+    def _falls_along(self, found: Array) -> bool:
+        """Is the recession function negative in this direction, beyond rounding and the method's tolerance?"""
+        n = self.up.size
+        way = found[:n] - found[n : 2 * n]
+        image = self.block @ way
+        image[np.abs(image) <= TOLERANCE * (np.abs(self.block) @ np.abs(way))] = 0.0
+        terms = np.concatenate([_slope_terms(way, self.up, self.down), _slope_terms(image, self.rise, self.fall)])
+        return bool(terms.sum() < -TOLERANCE * np.abs(terms).sum())
+
+
+def _slope_terms(values: Array, up: Array, down: Array) -> Array:
+    """up·v for positive v, down·|v| for negative ones, 0 at 0 (whatever the slopes are there)."""
+    terms = np.zeros(values.size)
+    right, left = values > 0.0, values < 0.0
+    terms[right], terms[left] = up[right] * values[right], -down[left] * values[left]
+    return terms
