@@ -70,19 +70,21 @@ class Counting:
     def products_price(self, columns):
         return self._inner.products_price(columns)
 
-    def squares(self, weight, columns=None):
-        self._note("squares", np.arange(self.shape[1]) if columns is None else columns)
+    def survey(self, weight, vectors):
+        self._note("survey", np.arange(self.shape[1]))
+        self._is_vector(weight)
+        assert vectors.shape[1:] == self.shape[:1]
+        return self._inner.survey(weight, vectors)
+
+    def squares(self, weight, columns):
+        self._note("squares", columns)
         self._is_vector(weight)
         return self._inner.squares(weight, columns)
 
-    def sums(self, weight):
-        self._note("sums", np.arange(self.shape[1]))
-        return self._inner.sums(weight)
-
-    def dots(self, columns, vector, n_jobs=1):
+    def dots(self, columns, vector):
         self._note("dots", columns)
         self._is_vector(vector)
-        return self._inner.dots(columns, vector, n_jobs)
+        return self._inner.dots(columns, vector)
 
     def careful_dots(self, columns, vector):
         self._note("careful_dots", columns)

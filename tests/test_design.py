@@ -28,9 +28,12 @@ storages = pytest.mark.parametrize("storage", STORAGES)
 def test_answers_equal_numpy(storage):
     design = open_design(STORAGES[storage])
     assert design.shape == (12, 7)
-    np.testing.assert_allclose(design.squares(WEIGHT), WEIGHT @ A**2)
+    survey = design.survey(WEIGHT, np.stack([VECTOR, WEIGHT]))
+    np.testing.assert_allclose(survey.square, WEIGHT @ A**2)
+    np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0))
+    np.testing.assert_allclose(survey.total, A.sum(axis=0))
+    np.testing.assert_allclose(survey.products, np.stack([VECTOR, WEIGHT]) @ A)
     np.testing.assert_allclose(design.squares(1.0, COLUMNS), (A[:, COLUMNS] ** 2).sum(axis=0))
-    np.testing.assert_allclose(design.sums(WEIGHT), WEIGHT @ A)
     np.testing.assert_allclose(design.dots(COLUMNS, VECTOR), VECTOR @ A[:, COLUMNS])
     product, error = design.careful_dots(COLUMNS, VECTOR)
     np.testing.assert_allclose(product, VECTOR @ A[:, COLUMNS])
@@ -129,4 +132,4 @@ def test_every_question_is_in_the_contract():
     for storage in STORAGES.values():
         offered = {name for name in dir(open_design(storage)) if not name.startswith("_")}
         assert asked <= offered
-        assert offered - asked == {"matrix"}
+        assert offered - asked == {"matrix", "entry_price", "pass_price", "running_entries"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from solving import LOSSES, PENALTIES, make_case
 
 import ascd
-from ascd.solver.samples import fenchel_gap
+from ascd.problem.duality import sample_gap
 from ascd.solver.screening import add_gap_terms, scale_and_cost, screen
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -25,7 +25,7 @@ def measure(problem, x, estimate, radius, candidates, score):
     """The gap from the candidates' intervals, the largest violation, the cost, and whether the gap is certain."""
     parts, (_, image, slope) = problem.parts, problem.evaluate(x)
     scale, steepest, cost, loose = scale_and_cost(parts.penalty, x, estimate, radius, parts.norm, candidates, score)
-    start = loose + fenchel_gap(parts.sample, parts.loss, image, slope, scale)
+    start = loose + sample_gap(parts.sample, parts.loss, image, slope, scale, 0, image.size)
     gap, is_finite = add_gap_terms(parts.penalty, x, estimate, radius, candidates, scale, start)
     return gap, steepest, cost, is_finite and loose == 0.0
 

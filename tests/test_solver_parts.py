@@ -13,9 +13,11 @@ from scipy import optimize
 from solving import LOSSES, alike, target_of
 
 import ascd
+from ascd._base.threads import crew
+from ascd.problem.at_samples import PART, evaluate_samples, most_curvature
 from ascd.solver.gradient_bounds import GradientBounds
 from ascd.solver.gram import Gram
-from ascd.solver.samples import Samples, balance, look, raise_to_secants
+from ascd.solver.samples import Samples, raise_to_secants
 from ascd.solver.tuning import SLOTS
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -59,7 +61,7 @@ def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted)
 
 
 def bounds_of(problem, intercept):
-    return GradientBounds(problem.design, Samples(problem.parts, intercept), problem.parts.norm, 1)
+    return GradientBounds(problem.design, Samples(problem.parts, intercept), problem.first)
 
 
 def rounding(A, slope):
@@ -140,7 +142,7 @@ def test_balance_makes_the_slopes_sum_to_zero(loss, far):
 def balanced(loss, b, weights, image):
     parts = ascd.Problem(np.ones((len(b), 1)), b, loss, sample_weight=weights).parts
     slope, before, most = np.empty(len(b)), image.copy(), parts.loss.curvature_bound() * weights.sum()
-    total, shift = balance(parts.sample, parts.loss, image, slope, np.empty(len(b)), most)
+    total, shift = evaluate_samples(parts.sample, parts.loss, image, slope, np.empty(len(b)), most)
     np.testing.assert_allclose(image, before + shift, rtol=1e-12)
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(slope, weights * LOSSES[loss][1](b, image), atol=1e-9)
@@ -155,7 +157,7 @@ def test_balance_knows_no_unit_of_the_target(loss, unit):
     chosen = parts.Squared() if loss == "squared" else parts.Huber(0.3 * unit)
     sample = ascd.Problem(np.ones((5, 1)), b, chosen).parts.sample
     image, slope = np.zeros(5), np.empty(5)
-    balance(sample, chosen, image, slope, np.empty(5), 5.0)
+    evaluate_samples(sample, chosen, image, slope, np.empty(5), 5.0)
     assert abs(slope.sum()) <= 1e-14 * np.abs(slope).sum()
     assert image[0] / unit == pytest.approx(5.1 if loss == "squared" else 4.0, abs=0.3)
 
@@ -177,11 +179,33 @@ def test_balance_ends_where_there_is_no_finite_intercept(loss, target):
     assert not slope.any()
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
+@pytest.mark.usefixtures("compiled")
+def test_many_samples_are_looked_at_in_parts(loss):
+    """The same losses, slopes and intercept as a sample alone gives them, and the same bits with every crew."""
+    rng, size = np.random.default_rng(0), 2 * PART + 1000
+    targets = {"squared": rng.standard_normal, "logistic": lambda k: rng.choice([-1.0, 1.0], k)}
+    b = targets.get(loss, lambda k: rng.poisson(3.0, k).astype(float))(size)
+    parts, start = ascd.Problem(np.ones((size, 1)), b, loss).parts, rng.standard_normal(size)
+    found = []
+    for n_jobs in (1, 3):
+        image, (slope, curvature) = start.copy(), np.empty((2, size))
+        with crew(n_jobs):
+            given = (parts.sample, parts.loss, image, slope, curvature)
+            total, shift = evaluate_samples(*given, most_curvature(parts.sample, parts.loss))
+        assert abs(slope.sum()) <= 1e-11 * np.abs(slope).sum()
+        assert total == pytest.approx(LOSSES[loss][0](b, start + shift).sum(), rel=1e-12)
+        np.testing.assert_allclose(slope, LOSSES[loss][1](b, start + shift), rtol=1e-9, atol=1e-12)
+        found.append((total, shift, slope))
+    assert found[0][:2] == found[1][:2]
+    np.testing.assert_array_equal(found[0][2], found[1][2])
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_looking(loss):
     parts, b, weights, image = samples(loss)
     slope, curvature = np.empty(28), np.empty(28)
-    total = look(parts.sample, parts.loss, image, slope, curvature)
+    total, _ = evaluate_samples(parts.sample, parts.loss, image, slope, curvature, None)
     assert total == pytest.approx(weights @ LOSSES[loss][0](b, image))
     np.testing.assert_allclose(slope, weights * LOSSES[loss][1](b, image), atol=1e-12)
     near = weights * (LOSSES[loss][1](b, image + 1e-6) - LOSSES[loss][1](b, image - 1e-6)) / 2e-6

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -124,9 +125,9 @@ def wide(n=5000, density=0.05):
 
 
 @pytest.mark.usefixtures("compiled")
-def test_threads_give_the_same_answer():
+def test_threads_give_the_same_answer(monkeypatch):
     A, b = wide()
-    assert A.shape[1] > threads.WORTH_SHARING
+    monkeypatch.setattr(threads, "WORTH_SHARING", 0.0)
     problem = ascd.Problem(A, b, penalty=ascd.L1(0.3))
     one, again, two, all_of_them = (
         ascd.solve(problem, tol=1e-9, intercept=True, n_jobs=n_jobs) for n_jobs in (1, None, 2, -1)
@@ -192,13 +193,16 @@ def test_compiled_searches_for_an_intercept_far_away_end(loss, target, intercept
 
 FORKED = """
 import os, numpy as np
-from ascd._base.threads import share
+from ascd._base.threads import crew, share
 done = []
-share(2, 5000, lambda start, stop: done.append(stop - start))
+with crew(2):
+    share(1e9, 5000, lambda start, stop: done.append(stop - start))
+assert len(done) > 1
 child = os.fork()
 if child == 0:
     done.clear()
-    share(2, 5000, lambda start, stop: done.append(stop - start))
+    with crew(2):
+        share(1e9, 5000, lambda start, stop: done.append(stop - start))
     os._exit(0 if sum(done) == 5000 else 1)
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
@@ -218,6 +222,9 @@ def test_an_error_in_a_thread_comes_back_when_all_have_ended():
         if start == 0:
             raise ArithmeticError("first")
 
-    with pytest.raises(ArithmeticError, match="first"):
-        threads.share(2, 8000, part)
-    assert len(seen) == 8
+    with threads.crew(2), pytest.raises(ArithmeticError, match="first"):
+        threads.share(1e9, 8000, part)
+    assert 0 in seen
+    before = len(seen)
+    time.sleep(0.05)
+    assert len(seen) == before  # nothing runs on behind the caller's back

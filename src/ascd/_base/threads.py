@@ -1,22 +1,29 @@
-"""Columns shared among threads: compiled kernels let go of Python's lock, so a plain pool of threads is enough."""
+"""Work shared among threads: compiled kernels let go of Python's lock, so a plain pool of threads is enough.
+
+How many threads there are is a property of the context, set where a run begins (``crew``, ``quiet``): whoever has long
+work asks ``share``, and nobody hands numbers of threads down.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cache
+from contextvars import ContextVar, copy_context
+from functools import cache, partial
 from itertools import pairwise
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import as_count
+from ascd._base.checks import Array, as_count
 
-#: Fewer columns than this stay on one thread.
-WORTH_SHARING = 4096
+#: Work of fewer nanoseconds stays on one thread: to hand it out takes a fifth of that.
+WORTH_SHARING = 5e5
+#: Parts for each thread: the first to end takes another.
+PARTS = 4
 #: With fewer entries in the matrix than this, the linear algebra library does not start threads.
 WORTH_LIMITING = 10_000
 
@@ -38,19 +45,68 @@ def _pool(n_jobs: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_jobs, thread_name_prefix="ascd")
 
 
-def share(n_jobs: int, size: int, kernel: Callable[..., Any], *arguments: Any) -> None:
-    """Call kernel(*arguments, start, stop) for consecutive parts of range(size), side by side."""
-    if n_jobs == 1 or size < WORTH_SHARING:
-        kernel(*arguments, 0, size)
+def threads_here() -> int:
+    """Threads that work may be shared among in this context; set by ``crew``."""
+    return _jobs.get()
+
+
+def share(
+    price: float, size: int, kernel: Callable[..., Any], *arguments: Any,
+    weigh: Callable[[], Array | None] | None = None, room: Callable[[], Array] | None = None,
+) -> None:  # fmt: skip
+    """Call kernel(*arguments, start, stop) for consecutive parts of range(size), side by side.
+
+    ``price`` is what all of it takes on one thread, in nanoseconds.  Parts are equally many numbers, or equally heavy
+    where ``weigh`` gives their running total.  ``room`` makes a work space for each part, the argument before
+    ``start``.  The kernel writes only to that and to places of its own part, so that the outcome does not depend on the
+    number of threads.
+    """
+    n_jobs = _jobs.get()
+    if n_jobs == 1 or size < 2 or price < WORTH_SHARING:
+        kernel(*arguments, *([room()] if room else []), 0, size)
         return
-    parts = 4 * n_jobs
-    ends = [size * part // parts for part in range(parts + 1)]
-    futures = [_pool(n_jobs, os.getpid()).submit(kernel, *arguments, *span) for span in pairwise(ends)]
+    parts = min(size, PARTS * n_jobs)
+    total = weigh() if weigh else None
+    if total is None:
+        ends = [size * part // parts for part in range(parts + 1)]
+    else:
+        ends = [0, *np.searchsorted(total, total[-1] * np.arange(1, parts) / parts).tolist(), size]
+    spans = [span for span in pairwise(ends) if span[0] < span[1]]
+    side_by_side([partial(kernel, *arguments, *([room()] if room else []), *span) for span in spans])
+
+
+def side_by_side(tasks: Sequence[Callable[[], Any]]) -> None:
+    """Run the tasks on the threads of this context; returns when all have ended."""
+    n_jobs = _jobs.get()
+    if n_jobs == 1 or len(tasks) < 2:
+        for task in tasks:
+            task()
+        return
+    pool = _pool(n_jobs, os.getpid())
+    futures = [pool.submit(copy_context().run, _alone, task) for task in tasks]
     try:
         for future in futures:
             future.result()
     finally:
+        for future in futures:
+            future.cancel()
         wait(futures)  # after Ctrl-C too: nobody must write to the arrays any more
+
+
+def _alone(task: Callable[[], Any]) -> None:
+    """What a thread of the pool runs shares nothing further: its threads would wait for each other."""
+    _jobs.set(1)
+    task()
+
+
+@contextmanager
+def crew(n_jobs: int) -> Iterator[None]:
+    """Our own work is shared among so many threads."""
+    token = _jobs.set(n_jobs)
+    try:
+        yield
+    finally:
+        _jobs.reset(token)
 
 
 @contextmanager
@@ -72,11 +128,12 @@ def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
 
 @contextmanager
 def quiet(n_jobs: int, entries: int) -> Iterator[None]:
-    """``blas_threads``, and no warnings from NumPy: steps that overflow are looked at and taken back."""
-    with blas_threads(n_jobs, entries), np.errstate(all="ignore"):
+    """``n_jobs`` threads, for our own work too; no warnings from NumPy: steps that overflow are taken back."""
+    with crew(n_jobs), blas_threads(n_jobs, entries), np.errstate(all="ignore"):
         yield
 
 
+_jobs: ContextVar[int] = ContextVar("threads of this context", default=1)
 _lock = Lock()
 _limits: list[Any] = []  # one entry a run; the first holds what is to be restored
 

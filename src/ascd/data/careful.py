@@ -27,9 +27,11 @@ SPLITTER = 134217729.0
 
 
 @strict_kernel
-def careful_products(matrix: Any, columns: Array, vector: Array, product: Array, error: Array) -> None:
-    """⟨a_j, vector⟩ for some columns j and how far it can be off, in their order."""
-    for i in range(columns.size):
+def careful_products(
+    matrix: Any, columns: Array, vector: Array, product: Array, error: Array, start: int, stop: int
+) -> None:
+    """⟨a_j, vector⟩ for the columns at positions from ``start`` to ``stop``, and how far it can be off."""
+    for i in range(start, stop):
         j = wide(columns[i])
         total, rest, size, lost = 0.0, 0.0, 0.0, 0.0
         for p in range(matrix.start(j), matrix.stop(j)):

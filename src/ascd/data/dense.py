@@ -1,4 +1,4 @@
-"""Dense storage: column-major float64, products by the linear algebra library."""
+"""Dense storage: columns of numbers as they came, float64 sums, products by the linear algebra library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import kernel
+from ascd._base.jit import kernel, wide
+from ascd._base.threads import share
 from ascd.data import prices
 from ascd.data.local import Local
 
@@ -15,10 +16,11 @@ from ascd.data.local import Local
 BLOCK = 1 << 18
 #: Products of numbers that take less time than a few calls from Python.
 CHEAP = 300_000
+NO_MEANS = np.empty(0)
 
 
 class Dense(NamedTuple):
-    """Column-major float64 storage."""
+    """Column-major storage of numbers of any type; what is read of them is float64."""
 
     values: Array
 
@@ -32,7 +34,7 @@ class Dense(NamedTuple):
         return p
 
     def entry(self, p: int, j: int) -> float:
-        return self.values[p, j]
+        return float(self.values[p, j])
 
     def ahead(self, j: int) -> None:
         """Columns are long: the machine sees by itself what comes next."""
@@ -50,9 +52,13 @@ class LocalDense(Local):
     """A dense matrix in memory."""
 
     matrix: Dense
+    entry_price = 0.5 * prices.DENSE_ENTRY
 
     def entries(self, columns: Array | None = None) -> int:
         return self.shape[0] * (self.shape[1] if columns is None else columns.size)
+
+    def running_entries(self, columns: Array | None) -> None:
+        """All columns are equally long."""
 
     def sweep_price(self, columns: Array) -> float:
         return prices.DENSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size
@@ -71,10 +77,10 @@ class DenseMultiplier:
     constant = 1e-24
 
     def __init__(self, values: Array, keeps: bool) -> None:
-        self.transposed, self.keeps = values.T, keeps
+        self.values, self.keeps = values, keeps
 
     def is_cheap(self, count: int, size: int) -> bool:
-        return self.keeps or count * size * self.transposed.shape[1] <= CHEAP
+        return self.keeps or count * size * self.values.shape[0] <= CHEAP
 
     def forget(self) -> None:
         """Nothing is kept."""
@@ -84,18 +90,29 @@ class DenseMultiplier:
         block = np.zeros((left.size, right.size), order="F")
         step = max(64, BLOCK // (left.size + right.size))
         for start in range(0, root.size, step):
-            there = slice(start, start + step)
-            first = self._gather(columns[left], there, root, means)
-            second = first if left is right else self._gather(columns[right], there, root, means)
+            there = root[start : start + step]
+            first = self._gather(columns[left], start, there, means)
+            second = first if left is right else self._gather(columns[right], start, there, means)
             block += first @ second.T
         place(block, left, right, store)
 
-    def _gather(self, columns: Array, there: slice, root: Array, means: Array | None) -> Array:
-        part: Array = self.transposed[columns, there].astype(np.float64, copy=False)
-        if means is not None:
-            part -= means[columns, None]
-        part *= root[there]
+    def _gather(self, columns: Array, row: int, root: Array, means: Array | None) -> Array:
+        """Weighted and centred rows from ``row`` on, a column a row."""
+        part = np.empty((columns.size, root.size))
+        mean = NO_MEANS if means is None else means[columns]
+        price = prices.DENSE_ENTRY * part.size
+        share(price, columns.size, gather_rows, self.values, columns, row, root, mean, part)
         return part
+
+
+@kernel
+def gather_rows(
+    values: Array, columns: Array, row: int, root: Array, mean: Array, out: Array, start: int, stop: int
+) -> None:
+    for i in range(start, stop):
+        j, less = wide(columns[i]), mean[i] if mean.size else 0.0
+        for k in range(root.size):
+            out[i, k] = root[k] * (values[row + k, j] - less)
 
 
 @kernel

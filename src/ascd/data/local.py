@@ -11,12 +11,15 @@ from ascd._base.checks import Array, finite_values
 from ascd._base.jit import at, kernel, wide
 from ascd._base.threads import share
 from ascd.data.careful import careful_products
-from ascd.data.design import Multiplier, Part
-from ascd.data.matrices import dot, weighted_square
+from ascd.data.design import Multiplier, Part, Survey
+from ascd.data.matrices import dot, first_at, weighted_square
 
 
 class Local(ABC):
     """A matrix in memory; ``matrix`` is its compiled storage."""
+
+    #: Nanoseconds to read an entry.
+    entry_price: float
 
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
         self.matrix, self.shape = matrix, shape
@@ -25,40 +28,50 @@ class Local(ABC):
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.matrix)
 
-    def squares(self, weight: Any, columns: Array | None = None) -> Array:
+    def survey(self, weight: Any, vectors: Array) -> Survey:
+        """One pass: Σ s·a², Σ a², Σ a and the products with the vectors (one a row)."""
+        n = self.shape[1]
+        square, plain, total = np.empty((3, n))
+        products = np.empty((len(vectors), n))
+        self._share(None, fill_survey, self.matrix, weight, vectors, square, plain, total, products)
+        return Survey(square, plain, total, products)
+
+    def squares(self, weight: Any, columns: Array) -> Array:
         """Σ_k s_k·a_kj²."""
-        columns = np.arange(self.shape[1]) if columns is None else columns
         out = np.empty(columns.size)
-        fill_squares(self.matrix, columns, weight, out)
+        self._share(columns, fill_squares, self.matrix, columns, weight, out)
         return out
 
-    def sums(self, weight: Any) -> Array:
-        """Σ_k s_k·a_kj for all columns."""
-        out = np.empty(self.shape[1])
-        fill_sums(self.matrix, weight, out)
-        return out
-
-    def dots(self, columns: Array, vector: Array, n_jobs: int = 1) -> Array:
+    def dots(self, columns: Array, vector: Array) -> Array:
         """⟨a_j, vector⟩."""
         out = np.empty(columns.size)
-        share(n_jobs, columns.size, fill_dots, self.matrix, columns, vector, out)
+        self._share(columns, fill_dots, self.matrix, columns, vector, out)
         return out
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         """⟨a_j, vector⟩, and how far it can be off."""
         product, error = np.empty((2, columns.size))
-        careful_products(self.matrix, columns, vector, product, error)
+        self._share(columns, careful_products, self.matrix, columns, vector, product, error)
         return product, error
 
     def add(self, columns: Array, factors: Array, image: Array) -> None:
         """image += Σ_i factors_i·a_columns_i."""
-        add_columns(self.matrix, columns, factors, image)
+        share(self.pass_price(columns), self.shape[0], add_columns, self.matrix, columns, factors, image)
 
     def means(self, columns: Array, weight: Array) -> Array:
         """Σ_k s_k·a_kj / Σ_k s_k, 0 where no sample counts."""
-        out = np.empty(columns.size)
-        fill_means(self.matrix, columns, weight, out)
-        return out
+        total = float(weight.sum())
+        return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
+
+    def _share(self, columns: Array | None, kernel: Any, *arguments: Any) -> None:
+        """A pass over these columns (all), by parts with equally many entries."""
+        size = self.shape[1] if columns is None else columns.size
+        price = self.pass_price(columns)
+        share(price, size, kernel, *arguments, weigh=lambda: self.running_entries(columns))
+
+    def pass_price(self, columns: Array | None = None) -> float:
+        """Nanoseconds to read these columns once."""
+        return self.entry_price * self.entries(columns)
 
     def take(self, columns: Array) -> Part:
         """The columns as they lie."""
@@ -71,6 +84,10 @@ class Local(ABC):
     @abstractmethod
     def entries(self, columns: Array | None = None) -> int:
         """Stored entries, of these columns or all."""
+
+    @abstractmethod
+    def running_entries(self, columns: Array | None) -> Array | None:
+        """How many entries the columns up to each have, together; None where all have the same number."""
 
     @abstractmethod
     def sweep_price(self, columns: Array) -> float:
@@ -101,18 +118,27 @@ def fill_block(matrix: Any, places: Array, block: Array) -> None:
 
 
 @kernel
-def fill_squares(matrix: Any, columns: Array, weight: Any, out: Array) -> None:
-    for i in range(columns.size):
-        out[i] = weighted_square(matrix, wide(columns[i]), weight)
+def fill_survey(
+    matrix: Any, weight: Any, vectors: Array, square: Array, plain: Array, total: Array, products: Array, start: int,
+    stop: int,
+) -> None:  # fmt: skip
+    """Column by column, so that the second look at one finds it in the cache."""
+    for j in range(start, stop):
+        weighted, square_sum, entry_sum = 0.0, 0.0, 0.0
+        for p in range(matrix.start(j), matrix.stop(j)):
+            entry = matrix.entry(p, j)
+            weighted += at(weight, matrix.row(p)) * entry * entry
+            square_sum += entry * entry
+            entry_sum += entry
+        square[j], plain[j], total[j] = weighted, square_sum, entry_sum
+        for m in range(vectors.shape[0]):
+            products[m, j] = dot(matrix, j, vectors[m])
 
 
 @kernel
-def fill_sums(matrix: Any, weight: Any, out: Array) -> None:
-    for j in range(out.size):
-        total = 0.0
-        for p in range(matrix.start(j), matrix.stop(j)):
-            total += at(weight, matrix.row(p)) * matrix.entry(p, j)
-        out[j] = total
+def fill_squares(matrix: Any, columns: Array, weight: Any, out: Array, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        out[i] = weighted_square(matrix, wide(columns[i]), weight)
 
 
 @kernel
@@ -122,18 +148,10 @@ def fill_dots(matrix: Any, columns: Array, vector: Array, out: Array, start: int
 
 
 @kernel
-def fill_means(matrix: Any, columns: Array, weight: Array, out: Array) -> None:
-    total = 0.0
-    for k in range(weight.size):
-        total += weight[k]
+def add_columns(matrix: Any, columns: Array, factors: Array, out: Array, start: int, stop: int) -> None:
+    """out += Σ factors_i·a_i on the rows from ``start`` to ``stop``: each thread has rows of its own."""
     for i in range(columns.size):
-        out[i] = dot(matrix, columns[i], weight) / total if total > 0.0 else 0.0
-
-
-@kernel
-def add_columns(matrix: Any, columns: Array, factors: Array, out: Array) -> None:
-    for i in range(columns.size):
-        j, factor = columns[i], factors[i]
+        j, factor = wide(columns[i]), factors[i]
         if factor != 0.0:
-            for p in range(matrix.start(j), matrix.stop(j)):
+            for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
                 out[matrix.row(p)] += factor * matrix.entry(p, j)

@@ -12,6 +12,7 @@ of a column that will be read soon.
 ``along``             first and second derivative of f along a_j, at image + change·a_j
 ``scatter, clear``    out = diag(s) a_j, and out = 0, on the rows of a_j
 ``weighted_square``   ⟨a_j, diag(s) a_j⟩
+``first_at``          where the entries of a_j from some row on begin
 ====================  ====================================================================================
 """
 
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import at, helper
+from ascd._base.jit import at, helper, wide
 
 
 @helper
@@ -31,6 +32,21 @@ def dot(matrix: Any, j: int, vector: Array) -> float:
     for p in range(matrix.start(j), matrix.stop(j)):
         total += matrix.entry(p, j) * vector[matrix.row(p)]
     return total
+
+
+@helper
+def first_at(matrix: Any, j: int, k: int) -> int:
+    """The position of the first entry of column j in row k or below: rows rise within a column."""
+    low, high = wide(matrix.start(j)), wide(matrix.stop(j))
+    size = high - low
+    while size > wide(0):
+        half = size >> wide(1)
+        if matrix.row(low + half) < k:
+            low += half + wide(1)
+            size -= half + wide(1)
+        else:
+            size = half
+    return low
 
 
 @helper

@@ -12,3 +12,5 @@ DENSE_PRODUCT, DENSE_ENTRY = 0.15, 1.0
 SPARSE_PRODUCT, SPARSE_ENTRY, LISTED = 1.6, 2.0, 7.0
 #: A visit of a coordinate in a sweep; the calls from Python that products take.
 VISIT, CALLS = 20.0, 3e5
+#: The loss of a sample with its slope and curvature.
+SAMPLE = 5.0

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
+from ascd._base.jit import helper, kernel, wide
 from ascd._base.scalars import fetch
+from ascd._base.threads import share, threads_here
 from ascd.data import prices
 from ascd.data.local import Local
+from ascd.data.matrices import first_at
 
 #: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
 LARGEST_SHORT = 2**31 - 1
@@ -19,6 +21,8 @@ UNSIGNED: dict[Any, Any] = {np.dtype(np.int32): np.dtype(np.uint32), np.dtype(np
 SIGNED = {seen: known for known, seen in UNSIGNED.items()}
 #: Columns multiplied at a time: their part of the products stays in the cache while all rows pass.
 PASSING = 128
+#: Entries of a working set are closer together than those of the matrix: rows of it that are filled are fuller.
+FULLER = 4.0
 
 
 class CSC(NamedTuple):
@@ -42,7 +46,7 @@ class CSC(NamedTuple):
         return self.indices[p]
 
     def entry(self, p: int, j: int) -> float:
-        return self.data[p]
+        return float(self.data[p])
 
     def ahead(self, j: int) -> None:
         fetch(self.indices, self.indptr[j])
@@ -81,11 +85,16 @@ class LocalSparse(Local):
     """Sparse columns in memory."""
 
     matrix: CSC
+    entry_price = 0.5 * prices.SPARSE_ENTRY
 
     def entries(self, columns: Array | None = None) -> int:
         if columns is None:
             return int(self.matrix.data.size)
         return int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
+
+    def running_entries(self, columns: Array | None) -> Array:
+        lengths = np.diff(self.matrix.indptr)
+        return np.cumsum(lengths if columns is None else lengths[columns], dtype=np.float64)
 
     def sweep_price(self, columns: Array) -> float:
         return prices.SPARSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size
@@ -131,10 +140,13 @@ class SparseMultiplier:
         right_rows = self._list(columns, right)
         left_rows = right_rows if left is right else self._list(columns, left)
         filled = min(left_rows.filled, right_rows.filled, key=len)
-        reached = right_rows.offsets[filled]
-        for start in range(0, right.size, PASSING):
-            part = right[start : start + PASSING]
-            add_products(left, left_rows, part, right_rows, filled, reached, left is right, weight, store)
+        passing = min(PASSING, max(1, right.size // (2 * threads_here())))
+        share(
+            prices.SPARSE_PRODUCT * left.size / self.design.shape[0] * right_rows.name.size * FULLER,
+            -(-right.size // passing),
+            add_products, left, left_rows, right, right_rows, filled, left is right, weight, store, passing,
+            room=lambda: right_rows.offsets[filled],
+        )  # fmt: skip
         if left is right:
             mirror_upper(left, store)
         if means is not None:
@@ -150,7 +162,10 @@ class SparseMultiplier:
         stored = self.design.entries(chosen)
         offsets, filled = np.zeros(d + 2, dtype=np.int64), np.empty(min(d, stored) + 1, dtype=np.int64)
         rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
-        rows = rows._replace(filled=filled[: list_rows(self.design.matrix, chosen, positions, rows)])
+        matrix, price = self.design.matrix, 0.5 * prices.LISTED * stored
+        share(price, d, count_rows, matrix, chosen, offsets)
+        rows = rows._replace(filled=filled[: add_offsets(offsets, filled)])
+        share(price, d, list_rows, matrix, chosen, positions, rows)
         if self.keeps:
             self.rows[key] = rows
         return rows
@@ -165,48 +180,79 @@ def mirror_upper(positions: Array, store: Array) -> None:
 
 
 @kernel
-def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows) -> int:
-    """The entries of some columns, row by row, in the order of the columns; the number of rows that have any."""
-    offsets, count = rows.offsets, 0
+def count_rows(matrix: Any, columns: Array, offsets: Array, start: int, stop: int) -> None:
+    """Entries of each row from ``start`` to ``stop``, counted two places further."""
     for i in range(columns.size):
-        for p in range(matrix.start(columns[i]), matrix.stop(columns[i])):
+        j = wide(columns[i])
+        for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
             offsets[wide(matrix.row(p)) + 2] += 1
+
+
+@kernel
+def add_offsets(offsets: Array, filled: Array) -> int:
+    """Where each row begins, one place further; list the rows that have any entries, and tell their number."""
+    count = 0
     for k in range(offsets.size - 2):
-        rows.filled[count] = k
+        filled[count] = k
         count += 1 if offsets[k + 2] > 0 else 0
         offsets[k + 2] += offsets[k + 1]
-    for i in range(columns.size):
-        j, name = columns[i], names[i]
-        for p in range(matrix.start(j), matrix.stop(j)):
-            k = wide(matrix.row(p)) + 1
-            rows.name[offsets[k]] = name
-            rows.number[offsets[k]] = matrix.entry(p, j)
-            offsets[k] += 1
     return count
 
 
 @kernel
+def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows, start: int, stop: int) -> None:
+    """The entries of some columns, row by row, in the order of the columns; those of some rows."""
+    offsets = rows.offsets
+    for i in range(columns.size):
+        j, name = wide(columns[i]), names[i]
+        for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
+            k = wide(matrix.row(p)) + 1
+            rows.name[offsets[k]] = name
+            rows.number[offsets[k]] = matrix.entry(p, j)
+            offsets[k] += 1
+
+
+@kernel
 def add_products(
-    left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array, reached: Array, upper: bool,
-    weight: Array, out: Array,
+    left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array, upper: bool, weight: Array, out: Array,
+    passing: int, reached: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     """out[left, right] = A_leftᵀ H A_right, row by row: each adds the products of its entries.
 
-    Rows come one after the other, so that their entries stream through the cache; ``filled`` lists them.  ``right`` is
-    the next part of the right rows' names, which rise in every row; ``reached`` tells how far each row is.  Where
-    ``upper``, both are the same rows, and only entries up to the right one are multiplied.
+    ``passing`` columns at a time, the parts from ``start`` to ``stop``.  Rows come one after the other, so that their
+    entries stream through the cache; ``filled`` lists them.  Names rise in every row, and ``reached`` (where the rows
+    begin, at first) tells how far each row is.  Where ``upper``, both are the same rows, and only entries up to the
+    right one are multiplied.
     """
-    for i in right:
-        for other in left:
-            out[other, i] = 0.0
-    end = right[-1]
+    if start > 0:
+        skip_names(right_rows, filled, right[start * passing], reached)
+    for part in range(start, stop):
+        last_place = min((part + 1) * passing, right.size) - 1
+        for i in right[part * passing : last_place + 1]:
+            for other in left:
+                out[other, i] = 0.0
+        end = right[last_place]
+        for f in range(reached.size):
+            k = wide(filled[f])
+            first, last = wide(left_rows.offsets[k]), wide(left_rows.offsets[k + 1])
+            q, ends = wide(reached[f]), wide(right_rows.offsets[k + 1])
+            while q < ends and right_rows.name[q] <= end:
+                i, factor = right_rows.name[q], weight[k] * right_rows.number[q]
+                q += 1
+                for p in range(first, q if upper else last):
+                    out[left_rows.name[p], i] += factor * left_rows.number[p]
+            reached[f] = q
+
+
+@helper
+def skip_names(rows: Rows, filled: Array, name: int, reached: Array) -> None:
+    """In every row go on to the first entry with this name or a later one."""
     for f in range(reached.size):
-        k = wide(filled[f])
-        first, last = wide(left_rows.offsets[k]), wide(left_rows.offsets[k + 1])
-        q, stop = wide(reached[f]), wide(right_rows.offsets[k + 1])
-        while q < stop and right_rows.name[q] <= end:
-            i, factor = right_rows.name[q], weight[k] * right_rows.number[q]
-            q += 1
-            for p in range(first, q if upper else last):
-                out[left_rows.name[p], i] += factor * left_rows.number[p]
-        reached[f] = q
+        low, high = reached[f], rows.offsets[filled[f] + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if rows.name[middle] < name:
+                low = middle + 1
+            else:
+                high = middle
+        reached[f] = low

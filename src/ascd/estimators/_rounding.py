@@ -17,9 +17,10 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data.careful import UNIT
+from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
-from ascd.solver.samples import cost_of, look
+from ascd.solver.samples import cost_of
 
 
 def rounded(problem: Problem, found: Solution, tol: float) -> Solution:
@@ -54,7 +55,7 @@ def as_float32(problem: Problem, x: Array) -> Array:
 def objective_at(problem: Problem, x: Array, constant: float) -> tuple[float, float]:
     """F(x, c), and how far it can be off: as a sum, and because Ax + c is one."""
     parts, image, slope = problem.parts, problem.image(x) + constant, np.empty(problem.n_samples)
-    loss = look(parts.sample, parts.loss, image, slope, np.empty(image.size))
+    loss, _ = evaluate_samples(parts.sample, parts.loss, image, slope, np.empty(image.size), None)
     cost = cost_of(parts.penalty, np.arange(x.size), x)
     weights = np.sqrt(np.broadcast_to(parts.sample.weight, image.shape))
     scaled = np.divide(slope, weights, out=np.zeros(image.size), where=weights > 0.0)

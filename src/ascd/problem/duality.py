@@ -80,10 +80,13 @@ def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> f
 
 
 @helper
-def sample_gap(sample: Any, loss: Any, image: Array, slope: Array, scale: float) -> float:
-    """Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for θ = scale·slope, by the quick formulas: good to rounding errors of F."""
+def sample_gap(sample: Any, loss: Any, image: Array, slope: Array, scale: float, start: int, stop: int) -> float:
+    """Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for θ = scale·slope, by the quick formulas: good to rounding errors of F.
+
+    Over the samples from ``start`` to ``stop``.
+    """
     total = 0.0
-    for k in range(image.size):
+    for k in range(start, stop):
         weight, target = at(sample.weight, k), sample.target[k]
         if weight > 0.0:
             dual = scale * slope[k] / weight

@@ -20,8 +20,10 @@ import numpy as np
 
 from ascd._base.checks import Array, as_finite_vector, as_parameter
 from ascd._base.jit import at, kernel, wide
+from ascd._base.threads import as_n_jobs, crew
 from ascd.data.design import Design, Part
 from ascd.data.storages import open_design
+from ascd.problem.first_pass import FirstPass, read_first
 from ascd.problem.losses import as_loss
 from ascd.problem.penalties import as_penalty
 from ascd.problem.proof import Place, Products, prove
@@ -66,6 +68,7 @@ class Problem:
     penalty : Zero, L1, L2, L1L2, Box or a penalty object; None for none
     sample_weight : array of length n_samples, optional
         Non-negative weights s.
+    n_jobs : threads for the first pass over the data; −1 for all processors
 
     Examples
     --------
@@ -77,14 +80,20 @@ class Problem:
     True
     """
 
-    def __init__(self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, sample_weight: Any = None) -> None:
+    def __init__(
+        self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, sample_weight: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
         loss = as_loss(loss)
+        threads = as_n_jobs(n_jobs)
         self.design: Design = open_design(A)
         self.n_samples, self.n_features = self.design.shape
         target = self._target(b, loss)
         penalty = as_penalty(penalty, self.n_features)
         sample = Sample(target, _as_weights(sample_weight, self.n_samples))
-        self.parts = _assemble(self.design, sample, loss, penalty)
+        with crew(threads):
+            self.first = read_first(self.design, sample, loss)
+        self.parts = _assemble(self.design, self.first, sample, loss, penalty)
         check_bounded(self.design, self.parts)
 
     def __repr__(self) -> str:
@@ -114,9 +123,13 @@ class Problem:
         penalty = old.penalty if penalty is None else as_penalty(penalty, self.n_features)
         if sample_weight is None and _same_curvature(new_loss, old.loss):
             other.parts = old._replace(sample=Sample(target, old.sample.weight), loss=new_loss, penalty=penalty)
+            is_same = b is None and loss is None
+            other.first = self.first if is_same else self.first.without_products()
         else:
             weight = old.sample.weight if sample_weight is None else _as_weights(sample_weight, self.n_samples)
-            other.parts = _assemble(self.design, Sample(target, weight), new_loss, penalty)
+            sample = Sample(target, weight)
+            other.first = read_first(self.design, sample, new_loss)
+            other.parts = _assemble(self.design, other.first, sample, new_loss, penalty)
         check_bounded(self.design, other.parts)
         return other
 
@@ -201,9 +214,9 @@ def _as_weights(sample_weight: Any, n_samples: int) -> Any:
     return as_parameter(sample_weight, "sample_weight", n_samples, low=0.0)
 
 
-def _assemble(design: Any, sample: Sample, loss: Any, penalty: Any) -> Parts:
+def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty: Any) -> Parts:
     bound, n = float(loss.curvature_bound()), design.shape[1]
-    square = design.squares(sample.weight)
+    square = first.survey.square
     largest = float(square.max())
     if not np.isfinite(largest):  # the norms have seen every entry: no other pass is needed to find what is not finite
         design.check_finite()

@@ -86,7 +86,7 @@ class ColumnModel:
     def _image(self, free: Array, change: Array) -> Array:
         """A_free·change + c·1 with the best constant c (zero without an intercept)."""
         image = np.full(self.slope.size, -float(self.means[free] @ change))
-        add_columns(self.matrix, self.places[free], change, image)
+        add_columns(self.matrix, self.places[free], change, image, 0, image.size)
         self.reads += free.size
         return image
 

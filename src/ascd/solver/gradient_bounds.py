@@ -20,6 +20,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import kernel, wide
+from ascd.problem.first_pass import FirstPass
 from ascd.problem.optimality import ROUNDING, width_across
 from ascd.solver import tuning
 from ascd.solver.samples import Samples
@@ -28,13 +29,13 @@ from ascd.solver.samples import Samples
 class GradientBounds:
     """``estimate`` ± ``radius``: after ``locate`` for the slope there, after ``read`` exact for the columns read."""
 
-    def __init__(self, design: Any, samples: Samples, norm: Array, n_jobs: int) -> None:
-        (d, n), weight = design.shape, samples.sample.weight
-        self.design, self.samples, self.n_jobs = design, samples, n_jobs
-        self.square = norm**2 if np.ndim(weight) == 0 else design.squares(1.0)
+    def __init__(self, design: Any, samples: Samples, first: FirstPass) -> None:
+        d, n = design.shape
+        self.design, self.samples, self.first = design, samples, first
+        self.square = first.survey.plain
         self.mean = np.zeros(n)
         if samples.intercept:
-            self.mean = design.sums(1.0)
+            self.mean = first.survey.total
             self.square = np.maximum(self.square - self.mean**2 / d, 0.0) + ROUNDING * self.square
             self.mean = np.abs(self.mean) / d
         slots = tuning.SLOTS
@@ -66,7 +67,9 @@ class GradientBounds:
         length, total = self.samples.keep(here, slope)
         refer(columns, self.slot, here, self.count)
         self.length[here], self.total[here] = length, total
-        products = self.design.dots(columns, slope, self.n_jobs)
+        products = self.first.products_at(slope) if self.reads == 0 and is_all else None
+        if products is None:
+            products = self.design.dots(columns, slope)
         numbers = (1.0 / max(length, 1e-300), abs(total))
         arrays = (self.square, self.mean, self.product, self.width, self.estimate, self.radius)
         if columns is self.everything:  # in their order

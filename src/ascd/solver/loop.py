@@ -33,9 +33,9 @@ from ascd.solver.subproblem import Subproblem
 class Solver:
     """One problem, minimised for one penalty after another; what was learned is kept between them."""
 
-    def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float, n_jobs: int) -> None:
+    def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float) -> None:
         self.fit = Fit(problem, x, intercept, constant)
-        self.bounds = GradientBounds(problem.design, self.fit.samples, self.fit.norm, n_jobs)
+        self.bounds = GradientBounds(problem.design, self.fit.samples, problem.first)
         self.assessment = Assessment(self.fit, problem.parts, self.bounds)
         self.subproblem = Subproblem(self.fit, self.bounds, follower_of(self.fit))
         self.n_iter = self.working = 0

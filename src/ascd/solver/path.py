@@ -112,7 +112,7 @@ def path(
     clock = Stopwatch()
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
     with quiet(as_n_jobs(n_jobs), entries), progress_bar(progress, steps) as show:
-        solver = Solver(problem, x, bool(intercept), 0.0, as_n_jobs(n_jobs))
+        solver = Solver(problem, x, bool(intercept), 0.0)
         if factors is None:
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
         _check_largest(problem.parts.penalty, float(factors.max()), problem.n_features)

@@ -59,7 +59,7 @@ def solve(
     max_iter : number of rounds: working sets, or Newton steps for losses that are not quadratic
     max_time : float, optional
         Seconds.
-    n_jobs : threads that share the columns; −1 for all processors
+    n_jobs : threads that share the work; −1 for all processors
     callback : called with a ``Snapshot`` in every round; a true answer stops the run
     progress : show a progress bar (needs ``rich``)
 
@@ -88,16 +88,15 @@ def solve(
         check_bounded(problem.design, problem.parts, intercept=True)
     threads = as_n_jobs(n_jobs)
     with quiet(threads, problem.n_samples * problem.n_features), progress_bar(progress, limits.max_iter) as show:
-        return _run(problem, Start(x, bool(intercept), constant, threads), tol, limits, callback, show)
+        return _run(problem, Start(x, bool(intercept), constant), tol, limits, callback, show)
 
 
 class Start(NamedTuple):
-    """Where a run begins, and with how many threads."""
+    """Where a run begins."""
 
     x: Array
     intercept: bool
     constant: float
-    n_jobs: int
 
 
 def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: Any, show: Any) -> Solution:

@@ -106,15 +106,8 @@ DAMPING, MORE_DAMPING, LEAST_AFTER_FAILURE, LESS_DAMPING, LEAST_DAMPING = 1e-6, 
 #: The model of a quadratic loss is F itself; where F rises by more than this share of it, its products are worthless.
 WORTHLESS = 1e-3
 
-# ---- compiled: intercept, sweeps, margins
+# ---- compiled: sweeps, margins
 
-#: The slopes sum to zero when their sum is this small beside their sizes, times √d, or a step beside the image.
-BALANCED = 1e-15
-#: Where the slopes hardly bend (a Huber loss far out), steps longer and longer by a factor look for the place where
-#: they do.
-SMALL, LONGER_STRIDE = 1e-9, 4.0
-#: Data of one class has no finite intercept: the search ends somewhere out there.
-MOST_NEWTON_STEPS = 100
 #: A coordinate is visited in a sweep where its violation exceeds this share of the target.
 VISITED = 0.1
 #: Neighbours visited one after the other in a sweep: their memory lies together.

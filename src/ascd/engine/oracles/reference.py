@@ -59,7 +59,7 @@ def start_reference(parts: Any) -> tuple[ReferenceBound, Array, Array]:
     """A bound that knows nothing yet, ‖a_j‖² and room for v_ref."""
     n, d = parts.norm.size, parts.sample.target.size
     square = np.empty(n)
-    fill_squares(parts.matrix, np.arange(n), 1.0, square)
+    fill_squares(parts.matrix, np.arange(n), 1.0, square, 0, n)
     return ReferenceBound(np.zeros(n), np.ones(n), np.array([0.0, math.inf, 0.0]), parts.norm), square, np.zeros(d)
 
 

@@ -1,0 +1,166 @@
+"""Losses, slopes and curvatures at an image z = Ax + c, and the intercept c that is best there.
+
+The intercept c is free of penalty.  It is kept where it minimises f(Ax + c·1), that is, where the slopes sum to zero;
+then it needs no column of ones, no centred copy of A, and it drops out of every gradient entry.
+
+``best_constant`` is Newton's method on Σ_k s_k·loss'(b_k, z_k + t) = 0, whose left side never falls as t grows; steps
+that leave the bracket or do not halve give way to bisection.  Many samples are looked at in parts, which threads share;
+sums are over parts of fixed size, so that they do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import at, helper, kernel
+from ascd._base.threads import share
+from ascd.data import prices
+
+#: The slopes sum to zero when their sum is this small beside their sizes, times √d, or a step beside the image.
+BALANCED = 1e-15
+#: Where the slopes hardly bend (a Huber loss far out), steps longer and longer by a factor look for the place where
+#: they do.
+SMALL, LONGER_STRIDE = 1e-9, 4.0
+#: Data of one class has no finite intercept: the search ends somewhere out there.
+MOST_NEWTON_STEPS = 100
+#: Samples in a part.
+PART = 1 << 16
+#: What a search for the constant remembers: the constant, its bracket, the next long step and the last step's length.
+T, LOW, HIGH, STRIDE, LAST = range(5)
+
+
+def most_curvature(sample: Any, loss: Any) -> float:
+    """What the curvatures of all samples sum to at most; inf if they have no bound."""
+    bound = float(loss.curvature_bound())
+    return float(np.mean(sample.weight)) * bound * sample.target.size if math.isfinite(bound) else math.inf
+
+
+def evaluate_samples(
+    sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float | None
+) -> tuple[float, float]:
+    """The sum of losses; slopes and curvatures are filled in.  And how far the best constant has moved the image.
+
+    ``most`` is what the curvatures sum to at most (inf if unbounded): it tells, in the target's own units, where there
+    is hardly any, and how long a first step is then.  Without it there is no constant.
+    """
+    arrays = (sample, loss, image)
+    filled = (slope, curvature)
+    if most is None:
+        return _look(*arrays, 0.0, *filled)[0], 0.0
+    search = np.array([0.0, -math.inf, math.inf, 0.0, math.inf])
+    total = balance(*arrays, *filled, most, search) if image.size <= PART else _balance(*arrays, *filled, most, search)
+    return float(total), float(search[T])
+
+
+def _look(
+    sample: Any, loss: Any, image: Array, t: float, slope: Array, curvature: Array
+) -> tuple[float, float, float, float]:
+    """Σ s·loss, Σ s·loss', Σ s·loss'' and Σ |s·loss'| at the image plus t."""
+    sums = np.empty((-(-image.size // PART), 4))
+    share(prices.SAMPLE * image.size, len(sums), look_at_parts, sample, loss, image, t, slope, curvature, sums)
+    loss_sum, first, second, size = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
+    return loss_sum, first, second, size
+
+
+def _balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float, search: Array) -> float:
+    """``balance`` by parts."""
+    reach, start, total = float(np.abs(image).max()), math.inf, math.inf
+    for number in range(MOST_NEWTON_STEPS):
+        total, first, second, size = _look(sample, loss, image, search[T], slope, curvature)
+        start = total if number == 0 else start
+        if is_balanced(search, number, first, second, size, most, reach, image.size):
+            break
+    if is_lost(total, start):
+        search[T] = 0.0
+        total = _look(sample, loss, image, 0.0, slope, curvature)[0]
+    image += search[T]
+    return total
+
+
+@kernel
+def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float, search: Array) -> float:
+    """Move all of z by the best constant; the sum of losses there.  Slopes are filled in."""
+    reach, start, total = 0.0, math.inf, math.inf
+    for k in range(image.size):
+        reach = max(reach, abs(image[k]))
+    for number in range(MOST_NEWTON_STEPS):
+        total, first, second, size = fill_slopes(sample, loss, image, search[T], slope, curvature, 0, image.size)
+        if number == 0:
+            start = total
+        if is_balanced(search, number, first, second, size, most, reach, image.size):
+            break
+    if is_lost(total, start):
+        search[T] = 0.0
+        total, first, second, size = fill_slopes(sample, loss, image, 0.0, slope, curvature, 0, image.size)
+    for k in range(image.size):
+        image[k] += search[T]
+    return total
+
+
+@kernel
+def look_at_parts(
+    sample: Any, loss: Any, image: Array, t: float, slope: Array, curvature: Array, sums: Array, start: int, stop: int
+) -> None:
+    for part in range(start, stop):
+        first, last = part * PART, min((part + 1) * PART, image.size)
+        found = fill_slopes(sample, loss, image, t, slope, curvature, first, last)
+        sums[part, 0], sums[part, 1], sums[part, 2], sums[part, 3] = found
+
+
+@helper
+def fill_slopes(
+    sample: Any, loss: Any, image: Array, t: float, slope: Array, curvature: Array, start: int, stop: int
+) -> tuple[float, float, float, float]:
+    """Slopes s·loss' and curvatures s·loss'' of some samples; what these, the losses and the slopes' sizes sum to."""
+    total, first, second, size = 0.0, 0.0, 0.0, 0.0
+    for k in range(start, stop):
+        weight, target, z = at(sample.weight, k), sample.target[k], image[k] + t
+        is_counted = weight > 0.0  # exp may overflow in a sample without weight: 0·inf is nan
+        total += weight * loss.value(target, z) if is_counted else 0.0
+        slope[k] = weight * loss.derivative(target, z) if is_counted else 0.0
+        curvature[k] = weight * loss.curvature(target, z) if is_counted else 0.0
+        first += slope[k]
+        second += curvature[k]
+        size += abs(slope[k])
+    return total, first, second, size
+
+
+@helper
+def is_balanced(
+    search: Array, number: int, first: float, second: float, size: float, most: float, reach: float, count: int
+) -> bool:
+    """Does the constant balance the slopes?  If not, it takes the next step."""
+    t = search[T]
+    if first > 0.0:
+        search[HIGH] = t
+    else:
+        search[LOW] = t
+    low, high = search[LOW], search[HIGH]
+    if search[STRIDE] == 0.0:
+        search[STRIDE] = size / most if most < math.inf else 1.0
+    stride = search[STRIDE]
+    is_newton = second > SMALL * min(size, most)
+    step = -first / second if is_newton else math.copysign(stride, -first)
+    finite = size < math.inf  # a Poisson loss may overflow on the way
+    is_short = is_newton and abs(step) <= BALANCED * max(reach, abs(t))
+    is_even = abs(first) <= BALANCED * math.sqrt(count) * size
+    if (finite and (is_even or is_short)) or number + 1 == MOST_NEWTON_STEPS:
+        return True
+    if not (finite and low < t + step < high and 2.0 * abs(step) <= search[LAST]):
+        step = 0.5 * (low + high) - t
+        if not abs(step) < math.inf:  # math.isfinite subtracts, which the compiler may reorder
+            step = math.copysign(stride, -first)
+    search[LAST] = abs(step)
+    search[T] = t + step
+    search[STRIDE] = stride * LONGER_STRIDE
+    return False
+
+
+@helper
+def is_lost(total: float, start: float) -> bool:
+    """Has the search led to larger losses than it began with?"""
+    return not total <= start + SMALL * abs(start) and start < math.inf
