@@ -90,15 +90,25 @@ def as_design(A: Any) -> Any:
     """
     if hasattr(A, "tocsc"):
         return _as_sparse_design(A)
+    return np.asfortranarray(as_matrix(A), dtype=np.float64).view(np.ndarray)
+
+
+def as_matrix(A: Any) -> Array:
+    """A two-dimensional array of real numbers, as it lies."""
     array = _numeric(A, "A")
     _check_shape(array.shape)
-    return np.asfortranarray(array, dtype=np.float64).view(np.ndarray)
+    return array
 
 
-def _as_sparse_design(A: Any) -> Any:
+def check_sparse(A: Any) -> None:
+    """A sparse matrix must be two-dimensional and real too."""
     if A.dtype.kind not in "fiub":
         raise TypeError(f"A must hold real numbers (float, int or bool); got dtype {A.dtype}")
     _check_shape(A.shape)
+
+
+def _as_sparse_design(A: Any) -> Any:
+    check_sparse(A)
     design = A.tocsc()
     if not design.has_canonical_format:
         design = design.copy() if design is A or design.data is A.data else design

@@ -44,8 +44,8 @@ class Dense(NamedTuple):
         return self.values
 
     def to_scipy(self, d: int, n: int) -> Array:
-        """As libraries take it, on the same memory."""
-        return self.values
+        """As libraries take it, on the same memory where it is float64."""
+        return self.values.astype(np.float64, copy=False)
 
 
 class LocalDense(Local):

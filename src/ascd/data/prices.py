@@ -14,3 +14,5 @@ SPARSE_PRODUCT, SPARSE_ENTRY, LISTED = 1.6, 2.0, 7.0
 VISIT, CALLS = 20.0, 3e5
 #: The loss of a sample with its slope and curvature.
 SAMPLE = 5.0
+#: Data of fewer entries are converted to float64 columns: that takes less than compiling for what they are.
+SMALL_DATA = 4_000_000

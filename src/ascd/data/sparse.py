@@ -57,11 +57,12 @@ class CSC(NamedTuple):
         return self.data
 
     def to_scipy(self, d: int, n: int) -> Any:
-        """As libraries take it, on the same memory."""
+        """As libraries take it, on the same memory where it is float64."""
         from scipy.sparse import csc_array
 
         signed = SIGNED[self.indices.dtype]
-        return csc_array((self.data, self.indices.view(signed), self.indptr.view(signed)), shape=(d, n))
+        data = self.data.astype(np.float64, copy=False)
+        return csc_array((data, self.indices.view(signed), self.indptr.view(signed)), shape=(d, n))
 
 
 def unsigned(columns: Any, width: Any) -> tuple[Array, Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -99,11 +100,7 @@ def minimize(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
-    if problem.parts.matrix is None:
-        name = type(problem.design).__name__
-        raise TypeError(
-            f"minimize reads single columns, which must be in local memory; {name} keeps them: use ascd.solve"
-        )
+    problem = _with_local_columns(problem)
     if math.isinf(problem.parts.largest):
         name = type(problem.parts.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
@@ -114,6 +111,21 @@ def minimize(
     with debugging(bool(debug)), progress_bar(progress, limits.max_iter) as show:
         run = Run(problem, assemble(problem, rule, oracle, steepness, step, init, x0, rng), record_gap)
         return run.until(limits, tol, schedule, callback, show)
+
+
+def _with_local_columns(problem: Problem) -> Problem:
+    """Steps read single columns: data that are read by rows are copied for them."""
+    if problem.parts.matrix is not None:
+        return problem
+    if not hasattr(problem.design, "in_memory"):
+        name = type(problem.design).__name__
+        raise TypeError(
+            f"minimize reads single columns, which must be in local memory; {name} keeps them: use ascd.solve"
+        )
+    local: Any = problem.design.in_memory()
+    other = copy(problem)
+    other.design, other.parts = local, problem.parts._replace(matrix=local.matrix)
+    return other
 
 
 def assemble(

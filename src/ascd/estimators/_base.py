@@ -17,6 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ascd._base.checks import Array
+from ascd.data.storages import is_read_in_place
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import HAS_DISPATCH, check_namespace, to_numpy
 from ascd.estimators._penalty import regulariser
@@ -57,17 +58,16 @@ class LinearEstimator(BaseEstimator):
         return super()._get_param_names()
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Array, Array | None]:
-        """Data as the solver takes them: dense and column-major or CSC, float64, copied only where they are not.
+        """Data as the solver takes them (see ``ascd.data.storages``): large ones as they are, small ones in float64.
 
         Whether X is finite is seen when the problem is built, without another pass over the data.
         """
-        layout = {"accept_sparse": "csc", "dtype": np.float64, "order": "F", "ensure_all_finite": False}
-        X, y = validate_data(self, X, y, **{**layout, **checks})
+        X, y = validate_data(self, X, y, **{**layout_of(X), "ensure_all_finite": False, **checks})
         return X, y, as_sample_weight(sample_weight, X)
 
     def _problem(self, X: Any, y: Array, loss: Any, penalty: Any, sample_weight: Array | None) -> Problem:
         try:
-            return Problem(X, y, loss, penalty, sample_weight)
+            return Problem(X, y, loss, penalty, sample_weight, n_jobs=as_threads(self.n_jobs))
         except ValueError as error:
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
             message = re.sub(r"\bb\b", "y", re.sub(r"\bA\b", "X", str(error)))
@@ -156,6 +156,13 @@ def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight
+
+
+def layout_of(X: Any) -> dict[str, Any]:
+    """What scikit-learn is to make of X: nothing where it is large and read in place, float64 columns else."""
+    if is_read_in_place(X):
+        return {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
+    return {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
 
 
 def as_threads(n_jobs: int | None) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._base.checks import Array, as_design
 from ascd._base.clock import Stopwatch
 from ascd._base.threads import blas_threads
 from ascd.estimators._fitting import Settings
@@ -39,7 +39,7 @@ def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, int
         clock = Stopwatch()
         Y = np.stack([problems[k].parts.sample.target for k in members], axis=1)
         with blas_threads(settings.n_jobs, X.shape[0] * X.shape[1]):
-            answer = ridge_coefficients(X, Y, weight, mus[members[0]], intercept)
+            answer = ridge_coefficients(as_design(X), Y, weight, mus[members[0]], intercept)
         share, reads = clock.seconds / len(members), answer.passes * n_features
         for k, x, constant in zip(members, answer.coefs, answer.intercepts, strict=True):
             start = {"x0": x, "intercept0": float(constant) if intercept else None}

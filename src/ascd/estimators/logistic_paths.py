@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
-from ascd.estimators._base import as_sample_weight, as_threads
+from ascd.estimators._base import as_sample_weight, as_threads, layout_of
 from ascd.estimators._classes import class_weights, times
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
@@ -86,7 +86,7 @@ def logistic_path(
     >>> coefs.shape, bool(coefs[0, 0] == 0.0)
     ((2, 2), True)
     """
-    X = check_array(X, accept_sparse="csc", dtype=np.float64, order="F")
+    X = check_array(X, **layout_of(X))
     y = column_or_1d(y)
     check_consistent_length(X, y)
     check_classification_targets(y)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
-from ascd.estimators._base import as_sample_weight, as_threads
+from ascd.estimators._base import as_sample_weight, as_threads, layout_of
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
 from ascd.estimators._penalty import regulariser
@@ -137,7 +137,7 @@ def enet_path(
     >>> alphas.round(2), int((coefs != 0).sum())
     (array([2. , 0.2]), 3)
     """
-    X = check_array(X, accept_sparse="csc", dtype=np.float64, order="F")
+    X = check_array(X, **layout_of(X))
     y = column_or_1d(check_array(y, dtype=np.float64, ensure_2d=False))
     check_consistent_length(X, y)
     weight = as_sample_weight(sample_weight, X)
@@ -145,7 +145,7 @@ def enet_path(
     ratio = as_number(l1_ratio, "l1_ratio", low=0.0, high=1.0)
     how = {"weights": penalty_weights, "bounds": bounds, "positive": positive}
     penalty = regulariser(ratio, 1.0 - ratio, X.shape[1], **how)
-    problem = Problem(X, y, "squared", penalty, weight)
+    problem = Problem(X, y, "squared", penalty, weight, n_jobs=as_threads(n_jobs))
     alphas = as_alphas(problem, alphas if n_alphas is None else n_alphas, eps, total, ratio, intercept=False)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
     x0 = None if coef_init is None else as_finite_vector(coef_init, "coef_init", X.shape[1])

@@ -149,7 +149,7 @@ class LinearSVC(LinearClassifier):
         -------
         self
         """
-        X, y, weight = self._read(X, y, sample_weight, order=None, accept_sparse=["csr", "csc"])
+        X, y, weight = self._read(X, y, sample_weight, order=None, dtype=np.float64, accept_sparse=["csr", "csc"])
         codes = self._encode(y, weight)
         weights = self._class_weights(codes, weight)
         is_dual = self._is_dual(X.shape[0] < X.shape[1])

@@ -1,0 +1,157 @@
+"""Data as they come: other number types, row-major arrays and sparse rows are read in place, with the same answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import ascd
+from ascd._base.threads import crew
+from ascd.data import prices
+from ascd.data.distant import Distant
+from ascd.data.local import as_block
+from ascd.data.storages import as_local, open_design
+
+RNG = np.random.default_rng(0)
+A = np.round(3.0 * RNG.standard_normal((40, 25)) * (RNG.random((40, 25)) < 0.4))
+WEIGHT, VECTORS, COLUMNS = RNG.random(40), RNG.standard_normal((2, 40)), np.array([5, 0, 17, 3])
+#: How the same numbers may come; each is read where it is.
+FORMS = {
+    "float32 columns": np.asfortranarray(A, dtype=np.float32),
+    "int8 columns": np.asfortranarray(A, dtype=np.int8),
+    "rows": np.ascontiguousarray(A),
+    "float32 rows": np.ascontiguousarray(A, dtype=np.float32),
+    "int8 rows": np.ascontiguousarray(A, dtype=np.int8),
+    "float32 sparse columns": sp.csc_array(A.astype(np.float32)),
+    "sparse rows": sp.csr_array(A),
+    "int8 sparse rows": sp.csr_array(A.astype(np.int8)),
+    "sparse rows with 64 bits": sp.csr_array((sp.csr_array(A).data, sp.csr_array(A).indices.astype(np.int64),
+                                              sp.csr_array(A).indptr.astype(np.int64)), shape=A.shape),
+}  # fmt: skip
+forms = pytest.mark.parametrize("form", FORMS)
+
+
+@pytest.fixture(autouse=True)
+def everything_is_large(monkeypatch):
+    monkeypatch.setattr(prices, "SMALL_DATA", 0)
+
+
+def shares_memory(given: object, design: object) -> bool:
+    source = getattr(design, "_source", design)
+    held = getattr(source, "values", None) if hasattr(source, "values") else getattr(source, "data", None)
+    held = held if held is not None else source.matrix[0]
+    return np.shares_memory(held, given if isinstance(given, np.ndarray) else given.data)
+
+
+@forms
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_answers_equal_numpy(form, n_jobs, monkeypatch):
+    monkeypatch.setattr("ascd._base.threads.WORTH_SHARING", 0.0)
+    design = open_design(FORMS[form])
+    assert shares_memory(FORMS[form], design)
+    with crew(n_jobs):
+        survey = design.survey(WEIGHT, VECTORS)
+        np.testing.assert_allclose(survey.square, WEIGHT @ A**2, rtol=1e-13)
+        np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0), rtol=1e-13)
+        np.testing.assert_allclose(survey.total, A.sum(axis=0), atol=1e-12)
+        np.testing.assert_allclose(survey.products, VECTORS @ A, atol=1e-12)
+        np.testing.assert_allclose(design.dots(np.arange(25), VECTORS[0]), VECTORS[0] @ A, atol=1e-12)
+        np.testing.assert_allclose(design.dots(COLUMNS, VECTORS[0]), VECTORS[0] @ A[:, COLUMNS], atol=1e-12)
+        np.testing.assert_allclose(design.squares(WEIGHT, COLUMNS), WEIGHT @ A[:, COLUMNS] ** 2)
+        product, error = design.careful_dots(COLUMNS, VECTORS[1])
+        np.testing.assert_allclose(product, VECTORS[1] @ A[:, COLUMNS], atol=1e-12)
+        assert np.all(error <= 1e-13)
+        image = VECTORS[0].copy()
+        design.add(COLUMNS, np.array([1.0, 0.0, -2.0, 0.5]), image)
+        np.testing.assert_allclose(image, VECTORS[0] + A[:, COLUMNS] @ [1.0, 0.0, -2.0, 0.5])
+        np.testing.assert_allclose(design.means(COLUMNS, WEIGHT), WEIGHT @ A[:, COLUMNS] / WEIGHT.sum())
+        np.testing.assert_array_equal(as_block(design.take(COLUMNS), 40), A[:, COLUMNS])
+        products(design)
+    assert design.entries() == (A.size if isinstance(FORMS[form], np.ndarray) else np.count_nonzero(A))
+
+
+def products(design: object) -> None:
+    means = design.means(np.arange(25), WEIGHT)
+    multiplier, columns, every = design.multiplier(True), np.array([6, 2, 0, 4]), np.arange(4)
+    for used in (None, means):
+        store, B = np.zeros((4, 4), order="F"), A[:, columns] - (0.0 if used is None else used[columns])
+        multiplier.fill(store, columns, every[:1], every[1:], WEIGHT, used)
+        np.testing.assert_allclose(store[0, 1:], (B.T @ (WEIGHT[:, None] * B))[0, 1:], atol=1e-12)
+        multiplier.fill(store, columns, every, every, WEIGHT, used)
+        np.testing.assert_allclose(store, B.T @ (WEIGHT[:, None] * B), atol=1e-12)
+        multiplier.forget()
+
+
+@forms
+def test_passes_where_nothing_can_be_kept_near(form, monkeypatch):
+    """The same questions answered by passes alone."""
+    monkeypatch.setattr("ascd.data.distant.NEAR_FLOOR", 0)
+    monkeypatch.setattr("ascd.data.distant.NEAR_SHARE", 0.0)
+    monkeypatch.setattr("ascd.data.row_blocks.BLOCK_BYTES", 1000)
+    design = open_design(FORMS[form])
+    np.testing.assert_allclose(design.dots(COLUMNS, VECTORS[0]), VECTORS[0] @ A[:, COLUMNS], atol=1e-12)
+    image = np.zeros(40)
+    design.add(COLUMNS, np.array([1.0, 0.0, -2.0, 0.5]), image)
+    np.testing.assert_allclose(image, A[:, COLUMNS] @ [1.0, 0.0, -2.0, 0.5], atol=1e-12)
+    product, _ = design.careful_dots(COLUMNS, VECTORS[1])
+    np.testing.assert_allclose(product, VECTORS[1] @ A[:, COLUMNS], atol=1e-12)
+    products(design)
+
+
+@forms
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_solutions_are_those_of_float64_columns(form, loss):
+    b = A[:, 0] - A[:, 3] + 1.0 + 0.1 * VECTORS[0]
+    b = np.where(b > np.median(b), 1.0, -1.0) if loss == "logistic" else b
+    expected = ascd.solve(ascd.Problem(as_local(A), b, loss, ascd.L1(2.0)), tol=1e-10, intercept=True)
+    problem = ascd.Problem(FORMS[form], b, loss, ascd.L1(2.0))
+    found = ascd.solve(problem, tol=1e-10, intercept=True)
+    assert found.converged
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-4)
+    path = ascd.path(problem, n_alphas=5, eps=0.1, intercept=True)
+    assert np.all(path.gaps <= 1e-6 * path.zero_objective)
+
+
+def test_columns_kept_near_are_not_read_again():
+    design = open_design(FORMS["rows"])
+    assert isinstance(design, Distant)
+    design.dots(COLUMNS, VECTORS[0])
+    before = design.bytes_read
+    design.dots(COLUMNS[:2], VECTORS[1])
+    design.add(COLUMNS, np.ones(4), np.zeros(40))
+    design.take(COLUMNS)
+    assert design.bytes_read == before > 0
+    design.dots(np.array([9]), VECTORS[0])
+    assert design.bytes_read > before
+
+
+def test_the_engine_copies_what_is_read_by_rows():
+    b = A[:, 0] + VECTORS[0]
+    found = ascd.minimize(ascd.Problem(FORMS["sparse rows"], b, penalty=ascd.L1(2.0)), tol=1e-6, rng=0)
+    expected = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(2.0)), tol=1e-10)
+    assert found.converged
+    assert found.objective == pytest.approx(expected.objective, rel=1e-4)
+
+
+@pytest.mark.parametrize("form", ["rows", "float32 rows", "int8 columns", "sparse rows", "float32 sparse columns"])
+def test_estimators_take_them_as_they_are(form):
+    y = A[:, 0] - A[:, 3] + 1.0 + 0.1 * VECTORS[0]
+    expected, found = ascd.Lasso(alpha=0.05, tol=1e-10).fit(A, y), ascd.Lasso(alpha=0.05, tol=1e-10).fit(FORMS[form], y)
+    tolerance = 1e-4 if found.coef_.dtype == np.float32 else 1e-6
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=tolerance)
+    assert (found.coef_.dtype == np.float32) == (FORMS[form].dtype == np.float32)
+    np.testing.assert_allclose(found.predict(FORMS[form]), expected.predict(A), atol=1e-2)
+    folds = ascd.LassoCV(cv=3, alphas=5, n_jobs=2).fit(FORMS[form], y)
+    assert folds.alpha_ == pytest.approx(ascd.LassoCV(cv=3, alphas=5).fit(A, y).alpha_)
+    ascd.Ridge().fit(FORMS[form], y)
+    ascd.LinearSVC(dual=True).fit(FORMS[form], y > 0)
+
+
+def test_what_is_not_finite_is_named():
+    for form in ("rows", "sparse rows"):
+        broken = FORMS[form].copy()
+        (broken if isinstance(broken, np.ndarray) else broken.data).flat[3] = np.nan
+        with pytest.raises(ValueError, match="A must be finite"):
+            ascd.Problem(broken, VECTORS[0])
