@@ -47,7 +47,7 @@ def shares_memory(given: object, design: object) -> bool:
 @forms
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_answers_equal_numpy(form, n_jobs, monkeypatch):
-    monkeypatch.setattr("ascd._base.threads.WORTH_SHARING", 0.0)
+    monkeypatch.setattr("ascd._base.threads.WORTH_A_THREAD", 1e-9)
     design = open_design(FORMS[form])
     assert shares_memory(FORMS[form], design)
     with crew(n_jobs):

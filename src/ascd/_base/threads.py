@@ -7,6 +7,7 @@ work asks ``share``, and nobody hands numbers of threads down.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -20,10 +21,12 @@ import numpy as np
 
 from ascd._base.checks import Array, as_count
 
-#: Work of fewer nanoseconds stays on one thread: to hand it out takes a fifth of that.
-WORTH_SHARING = 5e5
-#: Parts for each thread: the first to end takes another.
-PARTS = 4
+#: Nanoseconds of work that a further thread must have: to wake one takes a part of that.
+WORTH_A_THREAD = 2.5e5
+#: Parts for each thread, at most: the first to end takes another.  Nanoseconds of work that a part must have then.
+MOST_PARTS, WORTH_A_PART = 4, 2e6
+#: Threads of a process, all runs together.
+MOST_THREADS = 256
 #: With fewer entries in the matrix than this, the linear algebra library does not start threads.
 WORTH_LIMITING = 10_000
 
@@ -40,14 +43,23 @@ def as_n_jobs(n_jobs: Any) -> int:
 
 
 @cache
-def _pool(n_jobs: int, process: int) -> ThreadPoolExecutor:
-    """One pool for each process: a forked one inherits the pool, but not its threads."""
-    return ThreadPoolExecutor(n_jobs, thread_name_prefix="ascd")
+def _pool(process: int) -> ThreadPoolExecutor:
+    """One pool for each process: a forked one inherits the pool, but not its threads.  Threads are made as needed."""
+    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="ascd")
 
 
 def threads_here() -> int:
     """Threads that work may be shared among in this context; set by ``crew``."""
     return _jobs.get()
+
+
+def parts_of(price: float) -> int:
+    """How many parts work of so many nanoseconds is shared in."""
+    n_jobs = _jobs.get()
+    if n_jobs == 1:
+        return 1
+    threads = min(n_jobs, int(price / WORTH_A_THREAD))
+    return threads * max(1, min(MOST_PARTS, int(price / (max(1, threads) * WORTH_A_PART))))
 
 
 def share(
@@ -61,11 +73,10 @@ def share(
     ``start``.  The kernel writes only to that and to places of its own part, so that the outcome does not depend on the
     number of threads.
     """
-    n_jobs = _jobs.get()
-    if n_jobs == 1 or size < 2 or price < WORTH_SHARING:
+    parts = min(size, parts_of(price))
+    if parts < 2:
         kernel(*arguments, *([room()] if room else []), 0, size)
         return
-    parts = min(size, PARTS * n_jobs)
     total = weigh() if weigh else None
     if total is None:
         ends = [size * part // parts for part in range(parts + 1)]
@@ -76,27 +87,33 @@ def share(
 
 
 def side_by_side(tasks: Sequence[Callable[[], Any]]) -> None:
-    """Run the tasks on the threads of this context; returns when all have ended."""
-    n_jobs = _jobs.get()
-    if n_jobs == 1 or len(tasks) < 2:
-        for task in tasks:
-            task()
-        return
-    pool = _pool(n_jobs, os.getpid())
-    futures = [pool.submit(copy_context().run, _alone, task) for task in tasks]
+    """Run the tasks on the threads of this context, this one among them; returns when all have ended."""
+    waiting = deque(tasks)
+    others = min(_jobs.get(), len(tasks)) - 1
+    pool = _pool(os.getpid()) if others > 0 else None
+    futures = [pool.submit(copy_context().run, _work, waiting) for _ in range(others)] if pool else []
     try:
-        for future in futures:
-            future.result()
+        copy_context().run(_work, waiting)
     finally:
-        for future in futures:
-            future.cancel()
+        waiting.clear()
         wait(futures)  # after Ctrl-C too: nobody must write to the arrays any more
+    for future in futures:
+        future.result()
 
 
-def _alone(task: Callable[[], Any]) -> None:
-    """What a thread of the pool runs shares nothing further: its threads would wait for each other."""
+def _work(waiting: deque[Callable[[], Any]]) -> None:
+    """One task after the other, until none is waiting; what they do is not shared further."""
     _jobs.set(1)
-    task()
+    try:
+        while True:
+            try:
+                task = waiting.popleft()
+            except IndexError:
+                return
+            task()
+    except BaseException:
+        waiting.clear()
+        raise
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array, finite_values
-from ascd._base.jit import at, kernel, wide
+from ascd._base.jit import at, helper, kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
@@ -24,7 +24,7 @@ from ascd.data.sparse import CSC, LocalSparse
 #: Bytes of rows that pass at a time.
 BLOCK_BYTES = 32 << 20
 #: Columns whose sums stay in the cache while the rows of a block pass.
-TILE = 2048
+TILE = 1024
 #: Parts that the rows of a sparse block are added up in.
 SPARSE_PARTS = 8
 
@@ -78,7 +78,10 @@ class DenseRowBlock:
         return int(self.values.nbytes)
 
     def survey(self, weight: Any, vectors: Array, out: Survey) -> None:
-        share(2.0 * self.price, self.count, survey_rows, self.values, weight, vectors, *out)
+        is_weighted = np.ndim(weight) > 0
+        share(2.0 * self.price, self.count, survey_rows, self.values, weight, is_weighted, vectors, *out)
+        if not is_weighted:
+            out.square[:] = weight * out.plain
 
     def dots(self, vector: Array, out: Array) -> None:
         share(self.price, self.count, add_row_dots, self.values, self.columns, vector, out)
@@ -167,18 +170,21 @@ class SparseRowBlock:
 
 @kernel
 def survey_rows(
-    values: Array, weight: Any, vectors: Array, square: Array, plain: Array, total: Array, products: Array, start: int,
-    stop: int,
+    values: Array, weight: Any, is_weighted: bool, vectors: Array, square: Array, plain: Array, total: Array,
+    products: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
         for k in range(values.shape[0]):
-            share_of = at(weight, k)
             for j in range(first, last):
                 entry = float(values[k, j])
-                square[j] += share_of * entry * entry
                 plain[j] += entry * entry
                 total[j] += entry
+            if is_weighted:
+                share_of = at(weight, k)
+                for j in range(first, last):
+                    entry = float(values[k, j])
+                    square[j] += share_of * entry * entry
             for m in range(vectors.shape[0]):
                 factor = vectors[m, k]
                 for j in range(first, last):
@@ -190,14 +196,28 @@ def add_row_dots(values: Array, columns: Array, vector: Array, out: Array, start
     """out_i += Σ_k v_k·a_k,columns_i; without columns, all in their order."""
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
-        for k in range(values.shape[0]):
-            factor = vector[k]
-            if columns.size == 0:
-                for j in range(first, last):
-                    out[j] += factor * float(values[k, j])
-            else:
+        if columns.size == 0:
+            add_whole_rows(values, vector, out, first, last)
+        else:
+            for k in range(values.shape[0]):
+                factor = vector[k]
                 for i in range(first, last):
                     out[i] += factor * float(values[k, wide(columns[i])])
+
+
+@helper
+def add_whole_rows(values: Array, vector: Array, out: Array, first: int, last: int) -> None:
+    """Four rows at a time: the sums are read and written once for them."""
+    d = values.shape[0]
+    for k in range(0, d - d % 4, 4):
+        a, b, c, e = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
+        for j in range(first, last):
+            ahead = a * float(values[k, j]) + b * float(values[k + 1, j])
+            out[j] += ahead + (c * float(values[k + 2, j]) + e * float(values[k + 3, j]))
+    for k in range(d - d % 4, d):
+        factor = vector[k]
+        for j in range(first, last):
+            out[j] += factor * float(values[k, j])
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel, wide
 from ascd._base.scalars import fetch
-from ascd._base.threads import share, threads_here
+from ascd._base.threads import parts_of, share
 from ascd.data import prices
 from ascd.data.local import Local
 from ascd.data.matrices import first_at
@@ -21,8 +21,6 @@ UNSIGNED: dict[Any, Any] = {np.dtype(np.int32): np.dtype(np.uint32), np.dtype(np
 SIGNED = {seen: known for known, seen in UNSIGNED.items()}
 #: Columns multiplied at a time: their part of the products stays in the cache while all rows pass.
 PASSING = 128
-#: Entries of a working set are closer together than those of the matrix: rows of it that are filled are fuller.
-FULLER = 4.0
 
 
 class CSC(NamedTuple):
@@ -141,10 +139,12 @@ class SparseMultiplier:
         right_rows = self._list(columns, right)
         left_rows = right_rows if left is right else self._list(columns, left)
         filled = min(left_rows.filled, right_rows.filled, key=len)
-        passing = min(PASSING, max(1, right.size // (2 * threads_here())))
+        price = prices.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
+        # every part looks at all rows that are filled
+        parts = min(parts_of(price), int(price / (2.0 * prices.FILLED_ROW * max(1, filled.size))))
+        passing = min(PASSING, -(-right.size // max(1, parts)))
         share(
-            prices.SPARSE_PRODUCT * left.size / self.design.shape[0] * right_rows.name.size * FULLER,
-            -(-right.size // passing),
+            price, -(-right.size // passing),
             add_products, left, left_rows, right, right_rows, filled, left is right, weight, store, passing,
             room=lambda: right_rows.offsets[filled],
         )  # fmt: skip

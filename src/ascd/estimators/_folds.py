@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 
 from ascd._base.checks import Array
+from ascd._base.threads import crew
 from ascd.results.progress import progress_bar
 
 Result = TypeVar("Result")
@@ -68,18 +70,29 @@ def _as_fold(train: Array, test: Array, n: int, weight: Array | None) -> Fold:
 
 
 def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: bool) -> list[Result]:
-    """The results of the tasks, in order, from ``n_jobs`` threads."""
+    """The results of the tasks, in order, from ``n_jobs`` threads.
+
+    A thread a task while there are enough of them; those that are left at the end share all threads.
+    """
     results: list[Result] = []
+    full = len(tasks) - len(tasks) % n_jobs
+    waves = [(wave, n_jobs // max(1, len(wave))) for wave in (tasks[:full], tasks[full:])]
     pool = ThreadPoolExecutor(max(1, min(n_jobs, len(tasks))))
     try:
         with progress_bar(progress, len(tasks)) as show:
-            answers = (task() for task in tasks) if n_jobs <= 1 else pool.map(lambda task: task(), tasks)
-            for number, result in enumerate(answers, start=1):
-                results.append(result)
-                show(number, float("nan"))
+            for wave, threads in waves:
+                each = partial(_with_threads, max(1, threads))
+                for result in map(each, wave) if n_jobs <= 1 else pool.map(each, wave):
+                    results.append(result)
+                    show(len(results), float("nan"))
     finally:  # an error or Ctrl-C does not wait for the tasks that are left
         pool.shutdown(wait=False, cancel_futures=True)
     return results
+
+
+def _with_threads(threads: int, task: Callable[[], Result]) -> Result:
+    with crew(threads):
+        return task()
 
 
 def simplest_within_one_error(errors: Array, best: int) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd._base.threads import threads_here
 from ascd.estimators._fitting import Settings
 from ascd.estimators._folds import Fold, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall
@@ -52,7 +54,8 @@ class LogisticFolds(Scoring):
             if own is not factors:  # other weights cost a pass over the data
                 weighted, factors = data.problem.replace(sample_weight=fold.train * own, penalty=penalty), own
             one = weighted.replace(b=target)
-            found = follow(one, strengths(self.Cs_), data.settings, intercept=self.fit_intercept)
+            settings = replace(data.settings, n_jobs=threads_here())
+            found = follow(one, strengths(self.Cs_), settings, intercept=self.fit_intercept)
             coefs.append(np.vstack([found.coefs, found.intercepts]).T if self.fit_intercept else found.coefs.T)
             n_iters = np.maximum(n_iters, found.n_iters)
             short.append(shortfall(found))

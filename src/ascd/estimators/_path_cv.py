@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._base.checks import Array
+from ascd._base.threads import threads_here
 from ascd.estimators._base import COMMON, LinearRegressor
 from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls
@@ -129,7 +130,9 @@ class PathCV(SplitterRouting, LinearRegressor):
 
     def _fold_path(self, X: Any, y: Array, problem: Problem, fold: Fold, alphas: Array) -> FoldPath:
         train, total = problem.replace(sample_weight=fold.train), float(fold.train.sum())
-        found = follow(train, total * alphas, replace(self._settings(), n_jobs=1), intercept=self.fit_intercept)
+        found = follow(
+            train, total * alphas, replace(self._settings(), n_jobs=threads_here()), intercept=self.fit_intercept
+        )
         coefs = sparse.csc_array(found.coefs)
         used = np.unique(coefs.indices)
         held_out = X[:, used][fold.test] if sparse.issparse(X) else X[np.ix_(fold.test, used)]

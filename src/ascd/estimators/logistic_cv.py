@@ -174,7 +174,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in self.l1_ratios_]
         problem = self._problem(X, classes[0], "logistic", penalties[0], raw)
         per_class = class_weights(self.class_weight, self.classes_, codes, raw)
-        settings = replace(self._settings(), tol=self.tol, n_jobs=1)
+        settings = replace(self._settings(), tol=self.tol)
         data = Labelled(X, y, problem, classes, per_class, settings, self._score_params(raw, params))
         tasks = [partial(self._fold_scores, data, penalty, fold) for fold in folds for penalty in penalties]
         found = side_by_side(tasks, self._settings().n_jobs, self.progress)

@@ -28,7 +28,7 @@ SMALL, LONGER_STRIDE = 1e-9, 4.0
 #: Data of one class has no finite intercept: the search ends somewhere out there.
 MOST_NEWTON_STEPS = 100
 #: Samples in a part.
-PART = 1 << 16
+PART = 1 << 14
 #: What a search for the constant remembers: the constant, its bracket, the next long step and the last step's length.
 T, LOW, HIGH, STRIDE, LAST = range(5)
 

@@ -18,8 +18,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
+from ascd._base.threads import share
+from ascd.data import prices
+from ascd.problem.at_samples import PART
 from ascd.problem.losses.formulas import ROUNDING, divergence
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties.formulas import LAST_PLACES, cost_size
@@ -96,10 +101,12 @@ def sample_gap(sample: Any, loss: Any, image: Array, slope: Array, scale: float,
 
 
 @helper
-def precise_sample_gap(sample: Any, loss: Any, image: Array, dual: Array, reach: Array, scale: float) -> float:
+def precise_sample_gap(
+    sample: Any, loss: Any, image: Array, dual: Array, reach: Array, scale: float, start: int, stop: int
+) -> float:
     """The largest Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for |θ − scale·dual| ≤ reach (none where that is empty)."""
     total = 0.0
-    for k in range(image.size):
+    for k in range(start, stop):
         weight, target, z = at(sample.weight, k), sample.target[k], image[k]
         if weight > 0.0:
             u = scale * dual[k] / weight
@@ -111,27 +118,48 @@ def precise_sample_gap(sample: Any, loss: Any, image: Array, dual: Array, reach:
     return total
 
 
-@kernel
-def gap_within(
-    sample: Any, loss: Any, penalty: Any, x: Array, image: Array, dual: Array, reach: Array, estimate: Array,
-    radius: Array, listed: Array, fixed: Array, margin: float,
-) -> tuple[float, float, float]:  # fmt: skip
-    """The gap for s·dual (within ``reach``), s, and the size of the penalties' terms, for u_j in estimate ± radius.
+def precise_gap(sample: Any, loss: Any, image: Array, dual: Array, reach: Array, scale: float) -> float:
+    """``precise_sample_gap`` of all samples, by parts that threads share."""
+    out = np.empty(-(-image.size // PART))
+    given = (sample, loss, image, dual, reach, scale, out)
+    share(2.0 * prices.SAMPLE * image.size, out.size, precise_gaps, *given)
+    return float(out.sum())
 
-    Products of ``fixed`` coordinates are what the estimate says, whatever s is.  Coordinates neither ``listed`` nor
-    fixed are surely at rest: their terms are 0 for every scale.  Where s < 1 it is made smaller by the share
-    ``margin``: rounding must not push s·u_j over the end of its domain.
+
+@kernel
+def precise_gaps(
+    sample: Any, loss: Any, image: Array, dual: Array, reach: Array, scale: float, out: Array, start: int, stop: int
+) -> None:
+    """``precise_sample_gap`` of each part of the samples."""
+    for part in range(start, stop):
+        first, last = part * PART, min((part + 1) * PART, image.size)
+        out[part] = precise_sample_gap(sample, loss, image, dual, reach, scale, first, last)
+
+
+@kernel
+def scale_within(penalty: Any, estimate: Array, radius: Array, listed: Array, margin: float) -> float:
+    """The largest s in [0, 1] for which s·u_j is in the domain of Ψ_j*, for u_j in estimate ± radius.
+
+    Where s < 1 it is made smaller by the share ``margin``: rounding must not push s·u_j over the end of its domain.
     """
-    scale, size = 1.0, 0.0
+    scale = 1.0
     for i in range(listed.size):
         j = wide(listed[i])
         g, r = estimate[j], radius[j]
         scale = min(scale, penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
-    if not scale > 0.0:
-        return math.inf, scale, size
-    if scale < 1.0:
-        scale *= 1.0 - margin
-    gap = precise_sample_gap(sample, loss, image, dual, reach, scale)
+    return scale * (1.0 - margin) if scale < 1.0 else scale
+
+
+@kernel
+def terms_within(
+    penalty: Any, x: Array, estimate: Array, radius: Array, listed: Array, fixed: Array, scale: float
+) -> tuple[float, float]:
+    """The penalties' part of the gap for s·dual, and the size of its terms, for u_j in estimate ± radius.
+
+    Products of ``fixed`` coordinates are what the estimate says, whatever s is.  Coordinates neither ``listed`` nor
+    fixed are surely at rest: their terms are 0 for every scale.
+    """
+    gap, size = 0.0, 0.0
     for i in range(listed.size):
         j = wide(listed[i])
         left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
@@ -141,7 +169,7 @@ def gap_within(
         j = wide(fixed[i])
         gap += positive_part(largest_term(penalty, x[j], j, estimate[j], estimate[j]))
         size += cost_size(penalty, x[j], j) + abs(x[j] * estimate[j])
-    return gap, scale, size
+    return gap, size
 
 
 @kernel
@@ -193,10 +221,19 @@ def required_products(penalty: Any, x: Array, estimate: Array, radius: Array, re
         required[j] = -nearest if at_end or fits <= 0.0 else math.nan
 
 
+def movable(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float) -> Array:
+    """Curvatures of the samples that may be moved."""
+    out = np.empty(dual.size)
+    share(prices.SAMPLE * out.size, out.size, movable_curvatures, sample, loss, dual, curvature, typical, out)
+    return out
+
+
 @kernel
-def movable_curvatures(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, out: Array) -> None:
+def movable_curvatures(
+    sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, out: Array, start: int, stop: int
+) -> None:
     """The curvatures, 0 for samples whose θ_k stands so near the end of its domain that it must not be moved."""
-    for k in range(dual.size):
+    for k in range(start, stop):
         weight, target = at(sample.weight, k), sample.target[k]
         out[k] = 0.0
         if weight > 0.0 and curvature[k] > 0.0:

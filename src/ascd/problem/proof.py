@@ -26,7 +26,15 @@ from ascd._base.checks import Array
 from ascd.data.careful import UNIT, careful_sum
 from ascd.data.design import Design
 from ascd.problem.dual_fit import DualFit, fit_to
-from ascd.problem.duality import gap_at_zero, gap_within, movable_curvatures, open_coordinates, required_products
+from ascd.problem.duality import (
+    gap_at_zero,
+    movable,
+    open_coordinates,
+    precise_gap,
+    required_products,
+    scale_within,
+    terms_within,
+)
 
 #: Rounds of fitting the dual point: what fits some coordinates may push others over their end.
 MOST_FITS = 4
@@ -165,10 +173,9 @@ class _Proof:
     def _fit(self, columns: Array) -> DualFit | None:
         parts, place = self.parts, self.place
         counted = np.broadcast_to(np.asarray(parts.sample.weight) > 0.0, place.slope.shape)
-        curvature = np.empty(place.slope.size)
         slope = place.slope * self.inverse
         typical = math.sqrt(float(slope @ slope) / slope.size)
-        movable_curvatures(parts.sample, parts.loss, place.slope, place.curvature, typical, curvature)
+        curvature = movable(parts.sample, parts.loss, place.slope, place.curvature, typical)
         return fit_to(self.design, columns, place.intercept, curvature, counted, self.required[columns])
 
     def _gap(
@@ -223,11 +230,13 @@ class _Proof:
         if near.fixed.size:
             listed = np.setdiff1d(listed, near.fixed, assume_unique=True)
         for margin in MARGINS:
-            gap, scale, size = gap_within(
-                parts.sample, parts.loss, self.penalty, place.x, place.image, near.dual, near.reach, estimate, radius,
-                listed, near.fixed, margin,
-            )  # fmt: skip
-            if gap < math.inf or scale <= 0.0:
+            scale = float(scale_within(self.penalty, estimate, radius, listed, margin))
+            if not scale > 0.0:
+                gap, size = math.inf, 0.0
+                break
+            gap, size = terms_within(self.penalty, place.x, estimate, radius, listed, near.fixed, scale)
+            gap += precise_gap(parts.sample, parts.loss, place.image, near.dual, near.reach, scale)
+            if gap < math.inf:
                 break
         if near.fixed.size and scale < near.least_scale and self.required[near.fixed].any():
             return math.inf  # the products required are missed by more than the reach was computed for

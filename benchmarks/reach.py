@@ -1,0 +1,35 @@
+"""How far the solver reaches: threads, storage as it comes, data on disk.
+
+    python benchmarks/reach.py [--only threads,storage] [--scale SHARE] [--jobs 2,16] [--repeats N]
+
+``--scale`` makes the generated data smaller.  Ratios are of runs in turns in one process; fits end at equal gaps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from reaching import storage, threads
+
+PARTS = {"threads": threads.run, "storage": storage.run}
+
+
+def main(given=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(PARTS), help=f"parts to run, of {', '.join(PARTS)}")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the data's size")
+    parser.add_argument("--jobs", default=str(min(2, os.cpu_count() or 1)), help="numbers of threads")
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args(given)
+    options.jobs = [int(word) for word in options.jobs.split(",")]
+    options.here = Path(__file__).parent
+    for name in options.only.split(","):
+        if name not in PARTS:
+            parser.error(f"--only knows {', '.join(PARTS)}; got {name}")
+        PARTS[name](options)
+
+
+if __name__ == "__main__":
+    main()
