@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import resource
+import os
 import subprocess
 import sys
+import threading
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -13,25 +15,50 @@ import ascd
 from reaching import generated
 from reaching.timing import in_turns, show
 
-#: A process that makes the data, fits them, and tells what its memory grew by, as a share of them.
+#: A process that makes the data, fits others like them (to compile), fits them, and tells what its memory grew by.
 MEMORY = """
-import sys, numpy as np, ascd
+import sys
 sys.path.insert(0, sys.argv[3])
+import numpy as np, ascd
+from ascd.data import prices
+from reaching.storage import FORMS, Resident, fit
 from reaching import generated
-from reaching.storage import FORMS, peak
-small, b = generated.dense(2000, 4000)
-big = FORMS[sys.argv[1]](generated.dense(4000, int(sys.argv[2]))[0] if sys.argv[2] != "0" else small)
-b = np.random.default_rng(0).standard_normal(big.shape[0]) + np.asarray(big[:, :5].sum(axis=1), dtype=float).ravel()
-warm = FORMS[sys.argv[1]](generated.dense(2000, 2100)[0])
-c = b[:2000]
-top = float(abs(np.asarray(warm.T @ c)).max())
-ascd.solve(ascd.Problem(warm, c, penalty=ascd.L1(top / 20)), tol=1e-6)
-top = float(max(abs(big[:, k:k + 500].T.astype(float) @ b).max() for k in range(0, big.shape[1], 500)))
-before = peak()
-solution = ascd.solve(ascd.Problem(big, b, penalty=ascd.L1(top / 20)), tol=1e-6)
-size = big.nbytes if isinstance(big, np.ndarray) else big.data.nbytes + big.indices.nbytes + big.indptr.nbytes
-print((peak() - before) / size, solution.status.value)
+form = FORMS[sys.argv[1]]
+prices.SMALL_DATA = 0
+fit(form(generated.dense(400, 300)[0]), generated.dense(400, 300)[1], 200.0)
+A, b = generated.dense(4000, int(sys.argv[2]))
+strength = generated.largest(A, b) / 20
+X = form(A)
+if X is not A:
+    del A
+size = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+with Resident() as resident:
+    solution = fit(X, b, strength)
+print(f"{size / 1e6:.0f} {resident.grown / size:.3f} {solution.status.value}")
 """
+
+
+class Resident:
+    """The memory of this process while something runs: what it has grown by, at most."""
+
+    def __enter__(self):
+        self.start, self.most, self.ends = self.now(), 0, threading.Event()
+        self.watcher = threading.Thread(target=self.watch)
+        self.watcher.start()
+        return self
+
+    def __exit__(self, *error):
+        self.ends.set()
+        self.watcher.join()
+        self.grown = max(0, self.most - self.start)
+
+    def watch(self):
+        while not self.ends.wait(0.002):
+            self.most = max(self.most, self.now())
+
+    @staticmethod
+    def now():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def as_csr(A):
@@ -48,11 +75,6 @@ FORMS = {
     "int8 columns": lambda A: np.asfortranarray(np.clip(np.round(20.0 * A), -127, 127), dtype=np.int8),
     "sparse rows": as_csr,
 }
-
-
-def peak():
-    """The most memory this process has had, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def run(options):
@@ -82,5 +104,5 @@ def memory(options):
     for name in FORMS:
         command = [sys.executable, "-c", MEMORY, name, str(int(60_000 * options.scale)), str(options.here)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        rows.append([name, *(done.stdout.split() if done.returncode == 0 else [done.stderr[-200:], "failed"])])
-    show("Memory that a fit takes beside the data, as a share of them", ["data", "share", "status"], rows)
+        rows.append([name, *(done.stdout.split() if done.returncode == 0 else ["", done.stderr[-200:], "failed"])])
+    show("Memory that a fit takes beside the data, as a share of them", ["data", "MB", "share", "status"], rows)
