@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import ascd
-from ascd._base.cache import SECONDS_KEPT
+from ascd._base.tuning import SECONDS_KEPT
 
 PACKAGE = Path(ascd.__file__).parent
 

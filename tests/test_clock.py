@@ -104,7 +104,7 @@ def test_a_path_and_the_engine_and_huber_tell_too():
 
 
 def test_long_compiling_is_announced_once(monkeypatch):
-    monkeypatch.setattr(_clock, "A_MOMENT", 0.0)
+    monkeypatch.setattr("ascd._base.tuning.A_MOMENT", 0.0)
     said = []
     with announcing(said.append):
         for _ in range(2):
@@ -120,7 +120,7 @@ def test_long_compiling_is_announced_once(monkeypatch):
 
 
 def test_short_compiling_is_not_announced(monkeypatch):
-    monkeypatch.setattr(_clock, "A_MOMENT", 60.0)
+    monkeypatch.setattr("ascd._base.tuning.A_MOMENT", 60.0)
     said = []
     with announcing(said.append), compiling():
         pass

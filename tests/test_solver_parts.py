@@ -82,7 +82,7 @@ def test_an_interval_is_as_narrow_as_cauchy_and_schwarz_allow():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, monkeypatch):
-    monkeypatch.setattr("ascd.data.dense.CHEAP", 0 if seed % 2 else 1000)
+    monkeypatch.setattr("ascd.data.prices.CHEAP", 0 if seed % 2 else 1000)
     rng = np.random.default_rng(seed)
     A, design = design_of(rng, (12, 20), storage)
     weight = rng.random(12) * (rng.random(12) < 0.8)

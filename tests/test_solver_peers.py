@@ -14,6 +14,7 @@ from solving import make_case
 
 import ascd
 from ascd._base import threads
+from ascd._base.tuning import WORTH_SHARING
 
 D = 60
 
@@ -126,7 +127,7 @@ def wide(n=5000, density=0.05):
 @pytest.mark.usefixtures("compiled")
 def test_threads_give_the_same_answer():
     A, b = wide()
-    assert A.shape[1] > threads.WORTH_SHARING
+    assert A.shape[1] > WORTH_SHARING
     problem = ascd.Problem(A, b, penalty=ascd.L1(0.3))
     one, again, two, all_of_them = (
         ascd.solve(problem, tol=1e-9, intercept=True, n_jobs=n_jobs) for n_jobs in (1, None, 2, -1)

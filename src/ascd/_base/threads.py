@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import as_count
-
-#: Fewer columns than this stay on one thread.
-WORTH_SHARING = 4096
-#: With fewer entries in the matrix than this, the linear algebra library does not start threads.
-WORTH_LIMITING = 10_000
+from ascd._base.tuning import WORTH_LIMITING, WORTH_SHARING
 
 
 def as_n_jobs(n_jobs: Any) -> int:

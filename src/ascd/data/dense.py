@@ -11,11 +11,6 @@ from ascd._base.jit import kernel
 from ascd.data import prices
 from ascd.data.local import Local
 
-#: Entries gathered at a time: the size of the work space of a product.
-BLOCK = 1 << 18
-#: Products of numbers that take less time than a few calls from Python.
-CHEAP = 300_000
-
 
 class Dense(NamedTuple):
     """Column-major float64 storage."""
@@ -74,7 +69,7 @@ class DenseMultiplier:
         self.transposed, self.keeps = values.T, keeps
 
     def is_cheap(self, count: int, size: int) -> bool:
-        return self.keeps or count * size * self.transposed.shape[1] <= CHEAP
+        return self.keeps or count * size * self.transposed.shape[1] <= prices.CHEAP
 
     def forget(self) -> None:
         """Nothing is kept."""
@@ -82,7 +77,7 @@ class DenseMultiplier:
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
         root = np.sqrt(weight)
         block = np.zeros((left.size, right.size), order="F")
-        step = max(64, BLOCK // (left.size + right.size))
+        step = max(64, prices.BLOCK // (left.size + right.size))
         for start in range(0, root.size, step):
             there = slice(start, start + step)
             first = self._gather(columns[left], there, root, means)

@@ -17,8 +17,6 @@ LARGEST_SHORT = 2**31 - 1
 #: Integers as libraries know them, and as compiled code reads them.
 UNSIGNED: dict[Any, Any] = {np.dtype(np.int32): np.dtype(np.uint32), np.dtype(np.int64): np.dtype(np.uint64)}
 SIGNED = {seen: known for known, seen in UNSIGNED.items()}
-#: Columns multiplied at a time: their part of the products stays in the cache while all rows pass.
-PASSING = 128
 
 
 class CSC(NamedTuple):
@@ -132,8 +130,8 @@ class SparseMultiplier:
         left_rows = right_rows if left is right else self._list(columns, left)
         filled = min(left_rows.filled, right_rows.filled, key=len)
         reached = right_rows.offsets[filled]
-        for start in range(0, right.size, PASSING):
-            part = right[start : start + PASSING]
+        for start in range(0, right.size, prices.PASSING):
+            part = right[start : start + prices.PASSING]
             add_products(left, left_rows, part, right_rows, filled, reached, left is right, weight, store)
         if left is right:
             mirror_upper(left, store)

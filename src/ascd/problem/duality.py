@@ -20,12 +20,10 @@ from typing import Any
 
 from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
-from ascd.problem.losses.formulas import ROUNDING, divergence
+from ascd.problem.losses.formulas import divergence
 from ascd.problem.optimality import violation_of
-from ascd.problem.penalties.formulas import LAST_PLACES, cost_size
-
-#: So near to zero nothing but the slope is left of a penalty, not even the square of its rounding errors.
-BESIDE_ZERO = 2.0**-500
+from ascd.problem.penalties.formulas import cost_size
+from ascd.problem.tuning import BESIDE_ZERO, DOMAIN_ROUNDING, LAST_PLACES, NEAR_END
 
 
 @helper
@@ -102,7 +100,7 @@ def precise_sample_gap(sample: Any, loss: Any, image: Array, dual: Array, reach:
             u = scale * dual[k] / weight
             term = divergence(loss, target, z, u)
             if reach.size > 0 and reach[k] > 0.0:  # whether the end is inside the domain must not be left to rounding
-                away = reach[k] / weight + 4.0 * ROUNDING * abs(u)
+                away = reach[k] / weight + 4.0 * DOMAIN_ROUNDING * abs(u)
                 term = max(divergence(loss, target, z, u - away), divergence(loss, target, z, u + away))
             total += weight * term
     return total
@@ -198,7 +196,7 @@ def movable_curvatures(sample: Any, loss: Any, dual: Array, curvature: Array, ty
         out[k] = 0.0
         if weight > 0.0 and curvature[k] > 0.0:
             u = dual[k] / weight
-            away = 1e-9 * (abs(u) + typical)
+            away = NEAR_END * (abs(u) + typical)
             is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
             out[k] = curvature[k] if is_inside else 0.0
 

@@ -23,7 +23,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel
 from ascd.problem.duality import sample_gap
-from ascd.problem.optimality import ROUNDING
+from ascd.problem.tuning import SQUARE_ROUNDING
 from ascd.solver import tuning
 from ascd.solver.tuning import BALANCED, LONGER_STRIDE, MOST_NEWTON_STEPS, SMALL
 
@@ -98,7 +98,7 @@ def compare_slopes(slope: Array, kept: Array, length: Array, total: Array, used:
             for k in range(slope.size):
                 away = slope[k] - along * kept[r, k]
                 rest += away * away
-            out[0, r], out[1, r] = along, np.sqrt(rest + ROUNDING * ROUNDING * size)
+            out[0, r], out[1, r] = along, np.sqrt(rest + SQUARE_ROUNDING * SQUARE_ROUNDING * size)
             out[2, r] = abs(sum_here - along * total[r])
 
 
