@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solving import LOSSES, make_case, some_weights
+from penalty_table import some_weights
+from solving import LOSSES, make_case
 
 import ascd
 

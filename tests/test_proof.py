@@ -150,7 +150,7 @@ def test_where_fitting_is_too_dear_first_order_conditions_decide(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("penalty", ["none", "l1", "l2", "non-negative", "l1 weighted"])
+@pytest.mark.parametrize("penalty", ["none", "l1", "l2", "half-infinite box", "l1, some free"])
 def test_early_ends_prove_what_they_say(loss, penalty):
     case = make_case(loss, penalty, intercept=True, seed=4)
     minimum, problem = case.minimum(), case.problem()
