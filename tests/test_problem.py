@@ -12,7 +12,7 @@ import pytest
 from formulas import LOSSES, PENALTIES, feasible, gradient, smooth, targets
 
 import ascd
-from ascd.problem import dual_fit
+from ascd.problem import dual_fit, tuning
 
 D, N = 12, 4
 WEIGHTS = {"no weights": None, "weights": np.r_[0.0, 0.0, np.linspace(0.2, 3.0, D - 2)]}
@@ -134,8 +134,8 @@ def test_without_projection_the_gap_of_a_free_coordinate_is_useless(monkeypatch)
 
 def test_many_unpenalised_columns_cost_no_projection(monkeypatch):
     monkeypatch.setattr(dual_fit, "as_block", None)  # nobody may gather the columns
-    monkeypatch.setattr(dual_fit, "MOST_OPERATIONS", 1.0)
-    monkeypatch.setattr(dual_fit, "FEW_COLUMNS", N - 1)
+    monkeypatch.setattr(tuning, "MOST_OPERATIONS", 1.0)
+    monkeypatch.setattr(tuning, "FEW_COLUMNS", N - 1)
     A, b, _ = data("squared")
     assert ascd.Problem(A, b).gap(np.ones(N)) >= 0.0
 

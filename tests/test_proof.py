@@ -140,8 +140,8 @@ def test_many_unpenalised_coordinates_are_proved_too():
 
 
 def test_where_fitting_is_too_dear_first_order_conditions_decide(monkeypatch):
-    monkeypatch.setattr("ascd.problem.dual_fit.FEW_COLUMNS", 2)
-    monkeypatch.setattr("ascd.problem.dual_fit.MOST_OPERATIONS", 10.0)
+    monkeypatch.setattr("ascd.problem.tuning.FEW_COLUMNS", 2)
+    monkeypatch.setattr("ascd.problem.tuning.MOST_OPERATIONS", 10.0)
     case = make_case("squared", "none", seed=2)
     solution = ascd.solve(case.problem(), tol=1e-9)
     assert solution.status is Status.STATIONARY
