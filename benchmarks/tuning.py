@@ -23,8 +23,8 @@ from ascd.problem import tuning as work
 from ascd.solver import tuning
 
 COMPILED = ("CONSTANT", "BALANCED", "SMALL", "LONGER_STRIDE", "MOST_NEWTON_STEPS", "VISITED", "RUN", "MARGIN")
-#: Limits, and bounds of rounding errors: no price of theirs could make another value right.
-FIXED = ("DEFAULT_ROUNDS", "LARGEST_INTERCEPT", "FEW_ULPS")
+#: Limits, glmnet's rules for the end of a path, bounds of rounding errors: another value would not be better.
+FIXED = ("DEFAULT_ROUNDS", "LARGEST_INTERCEPT", "FEW_ULPS", "ALMOST_ALL", "HARDLY_MORE", "FEWEST_PENALTIES")
 #: Of the problem's numbers, those that bound what a proof may cost.
 WORK = ("MOST_DUAL_FITS", "MOST_SCALES", "WORTHWHILE", "FEW_COLUMNS", "MOST_OPERATIONS", "LARGEST_PROGRAM")
 
