@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+#: Examples whose parts are their own: each would compile a loop of its own to take ten steps.
+INTERPRETED = ("ascd.engine.", "ascd.svm", "ascd.plotting", "ascd.racing")
+
 
 @pytest.fixture(autouse=True)
-def engine_examples_in_plain_python(request, monkeypatch):
-    """Each example of the engine has parts of its own, and would compile a loop of its own to take ten steps."""
-    if request.node.name.startswith("ascd.engine."):
+def examples_in_plain_python(request, monkeypatch):
+    if request.node.name.startswith(INTERPRETED):
         monkeypatch.setattr("ascd._base.jit.is_interpreted", True)

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import reference as ref
 import scipy.sparse as sp
+from penalty_table import PENALTIES
 
 import ascd
-
-INF = float("inf")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,47 +104,6 @@ def conflicting(rng):
     return np.vstack([half, half + 0.3 * rng.standard_normal((5, 4))])
 
 
-# --------------------------------------------------------------------- penalties: library, reference
-
-
-def weights_with_a_zero(n):
-    return np.linspace(0.0, 2.0, n) if n > 1 else np.ones(1)
-
-
-def alternating(n, size):
-    return size * (-1.0) ** np.arange(n)
-
-
-PENALTIES = {
-    "none": lambda n, top: (ascd.Zero(), ref.Zero(n)),
-    "none, linear": lambda n, top: (ascd.Zero(alternating(n, 0.4)), ref.Zero(n, alternating(n, 0.4))),
-    "l1": lambda n, top: (ascd.L1(0.3 * top), ref.L1(np.full(n, 0.3 * top))),
-    "l1 weighted": lambda n, top: (ascd.L1(0.4, weights_with_a_zero(n)), ref.L1(0.4 * weights_with_a_zero(n))),
-    "l1 linear": lambda n, top: (
-        ascd.L1(0.5, linear=alternating(n, 0.2)),
-        ref.L1(np.full(n, 0.5), alternating(n, 0.2)),
-    ),
-    "l1 of strength 0": lambda n, top: (ascd.L1(0.0), ref.L1(np.zeros(n))),
-    "l1 above the maximum": lambda n, top: (ascd.L1(1.5 * top), ref.L1(np.full(n, 1.5 * top))),
-    "l2": lambda n, top: (ascd.L2(0.5), ref.L2(np.full(n, 0.5))),
-    "l2 weighted, linear": lambda n, top: (
-        ascd.L2(0.7, 1.0 + weights_with_a_zero(n), alternating(n, 0.3)),
-        ref.L2(0.7 * (1.0 + weights_with_a_zero(n)), alternating(n, 0.3)),
-    ),
-    "elastic net": lambda n, top: (ascd.L1L2(0.2, 0.3), ref.ElasticNet(np.full(n, 0.2), np.full(n, 0.3))),
-    "elastic net weighted, linear": lambda n, top: (
-        ascd.L1L2(0.2, 0.3, 0.5 + weights_with_a_zero(n), alternating(n, 0.1)),
-        ref.ElasticNet(0.2 * (0.5 + weights_with_a_zero(n)), 0.3 * (0.5 + weights_with_a_zero(n)), alternating(n, 0.1)),
-    ),
-    "box": lambda n, top: (ascd.Box(-0.2, 0.5), ref.Box(np.full(n, -0.2), np.full(n, 0.5))),
-    "box away from 0": lambda n, top: (ascd.Box(0.25, 1.5), ref.Box(np.full(n, 0.25), np.full(n, 1.5))),
-    "half-infinite box": lambda n, top: (ascd.Box(0.0, INF), ref.Box(np.zeros(n), np.full(n, INF))),
-    "mixed box, l2, linear": lambda n, top: (
-        ascd.Box(np.where(np.arange(n) % 2, -INF, -0.3), np.where(np.arange(n) % 3, 0.4, INF), 0.2, -0.5),
-        ref.Box(np.where(np.arange(n) % 2, -INF, -0.3), np.where(np.arange(n) % 3, 0.4, INF), 0.2, np.full(n, -0.5)),
-    ),
-}
-
 # ------------------------------------------------------------------------------------------ the table
 
 #: loss, matrix, penalty, further words: "weights" (one sample weighs 0), "start" (not at 0)
@@ -200,7 +158,7 @@ def build(seed, loss, matrix, penalty, words):
     b = target_of(A, loss, rng)
     weight = np.where(np.arange(len(b)) == 1, 0.0, 0.5 + rng.random(len(b))) if "weights" in words else None
     top = np.abs(ref.Problem(A, b, loss, None, weight).gradient(np.zeros(A.shape[1]))).max()
-    library, twin = PENALTIES[penalty](A.shape[1], top)
+    library, twin = PENALTIES[penalty](A.shape[1], top, 1.0)
     x0 = np.clip(0.3 * rng.standard_normal(A.shape[1]), twin.lower, twin.upper) if "start" in words else None
     name = ", ".join(filter(None, (loss, matrix.__name__, penalty, words)))
     return Case(name, A, b, loss, library, twin, weight, x0)

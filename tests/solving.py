@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import formulas
 import numpy as np
 import scipy.sparse as sp
+from penalty_table import PENALTIES
+from reference.penalties import Penalty
 from scipy import optimize, special
 
 import ascd
 
-INF = math.inf
 TINY = 1e-300
 
 
@@ -42,66 +42,6 @@ def target_of(loss, A, rng):
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
-    """Ψ(x) = Σ l1·|x| + ½·l2·x² + linear·x over lower ≤ x ≤ upper; each an array."""
-
-    l1: Any
-    l2: Any
-    linear: Any
-    lower: Any
-    upper: Any
-
-    def cost(self, x):
-        if np.any(x < self.lower) or np.any(x > self.upper):
-            return INF
-        return float(np.sum(self.l1 * np.abs(x) + 0.5 * self.l2 * x**2 + self.linear * x))
-
-
-def terms(n, l1=0.0, l2=0.0, linear=0.0, lower=-INF, upper=INF):
-    return Terms(*(np.broadcast_to(part, n).astype(float) for part in (l1, l2, linear, lower, upper)))
-
-
-def some_weights(n):
-    """One of three coordinates is free of penalty."""
-    return np.where(np.arange(n) % 3 == 1, 0.0, 1.0 + np.arange(n) / n)
-
-
-def signs(n, size):
-    return size * (-1.0) ** np.arange(n)
-
-
-#: name → (n, largest gradient entry at zero) → the library's penalty, and its terms
-PENALTIES = {
-    "none": lambda n, top: (None, terms(n)),
-    "l1": lambda n, top: (ascd.L1(0.2 * top), terms(n, 0.2 * top)),
-    "l1 weighted": lambda n, top: (ascd.L1(0.1 * top, some_weights(n)), terms(n, 0.1 * top * some_weights(n))),
-    "l1 linear": lambda n, top: (
-        ascd.L1(0.2 * top, 1.0, signs(n, 0.1 * top)),
-        terms(n, 0.2 * top, 0.0, signs(n, 0.1 * top)),
-    ),
-    "l1 of strength 0": lambda n, top: (ascd.L1(0.0), terms(n)),
-    "l2": lambda n, top: (ascd.L2(0.5), terms(n, 0.0, 0.5)),
-    "l2 weighted, linear": lambda n, top: (
-        ascd.L2(0.5, 0.1 + some_weights(n), signs(n, 0.3)),
-        terms(n, 0.0, 0.5 * (0.1 + some_weights(n)), signs(n, 0.3)),
-    ),
-    "elastic net": lambda n, top: (ascd.L1L2(0.1 * top, 0.4), terms(n, 0.1 * top, 0.4)),
-    "elastic net weighted": lambda n, top: (
-        ascd.L1L2(0.1 * top, 0.4, some_weights(n)),
-        terms(n, 0.1 * top * some_weights(n), 0.4 * some_weights(n)),
-    ),
-    "bounded elastic net": lambda n, top: (
-        ascd.BoundedL1L2(0.05 * top, 0.2, -0.1, 0.2, some_weights(n)),
-        terms(n, 0.05 * top * some_weights(n), 0.2 * some_weights(n), 0.0, -0.1, 0.2),
-    ),
-    "non-negative": lambda n, top: (ascd.Box(), terms(n, lower=0.0)),
-    "non-negative lasso": lambda n, top: (ascd.Box(linear=0.1 * top), terms(n, linear=0.1 * top, lower=0.0)),
-    "box": lambda n, top: (ascd.Box(-0.1, 0.2), terms(n, lower=-0.1, upper=0.2)),
-    "box away from 0": lambda n, top: (ascd.Box(0.1, 0.6, 0.2), terms(n, l2=0.2, lower=0.1, upper=0.6)),
-}
-
-
-@dataclass(frozen=True, eq=False)
 class Case:
     """min_{x,c} Σ s·loss(b, Ax + c) + Ψ(x), with c = 0 unless there is an intercept."""
 
@@ -109,7 +49,7 @@ class Case:
     b: np.ndarray
     loss: str
     penalty: Any
-    terms: Terms
+    terms: Penalty
     weights: np.ndarray
     intercept: bool
 
@@ -119,7 +59,11 @@ class Case:
         return ascd.Problem(A, self.b, self.loss, self.penalty, weights)
 
     def objective(self, x, c=0.0):
-        return float(self.weights @ LOSSES[self.loss][0](self.b, self.A @ x + c)) + self.terms.cost(x)
+        return float(self.weights @ LOSSES[self.loss][0](self.b, self.A @ x + c)) + self.cost(x)
+
+    def cost(self, x):
+        """Ψ(x)."""
+        return sum(self.terms.value(x[j], j) for j in range(x.size))
 
     def at_zero(self):
         """The smallest F that a constant reaches with all coefficients zero, or as near to it as they may be."""
@@ -162,5 +106,6 @@ def make_case(loss, penalty, intercept=False, weighted=False, shape=(28, 5), see
     b = target_of(loss, A, rng)
     weights = np.where(np.arange(shape[0]) % 9 == 2, 0.0, 0.5 + rng.random(shape[0])) if weighted else np.ones(shape[0])
     slope = weights * LOSSES[loss][1](b, np.zeros(shape[0]))
-    library, psi = PENALTIES[penalty](shape[1], np.abs(A.T @ slope).max())
+    top = np.abs(A.T @ slope).max()
+    library, psi = PENALTIES[penalty](shape[1], top, 0.25 * top)
     return Case(A, b, loss, library, psi, weights, intercept)

@@ -22,8 +22,8 @@ from lockstep import BOUNDED_RULES, assemble, check_bounds, close, record, repla
 from problems import CASES, sketchable
 
 import ascd
-from ascd.engine.intervals import ROUNDING
 from ascd.engine.oracles.sketch import sketch_dimension
+from ascd.engine.tuning import INTERVAL_ROUNDING
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -137,7 +137,7 @@ def test_whole_runs_agree(rule, loss):
     history = record(assemble(case.library(), library_rule(rule), "random", "gs-q", "fixed", seed=9), 60)
     expected = ref.descend(
         case.A, case.b, loss=loss, penalty=case.twin, rule=rule, oracle=ref.oracle_random(), steepness="gs-q",
-        step="fixed", n_iter=60, rng=np.random.default_rng(9), rounding=ROUNDING,
+        step="fixed", n_iter=60, rng=np.random.default_rng(9), rounding=INTERVAL_ROUNDING,
     )  # fmt: skip
     assert list(history.picks) == expected.picks
     np.testing.assert_allclose(history.x[1:], expected.x, rtol=0, atol=1e-10)

@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 from lockstep import assemble
+from penalty_table import BOUNDED_BELOW
 from problems import CASES
 from reference.awake import Awake as NaiveAwake
 from selection import LOSSES, bounds_of, regression, watch
-from solving import PENALTIES, make_case
+from solving import make_case
 
 import ascd
 from ascd.data.prices import VISIT
@@ -40,11 +41,11 @@ def test_measured_intervals_contain_the_truth_after_every_step(loss, storage):
     weight = 0.1 + np.arange(15.0) % 4
     cases = [regression(15, 20, loss, seed=seed, weights=given) for seed, given in enumerate([None, weight])]
     for seed, case in enumerate([*cases, *(case for case in CASES.values() if case.loss == loss)]):
-        for rule in ("awake", "u-ascd"):  # the second never measures
-            assembly = assemble(
-                case.library(storage), rule, "measured", init=("gradient", "none")[seed % 2], x0=case.x0, seed=seed
-            )
-            watch(assembly, 60, lambda point, pick, case=case: check_intervals(case, point))
+        rule = ("awake", "u-ascd")[(seed + (storage == "sparse")) % 2]  # the second never measures
+        assembly = assemble(
+            case.library(storage), rule, "measured", init=("gradient", "none")[seed // 2 % 2], x0=case.x0, seed=seed
+        )
+        watch(assembly, 60, lambda point, pick, case=case: check_intervals(case, point))
 
 
 def test_a_measurement_is_the_angle():
@@ -104,7 +105,8 @@ def naive(assembly):
 @pytest.mark.parametrize("init", ["gradient", "none"])
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
 def test_picks_are_those_of_the_transcription(oracle, init, storage):
-    for seed in range(4):
+    first = 2 * ["measured", "norm", "exact"].index(oracle)
+    for seed in (first, first + 1):
         case = regression(25, 60, share=(0.3, 0.05)[seed % 2], seed=seed)
         ours, theirs = (assemble(case.library(storage), "awake", oracle, init=init, seed=seed) for _ in range(2))
         picks = watch(ours, 400)
@@ -151,10 +153,10 @@ def test_at_rest_every_coordinate_has_its_turn():
 # ------------------------------------------------------------------------------------------- default
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "huber", "squared_hinge"])
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("storage", ["dense", "sparse"])
-def test_the_default_finds_the_minimum(loss, penalty, storage):
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("penalty", BOUNDED_BELOW)
+def test_the_default_finds_the_minimum(loss, penalty):
+    storage = ("dense", "sparse")[(LOSSES.index(loss) + BOUNDED_BELOW.index(penalty)) % 2]
     problem = make_case(loss, penalty, seed=5).problem(storage)
     solution = ascd.minimize(problem, tol=1e-7)
     assert solution.status.is_answer or solution.n_iter == 1000 * problem.n_features

@@ -95,6 +95,7 @@ def test_places_are_left_out_of_the_command():
     assert public(["--data", "my/folder", "--only", "race", "--json=my/file.json"]) == ["--only", "race"]
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(("program", "tables", "rows"), [("selection", SELECTION, 9), ("engine", ENGINE, 4)])
 def test_a_benchmark_stores_and_tells_its_rows(tmp_path, capsys, program, tables, rows):
     path = tmp_path / "results.json"

@@ -11,8 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 import ascd
-from ascd._base.cache import SECONDS_KEPT
+from ascd._base.tuning import SECONDS_KEPT
 
 PACKAGE = Path(ascd.__file__).parent
 
@@ -61,12 +63,19 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_second_process_compiles_nothing_and_a_foreign_type_leaves_no_trace(tmp_path):
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A cache after the first process."""
+    cache = tmp_path_factory.mktemp("cache")
+    assert report(cache, run=True) == (3.125, [0, 0], [1, 1])
+    return cache
+
+
+def test_the_second_process_compiles_nothing_and_a_foreign_type_leaves_no_trace(filled, tmp_path):
     cache, theirs = tmp_path / "cache", tmp_path / "theirs"
+    shutil.copytree(filled, cache)
     theirs.mkdir()
     (theirs / "their_parts.py").write_text(THEIRS)
-    first = report(cache, run=True)
-    assert first == (3.125, [0, 0], [1, 1])
     filled = contents(cache)
     assert report(cache, run=True) == (3.125, [1, 1], [0, 0])
     foreign = '__import__("their_parts").Theirs(1.0)'
@@ -91,8 +100,8 @@ def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(tmp_path):
     assert report(cache, site) == (3.125, [1], [0])
 
 
-def test_old_files_of_former_sources_are_removed_and_nothing_else(tmp_path):
-    report(tmp_path)
+def test_old_files_of_former_sources_are_removed_and_nothing_else(filled, tmp_path):
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     (current,) = (path for path in tmp_path.rglob("problem.evaluate_at_*.nbi"))
     former = re.sub("_[0-9a-f]{12}-", "_0123456789ab-", current.name)
     old, young, other = (current.with_name(name) for name in (former, former.replace("-", "-9"), "theirs-1.py311.nbi"))

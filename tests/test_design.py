@@ -77,7 +77,7 @@ def test_prices_grow_with_what_is_read(storage):
 
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("penalty", ["l1", "none", "box", "elastic net weighted"])
+@pytest.mark.parametrize("penalty", ["l1", "none", "box", "elastic net, some free"])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
 def test_the_solver_asks_nothing_else(loss, penalty, intercept, storage):

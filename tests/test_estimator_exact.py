@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge as Theirs
 
 from ascd import estimators as ours
-from ascd.estimators import _normal_equations
 from ascd.estimators._normal_equations import ridge_coefficients
 
 RNG = np.random.default_rng(0)
@@ -163,7 +162,7 @@ def test_samples_weigh_and_targets_have_penalties_of_their_own(storage):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("shape", ["wide", "tall"])
 def test_large_data_are_solved_in_steps(monkeypatch, shape, fit_intercept, storage):
-    monkeypatch.setattr(_normal_equations, "MOST_ENTRIES", 0)
+    monkeypatch.setattr("ascd.estimators._tuning.MOST_ENTRIES", 0)
     X, y = SHAPES[shape], target(SHAPES[shape])
     weight = np.arange(len(y)) % 3 + 0.5
     data = sparse.csc_array(X) if storage == "sparse" else X

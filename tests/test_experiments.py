@@ -30,7 +30,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(table, "PANELS", panels)
     monkeypatch.setattr(table, "RATIO_STEPS", {"quick": 50, "full": 100})
     monkeypatch.setattr(table, "WATCHED_SIZES", {"quick": TINY})
-    monkeypatch.setattr(jobs, "LONGEST_SEARCH", {"quick": 0.02})
+    monkeypatch.setattr("ascd.experiments.tuning.SEARCH_SECONDS", {"quick": 0.02})
     monkeypatch.setattr("ascd.experiments.data.GENERATED", {"quick": (40, 60)})
 
 

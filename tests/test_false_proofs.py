@@ -12,6 +12,8 @@ from ascd import L1, L2, Box, Problem, solve
 
 INF = math.inf
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 
 def gaussian(d, n, seed=0):
     rng = np.random.default_rng(seed)
@@ -113,7 +115,7 @@ def test_a_conjugate_that_overflows_is_infinite():
     assert solve(Problem([[1.0]], [1e150], penalty=L2(1e-9)), max_iter=0).gap >= 4.9e299
 
 
-def test_a_conjugate_with_bounds_that_overflows_is_infinite():
+def test_a_conjugate_with_bounds_that_overflows_is_infinite(compiled):
     """Written as a difference, it was inf - inf, which compiled code took for 0."""
     penalty = ascd.BoundedL1L2(1.75e225, 0.05)
     assert penalty.cost_conjugate(1.9e226, 0) == penalty.cost_conjugate(-1.9e226, 0) == INF

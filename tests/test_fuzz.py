@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from dying import dies_at_three
 from fuzz.calls import problem_of, truth_of
 from fuzz.cases import SPARSE, STORAGES, Case, source, stored
 from fuzz.checks import Violation, judge
@@ -185,7 +185,7 @@ def test_a_twist_keeps_the_objective(twist):
 
 
 @pytest.fixture
-def boastful(monkeypatch):
+def boastful(monkeypatch, interpreted):
     """A library whose gap is a tenth of the true one."""
     honest = ascd.solve
 
@@ -223,6 +223,7 @@ def said(monkeypatch, **changes):
     return {violation.kind for violation in judge(small_case(penalty="Box"))[1]}
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [
@@ -255,13 +256,13 @@ def test_errors_are_judged(monkeypatch, error, kind):
     assert [violation.kind for violation in judge(small_case())[1]] == [kind]
 
 
-def test_a_run_that_depends_on_chance_is_found(monkeypatch):
+def test_a_run_that_depends_on_chance_is_found(monkeypatch, interpreted):
     honest, calls = ascd.solve, iter(range(9))
     monkeypatch.setattr(ascd, "solve", lambda problem, **options: honest(problem, **options, max_iter=next(calls)))
     assert "not deterministic" in {violation.kind for violation in judge(small_case(twist="again"))[1]}
 
 
-def test_an_interval_that_is_too_narrow_is_found(monkeypatch):
+def test_an_interval_that_is_too_narrow_is_found(monkeypatch, interpreted):
     parts = {"rule": "cyclic", "oracle": "norm", "max_iter": 12, "tol": 0.0, "rng": 0}
     case = small_case(family="steps", options=parts)
     assert list(faults(case)) == []
@@ -269,13 +270,6 @@ def test_an_interval_that_is_too_narrow_is_found(monkeypatch):
 
     monkeypatch.setattr(Intervals, "radius_at", lambda self, j: 0.0)
     assert [kind for kind, _ in faults(case)] == ["interval"]
-
-
-def dies_at_three(first, count):
-    """Work that ends its process at one seed."""
-    if first <= 3 < first + count:
-        os._exit(1)
-    return Tally(cases=count)
 
 
 def test_a_process_that_dies_is_a_violation():
@@ -286,7 +280,7 @@ def test_a_process_that_dies_is_a_violation():
     assert [(found.seed, found.violation.kind) for found in total.found] == [(3, "process died")]
 
 
-def test_reports_add_up():
+def test_reports_add_up(interpreted):
     whole, parts = judge_seeds(0, 6, True, "solve"), Tally()
     for seed in range(6):
         parts.add(judge_seeds(seed, 1, True, "solve"))

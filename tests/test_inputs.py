@@ -9,7 +9,6 @@ import pytest
 from scipy import sparse
 
 import ascd
-from ascd.problem import recession
 from ascd.results.solution import Status
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -195,7 +194,7 @@ def test_zero_weights_can_make_a_problem_unbounded():
 
 
 def test_what_is_too_large_to_be_checked_diverges(monkeypatch):
-    monkeypatch.setattr(recession, "LARGEST_PROGRAM", 0)
+    monkeypatch.setattr("ascd.problem.tuning.LARGEST_PROGRAM", 0)
     problem = ascd.Problem(NULL, B, penalty=ascd.Zero([1e13, 0.0, 0.0]))
     assert ascd.minimize(problem, rule="cyclic", max_iter=3000).status is Status.DIVERGED
 

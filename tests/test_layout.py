@@ -96,6 +96,72 @@ def test_no_kernel_can_reach_what_the_digest_leaves_out():
     assert not {name for name in reached if floor_of(name) in left_out}
 
 
+def constants(path: Path) -> dict[str, ast.expr | None]:
+    """Names in capitals that a module defines, and their values."""
+    found = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = (name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+            found |= {name: node.value for name in names if name.isupper()}
+    return found
+
+
+def is_positions(value: ast.expr | None) -> bool:
+    """Is it the right side of ``A, B, C = range(3)``, the names of the rows of an array?"""
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "range"
+
+
+def is_numeric(value: ast.expr | None) -> bool:
+    """Is it a number, several, or an expression with numbers?"""
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id in ("float", "int")
+    if isinstance(value, ast.Tuple):
+        return all(map(is_numeric, value.elts))
+    if isinstance(value, ast.BinOp):
+        return is_numeric(value.left) or is_numeric(value.right)
+    if isinstance(value, ast.UnaryOp):
+        return is_numeric(value.operand)
+    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+
+
+def test_no_two_numbers_have_one_name():
+    """A number is found by its name: nothing else in the package has that name, whatever it is."""
+    homes: dict[str, list[str]] = {}
+    numbers = set()
+    for module, path in KNOWN.items():
+        for name, value in constants(path).items():
+            homes.setdefault(name, []).append(module)
+            numbers |= {name} if is_numeric(value) or is_positions(value) else set()
+    assert len(numbers) > 150
+    assert not {name: homes[name] for name in numbers if len(homes[name]) > 1}
+
+
+#: Where the numbers of a package stand, if it has several.  Those of the command line and of reports are no tuning.
+PLACES = {
+    "_base": "tuning", "data": "prices", "problem": "tuning", "engine": "tuning", "solver": "tuning",
+    "estimators": "_tuning", "experiments": "tuning",
+}  # fmt: skip
+#: Facts of arithmetic, which no measurement could change; experiments: what is run, and how large.
+NO_TUNING = {
+    "ascd._base.elementary", "ascd.data.careful", "ascd.data.sparse", "ascd.engine.rules.scan",
+    "ascd.engine.rules.awake", "ascd.experiments.table", "ascd.experiments.data", "ascd.experiments.demo",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("package", PLACES)
+def test_the_numbers_of_a_package_stand_in_one_place(package):
+    place = f"ascd.{package}.{PLACES[package]}"
+    assert any(map(is_numeric, constants(KNOWN[place]).values()))
+    elsewhere = {
+        (module, name)
+        for module, path in KNOWN.items()
+        for name, value in constants(path).items()
+        if floor_of(module) == package and module not in {place, *NO_TUNING} and is_numeric(value)
+    }
+    assert not elsewhere
+
+
 def test_what_stands_at_the_top_level_is_documented():
     pages = Path(__file__).parents[1] / "docs" / "api.md"
     if not pages.exists():

@@ -68,7 +68,9 @@ def check_walk(case, rule, steepness, n_iter, **options):
 @pytest.mark.parametrize("rule", LAZY_RULES)
 @pytest.mark.parametrize("steepness", STEEPNESSES)
 def test_picks_are_in_the_active_set(rule, steepness):
-    for seed, case in enumerate(CASES.values()):
+    """Every two of rule, steepness and problem meet: each pair of the first two has a third of the problems."""
+    turn = LAZY_RULES.index(rule) + STEEPNESSES.index(steepness)
+    for seed, case in list(enumerate(CASES.values()))[turn % 3 :: 3]:
         init, step = ("gradient", "none")[seed % 2], ("coordinate", "fixed", "line-search")[seed % 3]
         check_walk(case, rule, steepness, 30, init=init, step=step, seed=seed)
 

@@ -122,7 +122,7 @@ def test_a_memory_map_is_used_in_place(tmp_path, mode):
     assert path.read_bytes() == on_disk
 
 
-def test_targets_weights_and_start_are_left_alone():
+def test_targets_weights_and_start_are_left_alone(interpreted):
     weights, start = np.linspace(0.0, 2.0, D), X.copy()
     kept = [array.copy() for array in (TARGET, weights, start)]
     problem = ascd.Problem(VALUES, TARGET, penalty=ascd.L1(0.5), sample_weight=weights)

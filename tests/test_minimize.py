@@ -41,6 +41,19 @@ SHARED = [
 ]
 
 
+#: Compiled are these; test_compiled has the other losses and penalties.  All else is found by plain Python.
+COMPILED = {("squared", "L1"), ("logistic", "L1"), ("squared_hinge", "L2")}
+
+
+@pytest.fixture
+def compiled_once(request, monkeypatch):
+    """Kernels are compiled for the pairs above alone."""
+    loss, penalty = (request.node.callspec.params[name] for name in ("loss", "penalty"))
+    if (loss, type(penalty).__name__) not in COMPILED:
+        monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+
+
+@pytest.mark.usefixtures("compiled_once")
 @pytest.mark.parametrize(("loss", "penalty", "same"), SHARED)
 def test_scipy_finds_the_same_minimum(loss, penalty, same):
     A, b = data(loss)
@@ -64,6 +77,7 @@ PEERS = [
 ]
 
 
+@pytest.mark.usefixtures("compiled_once")
 @pytest.mark.parametrize(("loss", "penalty", "peer", "arguments"), PEERS)
 def test_peers_find_the_same_minimum(loss, penalty, peer, arguments):
     A, b = data(loss)
@@ -78,7 +92,9 @@ def test_peers_find_the_same_minimum(loss, penalty, peer, arguments):
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("C", [0.05, 1.0])
-def test_the_dual_svm_agrees_with_liblinear(make, loss, C):
+def test_the_dual_svm_agrees_with_liblinear(make, loss, C, monkeypatch):
+    """Compiled for the hinge on dense data, as plain Python else."""
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", make is not np.asarray or loss != "hinge")
     X, y = data("logistic", d=30, n=20)
     svm = ascd.DualSVM(make(X), y, C, loss)
     solution = solve(svm, tol=1e-10)
@@ -132,7 +148,9 @@ HARD = {
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csc_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("case", HARD.values(), ids=HARD)
-def test_hard_cases(case, make):
+def test_hard_cases(case, make, monkeypatch):
+    """Compiled on dense data, as plain Python on sparse."""
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", make is not np.asarray)
     A, b, lam = case()
     solution = solve(ascd.Problem(make(A), b, penalty=ascd.L1(lam)))
     expected = peers.scipy_minimum("squared", A, b, l1=lam)
@@ -140,6 +158,7 @@ def test_hard_cases(case, make):
     assert solution.gap <= 1e-7 * (1.0 + b @ b)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("rule", ["a-ascd", "cyclic"])
 def test_scales_from_tiny_to_huge(rule):
     A, b = data()
@@ -158,6 +177,7 @@ def test_the_same_scale_everywhere(factor):
     assert scaled.objective == pytest.approx(plain.objective, rel=1e-10)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber", "squared_hinge"])
 def test_at_the_largest_penalty_everything_is_exactly_zero(loss):
     A, b = data(loss)

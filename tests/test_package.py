@@ -103,10 +103,7 @@ def test_type_checkers_read_the_imports_that_happen():
 
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed: it is in the group 'lint'")
 def test_a_type_checker_knows_the_estimators(tmp_path):
-    found = {
-        name: checked(tmp_path / f"{name}.py", code)
-        for name, code in (("typed", TYPED), ("absent", ABSENT), ("everything", EVERYTHING))
-    }
+    found = checked(tmp_path, {"typed": TYPED, "absent": ABSENT, "everything": EVERYTHING})
     revealed = re.findall(r"ascd(?:\.[a-z_]+)+\.[A-Z]\w*", found["typed"])
     kinds = ("estimators.least_squares.Lasso", "estimators.svm.LinearSVC", "problem.penalties.norms.L1")
     assert revealed == [f"ascd.{kind}" for kind in kinds]
@@ -117,18 +114,21 @@ def test_a_type_checker_knows_the_estimators(tmp_path):
     assert 'Name "NoSuchThing" is not defined' in found["everything"]
 
 
-def checked(path, code):
-    """What mypy says to somebody who uses the library, with settings of their own."""
-    path.write_text(code)
+def checked(folder, codes):
+    """What mypy says about each file of somebody who uses the library, with settings of their own."""
+    paths = [folder / f"{name}.py" for name in codes]
+    for path, code in zip(paths, codes.values(), strict=True):
+        path.write_text(code)
     options = [
         "--config-file=",
         "--ignore-missing-imports",
         "--follow-imports=silent",
-        f"--cache-dir={path.parent / 'mypy'}",
+        f"--cache-dir={folder / 'mypy'}",
     ]
     environment = {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, str(path)], capture_output=True, text=True, env=environment
+        [sys.executable, "-m", "mypy", *options, *map(str, paths)], capture_output=True, text=True, env=environment
     )
     assert done.returncode in (0, 1), done.stderr
-    return done.stdout
+    lines = done.stdout.splitlines()
+    return {name: "\n".join(line for line in lines if f"{name}.py:" in line) for name in codes}

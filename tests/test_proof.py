@@ -140,8 +140,8 @@ def test_many_unpenalised_coordinates_are_proved_too():
 
 
 def test_where_fitting_is_too_dear_first_order_conditions_decide(monkeypatch):
-    monkeypatch.setattr("ascd.problem.dual_fit.FEW_COLUMNS", 2)
-    monkeypatch.setattr("ascd.problem.dual_fit.MOST_OPERATIONS", 10.0)
+    monkeypatch.setattr("ascd.problem.tuning.FEW_COLUMNS", 2)
+    monkeypatch.setattr("ascd.problem.tuning.MOST_OPERATIONS", 10.0)
     case = make_case("squared", "none", seed=2)
     solution = ascd.solve(case.problem(), tol=1e-9)
     assert solution.status is Status.STATIONARY
@@ -150,7 +150,7 @@ def test_where_fitting_is_too_dear_first_order_conditions_decide(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("penalty", ["none", "l1", "l2", "non-negative", "l1 weighted"])
+@pytest.mark.parametrize("penalty", ["none", "l1", "l2", "half-infinite box", "l1, some free"])
 def test_early_ends_prove_what_they_say(loss, penalty):
     case = make_case(loss, penalty, intercept=True, seed=4)
     minimum, problem = case.minimum(), case.problem()

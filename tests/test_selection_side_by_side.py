@@ -53,18 +53,19 @@ def test_lazy_picks_are_the_scans(interpreted, rule, steepness, loss):
     move nothing, they do not.
     """
     case = generic(STEEPNESS[steepness][2], loss)
-    for step in ("coordinate", "fixed"):
-        lazy, scan = both(case, rule, steepness=steepness, step=step)
-        drift, decided = drift_of(lazy), []
+    turn = list(STEEPNESS).index(steepness) + (rule == "steepest") + (loss == "logistic")
+    step = ("coordinate", "fixed")[turn % 2]  # every two of step, rule, steepness and loss meet
+    lazy, scan = both(case, rule, steepness=steepness, step=step)
+    drift, decided = drift_of(lazy), []
 
-        def look(point, pick, drift=drift, decided=decided):
-            second, first = np.sort(bounds_of(point)[1])[-2:]  # the scan for the steepest has made these exact
-            decided.append(first - second > 1e-12 * (first + drift * point.intervals.clock[0]))
+    def look(point, pick):
+        second, first = np.sort(bounds_of(point)[1])[-2:]  # the scan for the steepest has made these exact
+        decided.append(first - second > 1e-12 * (first + drift * point.intervals.clock[0]))
 
-        picks = watch(scan, 150, look)
-        until = decided.index(False) if False in decided else 150
-        assert until > 50
-        assert watch(lazy, until) == picks[:until]
+    picks = watch(scan, 150, look)
+    until = decided.index(False) if False in decided else 150
+    assert until > 50
+    assert watch(lazy, until) == picks[:until]
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -121,7 +122,8 @@ def test_lazy_a_ascd_is_uniform_on_its_set(interpreted, steps):
 def test_lazy_u_ascd_first_visits_are_uniform(interpreted):
     """Every order of first visits is as likely as any other: checked for single visits and for pairs of them."""
     case = CASES["squared, sparse, l1 weighted, start"]
-    runs = np.array([watch(both(case, "u-ascd", init="none", seed=seed)[0], case.n) for seed in range(1500)])
+    problem = case.library("sparse")
+    runs = np.array([watch(assemble(problem, "u-ascd", init="none", seed=seed), case.n) for seed in range(1500)])
     assert np.array_equal(np.sort(runs), np.tile(np.arange(case.n), (1500, 1)))
     for t in (0, 1, 5, 11):
         assert follows(runs[:, t], np.full(case.n, 1 / case.n))
@@ -161,11 +163,16 @@ def check_pick(case, rule, steepness, lazy, point, pick):
     assert mine[pick] == best.max() or mine[pick] + slack[pick] >= np.max(best - slack)
 
 
-@pytest.mark.parametrize("kind", ["zero columns", "duplicates", "scales", "all alike"])
-@pytest.mark.parametrize("steepness", ["gs-s", "gs-r", "gs-q", "gsl-s", "gsl-r", "gsl-q"])
+KINDS = ("zero columns", "duplicates", "scales", "all alike")
+COMPOSITE = ("gs-s", "gs-r", "gs-q", "gsl-s", "gsl-r", "gsl-q")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("steepness", COMPOSITE)
 def test_lazy_picks_attain_the_scans_bounds(interpreted, kind, steepness):
-    case = hard(kind)
-    for rule in RULES:
+    """Every two of data, steepness and rule meet."""
+    case, turn = hard(kind), KINDS.index(kind) + COMPOSITE.index(steepness)
+    for rule in list(RULES)[turn % 2 :: 2]:
         lazy, scan = both(case, rule, steepness=steepness, init="none" if rule == "a-ascd" else "gradient")
 
         watch(lazy, 80, lambda point, pick, lazy=lazy, rule=rule: check_pick(case, rule, steepness, lazy, point, pick))

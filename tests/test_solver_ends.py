@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("interpreted")
     ({"max_time": 0.0}, ascd.Status.TIME_LIMIT), ({"callback": lambda snapshot: True}, ascd.Status.INTERRUPTED),
 ])  # fmt: skip
 def test_limits(limits, status):
-    case = make_case("logistic", "l1 weighted", True, seed=3)
+    case = make_case("logistic", "l1, some free", True, seed=3)
     solution = ascd.solve(case.problem(), tol=1e-12, intercept=True, **limits)
     assert solution.status is status
     assert solution.n_iter == limits.get("max_iter", 0)

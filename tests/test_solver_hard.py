@@ -244,7 +244,7 @@ def test_high_precision(loss, intercept):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", ["l1", "none", "box", "elastic net"])
 def test_a_tolerance_of_zero_ends(loss, penalty):
-    case = make_case(loss, penalty, True, shape=(20, 3), seed=3)
+    case = make_case(loss, penalty, True, shape=(14, 2), seed=3)
     solution = ascd.solve(case.problem(), tol=0.0, intercept=True)
     assert solution.status in (ascd.Status.CONVERGED, ascd.Status.STALLED)
     assert solution.n_iter < 100

@@ -14,7 +14,8 @@ from solving import LOSSES, alike, target_of
 
 import ascd
 from ascd._base.threads import crew
-from ascd.problem.at_samples import PART, evaluate_samples, most_curvature
+from ascd.problem.at_samples import evaluate_samples, most_curvature
+from ascd.problem.tuning import SAMPLES_A_PART
 from ascd.solver.gradient_bounds import GradientBounds
 from ascd.solver.gram import Gram
 from ascd.solver.samples import Samples, raise_to_secants
@@ -84,7 +85,7 @@ def test_an_interval_is_as_narrow_as_cauchy_and_schwarz_allow():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, monkeypatch):
-    monkeypatch.setattr("ascd.data.dense.CHEAP", 0 if seed % 2 else 1000)
+    monkeypatch.setattr("ascd.data.prices.CHEAP", 0 if seed % 2 else 1000)
     rng = np.random.default_rng(seed)
     A, design = design_of(rng, (12, 20), storage)
     weight = rng.random(12) * (rng.random(12) < 0.8)
@@ -183,7 +184,7 @@ def test_balance_ends_where_there_is_no_finite_intercept(loss, target):
 @pytest.mark.usefixtures("compiled")
 def test_many_samples_are_looked_at_in_parts(loss):
     """The same losses, slopes and intercept as a sample alone gives them, and the same bits with every crew."""
-    rng, size = np.random.default_rng(0), 2 * PART + 1000
+    rng, size = np.random.default_rng(0), 2 * SAMPLES_A_PART + 1000
     targets = {"squared": rng.standard_normal, "logistic": lambda k: rng.choice([-1.0, 1.0], k)}
     b = targets.get(loss, lambda k: rng.poisson(3.0, k).astype(float))(size)
     parts, start = ascd.Problem(np.ones((size, 1)), b, loss).parts, rng.standard_normal(size)

@@ -47,7 +47,7 @@ def shares_memory(given: object, design: object) -> bool:
 @forms
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_answers_equal_numpy(form, n_jobs, monkeypatch):
-    monkeypatch.setattr("ascd._base.threads.WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("ascd._base.tuning.WORTH_A_THREAD", 1e-9)
     design = open_design(FORMS[form])
     assert shares_memory(FORMS[form], design)
     with crew(n_jobs):
@@ -86,9 +86,9 @@ def products(design: object) -> None:
 @forms
 def test_passes_where_nothing_can_be_kept_near(form, monkeypatch):
     """The same questions answered by passes alone."""
-    monkeypatch.setattr("ascd.data.distant.NEAR_FLOOR", 0)
-    monkeypatch.setattr("ascd.data.distant.NEAR_SHARE", 0.0)
-    monkeypatch.setattr("ascd.data.row_blocks.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("ascd.data.prices.NEAR_FLOOR", 0)
+    monkeypatch.setattr("ascd.data.prices.NEAR_SHARE", 0.0)
+    monkeypatch.setattr("ascd.data.prices.BLOCK_BYTES", 1000)
     design = open_design(FORMS[form])
     np.testing.assert_allclose(design.dots(COLUMNS, VECTORS[0]), VECTORS[0] @ A[:, COLUMNS], atol=1e-12)
     image = np.zeros(40)

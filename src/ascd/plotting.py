@@ -10,7 +10,7 @@ import numpy as np
 from ascd._base.checks import Array, unknown_name
 
 #: Below this, relative to the start, differences of objectives are rounding.
-FLOOR = 1e-13
+SMALLEST_SHOWN = 1e-13
 LABELS = {"iteration": "iteration", "reads": "columns read", "seconds": "seconds"}
 
 
@@ -66,7 +66,7 @@ def plot_traces(
             ax.right.plot(at, trace.active, color=color, linestyle=":", linewidth=1.2, alpha=0.8)
     ax.set(xlabel=LABELS[x], ylabel="F(x) − best, relative to the start", yscale="log", title=as_label(title))
     ax.right.set_ylabel("size of the active set (dotted)")
-    ax.set_ylim(bottom=max(ax.get_ylim()[0], FLOOR))
+    ax.set_ylim(bottom=max(ax.get_ylim()[0], SMALLEST_SHOWN))
     ax.legend(loc="best", framealpha=0.8)
     return ax
 

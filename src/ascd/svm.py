@@ -27,9 +27,10 @@ import numpy as np
 from ascd._base.checks import Array, as_design, as_finite_vector, as_number, unknown_name
 from ascd._base.jit import at, kernel
 from ascd.data.careful import UNIT
-from ascd.problem.losses.formulas import ROUNDING, apart, check_signs
+from ascd.problem.losses.formulas import apart, check_signs
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
+from ascd.problem.tuning import DOMAIN_ROUNDING
 
 
 class DualSVM(Problem):
@@ -164,12 +165,12 @@ class Clipped(NamedTuple):
 
     def conjugate(self, y: float, u: float) -> float:
         j = int(y)
-        far = ROUNDING * (1.0 + abs(u))
+        far = DOMAIN_ROUNDING * (1.0 + abs(u))
         return 0.5 * u * u if self.lower[j] - far <= u <= self.upper[j] + far else math.inf
 
     def divergence(self, y: float, z: float, u: float) -> float:
         j = int(y)
-        far, v = ROUNDING * (1.0 + abs(u)), max(self.lower[j], min(self.upper[j], z))
+        far, v = DOMAIN_ROUNDING * (1.0 + abs(u)), max(self.lower[j], min(self.upper[j], z))
         if not self.lower[j] - far <= u <= self.upper[j] + far:
             return math.inf
         return apart(v, u) * abs(z - 0.5 * (v + u))

@@ -55,26 +55,26 @@ class Penalty:
         return max(w * z - l1 * abs(z) - 0.5 * l2 * z**2 for z in points)
 
 
-def _penalty(n, l1=0.0, l2=0.0, lower=-np.inf, upper=np.inf, linear=None):
+def penalty_of(n, l1=0.0, l2=0.0, lower=-np.inf, upper=np.inf, linear=None):
     fields = (l1, l2, lower, upper, 0.0 if linear is None else linear)
     return Penalty(*(np.array(np.broadcast_to(v, n), dtype=float) for v in fields))
 
 
 def Zero(n, linear=None):
-    return _penalty(n, linear=linear)
+    return penalty_of(n, linear=linear)
 
 
 def L1(strength, linear=None):
-    return _penalty(len(strength), l1=strength, linear=linear)
+    return penalty_of(len(strength), l1=strength, linear=linear)
 
 
 def L2(strength, linear=None):
-    return _penalty(len(strength), l2=strength, linear=linear)
+    return penalty_of(len(strength), l2=strength, linear=linear)
 
 
 def ElasticNet(l1, l2, linear=None):
-    return _penalty(len(l1), l1=l1, l2=l2, linear=linear)
+    return penalty_of(len(l1), l1=l1, l2=l2, linear=linear)
 
 
 def Box(lower, upper, l2=0.0, linear=None):
-    return _penalty(len(lower), l2=l2, lower=lower, upper=upper, linear=linear)
+    return penalty_of(len(lower), l2=l2, lower=lower, upper=upper, linear=linear)

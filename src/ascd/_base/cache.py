@@ -23,15 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from ascd._base.notes import tell_once
+from ascd._base.tuning import DIGEST_SIZE, SECONDS_KEPT
 
 PACKAGE = __name__.partition(".")[0]
 #: Packages and modules that hold no kernel and that no package with kernels imports.
 WITHOUT_KERNELS = (
     "estimators", "theory", "datasets.py", "files.py", "report", "racing.py", "experiments", "cli", "__main__.py",
 )  # fmt: skip
-SIZE = 12
-SECONDS_KEPT = 7 * 24 * 3600.0
-_CACHED = re.compile(rf"_([0-9a-f]{{{SIZE}}})-\d+\.py\d+\w*(\.\d+)?\.nb[ic]$")
+_CACHED = re.compile(rf"_([0-9a-f]{{{DIGEST_SIZE}}})-\d+\.py\d+\w*(\.\d+)?\.nb[ic]$")
 
 
 class NotKept(Exception):
@@ -50,7 +49,7 @@ def digest() -> str:
     for name, content in found:
         fingerprint.update(f"{name}\0{len(content)}\0".encode())
         fingerprint.update(content)
-    return fingerprint.hexdigest()[:SIZE]
+    return fingerprint.hexdigest()[:DIGEST_SIZE]
 
 
 def _sources(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ascd._base.tuning import MOST_NAMES
+
 Array = npt.NDArray[Any]
-#: Valid names that an error lists.
-MOST_NAMES = 40
 
 
 def finite_values(values: Array, name: str) -> None:

@@ -13,8 +13,9 @@ from functools import wraps
 from threading import Lock, Timer, local
 from typing import Any
 
-#: Compiling that takes longer than this is announced, where somebody asked for it.
-A_MOMENT = 0.5
+from ascd._base import tuning
+
+#: Said where compiling takes longer than a moment and somebody asked for it.
 NOTICE = "compiling, once: the compiled code is kept for the next run"
 
 
@@ -83,7 +84,7 @@ class _Notice:
     def start(self) -> Timer | None:
         if self.say is None:
             return None
-        timer = Timer(max(0.0, A_MOMENT - self.watch.compile_seconds), self._announce)
+        timer = Timer(max(0.0, tuning.A_MOMENT - self.watch.compile_seconds), self._announce)
         timer.daemon = True
         timer.start()
         return timer

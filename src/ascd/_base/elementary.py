@@ -27,7 +27,7 @@ LOWEST_EXPONENT = -708.0
 TO_LAST_BITS = 1.5 * 2.0**52
 #: The bits of ½√2: where the range of m begins.
 ROOT_OF_HALF = 0x3FE6A09E667F3BCD
-SMALLEST = 2.0**-1022
+SMALLEST_NORMAL = 2.0**-1022
 
 
 @helper
@@ -79,7 +79,7 @@ def log_of(p: float) -> float:
     >>> log_of(1.0), round(log_of(0.1), 12)
     (0.0, -2.302585092994)
     """
-    bits = bits_of(p if p > SMALLEST else SMALLEST)
+    bits = bits_of(p if p > SMALLEST_NORMAL else SMALLEST_NORMAL)
     e = (bits - ROOT_OF_HALF) >> 52
     f = from_bits(bits - (e << 52)) - 1.0
     s = f / (2.0 + f)

@@ -19,16 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from ascd._base import tuning
 from ascd._base.checks import Array, as_count
-
-#: Nanoseconds of work that a further thread must have: to wake one takes a part of that.
-WORTH_A_THREAD = 2.5e5
-#: Parts for each thread, at most: the first to end takes another.  Nanoseconds of work that a part must have then.
-MOST_PARTS, WORTH_A_PART = 4, 2e6
-#: Threads of a process, all runs together.
-MOST_THREADS = 256
-#: With fewer entries in the matrix than this, the linear algebra library does not start threads.
-WORTH_LIMITING = 10_000
 
 
 def as_n_jobs(n_jobs: Any) -> int:
@@ -45,7 +37,7 @@ def as_n_jobs(n_jobs: Any) -> int:
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
     """One pool for each process: a forked one inherits the pool, but not its threads.  Threads are made as needed."""
-    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="ascd")
+    return ThreadPoolExecutor(tuning.MOST_THREADS, thread_name_prefix="ascd")
 
 
 def threads_here() -> int:
@@ -58,8 +50,8 @@ def parts_of(price: float) -> int:
     n_jobs = _jobs.get()
     if n_jobs == 1:
         return 1
-    threads = min(n_jobs, int(price / WORTH_A_THREAD))
-    return threads * max(1, min(MOST_PARTS, int(price / (max(1, threads) * WORTH_A_PART))))
+    threads = min(n_jobs, int(price / tuning.WORTH_A_THREAD))
+    return threads * max(1, min(tuning.MOST_PARTS, int(price / (max(1, threads) * tuning.WORTH_A_PART))))
 
 
 def share(
@@ -133,7 +125,7 @@ def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
     Problems with so few ``entries`` that the library keeps to one thread anyway are left alone.  The library has one
     number for the whole process: of runs side by side the first sets it, and the last to end restores it.
     """
-    if entries < WORTH_LIMITING:
+    if entries < tuning.WORTH_LIMITING:
         yield
         return
     _enter(n_jobs)

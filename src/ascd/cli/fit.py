@@ -10,7 +10,8 @@ from typing import Any
 import click
 import numpy as np
 
-from ascd._base.clock import A_MOMENT, Stopwatch
+from ascd._base.clock import Stopwatch
+from ascd._base.tuning import A_MOMENT
 from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, say, show_table, working
 from ascd.cli.estimating import CLASSIFIERS, MODELS, make_estimator

@@ -8,7 +8,7 @@ Oishi 2005): every product and every sum is split into its rounded value and its
 
 The errors are summed in ordinary arithmetic: the result s + Σe_i is wrong by at most u·|result| + 2m·u·Σ|e_i|, and by
 nothing at all where no operation was rounded.  Numbers near the end of float64's range have no exact products; they add
-``SMALLEST`` each.
+``SMALLEST_ERROR`` each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ascd._base.jit import strict_kernel, wide
 #: Half the distance from 1 to the next number.
 UNIT = 2.0**-53
 #: Products below TINY may have errors that are no float64 numbers; they are smaller than this.
-TINY, SMALLEST = 1e-290, 1e-322
+TINY, SMALLEST_ERROR = 1e-290, 1e-322
 #: Splits a number into two halves of 26 bits.
 SPLITTER = 134217729.0
 
@@ -47,7 +47,7 @@ def careful_products(
             total = grown
             rest += missing + left
             size += abs(missing) + abs(left)
-            lost += SMALLEST if abs(term) < TINY and a != 0.0 and b != 0.0 else 0.0
+            lost += SMALLEST_ERROR if abs(term) < TINY and a != 0.0 and b != 0.0 else 0.0
         product[i] = total + rest
         count = 2.0 * (matrix.stop(j) - matrix.start(j)) + 4.0
         error[i] = (UNIT * abs(product[i]) if rest != 0.0 else 0.0) + 1.01 * count * UNIT * size + lost

@@ -12,10 +12,6 @@ from ascd._base.threads import share
 from ascd.data import prices
 from ascd.data.local import Local
 
-#: Entries gathered at a time: the size of the work space of a product.
-BLOCK = 1 << 18
-#: Products of numbers that take less time than a few calls from Python.
-CHEAP = 300_000
 NO_MEANS = np.empty(0)
 
 
@@ -80,7 +76,7 @@ class DenseMultiplier:
         self.values, self.keeps = values, keeps
 
     def is_cheap(self, count: int, size: int) -> bool:
-        return self.keeps or count * size * self.values.shape[0] <= CHEAP
+        return self.keeps or count * size * self.values.shape[0] <= prices.CHEAP
 
     def forget(self) -> None:
         """Nothing is kept."""
@@ -88,7 +84,7 @@ class DenseMultiplier:
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
         root = np.sqrt(weight)
         block = np.zeros((left.size, right.size), order="F")
-        step = max(64, BLOCK // (left.size + right.size))
+        step = max(64, prices.BLOCK // (left.size + right.size))
         for start in range(0, root.size, step):
             there = root[start : start + step]
             first = self._gather(columns[left], start, there, means)

@@ -1,9 +1,9 @@
 """Data that are read block by block: rows as they lie in memory or in a file, passed by from first to last.
 
 A pass over the blocks answers for all columns at once, so single columns cost as much as all.  Therefore columns that
-are asked for in small numbers are fetched in one pass and kept *near*, in local memory (``NEAR_SHARE`` of the data at
-most).  Working sets and columns that intervals leave open are such; from then on they are answered from there.  A pass
-is needed for the rest alone.
+are asked for in small numbers are fetched in one pass and kept *near*, in local memory (``prices.NEAR_SHARE`` of the
+data at most).  Working sets and columns that intervals leave open are such; from then on they are answered from there.
+A pass is needed for the rest alone.
 
 ``bytes_read`` counts what was read of the data.
 """
@@ -19,9 +19,6 @@ from ascd._base.checks import Array
 from ascd.data import prices
 from ascd.data.design import Part, Survey
 from ascd.data.local import Local
-
-#: What the columns kept near may take of the data's size, and always (in bytes).
-NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
 
 
 class Block(Protocol):
@@ -74,7 +71,7 @@ class Distant:
 
     def __init__(self, source: Source) -> None:
         self._source, self.shape, self.nbytes = source, source.shape, source.nbytes
-        self._limit = max(NEAR_FLOOR, NEAR_SHARE * source.nbytes)
+        self._limit = max(prices.NEAR_FLOOR, prices.NEAR_SHARE * source.nbytes)
         nothing = np.empty(0, dtype=np.int64)
         # replaced as a whole: folds of a cross-validation ask from several threads
         self._near = Near(source.fetch(nothing), nothing, np.full(self.shape[1], -1, dtype=np.int64))

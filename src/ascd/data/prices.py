@@ -18,3 +18,19 @@ VISIT, CALLS = 20.0, 3e5
 SAMPLE = 5.0
 #: Data of fewer entries are converted to float64 columns: that takes less than compiling for what they are.
 SMALL_DATA = 4_000_000
+#: Products of numbers that take less time than a few calls from Python.
+CHEAP = 300_000
+#: Entries gathered at a time, the size of the work space of a dense product (2 MiB, a core's cache); columns multiplied
+#: at a time, so that their part of sparse products stays in the cache while all rows pass.
+BLOCK, PASSING = 1 << 18, 128
+#: What the columns kept near may take of the data's size, and always (in bytes).
+NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
+#: Bytes of rows that pass at a time.
+BLOCK_BYTES = 32 << 20
+#: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.
+SPARSE_PARTS = 8
+
+# ---- compiled
+
+#: Columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass.
+TILE = 1024

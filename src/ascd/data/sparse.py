@@ -19,8 +19,6 @@ LARGEST_SHORT = 2**31 - 1
 #: Integers as libraries know them, and as compiled code reads them.
 UNSIGNED: dict[Any, Any] = {np.dtype(np.int32): np.dtype(np.uint32), np.dtype(np.int64): np.dtype(np.uint64)}
 SIGNED = {seen: known for known, seen in UNSIGNED.items()}
-#: Columns multiplied at a time: their part of the products stays in the cache while all rows pass.
-PASSING = 128
 
 
 class CSC(NamedTuple):
@@ -142,7 +140,7 @@ class SparseMultiplier:
         price = prices.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
         # every part looks at all rows that are filled
         parts = min(parts_of(price), int(price / (2.0 * prices.FILLED_ROW * max(1, filled.size))))
-        passing = min(PASSING, -(-right.size // max(1, parts)))
+        passing = min(prices.PASSING, -(-right.size // max(1, parts)))
         share(
             price, -(-right.size // passing),
             add_products, left, left_rows, right, right_rows, filled, left is right, weight, store, passing,

@@ -11,7 +11,8 @@ from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
 from ascd.data.distant import Distant
-from ascd.data.row_blocks import DenseRows, SparseRows
+from ascd.data.row_major import DenseRows
+from ascd.data.row_sparse import SparseRows
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
 
 #: Numbers that are read where they are; others are converted.

@@ -15,6 +15,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, kernel
 from ascd.data.matrices import dot, multiply, shift
 from ascd.engine.intervals import Intervals
+from ascd.engine.tuning import VIOLATION_ROUNDING
 from ascd.problem.problem import Parts
 
 
@@ -72,7 +73,7 @@ def count_violations(point: Any) -> int:
     count = 0
     for j in range(point.x.size):
         g = dot(point.problem.matrix, j, point.slope)
-        allowed = point.intervals.radius_at(j) + 1e-9 * (abs(g) + point.problem.norm[j])
+        allowed = point.intervals.radius_at(j) + VIOLATION_ROUNDING * (abs(g) + point.problem.norm[j])
         count += abs(g - point.intervals.estimate[j]) > allowed
     return count
 

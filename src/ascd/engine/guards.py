@@ -15,9 +15,7 @@ import numpy as np
 
 from ascd._base.cache import is_ours
 from ascd._base.checks import Array
-
-#: A radius may be below 0 by this share of the numbers whose difference it is.
-ROUNDING = 1e-9
+from ascd.engine.tuning import RADIUS_ROUNDING
 
 
 class CheckedRule(NamedTuple):
@@ -92,7 +90,7 @@ def check_intervals(oracle: Any, intervals: Any, t: int) -> None:
     """Raise a ValueError where an oracle has left a radius below 0 or something that is no number."""
     with np.errstate(invalid="ignore"):
         grown = (intervals.clock[0] - intervals.clock[1]) * intervals.reach
-        radius, slack = intervals.offset + grown, ROUNDING * (np.abs(intervals.offset) + np.abs(grown))
+        radius, slack = intervals.offset + grown, RADIUS_ROUNDING * (np.abs(intervals.offset) + np.abs(grown))
         wrong = np.isnan(radius) | (radius < -slack) | np.isnan(intervals.estimate)
     if wrong.any():
         j = int(np.flatnonzero(wrong)[0])

@@ -14,7 +14,7 @@ carry errors of a few ulps of ‖a_j‖(‖v‖ + clock), a coordinate of a few 
 M‖a_j‖²|x_j| times as much.  All of them are multiples of ‖a_j‖ again, so that one number serves all coordinates: bounds
 on scores are taken over g̃_j ± (r_j + ε·reach_j) with
 
-    ε  =  ROUNDING · (‖v_0‖ + clock + max_i M‖a_i‖|x_i|),        v_0 = v at the start, the maximum over all visits.
+    ε  =  INTERVAL_ROUNDING · (‖v_0‖ + clock + max_i M‖a_i‖|x_i|),    v_0 = v at the start, the maximum over all visits.
 
 Hence a lower bound below the rounding error of its own computation is 0.  Without ε a coordinate at its minimum keeps a
 lower bound of 1e-16, the largest one where all others are 0, and a rule that looks for the largest lower bound never
@@ -29,10 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_finite_vector, as_vector, unknown_name
+from ascd.engine.tuning import INTERVAL_ROUNDING
 from ascd.problem.problem import Parts
-
-#: Relative size of a difference that is nothing but rounding: eight ulps.
-ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
 
 class Intervals(NamedTuple):
@@ -56,7 +54,7 @@ class Intervals(NamedTuple):
         grown = (self.clock[0] - self.clock[1]) * self.reach[j]
         radius = self.offset[j] + grown
         # a pinned offset is minus what the clock had added by then: their difference is 0 only up to rounding
-        return radius if radius > ROUNDING * grown else 0.0
+        return radius if radius > INTERVAL_ROUNDING * grown else 0.0
 
     def width_at(self, j: int) -> float:
         """r_j + ε·reach_j."""
@@ -65,7 +63,7 @@ class Intervals(NamedTuple):
 
     def pin(self, j: int, gradient: float, error: float) -> None:
         clock = self.clock
-        growth = ROUNDING * self.largest_curvature * self.reach[j] * abs(self.x[j]) - clock[2]
+        growth = INTERVAL_ROUNDING * self.largest_curvature * self.reach[j] * abs(self.x[j]) - clock[2]
         if growth > 0.0:
             for part in range(3):
                 clock[part] += growth
@@ -73,8 +71,8 @@ class Intervals(NamedTuple):
         self.offset[j] = error - (clock[0] - clock[1]) * self.reach[j]
 
     def widen(self, amount: float) -> None:
-        self.clock[0] += amount + ROUNDING * amount
-        self.clock[1] += ROUNDING * amount
+        self.clock[0] += amount + INTERVAL_ROUNDING * amount
+        self.clock[1] += INTERVAL_ROUNDING * amount
 
     def score_at(self, j: int, g: float) -> float:
         """The steepness of coordinate j where ∇_j f(x) = g."""
@@ -106,7 +104,7 @@ def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: 
     ``init`` is "gradient" (exact), "none" (estimate 0, radius ∞) or the user's (estimate, radius).
     """
     n = x.size
-    rounding = ROUNDING * _size_of(slope, parts.sample.weight)
+    rounding = INTERVAL_ROUNDING * _size_of(slope, parts.sample.weight)
     clock = np.array([rounding, rounding, 0.0])
     rest = (parts.norm, clock, x, parts.penalty, steepness, parts.gain + parts.slack, NothingElse())
     if isinstance(init, str):

@@ -17,7 +17,7 @@ import numpy as np
 from ascd._base.contracts import asked
 from ascd.engine.descent import Point, count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint, users_part
-from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, GROWTH, LONGEST_PIECE, SHORTEST_PIECE
+from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, LONGEST_PIECE, PIECE_GROWTH, SHORTEST_PIECE
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.results.limits import Limits, has_no_minimum
@@ -99,7 +99,7 @@ class Run:
         if self.seconds - before > LONGEST_PIECE:
             self.piece = max(1, self.piece // 2)
         elif self.t - first == self.piece and self.seconds - before < SHORTEST_PIECE:
-            self.piece *= 2 if self.seconds - before > SHORTEST_PIECE / GROWTH else GROWTH
+            self.piece *= 2 if self.seconds - before > SHORTEST_PIECE / PIECE_GROWTH else PIECE_GROWTH
 
     def _descend(self, unread: bool, first: int) -> None:
         began = time.perf_counter()

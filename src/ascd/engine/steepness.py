@@ -36,6 +36,7 @@ import numpy as np
 from ascd._base.checks import Array, unknown_name
 from ascd._base.contracts import check_methods
 from ascd._base.jit import at, helper
+from ascd.engine.tuning import BEND_ROUNDING
 from ascd.problem.optimality import violation_of
 from ascd.problem.problem import Parts
 from ascd.protocols import Steepness
@@ -111,7 +112,7 @@ class Progress(NamedTuple):
         before, after, tangent = penalty.cost(x, j), penalty.cost(new, j), (g + lipschitz * y) * y
         # decrease = curved + bend with bend ≥ 0; a bend within rounding of its terms is noise, not progress
         bend = before - after - tangent
-        if bend <= 1e-15 * (abs(before) + abs(after) + abs(tangent)):
+        if bend <= BEND_ROUNDING * (abs(before) + abs(after) + abs(tangent)):
             bend = 0.0
         return math.sqrt(2.0 * self.scale * (curved + bend))
 

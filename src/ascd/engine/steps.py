@@ -16,7 +16,7 @@ from ascd._base.contracts import prepared
 from ascd._base.jit import helper
 from ascd.data.matrices import along
 from ascd.engine.guards import guarded_step
-from ascd.engine.tuning import MOST_BISECTIONS
+from ascd.engine.tuning import LEAST_CURVATURE, MOST_BISECTIONS, STEP_ROUNDING
 from ascd.problem.problem import Parts
 from ascd.protocols import Step
 
@@ -74,8 +74,10 @@ class LineSearch(NamedTuple):
                 near = x
             else:
                 far = x
-            new = next_guess(problem.penalty, i, x, first, max(second, 1e-3 * problem.lipschitz[i]), near, far, sign)
-            if left == 1 or abs(new - x) <= 1e-15 * max(abs(new), abs(x)):
+            new = next_guess(
+                problem.penalty, i, x, first, max(second, LEAST_CURVATURE * problem.lipschitz[i]), near, far, sign
+            )
+            if left == 1 or abs(new - x) <= STEP_ROUNDING * max(abs(new), abs(x)):
                 break
             x = new
         return x, first, 0.0

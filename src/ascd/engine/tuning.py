@@ -7,6 +7,8 @@ choice costs and saves; both compare side by side in one run.  None of these cha
 
 from __future__ import annotations
 
+import numpy as np
+
 # ---- runs
 
 #: Steps for each coordinate, where the user sets no limit.
@@ -14,13 +16,26 @@ DEFAULT_EPOCHS = 1000
 #: Seconds that a piece of the loop should take: Ctrl-C is heard between pieces.
 SHORTEST_PIECE, LONGEST_PIECE = 0.05, 0.2
 #: A piece that was far too short is followed by one so many times as long: after each the bounds are looked at.
-GROWTH = 16
+PIECE_GROWTH = 16
 #: The bounds are asked for convergence this many times in an epoch, but not after fewer steps than this.
 CHECKS_AN_EPOCH, FEWEST_STEPS = 4, 64
 #: Where the bounds do not certify convergence, all columns are read once in this many epochs to see.
 EPOCHS_A_LOOK = 10
 #: Line search: bisection alone halves the bracket to nothing in this many rounds; Newton's steps need about five.
 MOST_BISECTIONS = 100
+#: Newton's steps take at least this share of L_i as curvature (a loss may be flat there); a step this small beside x is
+#: rounding: an ulp is 2.2e-16.
+LEAST_CURVATURE, STEP_ROUNDING = 1e-3, 1e-15
+
+# ---- rounding
+
+#: Relative size of a difference that is nothing but rounding: eight ulps, for the handful of operations of a bound.
+INTERVAL_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
+#: A radius may be below 0 by this share of the numbers whose difference it is; an exact gradient entry may lie outside
+#: its interval by this share of its column.  Sums of a million terms are that good; a wrong one is off by far more.
+RADIUS_ROUNDING, VIOLATION_ROUNDING = 1e-9, 1e-9
+#: What a penalty's cost bends by is a difference of three terms: below this share of them it is their rounding.
+BEND_ROUNDING = 1e-15
 
 # ---- selection
 

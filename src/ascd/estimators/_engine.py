@@ -17,14 +17,13 @@ from ascd._base.clock import Stopwatch
 from ascd.engine.minimize import minimize
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
+from ascd.estimators._tuning import FALLING
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
 from ascd.solver.fit import Fit
 from ascd.solver.solve import as_reference
 
 PARTS = ("rule", "oracle", "steepness", "step", "init")
-#: The steepness asked for, relative to the start's, from one run to the next.
-FALLING = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
 
 
 def as_parts(solver: Any) -> dict[str, Any]:

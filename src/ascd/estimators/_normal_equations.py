@@ -25,16 +25,8 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from ascd._base.checks import Array
-
-EPS = float(np.finfo(np.float64).eps)
-#: The most equations, and the most entries of B, for Cholesky's method; for sparse data, the most multiplications.
-MOST_EQUATIONS, MOST_ENTRIES, MOST_PRODUCTS = 4000, 2**27, 1e10
-#: Corrections: how many, how small the last one must be relative to the answer, and when none is needed any more.
-CORRECTIONS, SMALL, NOTHING = 6, 1e-10, 1e-15
-#: Squared pivots, relative to a diagonal of ones, that cannot be told from zero: so many times the rounding errors.
-NO_PIVOT = 100.0
-#: LSMR: relative precision of the equations, and its most steps.
-PRECISE, MOST_STEPS = 1e-14, 20_000
+from ascd.estimators import _tuning as tuning
+from ascd.estimators._tuning import EPS, NO_CORRECTION, NO_PIVOT, PRECISE, SMALL_CORRECTION
 
 
 class Answer(NamedTuple):
@@ -67,9 +59,9 @@ def ridge_coefficients(X: Any, Y: Array, weight: Array | None, mu: Array, interc
 def is_small(X: Any) -> bool:
     """Is Cholesky's method affordable?"""
     n, d = X.shape
-    if sparse.issparse(X) and float(n) * d * min(n, d) > MOST_PRODUCTS:
+    if sparse.issparse(X) and float(n) * d * min(n, d) > tuning.MOST_PRODUCTS:
         return False
-    return min(n, d) <= MOST_EQUATIONS and n * d <= MOST_ENTRIES
+    return min(n, d) <= tuning.MOST_EQUATIONS and n * d <= tuning.MOST_ENTRIES
 
 
 def _centred(X: Any, root: Array, x_mean: Array, outside: Array) -> Array:
@@ -135,7 +127,7 @@ def _by_features(B: Array, R: Array, mu: Array) -> tuple[Array, int] | None:
         return None
     size = found.x * found.scale[:, None]
     noise = EPS * np.sqrt(len(gram)) * linalg.norm(R - B @ found.x) / found.pivot
-    return (found.x, found.passes) if noise <= SMALL * linalg.norm(size) else None
+    return (found.x, found.passes) if noise <= SMALL_CORRECTION * linalg.norm(size) else None
 
 
 def _by_samples(B: Array, R: Array, mu: Array, outside: Array) -> tuple[Array, int] | None:
@@ -151,7 +143,7 @@ def _by_samples(B: Array, R: Array, mu: Array, outside: Array) -> tuple[Array, i
         return None
     v = scaled.T @ found.x
     noise = EPS * linalg.norm(scaled) * linalg.norm(found.x)
-    return (spread[:, None] * v, found.passes) if noise <= SMALL * linalg.norm(v) else None
+    return (spread[:, None] * v, found.passes) if noise <= SMALL_CORRECTION * linalg.norm(v) else None
 
 
 class Refined(NamedTuple):
@@ -176,14 +168,14 @@ def _refined(gram: Array, right: Array, residual: Any) -> Refined | None:
         return None
     x = np.zeros_like(right)
     before, correction = np.inf, right
-    for number in range(1, CORRECTIONS + 1):
+    for number in range(1, tuning.CORRECTIONS + 1):
         step = linalg.cho_solve(factor, correction / scale[:, None])
         x = x + step / scale[:, None]
         size, length = linalg.norm(step), linalg.norm(x * scale[:, None])
-        if size <= NOTHING * length or (number > 1 and size > 0.25 * before):  # rounding decides from here on
+        if size <= NO_CORRECTION * length or (number > 1 and size > 0.25 * before):  # rounding decides from here on
             break
         before, correction = size, residual(x)
-    return Refined(x, scale, pivot, number + 1) if size <= SMALL * length else None
+    return Refined(x, scale, pivot, number + 1) if size <= SMALL_CORRECTION * length else None
 
 
 def _by_singular_values(B: Array, R: Array, mu: Array) -> Array:
@@ -218,7 +210,7 @@ def _by_steps(X: Any, R: Array, mu: Array, root: Array, x_mean: Array) -> tuple[
         return scale * (X.T @ rows - x_mean * rows.sum()) + side * np.ravel(u)[n:]
 
     operator = LinearOperator((n + d, d), matvec=times, rmatvec=transposed, dtype=np.float64)
-    limits = {"damp": damp, "atol": PRECISE, "btol": PRECISE, "conlim": 0.0, "maxiter": MOST_STEPS}
+    limits = {"damp": damp, "atol": PRECISE, "btol": PRECISE, "conlim": 0.0, "maxiter": tuning.MOST_STEPS}
     coefs, passes = np.empty((d, R.shape[1])), 0
     for k, r in enumerate(R.T):
         found = lsmr(operator, np.append(r, np.zeros(d)), **limits)

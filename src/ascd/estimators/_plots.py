@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-
-#: Coefficients drawn at most, the largest ones.
-MOST_LINES = 50
+from ascd.estimators._tuning import MOST_LINES
 
 
 def plot_cross_validation(

@@ -29,20 +29,17 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.estimators._scale_terms import dual, primal, rounding_of, scale_of, slope_in_scale
+from ascd.estimators._tuning import (
+    LONGEST_STEP,
+    MOST_SCALE_FITS,
+    NARROW,
+    POLISH,
+    POLISHING,
+    SCALE_SHARE,
+    SMALLEST_SCALE,
+)  # fmt: skip
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
-
-#: The smallest scale, relative to that of the target: a perfect fit has none.
-FLOOR = 1e-8
-MOST_FITS = 60
-#: A bracket of the scale that is this narrow, relatively, cannot be improved.
-NARROW = 1e-13
-#: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.  Where most
-#: samples are fitted perfectly the slope hardly changes, and the smallest scale is reached in a few of these.
-LONGEST_STEP = 3.0
-#: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, some more rounds are spent
-#: on all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
-SHARE, POLISH, POLISHING = 0.1, 1e-20, 10
 
 
 @dataclass(frozen=True)
@@ -73,9 +70,9 @@ def fit_with_scale(
     search = _Search(*_first_scale(sample.target, weight, epsilon, intercept, start[2]))
     spent, points = np.zeros(4), []
     x, constant, zero = start[0], start[1], math.nan
-    for number in range(MOST_FITS + 1):
-        problem, last = problem_at(search.sigma), number == MOST_FITS or search.ended
-        solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SHARE * tol, None)))
+    for number in range(MOST_SCALE_FITS + 1):
+        problem, last = problem_at(search.sigma), number == MOST_SCALE_FITS or search.ended
+        solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SCALE_SHARE * tol, None)))
         x, constant = solution.x, solution.intercept
         spent += (solution.n_iter, solution.reads, solution.seconds, solution.compile_seconds)
         if math.isnan(zero):
@@ -157,7 +154,7 @@ def _first_scale(
     centered = target - _weighted_median(target, weight) if intercept else target
     size = float(weight @ np.abs(centered) / weight.sum()) or 1.0
     first = (scale_of(centered, weight, epsilon) or size) if known is None else known
-    return FLOOR * size, max(first, FLOOR * size), not centered.any()
+    return SMALLEST_SCALE * size, max(first, SMALLEST_SCALE * size), not centered.any()
 
 
 class _Search:

@@ -22,15 +22,13 @@ from ascd.estimators._engine import minimize_problem
 from ascd.estimators._fitting import Settings
 from ascd.estimators._penalty import curvatures
 from ascd.estimators._rounding import rounded
+from ascd.estimators._tuning import FALL, FINEST, ROUNDS
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution
 from ascd.solver import solve
 from ascd.solver.samples import cost_of
 
 Energy = Callable[[Array], float]
-#: For the coefficients' sake a gap is asked to be as small as this, relative to F at zero, and no smaller; each attempt
-#: may take so many rounds, and asks for so much less than the one before where the coefficients are not known yet.
-FINEST, ROUNDS, FALL = 1e-14, 25, 1e-3
 
 
 def solve_problem(

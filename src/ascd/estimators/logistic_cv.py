@@ -21,14 +21,12 @@ from ascd.estimators._following import warn_of_shortfalls
 from ascd.estimators._given import fit_method
 from ascd.estimators._logistic_folds import Labelled, LogisticFolds
 from ascd.estimators._penalty import as_ratio
+from ascd.estimators._tuning import LAST_FIT
 from ascd.estimators.logistic import LogisticRegression
 from ascd.estimators.logistic_paths import as_Cs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-#: The last fit's tolerance, as a share of the folds'.
-LAST_FIT = 1e-3
 
 
 class LogisticRegressionCV(LogisticFolds, LogisticRegression):

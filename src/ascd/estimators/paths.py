@@ -13,15 +13,14 @@ from ascd.estimators._base import as_sample_weight, as_threads, layout_of
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
 from ascd.estimators._penalty import regulariser
+from ascd.estimators._tuning import ZERO_STRENGTH
 from ascd.problem.problem import Problem
 from ascd.solver import path
 
-#: What scikit-learn calls zero among strengths of penalties.
 #: What ``lasso_path`` hands on by name.
 OTHERS = {
     "check_input", "sample_weight", "tol", "max_iter", "penalty_weights", "bounds", "n_jobs", "solver", "random_state"
 }  # fmt: skip
-RESOLUTION = float(np.finfo(np.float64).resolution)
 
 
 def lasso_path(
@@ -169,8 +168,8 @@ def as_alphas(problem: Problem, alphas: Any, eps: float, total: float, l1_ratio:
         )
     count, eps = as_count(alphas, "alphas"), as_number(eps, "eps", low=0.0, strict=True)
     largest = _largest_alpha(problem, intercept) / total
-    if largest <= RESOLUTION:  # a constant target
-        return np.full(count, RESOLUTION)
+    if largest <= ZERO_STRENGTH:  # a constant target
+        return np.full(count, ZERO_STRENGTH)
     return np.geomspace(largest, largest * eps, num=count)
 
 

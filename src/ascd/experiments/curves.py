@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-
-#: Heights do not count what happens below this relative suboptimality: nobody needs it, and one curve that reaches
-#: rounding would outweigh all else.
-FLOOR = 1e-6
+from ascd.experiments.tuning import SMALLEST_EXCESS
 
 
 class Curve(NamedTuple):
@@ -44,7 +41,7 @@ class Curve(NamedTuple):
     @property
     def mean_log(self) -> float:
         """Mean of log10 of the excess, cut off at 1e-6: the height of the curve in a logarithmic picture."""
-        return float(np.log10(np.maximum(self.excess, FLOOR)).mean())
+        return float(np.log10(np.maximum(self.excess, SMALLEST_EXCESS)).mean())
 
 
 class Panel(NamedTuple):

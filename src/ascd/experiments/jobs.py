@@ -15,14 +15,9 @@ from ascd._base.contracts import asked
 from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
-from ascd.experiments import table
+from ascd.experiments import table, tuning
 from ascd.experiments.data import Source
 from ascd.experiments.table import Method, Panel, Size
-
-#: Records a run.
-RECORDS = 120
-#: Seconds after which the search for the minimum ends, compiling included; its gap tells how good it is.
-LONGEST_SEARCH = {"quick": 30.0, "full": 120.0}
 
 
 class Job(NamedTuple):
@@ -93,13 +88,13 @@ def _plan_panel(made: Plan, panel: Panel, scale: str, text: Source | None) -> No
             "step": method.step or panel.step,
             "init": method.init or panel.init,
             "epochs": size.epochs,
-            "record": max(1, cells * size.epochs // RECORDS),
+            "record": max(1, cells * size.epochs // tuning.RECORDS_A_RUN),
         }
         for seed in range(size.seeds if _is_random(method) else 1):
             made.add(
                 panel.name, method.label, Job("descent", {**shared, "seed": seed}, _cost(method, cells, size.epochs))
             )
-    made.add(panel.name, "minimum", Job("minimum", {**problem, "longest": LONGEST_SEARCH[scale]}, 5.0))
+    made.add(panel.name, "minimum", Job("minimum", {**problem, "longest": tuning.SEARCH_SECONDS[scale]}, 5.0))
 
 
 def _is_random(method: Method) -> bool:
@@ -161,7 +156,7 @@ def _plan_theorems(made: Plan, scale: str) -> None:
     made.add("T", "family", Job("family", {key: list(value) for key, value in table.FAMILY.items()}))
     made.add("T", "rates", Job("rates", {"n": 12, "n_iter": 400, "seeds": 5}))
     made.add("T", "speed-up", Job("speed-up", dict(table.SPEED_UP)))
-    made.add("T", "progress", Job("progress", dict(table.PROGRESS)))
+    made.add("T", "progress", Job("progress", dict(table.PROGRESS_RUNS)))
     made.add("T", "gradient update", Job("gradient-update", dict(table.GRADIENT_UPDATE)))
     made.add("T", "random starts", Job("random-starts", dict(table.RANDOM_STARTS)))
     made.add("T", "T = 5n", _ratio_job(5 * int(table.RATIO["n"]), scale))

@@ -9,10 +9,9 @@ import numpy as np
 
 from ascd import theory
 from ascd._base.checks import Array
+from ascd.experiments.tuning import POINTS
 
 Parameters = Mapping[str, Any]
-#: Points of a segment at which a curvature is looked at.
-POINTS = 201
 
 
 def progress(parameters: Parameters) -> dict[str, Any]:

@@ -15,13 +15,12 @@ from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
 from ascd.experiments import lemmas, theorems
 from ascd.experiments.data import problem_of
+from ascd.experiments.tuning import SHOWN
 from ascd.racing import search_minimum
 from ascd.results.solution import Status
 from ascd.results.trace import COLUMNS, Trace
 
 Parameters = Mapping[str, Any]
-#: Iterations of Fig. 1 that are drawn; the mean is over more.
-SHOWN = 2000
 
 
 def measure(kind: str, parameters: Parameters) -> dict[str, Any]:

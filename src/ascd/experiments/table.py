@@ -71,8 +71,8 @@ G2 = "simulated(0.01)"
 G4 = "random(printed=True)"
 RIDGE, LASSO = ("synthetic", "ridge", "1"), ("synthetic", "lasso", "max/20")
 TEXT_RIDGE, TEXT_LASSO = ("text", "ridge", "1"), ("text", "lasso", "max/20")
-SMALL, MIDDLE, LARGE = Size(400, 400, 20, 2), Size(300, 1500, 15, 2), Size(3000, 4000, 8, 1)
-RIDGE_SIZES, LASSO_SIZES = (SMALL, Size(1000, 1000, 30, 5)), (MIDDLE, Size(1000, 5000, 20, 3))
+FEW_FEATURES, MIDDLE, LARGE = Size(400, 400, 20, 2), Size(300, 1500, 15, 2), Size(3000, 4000, 8, 1)
+RIDGE_SIZES, LASSO_SIZES = (FEW_FEATURES, Size(1000, 1000, 30, 5)), (MIDDLE, Size(1000, 5000, 20, 3))
 EVERYTHING = (LARGE, Size(0, 0, 12, 1))
 SOME_COLUMNS = (Size(3000, 1000, 15, 2), Size(0, 5000, 20, 3))
 
@@ -150,7 +150,7 @@ OTHER_LOSSES = (
     Method("a-ASCD reference", "a-ascd", "reference"),
 )
 
-BEYOND = (
+BEYOND_PAPER = (
     Panel("B-rules", "u- and ℓ-ASCD beside ASCD and a-ASCD", *LASSO, RULES_BESIDE, *LASSO_SIZES),
     Panel("B-scores", "GS-s, GS-r and GS-q", *LASSO, SCORES_BESIDE, *LASSO_SIZES),
     Panel("B-oracles", "Oracles for a-ASCD", *TEXT_LASSO, ORACLES_BESIDE, *SOME_COLUMNS),
@@ -175,7 +175,7 @@ BEYOND = (
     Panel("S-step", "Ridge, λ = 1, steps 1/L_j", *RIDGE, four(G2), *RIDGE_SIZES, step="coordinate"),
 )  # fmt: skip
 
-PANELS = {panel.name: panel for panel in (*PAPER, *BEYOND)}
+PANELS = {panel.name: panel for panel in (*PAPER, *BEYOND_PAPER)}
 
 #: figure → its title; the order of the report.
 FIGURES = {
@@ -195,7 +195,7 @@ RATIO_STEPS = {"quick": 20_000, "full": 200_000}
 LOWER_BOUND = {"n": 20, "alpha": 0.01, "n_iter": 100}
 FAMILY = {"sizes": (3, 5, 10, 20, 50, 100), "alphas": (0.01, 0.1, 0.25, 0.5)}
 SPEED_UP = {"n": 100, "sizes": [5, 10, 25, 50, 100], "alpha": 0.01, "n_iter": 400}
-PROGRESS = {"n": 12, "n_iter": 400, "seeds": 5}
+PROGRESS_RUNS = {"n": 12, "n_iter": 400, "seeds": 5}
 GRADIENT_UPDATE = {"samples": 40, "features": 60, "steps": 200, "seed": 0}
 RANDOM_STARTS = {"n": 20, "alpha": 0.01, "starts": 100, "late": 10, "seed": 0}
 WATCHED_SIZES = {"quick": Size(150, 200, 10, 1), "full": Size(300, 400, 20, 1)}

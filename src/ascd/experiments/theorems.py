@@ -16,10 +16,9 @@ from ascd.engine.oracles import ORACLES
 from ascd.engine.rules.ascd import ASCD, SmallestSet
 from ascd.engine.rules.scan import pick_at_least
 from ascd.experiments.data import problem_of
+from ascd.experiments.tuning import COMPARISON_ROUNDING
 
 Parameters = Mapping[str, Any]
-#: Comparisons of sums in floating point.
-ROUNDING = 1e-9
 
 
 class Watched(NamedTuple):
@@ -87,8 +86,8 @@ def watched(parameters: Parameters) -> dict[str, Any]:
     return {
         "steps": int(counts.sum()),
         "left_out": int((~counts).sum()),
-        "below_uniform": int((active < uniform * (1.0 - ROUNDING)).sum()),
-        "above_steepest": int((active > steepest * (1.0 + ROUNDING)).sum()),
+        "below_uniform": int((active < uniform * (1.0 - COMPARISON_ROUNDING)).sum()),
+        "above_steepest": int((active > steepest * (1.0 + COMPARISON_ROUNDING)).sum()),
         "steepest_missing": int((contained == 0.0).sum()),
         "bounds_violated": int(outside.sum()),
         "gain_over_uniform": float(np.mean(active / np.maximum(uniform, np.finfo(float).tiny))),

@@ -19,18 +19,10 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel
 from ascd._base.threads import share
 from ascd.data import prices
+from ascd.problem.tuning import BALANCED, LONGER_STRIDE, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 
-#: The slopes sum to zero when their sum is this small beside their sizes, times √d, or a step beside the image.
-BALANCED = 1e-15
-#: Where the slopes hardly bend (a Huber loss far out), steps longer and longer by a factor look for the place where
-#: they do.
-SMALL, LONGER_STRIDE = 1e-9, 4.0
-#: Data of one class has no finite intercept: the search ends somewhere out there.
-MOST_NEWTON_STEPS = 100
-#: Samples in a part.
-PART = 1 << 14
 #: What a search for the constant remembers: the constant, its bracket, the next long step and the last step's length.
-T, LOW, HIGH, STRIDE, LAST = range(5)
+T, LOW, HIGH, STRIDE, LAST_STEP = range(5)
 
 
 def most_curvature(sample: Any, loss: Any) -> float:
@@ -52,7 +44,11 @@ def evaluate_samples(
     if most is None:
         return _look(*arrays, 0.0, *filled)[0], 0.0
     search = np.array([0.0, -math.inf, math.inf, 0.0, math.inf])
-    total = balance(*arrays, *filled, most, search) if image.size <= PART else _balance(*arrays, *filled, most, search)
+    total = (
+        balance(*arrays, *filled, most, search)
+        if image.size <= SAMPLES_A_PART
+        else _balance(*arrays, *filled, most, search)
+    )
     return float(total), float(search[T])
 
 
@@ -60,7 +56,7 @@ def _look(
     sample: Any, loss: Any, image: Array, t: float, slope: Array, curvature: Array
 ) -> tuple[float, float, float, float]:
     """Σ s·loss, Σ s·loss', Σ s·loss'' and Σ |s·loss'| at the image plus t."""
-    sums = np.empty((-(-image.size // PART), 4))
+    sums = np.empty((-(-image.size // SAMPLES_A_PART), 4))
     share(prices.SAMPLE * image.size, len(sums), look_at_parts, sample, loss, image, t, slope, curvature, sums)
     loss_sum, first, second, size = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
     return loss_sum, first, second, size
@@ -106,7 +102,7 @@ def look_at_parts(
     sample: Any, loss: Any, image: Array, t: float, slope: Array, curvature: Array, sums: Array, start: int, stop: int
 ) -> None:
     for part in range(start, stop):
-        first, last = part * PART, min((part + 1) * PART, image.size)
+        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, image.size)
         found = fill_slopes(sample, loss, image, t, slope, curvature, first, last)
         sums[part, 0], sums[part, 1], sums[part, 2], sums[part, 3] = found
 
@@ -150,11 +146,11 @@ def is_balanced(
     is_even = abs(first) <= BALANCED * math.sqrt(count) * size
     if (finite and (is_even or is_short)) or number + 1 == MOST_NEWTON_STEPS:
         return True
-    if not (finite and low < t + step < high and 2.0 * abs(step) <= search[LAST]):
+    if not (finite and low < t + step < high and 2.0 * abs(step) <= search[LAST_STEP]):
         step = 0.5 * (low + high) - t
         if not abs(step) < math.inf:  # math.isfinite subtracts, which the compiler may reorder
             step = math.copysign(stride, -first)
-    search[LAST] = abs(step)
+    search[LAST_STEP] = abs(step)
     search[T] = t + step
     search[STRIDE] = stride * LONGER_STRIDE
     return False

@@ -24,17 +24,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.data.design import Design
 from ascd.data.local import as_block
-
-#: Fitting costs O(d k²) for k columns: beyond this many, and beyond this many operations, it is not tried.
-FEW_COLUMNS, MOST_OPERATIONS = 200, 4e9
-#: Singular values below this share of the largest belong to columns that depend on others, or nearly.
-SMALLEST_SINGULAR = 1e-10
-#: Distances are computed in floating point: they are taken this much longer.
-SAFETY = 1.0 + 1e-6
-#: Columns below this are not seen: their products are no float64 numbers.
-SHORTEST = 1e-290
-#: Integers whose sums and products are exact.
-LARGEST_INTEGER = 2.0**50
+from ascd.problem import tuning
 
 
 class DualFit:
@@ -55,7 +45,7 @@ class DualFit:
 
     @property
     def is_regular(self) -> bool:
-        return self.used.size == 0 or bool(self.singular[-1] > SMALLEST_SINGULAR * self.singular[0] > 0.0)
+        return self.used.size == 0 or bool(self.singular[-1] > tuning.SMALLEST_SINGULAR * self.singular[0] > 0.0)
 
     def moved(self, dual: Array, excess: Array) -> Array:
         """The dual point whose products are smaller by ``excess``."""
@@ -69,7 +59,7 @@ class DualFit:
         """
         if self.used.size == 0:
             return np.zeros(self.root.size), np.zeros(self.root.size)
-        length = SAFETY * float(np.linalg.norm(excess[self.used] / self.size))
+        length = tuning.SAFETY * float(np.linalg.norm(excess[self.used] / self.size))
         least = float(self.singular[-1])
         rows = np.linalg.norm(self.directions @ (self.left * self.singular), axis=1)
         return self.root * length * np.minimum(1.0 / least, rows / least**2), self.root * (length / least)
@@ -83,7 +73,7 @@ def fit_to(
     ``counted`` tells which samples have a positive weight; ``required`` are the products asked for.
     """
     count = columns.size + intercept
-    if count > FEW_COLUMNS and curvature.size * count**2 > MOST_OPERATIONS:
+    if count > tuning.FEW_COLUMNS and curvature.size * count**2 > tuning.MOST_OPERATIONS:
         return None
     block = as_block(design.take(columns), curvature.size)
     if intercept:
@@ -102,12 +92,12 @@ def fit_to(
 
 
 def to_length_one(block: Array) -> tuple[Array, Array]:
-    """Columns of length 1, and the lengths they had; what is shorter than ``SHORTEST`` becomes 0 (and its length 1).
+    """Columns of length 1, and the lengths they had; below ``SHORTEST_COLUMN`` a column becomes 0 (and its length 1).
 
     Squares of small and of large numbers are no float64 numbers: columns are brought near 1 first.
     """
     peak = np.abs(block).max(axis=0, initial=0.0)
-    is_there = peak > SHORTEST
+    is_there = peak > tuning.SHORTEST_COLUMN
     peak = np.where(is_there, peak, 1.0)
     near = np.where(is_there, block / peak, 0.0)
     size = np.linalg.norm(near, axis=0)
@@ -122,7 +112,7 @@ def _independent(block: Array) -> Array:
     triangle, order = qr(to_length_one(block)[0], mode="r", pivoting=True)
     length = np.abs(np.diagonal(triangle))
     largest = length.max(initial=0.0)
-    return np.sort(order[: int(((length > SMALLEST_SINGULAR * largest) & (length > 0.0)).sum())])
+    return np.sort(order[: int(((length > tuning.SMALLEST_SINGULAR * largest) & (length > 0.0)).sum())])
 
 
 def _depend(block: Array, used: Array, others: Array) -> bool:
@@ -136,9 +126,9 @@ def _depend(block: Array, used: Array, others: Array) -> bool:
 
 def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:
     """Is the column one of the others, or its negative, or a combination of integers with small rational factors?"""
-    for denominator in range(1, 13):
+    for denominator in range(1, tuning.LARGEST_DENOMINATOR + 1):
         factors = np.round(denominator * coefficients)
-        if np.abs(factors - denominator * coefficients).max(initial=0.0) > 1e-6:
+        if np.abs(factors - denominator * coefficients).max(initial=0.0) > tuning.NEARLY_WHOLE:
             continue
         parts = block[:, factors != 0.0]
         factors = factors[factors != 0.0]
@@ -146,6 +136,6 @@ def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:
             return bool(np.array_equal(column, np.sign(factors[0]) * parts[:, 0]))
         size = np.abs(parts) @ np.abs(factors) + denominator * np.abs(column)
         are_whole = np.array_equal(parts, np.round(parts)) and np.array_equal(column, np.round(column))
-        is_exact = are_whole and size.max(initial=0.0) < LARGEST_INTEGER
+        is_exact = are_whole and size.max(initial=0.0) < tuning.LARGEST_INTEGER
         return bool(is_exact and np.array_equal(parts @ factors, denominator * column))
     return False

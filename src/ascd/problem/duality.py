@@ -24,13 +24,10 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
-from ascd.problem.at_samples import PART
-from ascd.problem.losses.formulas import ROUNDING, divergence
+from ascd.problem.losses.formulas import divergence
 from ascd.problem.optimality import violation_of
-from ascd.problem.penalties.formulas import LAST_PLACES, cost_size
-
-#: So near to zero nothing but the slope is left of a penalty, not even the square of its rounding errors.
-BESIDE_ZERO = 2.0**-500
+from ascd.problem.penalties.formulas import cost_size
+from ascd.problem.tuning import BESIDE_ZERO, DOMAIN_ROUNDING, LAST_PLACES, NEAR_END, SAMPLES_A_PART
 
 
 @helper
@@ -112,7 +109,7 @@ def precise_sample_gap(
             u = scale * dual[k] / weight
             term = divergence(loss, target, z, u)
             if reach.size > 0 and reach[k] > 0.0:  # whether the end is inside the domain must not be left to rounding
-                away = reach[k] / weight + 4.0 * ROUNDING * abs(u)
+                away = reach[k] / weight + 4.0 * DOMAIN_ROUNDING * abs(u)
                 term = max(divergence(loss, target, z, u - away), divergence(loss, target, z, u + away))
             total += weight * term
     return total
@@ -120,7 +117,7 @@ def precise_sample_gap(
 
 def precise_gap(sample: Any, loss: Any, image: Array, dual: Array, reach: Array, scale: float) -> float:
     """``precise_sample_gap`` of all samples, by parts that threads share."""
-    out = np.empty(-(-image.size // PART))
+    out = np.empty(-(-image.size // SAMPLES_A_PART))
     given = (sample, loss, image, dual, reach, scale, out)
     share(2.0 * prices.SAMPLE * image.size, out.size, precise_gaps, *given)
     return float(out.sum())
@@ -132,7 +129,7 @@ def precise_gaps(
 ) -> None:
     """``precise_sample_gap`` of each part of the samples."""
     for part in range(start, stop):
-        first, last = part * PART, min((part + 1) * PART, image.size)
+        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, image.size)
         out[part] = precise_sample_gap(sample, loss, image, dual, reach, scale, first, last)
 
 
@@ -238,7 +235,7 @@ def movable_curvatures(
         out[k] = 0.0
         if weight > 0.0 and curvature[k] > 0.0:
             u = dual[k] / weight
-            away = 1e-9 * (abs(u) + typical)
+            away = NEAR_END * (abs(u) + typical)
             is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
             out[k] = curvature[k] if is_inside else 0.0
 

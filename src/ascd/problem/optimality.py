@@ -12,9 +12,7 @@ from __future__ import annotations
 import math
 
 from ascd._base.jit import helper
-
-#: Squares of lengths are sums with rounding errors: they are taken this much longer.
-ROUNDING = 1e-12
+from ascd.problem.tuning import SQUARE_ROUNDING
 
 
 @helper
@@ -41,4 +39,4 @@ def width_across(square: float, along: float, inverse: float) -> float:
     >>> round(width_across(25.0, 3.0, 1.0), 6)
     4.0
     """
-    return math.sqrt(max(square - along * along * inverse, 0.0) + ROUNDING * square)
+    return math.sqrt(max(square - along * along * inverse, 0.0) + SQUARE_ROUNDING * square)

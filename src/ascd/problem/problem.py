@@ -28,9 +28,7 @@ from ascd.problem.losses import as_loss
 from ascd.problem.penalties import as_penalty
 from ascd.problem.proof import Place, Products, prove
 from ascd.problem.recession import check_bounded
-
-#: Squares of columns below this have lost digits, or all of them.
-SMALLEST_SQUARE = 1e-300
+from ascd.problem.tuning import SMALLEST_SQUARE
 
 
 class Sample(NamedTuple):

@@ -25,6 +25,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.data.careful import UNIT, careful_sum
 from ascd.data.design import Design
+from ascd.problem import tuning
 from ascd.problem.dual_fit import DualFit, fit_to
 from ascd.problem.duality import (
     gap_at_zero,
@@ -35,17 +36,6 @@ from ascd.problem.duality import (
     scale_within,
     terms_within,
 )
-
-#: Rounds of fitting the dual point: what fits some coordinates may push others over their end.
-MOST_FITS = 4
-#: Relative errors of sums of terms that are not negative.
-RELATIVE = 1e-9
-#: How often a dual point is looked for that is scaled and yet fits products other than 0.
-MOST_SCALES = 8
-#: Where the scale is below 1 it is made smaller by the first number; by the next if that was not enough.
-MARGINS = (8.0 * UNIT, 1e-12)
-#: Products are computed with care where that can lower the gap to this share, or to what is asked for.
-WORTHWHILE = 0.9
 
 
 class Place(NamedTuple):
@@ -129,7 +119,7 @@ class _Proof:
             if fit is None:
                 return Certificate(best, False)
             dual = self._centred(fit.moved(dual, np.array([careful_sum(dual)[0]])), fit)
-        for attempt in range(MOST_FITS):
+        for attempt in range(tuning.MOST_DUAL_FITS):
             if best <= enough:
                 break
             if attempt:
@@ -143,7 +133,7 @@ class _Proof:
             if columns.size and fit is None:
                 return Certificate(best, False)
             gap, excess = self._gap(dual, estimate, wide, columns, fit, enough)
-            is_better = gap < WORTHWHILE * best
+            is_better = gap < tuning.WORTHWHILE * best
             best = min(best, gap)
             if not columns.size or (attempt and not is_better):
                 break
@@ -188,13 +178,13 @@ class _Proof:
         estimate[fixed] = self.required[fixed]
         required = np.abs(np.append(self.required[fixed], np.zeros(int(self.place.intercept))))
         gap, away = math.inf, 0.0
-        for _ in range(MOST_SCALES):  # where products are required that are not 0, a scale below 1 misses them
+        for _ in range(tuning.MOST_SCALES):  # where products are required that are not 0, a scale below 1 misses them
             reach, bound = fit.reach(np.abs(excess) + error + away * required)
             near = _Near(dual, reach, min(self._length(reach), self._length(bound)), fixed, 1.0 - away)
             gap = self._careful_gap(near, estimate, radius.copy(), enough)
             if gap < math.inf or not required.any():
                 break
-            away = max(10.0 * away, 1e-15)
+            away = max(tuning.MORE_SHRINK * away, tuning.FIRST_SHRINK)
         return gap, excess
 
     def _excess(self, dual: Array, columns: Array) -> tuple[Array, Array]:
@@ -215,7 +205,7 @@ class _Proof:
             return math.inf
         radius += spread
         gap = self._within(near, estimate, radius)
-        if gap > enough and self._within(near, estimate, spread) < max(WORTHWHILE * gap, enough):
+        if gap > enough and self._within(near, estimate, spread) < max(tuning.WORTHWHILE * gap, enough):
             count = open_coordinates(self.penalty, self.place.x, estimate, radius, self.listed)
             columns = np.setdiff1d(self.listed[:count], near.fixed, assume_unique=True)
             estimate[columns], radius[columns] = self.design.careful_dots(columns, near.dual)
@@ -229,7 +219,7 @@ class _Proof:
         listed = self.listed[:count]
         if near.fixed.size:
             listed = np.setdiff1d(listed, near.fixed, assume_unique=True)
-        for margin in MARGINS:
+        for margin in tuning.MARGINS:
             scale = float(scale_within(self.penalty, estimate, radius, listed, margin))
             if not scale > 0.0:
                 gap, size = math.inf, 0.0
@@ -255,7 +245,7 @@ class _Proof:
 
     def _finished(self, gap: float, size: float, distance: float) -> float:
         """The gap with the rounding errors of its own sums and of the image."""
-        bound = (1.0 + RELATIVE) * gap + 8.0 * UNIT * size
+        bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size
         if self.zeta > 0.0:
             bound += distance * self.zeta + 2.0 * self.most_curvature * self.zeta**2
         return math.inf if math.isnan(bound) else float(bound)

@@ -21,15 +21,8 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, kernel
 from ascd.data.design import Design
 from ascd.data.local import as_block
-
-FAR = 1e100
-#: derivatives this large at ``FAR`` belong to terms that grow faster than linearly
-INFINITE = 1e50
-#: A coordinate that is led this far and stays below the second number has a bound.
-FARTHEST, BEYOND = 1e300, 1e250
-LARGEST_PROGRAM = 4_000_000
-#: What a direction's image may be of its terms and still be 0, and what a fall must be of its terms.
-TOLERANCE = 1e-9
+from ascd.problem import tuning
+from ascd.problem.tuning import BEYOND_BOUNDS, FAR, FARTHEST, INFINITE
 
 
 def check_bounded(design: Design, parts: Any, intercept: bool = False) -> None:
@@ -52,7 +45,7 @@ def falls_forever(design: Design, parts: Any, intercept: bool = False) -> bool:
         return False
     if (falling & (parts.norm == 0.0)).any():
         return True
-    return n * d <= LARGEST_PROGRAM and _program_is_negative(design, parts, up, down, intercept)
+    return n * d <= tuning.LARGEST_PROGRAM and _program_is_negative(design, parts, up, down, intercept)
 
 
 @kernel
@@ -62,10 +55,10 @@ def penalty_slopes(penalty: Any, up: Array, down: Array) -> None:
         up[j], down[j] = math.inf, math.inf
         right, left = penalty.prox(FAR, 1.0, j), penalty.prox(-FAR, 1.0, j)
         farther_right, farther_left = penalty.prox(FARTHEST, 1.0, j), penalty.prox(-FARTHEST, 1.0, j)
-        if right > INFINITE and farther_right > BEYOND:
+        if right > INFINITE and farther_right > BEYOND_BOUNDS:
             slope = penalty.subgradient(right, j)[0]  # -inf at a bound that lies that far out
             up[j] = slope if slope > -math.inf else penalty.subgradient(farther_right, j)[0]
-        if left < -INFINITE and farther_left < -BEYOND:
+        if left < -INFINITE and farther_left < -BEYOND_BOUNDS:
             slope = penalty.subgradient(left, j)[1]
             down[j] = -slope if slope < math.inf else -penalty.subgradient(farther_left, j)[1]
 
@@ -137,9 +130,9 @@ class _Program(NamedTuple):
         n = self.up.size
         way = found[:n] - found[n : 2 * n]
         image = self.block @ way
-        image[np.abs(image) <= TOLERANCE * (np.abs(self.block) @ np.abs(way))] = 0.0
+        image[np.abs(image) <= tuning.NEGATIVE * (np.abs(self.block) @ np.abs(way))] = 0.0
         terms = np.concatenate([_slope_terms(way, self.up, self.down), _slope_terms(image, self.rise, self.fall)])
-        return bool(terms.sum() < -TOLERANCE * np.abs(terms).sum())
+        return bool(terms.sum() < -tuning.NEGATIVE * np.abs(terms).sum())
 
 
 def _slope_terms(values: Array, up: Array, down: Array) -> Array:

@@ -13,8 +13,8 @@ from ascd.plotting import as_label
 from ascd.report.chart import INDEX, Chart, color_of
 
 #: Values at or below this are not drawn on a logarithmic axis.
-FLOOR = 1e-14
-COLUMNS = 4
+SMALLEST_DRAWN = 1e-14
+COLUMNS_A_ROW = 4
 
 
 def draw_charts(
@@ -42,7 +42,7 @@ def draw_charts(
     """
     from matplotlib.figure import Figure
 
-    columns = min(COLUMNS, len(charts))
+    columns = min(COLUMNS_A_ROW, len(charts))
     rows = -(-len(charts) // columns)
     figure = Figure(figsize=(4.8 * columns, 3.9 * rows))
     # set by hand: an automatic layout of many panels takes longer than drawing them
@@ -89,7 +89,7 @@ def _draw(chart: Chart, ax: Any, axis: str) -> None:
     right = ax.twinx() if any(len(series.right) for series in chart.series) else None
     for number, series in enumerate(chart.series):
         x, y = np.asarray(series.x[key]), np.asarray(series.y, dtype=float)
-        shown = np.where(y > FLOOR, y, np.nan) if chart.log else y
+        shown = np.where(y > SMALLEST_DRAWN, y, np.nan) if chart.log else y
         style = {"color": color_of(series, number), "linestyle": "--" if series.dash else "-"}
         ax.plot(
             x,
@@ -99,7 +99,8 @@ def _draw(chart: Chart, ax: Any, axis: str) -> None:
             **style,
         )
         if len(series.low):
-            low, high = np.maximum(series.low, FLOOR if chart.log else -np.inf), np.asarray(series.high, dtype=float)
+            low = np.maximum(series.low, SMALLEST_DRAWN if chart.log else -np.inf)
+            high = np.asarray(series.high, dtype=float)
             ax.fill_between(
                 x, low, np.maximum(low, high), where=np.isfinite(shown), color=style["color"], alpha=0.15, linewidth=0
             )

@@ -20,9 +20,8 @@ from ascd.data.local import add_columns
 from ascd.data.matrices import dot, weighted_square
 from ascd.problem.optimality import violation_of
 from ascd.solver import tuning
-from ascd.solver.gram import CONSTANT
 from ascd.solver.gram_model import Outcome, cut_step, find_free
-from ascd.solver.tuning import RUN, VISITED
+from ascd.solver.tuning import CONSTANT, RUN, VISITED
 
 
 class ColumnModel:

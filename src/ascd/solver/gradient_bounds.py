@@ -21,7 +21,8 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import kernel, wide
 from ascd.problem.first_pass import FirstPass
-from ascd.problem.optimality import ROUNDING, width_across
+from ascd.problem.optimality import width_across
+from ascd.problem.tuning import SQUARE_ROUNDING
 from ascd.solver import tuning
 from ascd.solver.samples import Samples
 
@@ -36,7 +37,7 @@ class GradientBounds:
         self.mean = np.zeros(n)
         if samples.intercept:
             self.mean = first.survey.total
-            self.square = np.maximum(self.square - self.mean**2 / d, 0.0) + ROUNDING * self.square
+            self.square = np.maximum(self.square - self.mean**2 / d, 0.0) + SQUARE_ROUNDING * self.square
             self.mean = np.abs(self.mean) / d
         slots = tuning.SLOTS
         self.length, self.total = np.zeros(slots), np.zeros(slots)  # ‖v_r‖² and the sum of v_r

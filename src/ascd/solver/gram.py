@@ -14,10 +14,6 @@ from ascd._base.checks import Array
 from ascd._base.jit import kernel
 from ascd.data.design import Design
 
-#: A column that varies by less than this share of its square is constant, up to rounding, where means are taken from
-#: products.
-CONSTANT = 1e-12
-
 
 class Gram:
     """The products of ``columns`` with each other: column i of ``store`` is valid where ``known`` says so.

@@ -25,12 +25,9 @@ from ascd.protocols import Penalty
 from ascd.results.limits import Limits
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status
+from ascd.solver import tuning
 from ascd.solver.loop import Solver
-from ascd.solver.solve import DEFAULT_ROUNDS, Watch, as_reference, as_start, check_run
-
-#: The path stops early where the explained deviance exceeds the first number or grows by less than the second times
-#: itself from one penalty to the next, but not before this many penalties.
-ALMOST_ALL, HARDLY_MORE, FEWEST = 0.999, 1e-5, 5
+from ascd.solver.solve import Watch, as_reference, as_start, check_run
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ def path(
     tol: float = 1e-6,
     x0: Any = None,
     intercept: bool = False,
-    max_iter: int = DEFAULT_ROUNDS,
+    max_iter: int = tuning.DEFAULT_ROUNDS,
     max_time: float | None = None,
     n_jobs: int | None = None,
     early_stop: bool | None = None,
@@ -173,9 +170,9 @@ class _Walk:
 
     def _hardly_changes(self) -> bool:
         explained = [row[4] for row in self.rows]
-        if len(explained) < FEWEST:
+        if len(explained) < tuning.FEWEST_PENALTIES:
             return False
-        return explained[-1] > ALMOST_ALL or explained[-1] - explained[-2] < HARDLY_MORE * explained[-1]
+        return explained[-1] > tuning.ALMOST_ALL or explained[-1] - explained[-2] < tuning.HARDLY_MORE * explained[-1]
 
     def result(self, factors: Array, status: Status, seconds: float) -> Path:
         count = len(self.points)
@@ -203,10 +200,12 @@ def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:
             "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
             if math.isinf(factor) else "alphas must be given: every alpha makes all coefficients zero"
         )  # fmt: skip
-    for _ in range(20):  # with unpenalised coordinates: fit those first, which changes the gradient of the others
-        solver.minimise(penalty.scaled(factor), 1e-12 * solver.fit.zero_objective, limits, lambda solver: False)
+    for _ in range(tuning.MOST_STARTS):  # fit unpenalised coordinates first: that changes the gradient of the others
+        solver.minimise(
+            penalty.scaled(factor), tuning.PRECISE_START * solver.fit.zero_objective, limits, lambda solver: False
+        )
         needed = float(factor_at_zero(penalty, penalty.scaled(0.0), solver.bounds.estimate))
-        if needed <= factor * (1.0 + 1e-9):
+        if needed <= factor * (1.0 + tuning.SAME_FACTOR):
             return needed
         factor = needed
     return factor

@@ -23,9 +23,9 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
-from ascd.problem.at_samples import PART, SMALL, evaluate_samples, most_curvature
+from ascd.problem.at_samples import evaluate_samples, most_curvature
 from ascd.problem.duality import sample_gap
-from ascd.problem.optimality import ROUNDING
+from ascd.problem.tuning import SAMPLES_A_PART, SMALL, SQUARE_ROUNDING
 from ascd.solver import tuning
 
 
@@ -64,7 +64,7 @@ class Samples:
 
     def compare(self, slope: Array, length: Array, total: Array, used: Array, out: Array) -> None:
         """For every slope v_r remembered: the share s of it in the present one, ‖e‖ and |Σe| of the rest e."""
-        if self.size <= PART:
+        if self.size <= SAMPLES_A_PART:
             compare_slopes(slope, self.kept, length, total, used, out)
             return
         slots = np.flatnonzero(used)
@@ -75,13 +75,13 @@ class Samples:
         rest = np.zeros((len(sums), slots.size))
         share(self.price, len(sums), rest_sums, slope, self.kept, slots, shares, rest)
         out[0, slots] = shares
-        out[1, slots] = np.sqrt(rest.sum(axis=0) + ROUNDING * ROUNDING * size)
+        out[1, slots] = np.sqrt(rest.sum(axis=0) + SQUARE_ROUNDING * SQUARE_ROUNDING * size)
         out[2, slots] = np.abs(sum_here - shares * total[slots])
 
 
 def parts_of(size: int) -> int:
     """How many parts so many samples are looked at in."""
-    return -(-size // PART)
+    return -(-size // SAMPLES_A_PART)
 
 
 @kernel
@@ -90,7 +90,9 @@ def fenchel_gaps(
 ) -> None:
     """out_p = the samples' part of the gap, for each part."""
     for part in range(start, stop):
-        out[part] = sample_gap(sample, loss, image, slope, scale, part * PART, min((part + 1) * PART, image.size))
+        out[part] = sample_gap(
+            sample, loss, image, slope, scale, part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, image.size)
+        )
 
 
 @kernel
@@ -117,7 +119,7 @@ def compare_slopes(slope: Array, kept: Array, length: Array, total: Array, used:
             for k in range(slope.size):
                 away = slope[k] - along * kept[r, k]
                 rest += away * away
-            out[0, r], out[1, r] = along, np.sqrt(rest + ROUNDING * ROUNDING * size)
+            out[0, r], out[1, r] = along, np.sqrt(rest + SQUARE_ROUNDING * SQUARE_ROUNDING * size)
             out[2, r] = abs(sum_here - along * total[r])
 
 
@@ -125,7 +127,7 @@ def compare_slopes(slope: Array, kept: Array, length: Array, total: Array, used:
 def slope_sums(slope: Array, kept: Array, slots: Array, out: Array, start: int, stop: int) -> None:
     """For each part: Σv², Σv, and ⟨v_r, v⟩ for the slopes remembered."""
     for part in range(start, stop):
-        first, last = part * PART, min((part + 1) * PART, slope.size)
+        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, slope.size)
         size, total = 0.0, 0.0
         for k in range(first, last):
             size += slope[k] * slope[k]
@@ -142,7 +144,7 @@ def slope_sums(slope: Array, kept: Array, slots: Array, out: Array, start: int, 
 def rest_sums(slope: Array, kept: Array, slots: Array, shares: Array, out: Array, start: int, stop: int) -> None:
     """For each part: ‖v − s·v_r‖² for the slopes remembered."""
     for part in range(start, stop):
-        first, last = part * PART, min((part + 1) * PART, slope.size)
+        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, slope.size)
         for i in range(slots.size):
             r, along, rest = wide(slots[i]), shares[i], 0.0
             for k in range(first, last):

@@ -19,14 +19,10 @@ from ascd.results.limits import Limits, as_limits
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Solution, Status, check_callback
 from ascd.results.trace import Trace
+from ascd.solver import tuning
 from ascd.solver.fit import Fit
 from ascd.solver.loop import Solver
 from ascd.solver.samples import cost_of
-
-DEFAULT_ROUNDS = 1000
-LARGEST = 1e300
-#: Rounding errors of a prediction, relative to the target it equals.
-FEW_ULPS = 16.0 * float(np.finfo(np.float64).eps)
 
 
 def solve(
@@ -35,7 +31,7 @@ def solve(
     x0: Any = None,
     intercept: bool = False,
     intercept0: float | None = None,
-    max_iter: int = DEFAULT_ROUNDS,
+    max_iter: int = tuning.DEFAULT_ROUNDS,
     max_time: float | None = None,
     n_jobs: int | None = None,
     callback: Callable[[Snapshot], Any] | None = None,
@@ -81,7 +77,8 @@ def solve(
     limits = check_run(problem, max_iter, max_time, callback)
     tol = as_number(tol, "tol", low=0.0)
     x = as_start(problem, x0, bool(intercept))
-    constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-LARGEST, high=LARGEST)
+    most = tuning.LARGEST_INTERCEPT
+    constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-most, high=most)
     if constant and not intercept:
         raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
     if intercept:
@@ -194,7 +191,7 @@ def is_rounding(fit: Fit) -> bool:
     """Are the slopes no larger than the rounding errors of a constant prediction that equals the target?"""
     sample, constant = fit.samples.sample, abs(fit.constant)
     size = np.maximum(sample.weight * np.abs(sample.target), fit.curvature * constant)
-    return bool(np.all(np.abs(fit.slope) <= FEW_ULPS * size))
+    return bool(np.all(np.abs(fit.slope) <= tuning.FEW_ULPS * size))
 
 
 def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:

@@ -7,6 +7,26 @@ compiled anew); they stand below under "compiled".  tests/test_golden.py holds t
 
 from __future__ import annotations
 
+import numpy as np
+
+# ---- front doors
+
+#: Rounds, where the user sets no limit.
+DEFAULT_ROUNDS = 1000
+#: An intercept to start from may be as large as this: its sums with predictions are still finite.
+LARGEST_INTERCEPT = 1e300
+#: Rounding errors of a prediction, relative to the target it equals: those of a mean and of a few operations.
+FEW_ULPS = 16.0 * float(np.finfo(np.float64).eps)
+
+# ---- paths
+
+#: The path stops early where the explained deviance exceeds the first number or grows by less than the second times
+#: itself from one penalty to the next, but not before this many penalties.  These are glmnet's.
+ALMOST_ALL, HARDLY_MORE, FEWEST_PENALTIES = 0.999, 1e-5, 5
+#: The largest alpha where some coordinates have no penalty: those are fitted this precisely, relative to F at zero,
+#: until the factor changes by less than the second number, at most so many times.
+PRECISE_START, SAME_FACTOR, MOST_STARTS = 1e-12, 1e-9, 20
+
 # ---- intervals
 
 #: Slopes remembered.
@@ -107,6 +127,10 @@ DAMPING, MORE_DAMPING, LEAST_AFTER_FAILURE, LESS_DAMPING, LEAST_DAMPING = 1e-6, 
 WORTHLESS = 1e-3
 
 # ---- compiled: sweeps, margins
+
+#: A column that varies by less than this share of its square is constant, up to rounding, where means are taken from
+#: products: a square is a sum whose relative error is d·2⁻⁵³ at most.
+CONSTANT = 1e-12
 
 #: A coordinate is visited in a sweep where its violation exceeds this share of the target.
 VISITED = 0.1

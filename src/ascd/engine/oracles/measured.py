@@ -20,9 +20,9 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper
 from ascd.engine.oracles.reference import ReferenceBound, make_reference, start_reference
-from ascd.problem.optimality import ROUNDING
+from ascd.problem.tuning import SQUARE_ROUNDING
 
-SQUARE, PATH, STARTED = range(3)
+REFERENCE_SQUARE, PATH, HAS_REFERENCE = range(3)
 
 
 class Measured(NamedTuple):
@@ -63,24 +63,24 @@ class MeasuredAngle(NamedTuple):
     def measure(self, point: Any) -> None:
         """s and ‖e‖ from v and v_ref."""
         account, place = self.account, self.angle.place
-        if account[STARTED] == 0.0:
+        if account[HAS_REFERENCE] == 0.0:
             return
         product, distance = 0.0, 0.0
         for k in range(self.slope.size):
             away = point.slope[k] - self.slope[k]
             product += away * self.slope[k]
             distance += away * away
-        along = product / max(account[SQUARE], 1e-300)
+        along = product / max(account[REFERENCE_SQUARE], 1e-300)
         place[0] = 1.0 + along
-        place[1] = math.sqrt(max(distance - along * product, 0.0) + ROUNDING * distance)
+        place[1] = math.sqrt(max(distance - along * product, 0.0) + SQUARE_ROUNDING * distance)
         account[PATH] = 0.0
         place[2] = point.intervals.clock[1]
 
     @helper
     def refresh(self, point: Any) -> None:
         """Make the present point the reference; columns whose entries are not known are read."""
-        self.account[SQUARE] = make_reference(point, self.angle, self.square, self.slope)
-        self.account[PATH], self.account[STARTED] = 0.0, 1.0
+        self.account[REFERENCE_SQUARE] = make_reference(point, self.angle, self.square, self.slope)
+        self.account[PATH], self.account[HAS_REFERENCE] = 0.0, 1.0
         self.angle.place[2] = point.intervals.clock[1]
 
 

@@ -28,7 +28,8 @@ import numpy as np
 from ascd._base.checks import Array, as_number
 from ascd._base.jit import at, helper
 from ascd.data.local import fill_squares
-from ascd.problem.optimality import ROUNDING, width_across
+from ascd.problem.optimality import width_across
+from ascd.problem.tuning import SQUARE_ROUNDING
 
 PRODUCT, DISTANCE, SQUARE, READS, MOVES, STARTED = range(6)
 
@@ -123,7 +124,7 @@ class Referenced(NamedTuple):
         along = account[PRODUCT] / max(account[SQUARE], 1e-300)
         across = max(account[DISTANCE] - along * account[PRODUCT], 0.0)
         self.angle.place[0] = 1.0 + along
-        self.angle.place[1] = math.sqrt(across + ROUNDING * abs(account[DISTANCE]))
+        self.angle.place[1] = math.sqrt(across + SQUARE_ROUNDING * abs(account[DISTANCE]))
 
     @helper
     def refresh(self, point: Any) -> None:

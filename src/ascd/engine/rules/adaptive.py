@@ -23,7 +23,7 @@ from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.rules.scan import count_at_least, fill_bounds, highest, pick_at_least
 from ascd.engine.tuning import BUCKETS, LEVELS
 
-LOWER2, LOWER4, COUNT, UPPER2 = range(4)
+LOWER2, LOWER4, MEMBERS, UPPER2 = range(4)
 
 
 class Adaptive(NamedTuple):
@@ -89,7 +89,7 @@ def best_level(lower: Array, upper: Array, threshold: float, largest: float, sum
                 # counted one level up: the whole of its level is at least u
                 row = min(int(upper[j] * scale) + 1, levels - 1)
                 if upper[j] * scale < row:
-                    sums[row, COUNT] += 1.0
+                    sums[row, MEMBERS] += 1.0
                     sums[row, UPPER2] += upper[j] * upper[j]
     return level_of_gain(sums, scale)
 
@@ -106,7 +106,7 @@ def level_of_gain(sums: Array, scale: float) -> float:
     for row in range(1, levels):
         above2 -= sums[row - 1, LOWER2]
         above4 -= sums[row - 1, LOWER4]
-        under += sums[row, COUNT]
+        under += sums[row, MEMBERS]
         under2 += sums[row, UPPER2]
         if above2 > 0.0 and under * above4 / above2 - under2 > best:
             best, level = under * above4 / above2 - under2, row / scale

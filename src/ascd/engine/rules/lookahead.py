@@ -30,7 +30,7 @@ from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.rules.scan import highest
 from ascd.engine.tuning import BUCKETS, FIRST_SHARE, LASTS_AT_LEAST, LASTS_AT_MOST
 
-LAST, SIZE, STEPS = range(3)
+LAST, SET_SIZE, STEPS_TAKEN = range(3)
 TRAVEL, WINDOW, OUTSIDE, TOTAL, OLD = range(5)
 
 
@@ -76,11 +76,11 @@ class WindowedSet(NamedTuple):
         else:
             self.renew(point.intervals, whole[LAST])
             real[TRAVEL] += self.distance(point, whole[LAST])
-            is_valid = real[OUTSIDE] <= 0.0 or real[TOTAL] > real[OUTSIDE] * whole[SIZE]
+            is_valid = real[OUTSIDE] <= 0.0 or real[TOTAL] > real[OUTSIDE] * whole[SET_SIZE]
             if real[TRAVEL] > real[WINDOW] or not is_valid:
                 self.build_set(point)
-        whole[STEPS] += 1
-        whole[LAST] = int(self.members[int(rng.random() * whole[SIZE])])
+        whole[STEPS_TAKEN] += 1
+        whole[LAST] = int(self.members[int(rng.random() * whole[SET_SIZE])])
         real[OLD] = point.x[whole[LAST]]
         return whole[LAST]
 
@@ -111,12 +111,12 @@ class WindowedSet(NamedTuple):
         for j in range(n):
             self.widened(intervals, j, real[WINDOW])
         threshold = smallest_set_threshold(self.lower, self.upper, highest(self.lower), self.buckets, self.members)
-        whole[SIZE], whole[STEPS] = 0, 0
+        whole[SET_SIZE], whole[STEPS_TAKEN] = 0, 0
         real[TRAVEL], real[OUTSIDE], real[TOTAL] = 0.0, -1.0, 0.0
         for j in range(n):
             if self.upper[j] >= threshold:
-                self.members[whole[SIZE]] = j
-                whole[SIZE] += 1
+                self.members[whole[SET_SIZE]] = j
+                whole[SET_SIZE] += 1
                 real[TOTAL] += self.lower[j] * self.lower[j]
             else:
                 real[OUTSIDE] = max(real[OUTSIDE], self.upper[j] * self.upper[j])
@@ -124,7 +124,7 @@ class WindowedSet(NamedTuple):
     @helper
     def adjust_window(self, point: Any) -> None:
         """Δ by how long the last set lasted; for the first see ``first_window``."""
-        real, steps, n = self.real, self.whole[STEPS], point.x.size
+        real, steps, n = self.real, self.whole[STEPS_TAKEN], point.x.size
         if real[WINDOW] < 0.0:
             real[WINDOW] = first_window(point)
         elif steps * LASTS_AT_LEAST < n:
@@ -133,7 +133,7 @@ class WindowedSet(NamedTuple):
             real[WINDOW] *= 0.5
 
     def active_count(self, point: Any) -> int:
-        return max(int(self.whole[SIZE]), 1)
+        return max(int(self.whole[SET_SIZE]), 1)
 
 
 @helper

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ascd.experiments.claims.practice import ALMOST, EQUAL
 from ascd.experiments.claims.register import HOLDS, NOT, PART, Evidence, Finding, claim, verdict_of
 from ascd.experiments.curves import Curve
+from ascd.experiments.tuning import ALMOST, EQUAL
 
 
 @claim(

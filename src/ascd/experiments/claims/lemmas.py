@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from ascd.experiments.claims.register import Evidence, Finding, claim, verdict_of
-
-#: Rounding, and the grid on which a curvature is looked at.
-SLACK = 1e-6
+from ascd.experiments.tuning import SLACK
 
 
 @claim(

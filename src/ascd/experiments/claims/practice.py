@@ -9,11 +9,8 @@ import numpy as np
 
 from ascd.experiments.claims.register import HOLDS, NOT, PART, Evidence, Finding, claim, verdict_of
 from ascd.experiments.curves import Curve, Panel
+from ascd.experiments.tuning import ALMOST, EQUAL
 
-#: Curves whose heights differ by less than this (0.05: 12 %) count as equal.
-EQUAL = 0.05
-#: "Almost nothing can be gained", "almost identical".
-ALMOST = 0.15
 CONVERGENCE = ("2a", "2b", "3a", "3b", "3c")
 START = "Sec. 7, highlight 1"
 ERRORS = "Sec. 7, highlight 2"

@@ -6,9 +6,7 @@ import numpy as np
 
 from ascd.experiments.claims.register import UNTESTED, Evidence, Finding, claim, verdict_of
 from ascd.experiments.table import RESOLUTION, WATCHED
-
-#: A simulated mean may lie this far below its limit by chance.
-NOISE = 0.02
+from ascd.experiments.tuning import NOISE
 
 
 @claim(

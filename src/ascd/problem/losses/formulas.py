@@ -10,11 +10,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.elementary import exp_of_negative, log_of
 from ascd._base.jit import helper, optional_method
-
-#: A dual point s·loss'/s may leave the conjugate's domain by rounding of its own last digit; this much is forgiven.
-ROUNDING = 8.0 * 2.0**-52
-#: Relative errors of the functions in ``elementary``, and of what divergences do with them.
-FEW_UNITS = 16.0 * 2.0**-52
+from ascd.problem.tuning import FEW_UNITS
 
 
 @helper

@@ -6,7 +6,8 @@ import math
 from typing import NamedTuple
 
 from ascd._base.checks import Array, as_number
-from ascd.problem.losses.formulas import ROUNDING, apart
+from ascd.problem.losses.formulas import apart
+from ascd.problem.tuning import DOMAIN_ROUNDING
 
 
 class Huber(NamedTuple):
@@ -34,13 +35,13 @@ class Huber(NamedTuple):
         return 1.0 if abs(z - y) <= self.threshold else 0.0
 
     def conjugate(self, y: float, u: float) -> float:
-        if abs(u) > self.threshold * (1.0 + ROUNDING):
+        if abs(u) > self.threshold * (1.0 + DOMAIN_ROUNDING):
             return math.inf
         return u * y + 0.5 * u * u
 
     def divergence(self, y: float, z: float, u: float) -> float:
         r = z - y
-        if abs(u) > self.threshold * (1.0 + ROUNDING):
+        if abs(u) > self.threshold * (1.0 + DOMAIN_ROUNDING):
             return math.inf
         if abs(r) <= self.threshold:
             away = apart(r, u)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ascd._base.checks import Array
 from ascd._base.elementary import exp_of_negative, log_of_one_plus
-from ascd.problem.losses.formulas import FEW_UNITS, ROUNDING, check_signs, entropy_term, log_share, sigmoid
+from ascd.problem.losses.formulas import check_signs, entropy_term, log_share, sigmoid
+from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS
 
 
 class Logistic(NamedTuple):
@@ -36,14 +37,14 @@ class Logistic(NamedTuple):
 
     def conjugate(self, y: float, u: float) -> float:
         p = -u * y
-        if p < -ROUNDING or p > 1.0 + ROUNDING:
+        if p < -DOMAIN_ROUNDING or p > 1.0 + DOMAIN_ROUNDING:
             return math.inf
         return entropy_term(p) + entropy_term(1.0 - p)
 
     def divergence(self, y: float, z: float, u: float) -> float:
         """The Kullback–Leibler divergence of the probability p = −u·y from q = σ(−y·z)."""
         p = -u * y
-        if p < 0.0 or p > 1.0 + ROUNDING:
+        if p < 0.0 or p > 1.0 + DOMAIN_ROUNDING:
             return math.inf
         p = min(p, 1.0)
         q, rest = sigmoid(-y * z), sigmoid(y * z)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.problem.losses.formulas import FEW_UNITS, ROUNDING, entropy_term, log_share
+from ascd.problem.losses.formulas import entropy_term, log_share
+from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS
 
 
 class Poisson(NamedTuple):
@@ -34,14 +35,14 @@ class Poisson(NamedTuple):
 
     def conjugate(self, y: float, u: float) -> float:
         mean = u + y
-        if mean < -ROUNDING * (1.0 + y):
+        if mean < -DOMAIN_ROUNDING * (1.0 + y):
             return math.inf
         return entropy_term(mean) - mean - entropy_term(y) + y
 
     def divergence(self, y: float, z: float, u: float) -> float:
         """The divergence mean·log(mean/q) − mean + q of Poisson's means, u + y from q = exp(z)."""
         mean, q = u + y, np.exp(z)
-        if mean < -ROUNDING * y or q == math.inf:
+        if mean < -DOMAIN_ROUNDING * y or q == math.inf:
             return math.inf
         away = max(mean, 0.0) - q
         return max(0.0, log_share(max(mean, 0.0), q, z, away) - away) + FEW_UNITS * abs(away)

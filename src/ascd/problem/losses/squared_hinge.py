@@ -6,7 +6,8 @@ import math
 from typing import NamedTuple
 
 from ascd._base.checks import Array
-from ascd.problem.losses.formulas import ROUNDING, apart, check_signs
+from ascd.problem.losses.formulas import apart, check_signs
+from ascd.problem.tuning import DOMAIN_ROUNDING
 
 
 class SquaredHinge(NamedTuple):
@@ -33,7 +34,7 @@ class SquaredHinge(NamedTuple):
 
     def conjugate(self, y: float, u: float) -> float:
         a = -u * y
-        if a < -ROUNDING:
+        if a < -DOMAIN_ROUNDING:
             return math.inf
         return 0.25 * a * a - a
 

@@ -41,13 +41,10 @@ from ascd._base.jit import kernel
 from ascd.problem.penalties.bounded import BoundedL1L2
 from ascd.problem.penalties.box import Box
 from ascd.problem.penalties.norms import L1, L1L2, L2, Zero
+from ascd.problem.tuning import SHORT_STEPS
 from ascd.protocols import Penalty
 
 __all__ = ["L1", "L1L2", "L2", "BoundedL1L2", "Box", "Zero", "as_penalty", "is_held", "nearest_allowed"]
-
-#: argmin_z ½z² + step·Ψ(z) is the allowed point nearest to 0 in the limit of short steps.  A penalty whose domain is
-#: open there, such as −log x, has none: then the first of these steps that leads to a finite cost decides.
-SHORT_STEPS = (1e-300, 1e-100, 1e-30, 1e-10, 1e-3, 1.0)
 
 
 def as_penalty(penalty: Any, n: int) -> Any:

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.jit import helper, optional_method
-
-#: Some units in the last place.
-LAST_PLACES = 8.0 * 2.0**-53
+from ascd.problem.tuning import LAST_PLACES
 
 
 @optional_method

@@ -1,0 +1,154 @@
+"""Dense data in C order, read in place by blocks of rows.
+
+Products with a vector are sums over rows, Σ_k v_k·a_k: all columns at once, a row after the other.  Threads share the
+columns of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array, finite_values
+from ascd._base.jit import at, helper, kernel, wide
+from ascd._base.threads import share
+from ascd.data import prices
+from ascd.data.dense import Dense, LocalDense
+from ascd.data.design import Survey
+from ascd.data.local import Local
+from ascd.data.prices import TILE
+
+
+class DenseRows:
+    """A dense array in C order."""
+
+    def __init__(self, values: Array) -> None:
+        self.values, self.shape, self.nbytes = values, values.shape, values.nbytes
+
+    def entries(self, columns: Array | None) -> int:
+        return self.shape[0] * (self.shape[1] if columns is None else columns.size)
+
+    def passed(self, columns: Array | None) -> int:
+        """Rows lie together: a page or a cache line is read for every entry in it."""
+        if columns is None:
+            return int(self.nbytes)
+        return int(min(self.nbytes, self.shape[0] * columns.size * 64))
+
+    def blocks(self, columns: Array | None) -> Iterator[tuple[slice, DenseRowBlock]]:
+        d = self.shape[0]
+        step = max(1, prices.BLOCK_BYTES * d // max(self.nbytes, 1))
+        for start in range(0, d, step):
+            rows = slice(start, min(start + step, d))
+            yield rows, DenseRowBlock(self.values[rows], columns)
+
+    def fetch(self, columns: Array) -> LocalDense:
+        values = np.empty((self.shape[0], columns.size), order="F")
+        for rows, block in self.blocks(columns) if columns.size else ():
+            price = prices.DENSE_ENTRY * columns.size * block.values.shape[0]
+            share(price, columns.size, copy_columns, block.values, columns, values[rows])
+        return LocalDense(Dense(values), (self.shape[0], columns.size))
+
+    def join(self, near: Local, other: Local) -> LocalDense:
+        values = np.concatenate([near.matrix.values.T, other.matrix.values.T]).T
+        return LocalDense(Dense(values), values.shape)
+
+
+class DenseRowBlock:
+    """Some rows of a dense array, with these columns (all)."""
+
+    def __init__(self, values: Array, columns: Array | None) -> None:
+        self.values = values
+        is_all = columns is None or (columns.size == values.shape[1] and bool((np.diff(columns) == 1).all()))
+        self.columns = np.empty(0, dtype=np.int64) if is_all or columns is None else columns
+        self.count = values.shape[1] if columns is None else columns.size
+        self.price = 0.5 * prices.DENSE_ENTRY * values.shape[0] * self.count
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.values.nbytes)
+
+    def survey(self, weight: Any, vectors: Array, out: Survey) -> None:
+        is_weighted = np.ndim(weight) > 0
+        share(2.0 * self.price, self.count, survey_rows, self.values, weight, is_weighted, vectors, *out)
+        if not is_weighted:
+            out.square[:] = weight * out.plain
+
+    def dots(self, vector: Array, out: Array) -> None:
+        share(self.price, self.count, add_row_dots, self.values, self.columns, vector, out)
+
+    def add(self, factors: Array, image: Array) -> None:
+        share(self.price, image.size, add_to_rows, self.values, self.columns, factors, image)
+
+    def check_finite(self) -> None:
+        finite_values(self.values, "A")
+
+
+@kernel
+def survey_rows(
+    values: Array, weight: Any, is_weighted: bool, vectors: Array, square: Array, plain: Array, total: Array,
+    products: Array, start: int, stop: int,
+) -> None:  # fmt: skip
+    for first in range(start, stop, TILE):
+        last = min(first + TILE, stop)
+        for k in range(values.shape[0]):
+            for j in range(first, last):
+                entry = float(values[k, j])
+                plain[j] += entry * entry
+                total[j] += entry
+            if is_weighted:
+                share_of = at(weight, k)
+                for j in range(first, last):
+                    entry = float(values[k, j])
+                    square[j] += share_of * entry * entry
+            for m in range(vectors.shape[0]):
+                factor = vectors[m, k]
+                for j in range(first, last):
+                    products[m, j] += factor * float(values[k, j])
+
+
+@kernel
+def add_row_dots(values: Array, columns: Array, vector: Array, out: Array, start: int, stop: int) -> None:
+    """out_i += Σ_k v_k·a_k,columns_i; without columns, all in their order."""
+    for first in range(start, stop, TILE):
+        last = min(first + TILE, stop)
+        if columns.size == 0:
+            add_whole_rows(values, vector, out, first, last)
+        else:
+            for k in range(values.shape[0]):
+                factor = vector[k]
+                for i in range(first, last):
+                    out[i] += factor * float(values[k, wide(columns[i])])
+
+
+@helper
+def add_whole_rows(values: Array, vector: Array, out: Array, first: int, last: int) -> None:
+    """Four rows at a time: the sums are read and written once for them."""
+    d = values.shape[0]
+    for k in range(0, d - d % 4, 4):
+        a, b, c, e = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
+        for j in range(first, last):
+            ahead = a * float(values[k, j]) + b * float(values[k + 1, j])
+            out[j] += ahead + (c * float(values[k + 2, j]) + e * float(values[k + 3, j]))
+    for k in range(d - d % 4, d):
+        factor = vector[k]
+        for j in range(first, last):
+            out[j] += factor * float(values[k, j])
+
+
+@kernel
+def add_to_rows(values: Array, columns: Array, factors: Array, image: Array, start: int, stop: int) -> None:
+    """image_k += Σ_i factors_i·a_k,columns_i."""
+    for k in range(start, stop):
+        total = 0.0
+        for i in range(factors.size):
+            total += factors[i] * float(values[k, i if columns.size == 0 else wide(columns[i])])
+        image[k] += total
+
+
+@kernel
+def copy_columns(values: Array, columns: Array, out: Array, start: int, stop: int) -> None:
+    for k in range(values.shape[0]):
+        for i in range(start, stop):
+            out[k, i] = float(values[k, wide(columns[i])])
