@@ -44,6 +44,7 @@ _debugging: ContextVar[bool] = ContextVar("debugging", default=os.environ.get("A
 
 _lock = RLock()
 _helpers: list[Callable[..., Any]] = []
+_strict: set[Callable[..., Any]] = set()
 _kernels: list[Kernel] = []
 _optional: dict[Callable[..., Any], Callable[..., Any]] = {}
 
@@ -85,6 +86,12 @@ def helper(function: Function) -> Function:
     if _numba.cache_info().currsize:
         _register_helper(_numba(), function)
     return function
+
+
+def strict_helper(function: Function) -> Function:
+    """A helper whose operations are done in the order in which they stand: where another order over- or underflows."""
+    _strict.add(function)
+    return helper(function)
 
 
 def optional_method(default: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,7 +137,8 @@ def _register_method(method: str, arguments: list[str]) -> None:
 
 
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:
-    numba.extending.register_jitable(**part_options())(function)
+    options = part_options() | ({"fastmath": False} if function in _strict else {})
+    numba.extending.register_jitable(**options)(function)
 
 
 def _register_optional(numba: Any, function: Callable[..., Any], default: Callable[..., Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.jit import helper, optional_method
+from ascd._base.jit import helper, optional_method, strict_helper
 
 #: Some units in the last place.
 LAST_PLACES = 8.0 * 2.0**-53
@@ -43,12 +43,18 @@ def absolute_subgradient(x: float, strength: float, slope: float) -> tuple[float
     return low + slope, high + slope
 
 
+@strict_helper
+def half_square_over(value: float, divisor: float) -> float:
+    """½·value²/divisor, where the square alone may underflow."""
+    return 0.5 * value * (value / divisor)
+
+
 @helper
 def even_conjugate(u: float, l1: float, l2: float) -> float:
     """The conjugate of l1·|x| + ½·l2·x² at u, which without l2 is the indicator of |u| ≤ l1: nothing is forgiven."""
     beyond = max(0.0, abs(u) - l1)
     if l2 > 0.0:
-        return 0.5 * beyond * (beyond / l2)  # the square alone may underflow
+        return half_square_over(beyond, l2)
     return 0.0 if beyond == 0.0 else math.inf
 
 
