@@ -14,7 +14,6 @@ the matter of ``ascd._base.cache``; how numba is made to compile faster is that 
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ import numpy as np
 from ascd._base.blame import compile_error, named_error
 from ascd._base.cache import NotKept, check_folder, digest, may_be_stored, nests, remove_stale, tell_not_kept
 from ascd._base.clock import compiling, timed
-from ascd._base.compilers import kernel_options, part_options
+from ascd._base.compilers import collector_paused, kernel_options, part_options
 from ascd._base.contracts import compiled_methods, share_method
 from ascd._base.scalars import at as at
 from ascd._base.scalars import teach_numba
@@ -149,18 +148,6 @@ def _register_optional(numba: Any, function: Callable[..., Any], default: Callab
     numba.extending.overload(function, strict=False, jit_options=part_options())(namespace["choose"])
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Importing numba, compiling and loading make millions of objects that live; walking them costs a tenth of it."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 class Kernel:
     """A function that is compiled at its first call, once for each combination of argument types."""
 
@@ -190,7 +177,7 @@ class Kernel:
         """The first call with these types."""
         is_flat = may_be_stored(args) and not any(map(nests, args))
         self._known[types] = self.stored if is_flat else None
-        with _collector_paused():
+        with collector_paused():
             return self._compiled(*args)
 
     def _interpreted(self, *args: Any) -> Any:

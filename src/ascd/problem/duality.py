@@ -200,11 +200,12 @@ def inward(penalty: Any, j: int, u: float) -> float:
 
 
 @kernel
-def required_products(penalty: Any, x: Array, estimate: Array, radius: Array, required: Array) -> None:
+def required_products(penalty: Any, x: Array, estimate: Array, radius: Array, is_tight: bool, required: Array) -> None:
     """Where scaling cannot bring u_j into the domain of Ψ_j*(−u_j), the nearest product that fits x_j; nan elsewhere.
 
     Scaling fails where the domain ends at a point s·u_j cannot reach.  Coordinates that stand at such an end belong
-    to these too, because a dual point that fits the others would push them over it.
+    to these too, because a dual point that fits the others would push them over it.  Where it ``is_tight``, no scale
+    below 1 will do, and all that would need one belong to these.
     """
     for j in range(x.size):
         low, high = penalty.subgradient(x[j], j)
@@ -213,7 +214,8 @@ def required_products(penalty: Any, x: Array, estimate: Array, radius: Array, re
         far = 1.0 + abs(nearest)
         at_end = low == high and min(penalty.dual_scale(nearest - far, j), penalty.dual_scale(nearest + far, j)) <= 0.0
         fits = min(penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
-        required[j] = -inward(penalty, j, nearest) if at_end or fits <= 0.0 else math.nan
+        is_required = at_end or fits <= 0.0 or (is_tight and fits < 1.0)
+        required[j] = -inward(penalty, j, nearest) if is_required else math.nan
 
 
 @kernel
