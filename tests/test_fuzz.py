@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from operator import mul
 
 import numpy as np
 import pytest
 from dying import dies_at_three
-from fuzz.calls import problem_of, truth_of
+from fuzz.calls import CALLS, problem_of, truth_of
 from fuzz.cases import SPARSE, STORAGES, Case, source, stored
-from fuzz.checks import Violation, judge
+from fuzz.checks import Violation, check_answer, judge
 from fuzz.command import judge_seeds, side_by_side
 from fuzz.draw import ESTIMATORS, combinations, draw, engines
 from fuzz.peers import from_scipy
 from fuzz.report import Tally, markdown
 from fuzz.search import candidates
 from fuzz.shrink import as_test, shrink
-from fuzz.steps import faults
+from fuzz.steps import faults, watched
 from fuzz.truth import make_truth, penalty_arrays
 from fuzz.twists import twisted
 
@@ -268,8 +269,30 @@ def test_an_interval_that_is_too_narrow_is_found(monkeypatch, interpreted):
     assert list(faults(case)) == []
     from ascd.engine.intervals import Intervals
 
-    monkeypatch.setattr(Intervals, "radius_at", lambda self, j: 0.0)
+    monkeypatch.setattr(Intervals, "width_at", lambda self, j: 0.0)
     assert [kind for kind, _ in faults(case)] == ["interval"]
+
+
+def test_intervals_hold_in_exact_arithmetic_after_a_long_step():
+    """One step moves the clock by 2e7: the radius, a difference of such numbers, has lost the digits of the others."""
+    case = draw(202000047767)
+    A = [[Fraction(float(entry)) for entry in row] for row in case.A]
+    for seen in watched(case):
+        x = [Fraction(float(entry)) for entry in seen.x]
+        slope = [sum(map(mul, row, x)) - Fraction(float(y)) for row, y in zip(A, case.b, strict=True)]
+        for j, (middle, width) in enumerate(zip(seen.estimate, seen.radius, strict=True)):
+            entry = sum(row[j] * v for row, v in zip(A, slope, strict=True))
+            assert abs(entry - Fraction(float(middle))) <= Fraction(float(width))
+    assert list(faults(case)) == []
+
+
+def test_an_objective_that_is_next_to_nothing_beside_its_constant():
+    """P = σ·Σs + (2/σ)·F with F = 3e-173: what P is beside its constant is rounding, and a little more is wrong."""
+    case = draw(202000013617)
+    (answer,) = CALLS["HuberRegressor"](case)
+    assert check_answer(answer) == []
+    wrong = replace(answer, objective=answer.objective + 1e3 * answer.rounding)
+    assert [violation.kind for violation in check_answer(wrong)] == ["objective"]
 
 
 def test_a_process_that_dies_is_a_violation():

@@ -226,3 +226,11 @@ def test_a_target_that_needs_nothing():
     assert result.status is Status.CONVERGED
     assert not result.coefs.any()
     assert result.deviance_ratio.tolist() == [0.0, 0.0]
+
+
+def test_products_that_are_required_leave_no_scale_to_the_others():
+    """Two linear terms outweigh their kinks: their products are given, and a scaled dual point misses them."""
+    problem = problem_for("logistic", ascd.L1(0.5, 1.0, [0.2, -0.1] * 2 + [0.0]))
+    result = ascd.path(problem, alphas=[0.47783079, 0.26246303], tol=1e-10)
+    assert result.status is Status.CONVERGED
+    assert np.all(result.gaps <= 1e-10 * result.zero_objective)

@@ -38,6 +38,7 @@ class Answer:
     zero_objective: float | None = None
     slack: float = 0.0  # relative rounding of a gap that was changed to the estimator's units
     starts: tuple[tuple[Array, float], ...] = ()  # points that a judge should look at, too
+    rounding: float = 0.0  # of the objective, where it was told with a constant that is taken away here
     rivals: tuple[Any, ...] = ()  # values that the judge found by other means, error bounds added
     trace: Any = None
     again: bool = False  # the same call once more: it has to be the same answer

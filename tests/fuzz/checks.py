@@ -184,7 +184,7 @@ def _check_said(answer: Answer, known: Known) -> list[Violation]:
     )
     if answer.objective is not None and math.isfinite(value := float(known.values[0])) and not is_beyond:
         off = abs(float(known.values[0] - np.longdouble(answer.objective)))
-        if not off <= known.rounding(0) + SMALLEST:
+        if not off <= known.rounding(0) + answer.rounding + SMALLEST:
             text = f"reported {answer.objective!r}, F(x) = {value!r}"
             found.append(Violation("objective", text, off / known.scale))
     return found

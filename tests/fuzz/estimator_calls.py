@@ -103,9 +103,10 @@ def huber_case(case: Case) -> Iterator[Answer]:
     truth, unit = huber_truth(case, sigma), 2.0 / sigma
     total = np.longdouble(truth.s.sum())
     offset = float(np.longdouble(sigma) * total)
+    rounding = (len(case.b) + 8) * float(np.finfo(float).eps) * offset / unit
     yield Answer(
         truth, x, c, proof.gap / unit, (proof.objective - offset) / unit, str(proof.status), proof.tolerance / unit,
-        slack=1e-10, rivals=tuple(_at_other_scales(case, sigma, total, x, c)),
+        slack=1e-10, rounding=rounding, rivals=tuple(_at_other_scales(case, sigma, total, x, c)),
     )  # fmt: skip
 
 

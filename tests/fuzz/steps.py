@@ -6,7 +6,9 @@ combination of parts has to be compiled.  Gradients and scores are computed here
 
     gs-s  dist(−g, ∂Ψ_j(x))      gs-r  L·|y*|      gs-q  √(−2L·min V)      gsl-…  divided by √L_j, with L = L_j
 
-Intervals are kept in float64: an excess below ``ROUNDING`` of the sizes of the terms is rounding.
+The interval is the one that rules look at, rounding errors counted (``width_at``): it must hold the entry to the last
+digit.  A radius without them holds in exact arithmetic only: when the clock has run to 10⁷, its digits end at 10⁻⁹.
+Scores are kept in float64: an excess below ``ROUNDING`` of the sizes of the terms is rounding.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from ascd.engine.rules import as_rule
 
 from .calls import interpreted, problem_of, truth_of
 from .cases import Array, Case
-from .truth import Long, Truth
+from .truth import UNIT, Long, Truth
 
 ROUNDING = 1e-9
 CURVATURE = {"squared": 1.0, "logistic": 0.25, "huber": 1.0, "squared_hinge": 2.0}
@@ -47,9 +49,9 @@ class Watcher(NamedTuple):
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, n = point.intervals, point.x.size
-        radius = np.array([intervals.radius_at(j) for j in range(n)])
+        known = [intervals.extra.tighten(j, intervals.estimate[j], intervals.width_at(j)) for j in range(n)]
         bounds = np.array([intervals.bounds_at(j) for j in range(n)])
-        self.log.append(Seen(point.x.copy(), intervals.estimate.copy(), radius, bounds))
+        self.log.append(Seen(point.x.copy(), *np.array(known).T, bounds))
         return self.inner.select(point, t, rng)
 
     def active_count(self, point: Any) -> int:
@@ -71,12 +73,12 @@ def faults(case: Case) -> Iterator[tuple[str, str]]:
     states = watched(case)
     for t, seen in enumerate(states):
         gradient, size = exact_gradient(truth, seen.x)
-        excess = np.abs(gradient - seen.estimate) - seen.radius - ROUNDING * size
+        excess = np.abs(gradient - seen.estimate) - seen.radius - truth.A.size * UNIT * size
         if np.any(excess > 0.0):
             j = int(np.argmax(excess))
             yield "interval", f"step {t}, coordinate {j}: {seen.estimate[j]} ± {seen.radius[j]} misses {gradient[j]}"
             return
-        score, slack = exact_scores(truth, steepness, seen.x, gradient, size)
+        score, slack = exact_scores(truth, steepness, seen.x, gradient.astype(float), size.astype(float))
         low, high = seen.bounds.T
         if np.any(low > score + slack) or np.any(high < score - slack):
             j = int(np.argmax(np.maximum(low - score - slack, score - slack - high)))
@@ -96,7 +98,7 @@ def exact_gradient(truth: Truth, x: Array) -> tuple[Array, Array]:
         "logistic": lambda: -y / (1 + np.exp(np.minimum(y * z, 11000))),
         "squared_hinge": lambda: -2 * y * np.maximum(1 - y * z, 0),
     }[truth.loss]()
-    return (A.T @ (s * slope)).astype(float), (np.abs(A).T @ (s * M * size)).astype(float)
+    return A.T @ (s * slope), np.abs(A).T @ (s * M * size)
 
 
 def exact_scores(truth: Truth, steepness: str, x: Array, g: Array, size: Array) -> tuple[Array, Array]:

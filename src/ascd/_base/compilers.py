@@ -13,6 +13,9 @@ plain numba compiles instead: the same answers, later, and a warning says so onc
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -36,6 +39,18 @@ _LIBRARY = (
     "get_pointer_to_function",
     "enable_object_caching",
 )
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Importing numba, compiling and loading make millions of objects that live; walking them costs a tenth of it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def kernel_options() -> dict[str, Any]:

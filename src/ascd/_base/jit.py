@@ -14,7 +14,6 @@ the matter of ``ascd._base.cache``; how numba is made to compile faster is that 
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ import numpy as np
 from ascd._base.blame import compile_error, named_error
 from ascd._base.cache import NotKept, check_folder, digest, may_be_stored, nests, remove_stale, tell_not_kept
 from ascd._base.clock import compiling, timed
-from ascd._base.compilers import kernel_options, part_options
+from ascd._base.compilers import collector_paused, kernel_options, part_options
 from ascd._base.contracts import compiled_methods, share_method
 from ascd._base.scalars import at as at
 from ascd._base.scalars import teach_numba
@@ -44,6 +43,7 @@ _debugging: ContextVar[bool] = ContextVar("debugging", default=os.environ.get("A
 
 _lock = RLock()
 _helpers: list[Callable[..., Any]] = []
+_strict: set[Callable[..., Any]] = set()
 _kernels: list[Kernel] = []
 _optional: dict[Callable[..., Any], Callable[..., Any]] = {}
 
@@ -85,6 +85,12 @@ def helper(function: Function) -> Function:
     if _numba.cache_info().currsize:
         _register_helper(_numba(), function)
     return function
+
+
+def strict_helper(function: Function) -> Function:
+    """A helper whose operations are done in the order in which they stand: where another order over- or underflows."""
+    _strict.add(function)
+    return helper(function)
 
 
 def optional_method(default: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,7 +136,8 @@ def _register_method(method: str, arguments: list[str]) -> None:
 
 
 def _register_helper(numba: Any, function: Callable[..., Any]) -> None:
-    numba.extending.register_jitable(**part_options())(function)
+    options = part_options() | ({"fastmath": False} if function in _strict else {})
+    numba.extending.register_jitable(**options)(function)
 
 
 def _register_optional(numba: Any, function: Callable[..., Any], default: Callable[..., Any]) -> None:
@@ -139,18 +146,6 @@ def _register_optional(numba: Any, function: Callable[..., Any], default: Callab
     choice = f"getattr({arguments[0]}.instance_class, {name!r}, default)"
     exec(f"def choose({', '.join(arguments)}):\n    return {choice}", namespace)
     numba.extending.overload(function, strict=False, jit_options=part_options())(namespace["choose"])
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Importing numba, compiling and loading make millions of objects that live; walking them costs a tenth of it."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class Kernel:
@@ -182,7 +177,7 @@ class Kernel:
         """The first call with these types."""
         is_flat = may_be_stored(args) and not any(map(nests, args))
         self._known[types] = self.stored if is_flat else None
-        with _collector_paused():
+        with collector_paused():
             return self._compiled(*args)
 
     def _interpreted(self, *args: Any) -> Any:

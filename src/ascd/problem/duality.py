@@ -69,8 +69,10 @@ def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> f
     """The largest term for u_j in [left, right], and for those within the rounding errors of Ψ_j*.
 
     Ψ_j*(−u) is a function of a difference, u less what Ψ_j holds at a kink: where that nearly vanishes, its last digits
-    are all there is.  Beyond the end of Ψ_j*'s domain there is nothing to look at: the scale has kept away from it.
+    are all there is.  Beyond the end of Ψ_j*'s domain there is nothing to look at, if both ends are certainly inside.
     """
+    if not (penalty.dual_scale(-left, j) >= 1.0 and penalty.dual_scale(-right, j) >= 1.0):
+        return math.inf
     term = term_between(penalty, x, j, left, right)
     low, high = penalty.subgradient(x, j)
     size = abs(left) + abs(right) + (slope_size(penalty, j) if x == 0.0 else 0.0)
@@ -189,6 +191,15 @@ def may_rest(penalty: Any, x: float, j: int, low: float, high: float) -> bool:
     return (x == 0.0) & (low <= 0.0) & (high >= 0.0) & (low < high) & (penalty.cost(x, j) == 0.0)
 
 
+@helper
+def kink_size(penalty: Any, j: int, low: float, high: float) -> float:
+    """What low and high, the ends of ∂Ψ_j(0), are made of, added up: their sum is twice a tilt, the distance a kink.
+
+    At a bound one of them is infinite, and the other may be what is left of both.
+    """
+    return abs(low) + abs(high) if math.isfinite(low) and math.isfinite(high) else slope_size(penalty, j)
+
+
 @kernel
 def open_coordinates(penalty: Any, x: Array, estimate: Array, radius: Array, listed: Array) -> int:
     """List the coordinates that are not surely at rest at zero, where the penalty is smallest; their number."""
@@ -196,17 +207,30 @@ def open_coordinates(penalty: Any, x: Array, estimate: Array, radius: Array, lis
     for j in range(x.size):
         low, high = penalty.subgradient(x[j], j)
         violation = violation_of(low, high, estimate[j]) + radius[j]
+        is_open = violation > 0.0 or not may_rest(penalty, x[j], j, low, high)
         listed[count] = j
-        count += 0 if may_rest(penalty, x[j], j, low, high) and violation <= 0.0 else 1
+        count += 1 if is_open or violation + LAST_PLACES * kink_size(penalty, j, low, high) > 0.0 else 0
     return count
 
 
+@helper
+def inward(penalty: Any, j: int, u: float) -> float:
+    """u, or a number beside it that is certainly in the domain of Ψ_j*, whose ends may be rounded."""
+    if penalty.dual_scale(u, j) >= 1.0:
+        return u
+    away = 4.0 * LAST_PLACES * (abs(u) + slope_size(penalty, j))
+    if penalty.dual_scale(u - away, j) >= 1.0:
+        return u - away
+    return u + away if penalty.dual_scale(u + away, j) >= 1.0 else u
+
+
 @kernel
-def required_products(penalty: Any, x: Array, estimate: Array, radius: Array, required: Array) -> None:
+def required_products(penalty: Any, x: Array, estimate: Array, radius: Array, is_tight: bool, required: Array) -> None:
     """Where scaling cannot bring u_j into the domain of Ψ_j*(−u_j), the nearest product that fits x_j; nan elsewhere.
 
     Scaling fails where the domain ends at a point s·u_j cannot reach.  Coordinates that stand at such an end belong
-    to these too, because a dual point that fits the others would push them over it.
+    to these too, because a dual point that fits the others would push them over it.  Where it ``is_tight``, no scale
+    below 1 will do, and all that would need one belong to these.
     """
     for j in range(x.size):
         low, high = penalty.subgradient(x[j], j)
@@ -215,7 +239,8 @@ def required_products(penalty: Any, x: Array, estimate: Array, radius: Array, re
         far = 1.0 + abs(nearest)
         at_end = low == high and min(penalty.dual_scale(nearest - far, j), penalty.dual_scale(nearest + far, j)) <= 0.0
         fits = min(penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
-        required[j] = -nearest if at_end or fits <= 0.0 else math.nan
+        is_required = at_end or fits <= 0.0 or (is_tight and fits < 1.0)
+        required[j] = -inward(penalty, j, nearest) if is_required else math.nan
 
 
 def movable(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float) -> Array:

@@ -105,6 +105,7 @@ class _Proof:
         self.zeta = self._image_error()
         self.most_curvature = self._most_curvature() if self.zeta > 0.0 else 0.0
         self.required, self.listed = np.empty(place.x.size), np.empty(place.x.size, dtype=np.int64)
+        self.is_tight = False  # does no scale below 1 meet products that are required and not 0?
 
     def certificate(self, products: Products, enough: float) -> Certificate:
         found = self._by_slope(products, enough)
@@ -133,6 +134,7 @@ class _Proof:
             if columns.size and fit is None:
                 return Certificate(best, False)
             gap, excess = self._gap(dual, estimate, wide, columns, fit, enough)
+            self.is_tight = self.is_tight or (gap == math.inf and bool(self.required[columns].any()))
             is_better = gap < tuning.WORTHWHILE * best
             best = min(best, gap)
             if not columns.size or (attempt and not is_better):
@@ -155,7 +157,7 @@ class _Proof:
 
     def _columns_to_fit(self, estimate: Array, radius: Array, before: Array) -> Array:
         """Coordinates that no scale fits, and those fitted before: where they need nothing now, they stay."""
-        required_products(self.penalty, self.place.x, estimate, radius, self.required)
+        required_products(self.penalty, self.place.x, estimate, radius, self.is_tight, self.required)
         held = before[np.isnan(self.required[before])]
         self.required[held] = estimate[held]
         return np.flatnonzero(~np.isnan(self.required))

@@ -16,11 +16,12 @@ import numpy as np
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number
 from ascd._base.clock import Stopwatch
 from ascd._base.contracts import check_methods
-from ascd._base.jit import kernel
+from ascd._base.jit import helper, kernel
 from ascd._base.threads import as_n_jobs, quiet
 from ascd.problem.penalties import as_penalty
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
+from ascd.problem.tuning import LAST_PLACES
 from ascd.protocols import Penalty
 from ascd.results.limits import Limits
 from ascd.results.progress import progress_bar
@@ -211,11 +212,19 @@ def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:
     return factor
 
 
+@helper
+def surely(pull: float, tilt: float) -> float:
+    """pull − tilt; where there is a tilt, more by what rounding can do to a kink of that size beside it."""
+    away = pull - tilt
+    return away + 8.0 * LAST_PLACES * (abs(pull) + abs(tilt)) if away > 0.0 and tilt != 0.0 else away
+
+
 @kernel
 def factor_at_zero(penalty: Any, rest: Any, gradient: Array) -> float:
     """The smallest factor whose kinks at zero hold all coordinates that have one; inf where no kink grows with it.
 
-    ``rest`` is the penalty times 0: what no factor changes (a linear term, a bound).
+    ``rest`` is the penalty times 0: what no factor changes (a linear term, a bound).  Kinks that work against a linear
+    term are a little larger than they need be: rounding would decide whether they hold.
     """
     factor, kinks = 0.0, 0
     for j in range(gradient.size):
@@ -224,10 +233,10 @@ def factor_at_zero(penalty: Any, rest: Any, gradient: Array) -> float:
         pull = -gradient[j]
         if highest < high < math.inf:
             kinks += 1
-            factor = max(factor, (pull - highest) / (high - highest))
+            factor = max(factor, surely(pull, highest) / (high - highest))
         if lowest > low > -math.inf:
             kinks += 1
-            factor = max(factor, (lowest - pull) / (lowest - low))
+            factor = max(factor, surely(-pull, -lowest) / (lowest - low))
     return factor if kinks > 0 else math.inf
 
 

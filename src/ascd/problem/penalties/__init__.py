@@ -7,7 +7,8 @@ Each penalty is a NamedTuple whose compiled methods speak of one coordinate j:
 ``prox``              argmin_z ½(z − v)² + step·Ψ_j(z)
 ``subgradient``       the ends of the interval ∂Ψ_j(x); infinite at the ends of a box
 ``cost_conjugate``    Ψ_j*(u) = sup_x {u·x − Ψ_j(x)}, +inf outside its domain; for duality gaps
-``dual_scale``        the largest s in [0, 1] with Ψ_j*(s·u) finite, −1 if there is none
+``dual_scale``        the largest s in [0, 1] with Ψ_j*(s·u) finite, −1 if there is none; 1 only where rounding cannot
+                      have put u inside
 ``cost_size``         (optional) the sum of the sizes of the terms of Ψ_j(x), where they may cancel; for certificates
 ``piece``             (optional) where Ψ_j is quadratic around x: its curvature and the ends of that interval, which
                       is [x, x] at a kink; lets ``solve`` finish with Newton steps

@@ -78,7 +78,7 @@ class BoundedL1L2(NamedTuple):
             return 1.0
         low = linear - l1 if math.isinf(at(self.lower, j)) else -math.inf
         high = linear + l1 if math.isinf(at(self.upper, j)) else math.inf
-        return scale_between(u, low, high, abs(linear) + l1)
+        return scale_between(u, low, high, abs(linear) + l1 if l1 > 0.0 else 0.0)
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]:
         curvature, low, high = at(self.weights, j) * at(self.l2, j), at(self.lower, j), at(self.upper, j)

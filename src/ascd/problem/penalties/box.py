@@ -66,7 +66,7 @@ class Box(NamedTuple):
         linear = at(self.linear, j)
         low = linear if math.isinf(at(self.lower, j)) else -math.inf
         high = linear if math.isinf(at(self.upper, j)) else math.inf
-        return scale_between(u, low, high, abs(linear))
+        return scale_between(u, low, high, 0.0)
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]:
         low, high = at(self.lower, j), at(self.upper, j)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.jit import helper, optional_method
+from ascd._base.jit import helper, optional_method, strict_helper
 from ascd.problem.tuning import LAST_PLACES
 
 
@@ -41,28 +41,39 @@ def absolute_subgradient(x: float, strength: float, slope: float) -> tuple[float
     return low + slope, high + slope
 
 
+@strict_helper
+def half_square_over(value: float, divisor: float) -> float:
+    """½·value²/divisor, where the square alone may underflow."""
+    return 0.5 * value * (value / divisor)
+
+
 @helper
 def even_conjugate(u: float, l1: float, l2: float) -> float:
     """The conjugate of l1·|x| + ½·l2·x² at u, which without l2 is the indicator of |u| ≤ l1: nothing is forgiven."""
     beyond = max(0.0, abs(u) - l1)
     if l2 > 0.0:
-        return 0.5 * beyond * beyond / l2
+        return half_square_over(beyond, l2)
     return 0.0 if beyond == 0.0 else math.inf
 
 
 @helper
 def scale_between(u: float, low: float, high: float, size: float) -> float:
-    """The largest s in [0, 1] with low ≤ s·u ≤ high, −1 if there is none.
+    """The largest s in [0, 1] for which s·u is certainly between low and high; 0 or −1 if there is none above 0.
 
-    ``size`` is that of the numbers whose sums the ends are.  s is smaller by some units in their last place, so that
-    rounding does not push s·u over the end; a single point other than 0 is no end that a scale could meet.
+    ``size`` is that of the numbers whose products and sums the ends are, 0 where these are exact: s·u must keep away
+    from the ends by some units in their last place, all that is left where a kink and a tilt cancel each other.  A
+    single point is exact; if it is not 0, no scale could meet it.
     """
-    if low <= u <= high:
+    edge = LAST_PLACES * size
+    if low + edge <= u <= high - edge or low == u == high:
         return 1.0
     if low == high:
         return 0.0 if low == 0.0 else -1.0
-    end, sign = (high, 1.0) if u > high else (-low, -1.0)
-    return max(0.0, end - LAST_PLACES * (size + end)) / (sign * u) if end >= 0.0 else -1.0
+    end, sign = (high, 1.0) if u > high - edge else (-low, -1.0)
+    room = end - 2.0 * edge - LAST_PLACES * end
+    if room > 0.0:
+        return room / (sign * u)
+    return 0.0 if end >= 0.0 else -1.0
 
 
 @helper
