@@ -27,7 +27,7 @@ from ascd._base.notes import tell_once
 PACKAGE = __name__.partition(".")[0]
 #: Packages and modules that hold no kernel and that no package with kernels imports.
 WITHOUT_KERNELS = (
-    "estimators", "theory", "datasets.py", "files.py", "report", "racing.py", "experiments", "cli", "__main__.py",
+    "estimators", "theory", "datasets.py", "files", "report", "racing", "experiments", "cli", "__main__.py",
 )  # fmt: skip
 SIZE = 12
 SECONDS_KEPT = 7 * 24 * 3600.0

@@ -60,3 +60,24 @@ def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
 
 def _listed(kind: Kind) -> str:
     return ", ".join(f"--{option.replace('_', '-')}" for option in sorted(kind.options)) or "none"
+
+
+def plain_again(name: str, estimator: Any) -> Any:
+    """An unfitted estimator with the options of a fitted one; what cross-validation has chosen is fixed."""
+    from ascd import estimators
+
+    kind = MODELS[name]
+    made = getattr(estimators, kind.plain)()
+    known = made.get_params()
+    shared = {key: value for key, value in estimator.get_params().items() if key in known}
+    for key in ("alpha", "C", "l1_ratio"):
+        if hasattr(estimator, f"{key}_") and key in kind.options:
+            shared[key] = _first(getattr(estimator, f"{key}_"))
+    return made.set_params(**shared)
+
+
+def _first(value: Any) -> float:
+    """One number; of several classes, that of the first."""
+    import numpy as np
+
+    return float(np.ravel(value)[0])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascd.files import whole_file
 from ascd.plotting import as_label
-from ascd.report.chart import INDEX, Chart, color_of
+from ascd.report.chart import INDEX, Chart, colors_of
 
 #: Values at or below this are not drawn on a logarithmic axis.
 FLOOR = 1e-14
@@ -87,10 +87,12 @@ def _draw(chart: Chart, ax: Any, axis: str) -> None:
     known = {each.key: each.label for each in chart.axes}
     key = axis if axis in known else chart.axes[0].key
     right = ax.twinx() if any(len(series.right) for series in chart.series) else None
-    for number, series in enumerate(chart.series):
+    for series, color in zip(chart.series, colors_of(chart.series), strict=True):
+        if key not in series.x:
+            continue
         x, y = np.asarray(series.x[key]), np.asarray(series.y, dtype=float)
         shown = np.where(y > FLOOR, y, np.nan) if chart.log else y
-        style = {"color": color_of(series, number), "linestyle": "--" if series.dash else "-"}
+        style = {"color": color, "linestyle": "--" if series.dash else "-"}
         ax.plot(
             x,
             shown,
