@@ -41,7 +41,7 @@ def test_an_unknown_axis_is_named(problem):
 
 
 def test_the_demo_races_its_methods_and_writes_a_page(problem, tmp_path):
-    outcome = demo.contest(epochs=2, problem=problem)
+    outcome = demo.contest(epochs=2, given=problem)
     assert list(outcome.runs) == list(demo.METHODS)
     rows = [("0.5", "5 of 10", "0.45", "2152", "1e-3", "139")]
     files = demo.publish(outcome, rows, tmp_path / "out")

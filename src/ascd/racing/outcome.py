@@ -163,7 +163,7 @@ class Outcome(NamedTuple):
         made = chart_of_traces(traces, self.problem.n_features, "race", title, self.conditions, self.best)
         series = list(made.series)
         if self.solved is not None:
-            trace = self.solved.trace
+            trace = self.solved.trace  # of few rounds
             x = {"reads": trace.reads.tolist(), "seconds": trace.seconds.tolist()}
             series.append(Series(SOLVER, x, np.nan_to_num(suboptimality(trace, self.best)).tolist()))
         if self.fits is not None:

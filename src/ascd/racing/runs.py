@@ -25,7 +25,7 @@ from ascd.solver import solve
 #: Seconds that the search for the minimum may take, compiling included.
 LONGEST_SEARCH = 30.0
 #: Records an epoch: so finely is the moment known at which the accuracy is reached.
-RECORDS = 10
+RECORDS = 50
 #: The minimum's gap, relative to it.
 PRECISION = 1e-10
 Show = Callable[[str], AbstractContextManager[Any]]

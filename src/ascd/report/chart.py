@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ METHODS = {
     "ucd": COLORS[0], "uniform": COLORS[0], "scd": COLORS[1], "steepest": COLORS[1], "ascd": COLORS[2],
     "a-ascd": COLORS[3], "ascd.solve": COLORS[7], "scikit-learn": COLORS[6], "cyclic": COLORS[5],
 }  # fmt: skip
+#: Points of a curve.
+MOST_POINTS = 600
+SHOWN_COLUMNS = ("iteration", "reads", "seconds", "objective", "active")
 Numbers = Sequence[float]
 
 
@@ -101,6 +105,7 @@ def chart_of_traces(
     >>> chart.series[0].y
     [1.0, 0.2, 0.2, 0.0]
     """
+    traces = {name: thinned(trace) for name, trace in traces.items()}
     bottom = min(float(trace.objective.min()) for trace in traces.values()) if best is None else best
     series = tuple(
         Series(
@@ -116,6 +121,14 @@ def chart_of_traces(
         for name, trace in traces.items()
     )
     return Chart(key, title, caption, TRACE_AXES, series, "F(x) − best, relative to the start", "active set (dotted)")
+
+
+def thinned(trace: Trace) -> Any:
+    """A trace with at most ``MOST_POINTS`` records, the first and the last among them: more cannot be seen."""
+    if len(trace) <= MOST_POINTS:
+        return trace
+    kept = np.unique(np.geomspace(1, len(trace), MOST_POINTS).round().astype(int)) - 1
+    return SimpleNamespace(**{name: getattr(trace, name)[kept] for name in SHOWN_COLUMNS})
 
 
 def colors_of(series: Sequence[Series]) -> list[str]:

@@ -29,9 +29,10 @@ def numbers_of(chart: Chart) -> tuple[list[str], list[list[str]]]:
     axis = chart.axes[0]
     drawn = [series for series in chart.series if not series.thin and len(series.x.get(axis.key, ()))]
     ends = [float(end) for series in drawn for end in (series.x[axis.key][0], series.x[axis.key][-1])]
-    places = np.linspace(min(ends), max(ends), PLACES + 1).tolist() if drawn else []
+    spaced = np.geomspace if chart.far and ends and min(ends) > 0.0 else np.linspace
+    places = spaced(min(ends), max(ends), PLACES + 1).tolist() if drawn else []
     has_right = any(len(series.right) for series in chart.series)
-    head = [f"at {axis.label}", *(f"{place:.4g}" for place in places)]
+    head = [f"at {axis.label}", *(f"{place:,.0f}" if place >= 1e3 else f"{place:.4g}" for place in places)]
     head += [f"{chart.right_label.partition(' (')[0]} at the end"] * has_right
     rows = []
     for series in chart.series:

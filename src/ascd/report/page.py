@@ -20,6 +20,8 @@ from ascd.report.numbers import numbers_of
 
 Row = Sequence[str]
 CODE = re.compile(r"`([^`]+)`")
+#: 1e-06 in a heading is not broken after its e-.
+POWER, UNBROKEN = re.compile(r"(\de)-(\d)"), "\\1\N{NON-BREAKING HYPHEN}\\2"
 #: A table with cells longer than this is shown as a list on small screens.
 WORDY = 60
 
@@ -185,7 +187,7 @@ def _figure(chart: Chart) -> str:
 
 def table_html(head: Row, rows: Sequence[Sequence[Any]], label: str) -> str:
     """A table that scrolls sideways where it is wider than the screen; one with long texts is a list on small ones."""
-    top = "".join(f"<th>{as_html(cell)}</th>" for cell in head)
+    top = "".join(f"<th>{POWER.sub(UNBROKEN, as_html(cell))}</th>" for cell in head)
     body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     wordy = any(len(cell) > WORDY for row in rows for cell in row if isinstance(cell, str))
     kind = "scroll long" if wordy else "scroll"
