@@ -15,7 +15,7 @@ from ascd.cli.console import answer, common, fitting
 from ascd.cli.estimating import CLASSIFIERS, MODELS, make_estimator
 from ascd.cli.explain import explain, page_beside
 from ascd.cli.models import model_of, save_model
-from ascd.cli.options import Source, class_target, data_options, numeric_target, read_data
+from ascd.cli.options import Source, class_target, data_options, numeric_target, read_data, tell_reading
 from ascd.cli.places import check_file, file_options
 from ascd.cli.summary import show_summary
 from ascd.files import Table
@@ -59,6 +59,7 @@ def command(
         numeric_target(table)
     elif not classes:
         class_target(table)
+    tell_reading(table, label)
     clock = Stopwatch()
     with fitting(f"fitting {model}", estimator, bool(cv)), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers

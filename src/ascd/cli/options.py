@@ -129,7 +129,7 @@ data_options = with_source(*FILE, *COLUMNS)
 
 
 def read_data(source: Source) -> Loaded:
-    """Read the data file, or generate what a word stands for; says how the file was read."""
+    """Read the data file, or generate what a word stands for."""
     data = source.data
     if str(data) in GENERATED and not data.exists():
         from ascd.datasets import make_synthetic, make_text_like
@@ -137,13 +137,12 @@ def read_data(source: Source) -> Loaded:
         made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
         return Loaded(Table(made.A, made.b, None), f"generated data ({data})")
     table = source.read()
-    tell_reading(table, data.name)
     complete(table, data.name)
     return Loaded(table, data.name)
 
 
 def tell_reading(table: Table, label: str) -> None:
-    """How a file was read, in a few lines: what was found out and what was done."""
+    """How a file was read, in a few lines: what was found out and what was done.  For when nothing is wrong with it."""
     if table.notes:
         shape = f"{table.X.shape[0]:,} rows, {table.X.shape[1]:,} features"
         target = f", target {table.target!r}" if table.target else ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, library_bar, say, show_table, working
-from ascd.cli.options import Source, data_options, numeric_target, read_data
+from ascd.cli.options import Source, data_options, numeric_target, read_data, tell_reading
 from ascd.cli.places import announce_folder, folder_option, wrote
 from ascd.files import Table, whole_folder
 from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
@@ -45,7 +45,9 @@ def command(source: Source, model: str, l1_ratio: float, points: int, eps: float
     """
     is_new = announce_folder(out)
     table, label = read_data(source)
-    found = _follow(table, model, l1_ratio, points, eps, tol)
+    problem = _problem(table, model, l1_ratio)
+    tell_reading(table, label)
+    found = _follow(problem, model, n_alphas=points, eps=eps, tol=tol)
     strengths, coefs = found.alphas / (1.0 if model == "logistic" else table.X.shape[0]), found.coefs
     names = table.names or [f"feature {j}" for j in range(coefs.shape[0])]
     caption = f"{points} penalties down to {eps:g} of the largest, tol {tol:g}."
@@ -62,25 +64,28 @@ def command(source: Source, model: str, l1_ratio: float, points: int, eps: float
     return 0 if found.status.is_answer else UNCONVERGED
 
 
-def _follow(table: Table, model: str, l1_ratio: float, points: int, eps: float, tol: float) -> Any:
-    """The path, with a bar on a terminal that shows the time that is left."""
+def _problem(table: Table, model: str, l1_ratio: float) -> Any:
     from ascd.problem.penalties import L1, L1L2
     from ascd.problem.problem import Problem
-    from ascd.results.solution import Status
-    from ascd.solver import path
 
     if model == "logistic":
         values = np.unique(table.y)
         if values.size != 2:
             raise ValueError(f"a logistic path needs two classes; the target has {values.size} values")
         signs = np.where(np.asarray(table.y) == values[1], 1.0, -1.0)
-        problem = Problem(table.X, signs, loss="logistic", penalty=L1(1.0))
-    else:
-        numeric_target(table)
-        ratio = 1.0 if model == "lasso" else l1_ratio
-        penalty = L1(1.0) if ratio == 1.0 else L1L2(ratio, 1.0 - ratio)
-        problem = Problem(table.X, np.asarray(table.y, dtype=float), penalty=penalty)
-    options: dict[str, Any] = {"n_alphas": points, "eps": eps, "tol": tol, "intercept": True, "early_stop": False}
+        return Problem(table.X, signs, loss="logistic", penalty=L1(1.0))
+    numeric_target(table)
+    ratio = 1.0 if model == "lasso" else l1_ratio
+    penalty = L1(1.0) if ratio == 1.0 else L1L2(ratio, 1.0 - ratio)
+    return Problem(table.X, np.asarray(table.y, dtype=float), penalty=penalty)
+
+
+def _follow(problem: Any, model: str, **grid: Any) -> Any:
+    """The path, with a bar on a terminal that shows the time that is left."""
+    from ascd.results.solution import Status
+    from ascd.solver import path
+
+    options: dict[str, Any] = {**grid, "intercept": True, "early_stop": False}
     if library_bar():
         found = path(problem, progress=True, **options)
     else:

@@ -8,7 +8,7 @@ import click
 
 from ascd._base.clock import A_MOMENT
 from ascd.cli.console import advancing, answer, common, say, show_table
-from ascd.cli.options import Named, Source, data_options, numeric_target, read_data
+from ascd.cli.options import Named, Source, data_options, numeric_target, read_data, tell_reading
 from ascd.cli.places import announce_folder, folder_option, wrote
 from ascd.racing import CONTESTS, entrants, make_problem, race
 
@@ -51,6 +51,7 @@ def command(
         numeric_target(table)
     chosen = entrants(rules or ("uniform", "a-ascd", "steepest"), oracles or ("norm",), scores or ("gs-s",))
     contest = make_problem(table.X, table.y, problem, strength)
+    tell_reading(table, label)
     others = (table.X, problem) if beside else None
     outcome = race(contest, chosen, step, init, epochs, seed, advancing, accuracy, others)
     show_table(outcome.head, outcome.rows())

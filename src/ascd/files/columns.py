@@ -69,7 +69,7 @@ def as_table(
 ) -> Table:
     """The target's column apart from the others, and these as numbers."""
     frame.columns = names = [str(name) for name in frame.columns]
-    notes = _leave_out(frame, choices.without)
+    frame, notes = _left_after(frame, choices.without)
     chosen = _target_of([str(name) for name in frame.columns], target, target_optional)
     y = None if chosen is None else _numbers_or_words(frame[chosen])
     rest = frame if chosen is None else frame.drop(columns=chosen)
@@ -131,19 +131,19 @@ def _gaps_by_row(X: Any) -> Any:
     return gone
 
 
-def _leave_out(frame: Any, without: Sequence[str]) -> list[str]:
-    """Take columns out of the frame: those named, and a first one without a name that counts the rows."""
+def _left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
+    """The frame without some columns: those named, and a first one without a name that counts the rows."""
     for name in without:
         if name not in frame.columns:
             raise unknown_name(name, "column", list(frame.columns))
-        frame.drop(columns=name, inplace=True)
+        frame = frame.drop(columns=name)
     notes = [f"left out: {', '.join(without)}"] if without else []
     if len(frame.columns) > 2 and frame.columns[0].startswith("Unnamed: 0"):
         column = frame.iloc[:, 0].to_numpy()
         if column.dtype.kind == "i" and column.size and (np.diff(column) == 1).all() and column[0] in (0, 1):
-            frame.drop(columns=frame.columns[0], inplace=True)
+            frame = frame.drop(columns=frame.columns[0])
             notes.append("the first column counts the rows: left out")
-    return notes
+    return frame, notes
 
 
 def _target_of(names: list[str], target: str | None, optional: bool) -> str | None:

@@ -58,7 +58,7 @@ def read_table(
     ...     path = pathlib.Path(folder) / "tiny.csv"
     ...     _ = path.write_text("age;size;price\\n1,5;2;3\\n4;5;6\\n")
     ...     table = read_table(path, target="price")
-    >>> table.names, table.y, table.X[0, 0], table.notes
+    >>> table.names, table.y, float(table.X[0, 0]), table.notes
     (['age', 'size'], array([3, 6]), 1.5, ("separator ';', decimal comma, header",))
     """
     path = Path(path)
