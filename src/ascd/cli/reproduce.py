@@ -61,8 +61,7 @@ def command(
         raise click.UsageError("--only-publish takes what the results file holds: name no FIGURES")
     if only_publish and not results.is_file():
         raise FileNotFoundError(f"no such file: {results}; run without --only-publish first")
-    if announce_folder(out):
-        say(f"creating the folder {out}")
+    announce_folder(out)
     if not only_publish:
         try:
             results = run(figures, scale, folder, data, jobs, None if settings().json else _log)

@@ -28,6 +28,8 @@ def run(
     """Do the jobs that are not done yet; returns the path of the results file, which keeps figures of former runs."""
     text: Source | None = text_source(data, scale) if jobs.needs_text(figures) else None
     plan = jobs.plan(figures, scale, text)
+    if log is not None and not folder.exists():
+        log(f"creating the folder {folder}")
     conduct(plan, folder, workers, log)
     path = folder / "results.json"
     store.gather(plan, store.Store(folder), scale, path)
