@@ -29,6 +29,8 @@ MODELS = {
     "logistic": _kind("LogisticRegression", "LogisticRegressionCV", "C", "l1_ratio"),
     "svm": _kind("LinearSVC", "", "C", "loss"),
 }
+#: Options of every model.
+COMMON = frozenset(("tol", "max_iter", "fit_intercept"))
 CLASSIFIERS = ("logistic", "svm")
 
 
@@ -40,7 +42,7 @@ def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
         raise unknown_name(name, "model", MODELS)
     kind = MODELS[name]
     shared = {key: value for key, value in given.items() if value is not None}
-    own = {key: value for key, value in shared.items() if key not in ("tol", "max_iter", "fit_intercept")}
+    own = {key: value for key, value in shared.items() if key not in COMMON}
     foreign = sorted(set(own) - kind.options)
     if foreign:
         raise ValueError(f"model {name!r} takes no --{foreign[0].replace('_', '-')}; it takes {_listed(kind)}")
@@ -68,7 +70,7 @@ def plain_again(name: str, estimator: Any) -> Any:
 
     kind = MODELS[name]
     made = getattr(estimators, kind.plain)()
-    known = made.get_params()
+    known = set(made.get_params()) & (kind.options | COMMON)
     shared = {key: value for key, value in estimator.get_params().items() if key in known}
     for key in ("alpha", "C", "l1_ratio"):
         if hasattr(estimator, f"{key}_") and key in kind.options:

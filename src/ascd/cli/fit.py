@@ -14,7 +14,7 @@ from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, fitting
 from ascd.cli.estimating import CLASSIFIERS, MODELS, make_estimator
 from ascd.cli.explain import explain, page_beside
-from ascd.cli.models import model_of, save_model
+from ascd.cli.models import as_classes, model_of, save_model
 from ascd.cli.options import Source, class_target, data_options, numeric_target, read_data, tell_reading
 from ascd.cli.places import check_file, file_options
 from ascd.cli.summary import show_summary
@@ -57,8 +57,10 @@ def command(
     table, label = read_data(source)
     if model not in CLASSIFIERS:
         numeric_target(table)
-    elif not classes:
-        class_target(table)
+    else:
+        if not classes:
+            class_target(table)
+        table = table._replace(y=as_classes(table.y))
     tell_reading(table, label)
     clock = Stopwatch()
     with fitting(f"fitting {model}", estimator, bool(cv)), warnings.catch_warnings():

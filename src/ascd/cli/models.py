@@ -65,6 +65,21 @@ class Model(NamedTuple):
         return share / share.sum(axis=1, keepdims=True)
 
 
+def as_classes(y: Any) -> Any:
+    """Labels of classes: numbers that are not whole, which scikit-learn takes for quantities, become text.
+
+    Examples
+    --------
+    >>> from ascd.cli.models import as_classes
+    >>> as_classes([1.5, 2.0]).tolist(), as_classes([1.0, 2.0]).tolist()
+    (['1.5', '2'], [1.0, 2.0])
+    """
+    y = np.asarray(y)
+    if y.dtype.kind != "f" or (y == np.round(y)).all():
+        return y
+    return np.array([f"{value:.10g}" for value in y], dtype=object)
+
+
 def model_of(estimator: Any, header: dict[str, Any], names: list[str] | None) -> Model:
     """A fitted estimator as a model."""
     coef = np.atleast_2d(estimator.coef_)

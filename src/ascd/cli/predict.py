@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from ascd.cli.console import answer, common, say, settings
-from ascd.cli.models import Model, load_model
+from ascd.cli.models import Model, as_classes, load_model
 from ascd.cli.options import FILE, Source, complete, recipe_of, with_source
 from ascd.cli.places import check_file, file_options
 from ascd.files import Table, write_text
@@ -75,7 +75,7 @@ def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
     if not y.size:
         return None
     if model.classes.size:
-        return "accuracy", float(np.mean(predicted == y))
+        return "accuracy", float(np.mean(predicted == (as_classes(y) if predicted.dtype.kind == "U" else y)))
     return "R²", float(1.0 - np.sum((y - predicted) ** 2) / np.sum((y - y.mean()) ** 2))
 
 
