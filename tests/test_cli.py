@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -134,39 +132,6 @@ def test_data_that_cannot_be_used_are_told_in_one_line(capsys, houses, tmp_path)
         assert told in error
         assert error.count("\n") == 1
     assert not (tmp_path / "m.npz").exists()
-
-
-TELLING = """
-import sys
-from ascd.cli import main
-from ascd.racing import runs
-
-minimize = runs.minimize
-
-def telling(*arguments, **options):
-    print("running", flush=True)
-    return minimize(*arguments, **options)
-
-runs.minimize = telling
-sys.exit(main())
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are sent as POSIX has them")
-def test_an_interrupted_race_ends_with_130_and_writes_nothing(tmp_path):
-    """Ctrl-C a moment after the first run began; it would take very much longer."""
-    race = ["race", "synthetic", "--rule", "ascd", "--epochs", "1000000", "--out", str(tmp_path / "race")]
-    child = subprocess.Popen(
-        [sys.executable, "-c", TELLING, *race], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert child.stdout.readline() == "running\n"
-    time.sleep(1.0)
-    child.send_signal(signal.SIGINT)
-    out, error = child.communicate(timeout=60)
-    assert child.returncode == INTERRUPTED
-    assert out == ""
-    assert error.strip().endswith("ascd: interrupted")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interrupt_that_compiled_code_swallows_is_repeated(monkeypatch, capsys):

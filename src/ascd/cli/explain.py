@@ -60,8 +60,8 @@ def page_beside(model_file: Path) -> Path:
     return model_file.with_name(f"{model_file.stem}-explained.html")
 
 
-def explain(model: str, estimator: Any, fitted: Model, table: Table, resamples: int, out: Path) -> dict[str, Any]:
-    """Fit the halves, print a table a class, write the page; returns what a machine wants to know."""
+def examine(model: str, estimator: Any, fitted: Model, table: Table, resamples: int) -> dict[str, list[Evidence]]:
+    """Fit the halves; returns what is known of the features, class by class."""
     coefs = _resampled(model, estimator, table, resamples)
     deviations = standard_deviations(table.X)
     names = fitted.feature_names()
@@ -69,6 +69,11 @@ def explain(model: str, estimator: Any, fitted: Model, table: Table, resamples: 
     for number in range(fitted.coef.shape[0]):
         title = f"class {fitted.class_of(number)}" if fitted.classes.size else "all features"
         found[title] = evidence(fitted.coef[number], coefs[:, number, :], deviations, names)
+    return found
+
+
+def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out: Path) -> dict[str, Any]:
+    """Print a table a class, write the page; returns what a machine wants to know."""
     for title, rows in found.items():
         heading = f"\nHow sure: {resamples} fits to random halves of the samples" + _of_class(title)
         show_table(HEAD, [one.row() for one in rows[:MOST_SHOWN]], heading)

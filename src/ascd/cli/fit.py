@@ -13,7 +13,7 @@ from ascd._base.clock import Stopwatch
 from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, fitting
 from ascd.cli.estimating import CLASSIFIERS, MODELS, make_estimator
-from ascd.cli.explain import explain, page_beside
+from ascd.cli.explain import examine, explain, page_beside
 from ascd.cli.models import as_classes, model_of, save_model
 from ascd.cli.options import Source, class_target, data_options, numeric_target, read_data, tell_reading
 from ascd.cli.places import check_file, file_options
@@ -70,9 +70,10 @@ def command(
     header = _header(estimator, label, table)
     fitted = model_of(estimator, header, table.names)
     score = float(estimator.score(table.X, table.y))
+    known = examine(model, estimator, fitted, table, resamples) if explained else None
     save_model(fitted, out)
     show_summary(fitted, estimator.certificate_, model, score, (seconds, compile_seconds), out)
-    found = explain(model, estimator, fitted, table, resamples, out) if explained else None
+    found = None if known is None else explain(fitted, known, resamples, out)
     times = {"seconds": seconds, "compile_seconds": compile_seconds}
     numbers = {"score": score, "nonzero": int(np.count_nonzero(fitted.coef)), "explained": found}
     answer({**header, **times, **numbers, "model_file": out})
