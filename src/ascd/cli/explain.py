@@ -24,7 +24,7 @@ STABLE, FAIR = 0.9, 0.6
 #: Features that are printed, and drawn.
 MOST_SHOWN, MOST_DRAWN = 15, 40
 FEWEST_SAMPLES = 10
-HEAD = ("feature", "coefficient", "effect", "5 % to 95 % of fits", "same sign in", "")
+HEAD = ("feature", "coefficient", "effect", "5 % to 95 % of fits", "same sign in", "how sure")
 MEANING = (
     "Effect: coefficient times the feature's standard deviation. The range and “same sign in” are over fits to random "
     "halves of the samples with the same penalty: a feature is stable from 90 % on and fair from 60 % on; below that, "
@@ -50,9 +50,13 @@ class Evidence(NamedTuple):
 
     def row(self) -> tuple[str, ...]:
         """For a table."""
-        spread = f"{self.low:+.3g} to {self.high:+.3g}"
-        numbers = (f"{self.coefficient:+.4g}", f"{self.effect:+.3g}", spread, f"{100.0 * self.share:.0f} %")
+        spread = f"{_signed(self.low, 3)} to {_signed(self.high, 3)}"
+        numbers = (_signed(self.coefficient, 4), _signed(self.effect, 3), spread, f"{100.0 * self.share:.0f} %")
         return self.name, *numbers, self.verdict
+
+
+def _signed(value: float, digits: int) -> str:
+    return f"{value:+.{digits}g}" if value else "0"
 
 
 def page_beside(model_file: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption
     x = {"strength": np.log10(strengths[0] / strengths).tolist()}
     series = tuple(Series(names[j], x, coefs[j].tolist()) for j in chosen if np.any(coefs[j]))
     nonzero = np.count_nonzero(coefs, axis=0).tolist()
-    count = Series("nonzero coefficients", x, [0.0] * len(strengths), right=nonzero, color="#999999", dash=True)
+    count = Series("nonzero coefficients", x, [math.nan] * len(strengths), right=nonzero, color="#888888")
     axes = (Axis("strength", "log10(largest penalty / penalty)"),)
     text = f"{caption} The {len(series)} largest of {coefs.shape[0]:,} coefficients."
     return Chart("path", title, text, axes, (*series, count), "coefficient", "nonzero (dotted)", log=False)

@@ -69,8 +69,13 @@ class Outcome(NamedTuple):
 
     def proved(self, label: str) -> float:
         """An upper bound on the suboptimality at the end, whatever the minimum is: nothing about it is assumed."""
-        trace = self.solutions[label].trace
-        return float((trace.objective[-1] - self.best + self.gap) / max(trace.objective[0] - self.best, 1e-300))
+        return self._unit * float(self.solutions[label].trace.objective[-1] - self.best + self.gap)
+
+    @property
+    def _unit(self) -> float:
+        """1/(F(x_0) − F*), all runs start at the same point."""
+        start = next(iter(self.solutions.values())).trace.objective[0]
+        return 1.0 / max(float(start) - self.best, 1e-300)
 
     def end(self, label: str) -> str:
         """The suboptimality at the end in words: a number, or what is proved where it cannot be told from 0."""
@@ -161,11 +166,13 @@ class Outcome(NamedTuple):
 
         traces = {label: run.trace for label, run in self.runs.items()}
         made = chart_of_traces(traces, self.problem.n_features, "race", title, self.conditions, self.best)
-        series = list(made.series)
+        lowest = self._unit * self.gap  # below it nothing is proved, and 0 has no place on a logarithmic axis
+        series = [one._replace(y=np.maximum(one.y, lowest).tolist()) for one in made.series]
         if self.solved is not None:
-            trace = self.solved.trace  # of few rounds
+            trace = self.solved.trace
             x = {"reads": trace.reads.tolist(), "seconds": trace.seconds.tolist()}
-            series.append(Series(SOLVER, x, np.nan_to_num(suboptimality(trace, self.best)).tolist()))
+            height = np.maximum(np.nan_to_num(suboptimality(trace, self.best)), lowest)
+            series.append(Series(SOLVER, x, height.tolist()))
         if self.fits is not None:
             series.append(Series(NAME, {"seconds": self.fits.seconds}, self.fits.excess, dash=True))
         epochs, reads, seconds = made.axes

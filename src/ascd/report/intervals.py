@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 from ascd.report.chart import COLORS
 
-WIDTH, ROW, TOP, BOTTOM, LEFT, RIGHT = 760, 24, 8, 44, 210, 86
-#: Characters of a name that fit.
-LONGEST = 30
+WIDTH, ROW, TOP, BOTTOM, RIGHT = 640, 24, 8, 44, 86
+#: Characters of a name that are shown, and units that one needs.
+LONGEST, LETTER = 30, 7.0
+#: Labels of the axis that are nearer to 0 than this would cover it.
+APART = 48.0
 
 
 class Interval(NamedTuple):
@@ -40,30 +42,34 @@ def draw_intervals(rows: Sequence[Interval], label: str) -> str:
     low, high = min(0.0, *ends), max(0.0, *ends)
     span = (high - low) or 1.0
     height = TOP + ROW * len(rows) + BOTTOM
-    edge = WIDTH - RIGHT
+    left, edge = 24.0 + LETTER * max((len(_short(row.name)) for row in rows), default=0), float(WIDTH - RIGHT)
 
     def x(value: float) -> float:
-        return LEFT + (value - low) / span * (edge - LEFT)
+        return left + (value - low) / span * (edge - left)
 
     bottom = height - BOTTOM
     parts = [f'<line class="axis" x1="{x(0.0):.1f}" x2="{x(0.0):.1f}" y1="{TOP}" y2="{bottom}"/>']
     for number, row in enumerate(rows):
-        parts.append(_row(row, TOP + ROW * number + ROW / 2, x(row.low), x(row.high), x(row.value)))
-    for tick in (low, 0.0, high) if low < 0.0 < high else (low, high):
+        y = TOP + ROW * number + ROW / 2
+        parts.append(f'<line x1="{left:.1f}" x2="{edge:.1f}" y1="{y:.1f}" y2="{y:.1f}" class="rule"/>')
+        parts.append(_row(row, left, y, x(row.low), x(row.high), x(row.value)))
+    for tick in (0.0, *(end for end in (low, high) if abs(x(end) - x(0.0)) > APART)):
         parts.append(f'<text x="{x(tick):.1f}" y="{bottom + 16}" text-anchor="middle">{tick:.3g}</text>')
-    parts.append(f'<text x="{(LEFT + edge) / 2:.0f}" y="{height - 8}" text-anchor="middle">{html.escape(label)}</text>')
+    parts.append(f'<text x="{(left + edge) / 2:.0f}" y="{height - 8}" text-anchor="middle">{html.escape(label)}</text>')
     parts.append(f'<text x="{WIDTH - 4}" y="{height - 8}" text-anchor="end">same sign in</text>')
     size, name = f"0 0 {WIDTH} {height}", html.escape(label, quote=True)
     return f'<svg class="intervals" viewBox="{size}" role="img" aria-label="{name}">{"".join(parts)}</svg>'
 
 
-def _row(row: Interval, y: float, low: float, high: float, value: float) -> str:
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
+
+def _row(row: Interval, left: float, y: float, low: float, high: float, value: float) -> str:
     color = COLORS[2] if row.share >= 0.9 else COLORS[4] if row.share >= 0.6 else "#888888"
-    name = row.name if len(row.name) <= LONGEST else f"{row.name[: LONGEST - 1]}…"
-    place = f'y1="{y:.1f}" y2="{y:.1f}"'
+    place, name = f'y1="{y:.1f}" y2="{y:.1f}"', html.escape(_short(row.name))
     return (
-        f'<text class="name" x="{LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{html.escape(name)}</text>'
-        f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" {place} class="rule"/>'
+        f'<text class="name" x="{left - 10:.1f}" y="{y + 4:.1f}" text-anchor="end">{name}</text>'
         f'<line x1="{low:.1f}" x2="{high:.1f}" {place} stroke="{color}" stroke-width="4" opacity=".5"/>'
         f'<circle cx="{value:.1f}" cy="{y:.1f}" r="5" fill="{color}"/>'
         f'<text x="{WIDTH - 4}" y="{y + 4:.1f}" text-anchor="end">{100.0 * row.share:.0f} %</text>'

@@ -189,7 +189,7 @@
     const legend = figure.querySelector(".legend");
     legend.replaceChildren();
     for (const series of chart.series) {
-      if (series.thin) continue;
+      if (series.thin || series.y.every((value) => value === null)) continue;  // the key below names what is dotted only
       const absent = !series.x[f.axis.key];
       const off = hidden[chart.key].has(series.name), button = document.createElement("button");
       button.type = "button";
