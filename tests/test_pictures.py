@@ -60,7 +60,7 @@ def test_the_demo_races_its_methods_and_writes_a_page(problem, tmp_path):
 
 def test_the_demo_fits_embedded_data_with_proof():
     pytest.importorskip("ascd.estimators", reason="this build has no estimators")
-    rows = demo.fits().rows
+    rows = demo.fits()
     assert [row[0] for row in rows] == ["2", "0.5", "0.05"]
     shown = [re.fullmatch(r"≤ (\S+) \(proved\)", row[4]) for row in rows]
     assert all(0.0 < float(found[1]) <= 0.01 for found in shown), "never 0: what is proved"

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ascd._base.clock import Stopwatch
 from ascd.datasets import make_synthetic
 from ascd.files import whole_folder
 from ascd.problem.problem import Problem
@@ -35,20 +34,12 @@ RACE_TITLE = "The paper's synthetic Lasso by four selection rules"
 SAME = "All rules take the same steps of length 1/L and differ in which coordinate comes next. "
 
 
-class Fits(NamedTuple):
-    """The table of fits, and what compiling them took."""
-
-    rows: list[tuple[str, ...]]
-    compile_seconds: float
-
-
-def fits() -> Fits:
+def fits() -> list[tuple[str, ...]]:
     """Lassos of three strengths on the diabetes data, each with what is proved about it."""
     from sklearn.datasets import load_diabetes
 
     from ascd.estimators import Lasso
 
-    clock = Stopwatch()
     X, y = load_diabetes(return_X_y=True)
     rows: list[tuple[str, ...]] = []
     for alpha in ALPHAS:
@@ -56,7 +47,7 @@ def fits() -> Fits:
         proof = model.certificate_
         shown = (f"{model.score(X, y):.4f}", f"{proof.objective:.4f}", f"≤ {rounded_up(proof.gap)} (proved)")
         rows.append((f"{alpha:g}", f"{np.count_nonzero(model.coef_)} of {X.shape[1]}", *shown, str(proof.columns_read)))
-    return Fits(rows, clock.compile_seconds)
+    return rows
 
 
 def synthetic_data(n_samples: int = 1000, n_features: int = 5000) -> tuple[Any, Problem]:
