@@ -176,3 +176,20 @@ def test_an_npz_of_objects_is_refused_without_advice_to_unpickle(tmp_path):
     with pytest.raises(ValueError, match="y holds Python objects") as caught:
         read_table(path)
     assert "pickle" not in str(caught.value).lower()
+
+
+def test_gaps_of_arrays_and_sparse_tables(tmp_path):
+    from scipy import sparse
+
+    X, y = np.array([[1.0, np.nan], [3.0, 4.0], [5.0, 8.0]]), np.array([1.0, 2.0, 3.0])
+    np.savez(tmp_path / "dense.npz", X=X, y=y)
+    filled = read_table(tmp_path / "dense.npz", choices=Choices(impute="median"))
+    assert filled.X[0, 1] == 6.0
+    np.testing.assert_array_equal(read_table(tmp_path / "dense.npz", choices=Choices(drop=True)).y, [2.0, 3.0])
+    sparse.save_npz(tmp_path / "sparse.npz", sparse.csc_matrix(X))
+    with np.load(tmp_path / "sparse.npz") as held:
+        np.savez(tmp_path / "sparse.npz", **held, y=y)
+    kept = read_table(tmp_path / "sparse.npz", choices=Choices(drop=True))
+    np.testing.assert_array_equal(kept.X.toarray(), X[1:])
+    with pytest.raises(ValueError, match="of a sparse table cannot be filled; --drop leaves out their rows"):
+        read_table(tmp_path / "sparse.npz", choices=Choices(impute="mean"))

@@ -90,28 +90,41 @@ def as_table(
 
 def without_gaps(table: Table, choices: Choices, recipe: Recipe) -> Table:
     """Missing values filled, or their rows left out, as chosen; by default the table as it is."""
-    is_sparse = hasattr(table.X, "tocsr")
-    kept = np.ones(table.X.shape[0], dtype=bool)
-    if choices.drop:
-        kept = ~_gaps_by_row(table.X)
-    if (choices.drop or choices.impute) and table.y is not None:  # nobody can fill a target
-        kept &= np.array([value == value and value is not None for value in table.y], dtype=bool)
-    notes, X, y = list(table.notes), table.X, table.y
-    if not kept.all():
-        X = X.tocsr()[kept].tocsc() if is_sparse else np.asfortranarray(X[kept])
-        y = None if y is None else y[kept]
-        notes.append(f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing")
-    if not (choices.impute or recipe.fills) or is_sparse:
-        return table._replace(X=X, y=y, notes=tuple(notes))
+    if choices.drop or choices.impute:
+        table = _without_rows(table, every_gap=choices.drop)
+    if not (choices.impute or recipe.fills):
+        return table
+    if not hasattr(table.X, "tocoo"):
+        return _filled(table, choices.impute, recipe)
+    if _gaps_by_row(table.X).any():
+        raise ValueError("missing values of a sparse table cannot be filled; --drop leaves out their rows")
+    return table
+
+
+def _without_rows(table: Table, every_gap: bool) -> Table:
+    """The table without rows that have no target, which nobody can fill, and without those that have another gap."""
+    X, y = table.X, table.y
+    kept = ~_gaps_by_row(X) if every_gap else np.ones(X.shape[0], dtype=bool)
+    if y is not None:
+        kept &= np.array([value is not None and value == value for value in y], dtype=bool)
+    if kept.all():
+        return table
+    rest = X.tocsr()[kept].tocsc() if hasattr(X, "tocsr") else np.asfortranarray(X[kept])
+    note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
+    return table._replace(X=rest, y=None if y is None else y[kept], notes=(*table.notes, note))
+
+
+def _filled(table: Table, impute: str, recipe: Recipe) -> Table:
+    """The table with its gaps filled by a statistic of the column, or as a model's recipe says."""
+    X = table.X
     names = table.names or [str(j) for j in range(X.shape[1])]
-    fills = dict(recipe.fills) or {name: _fill(X[:, j], name, choices.impute) for j, name in enumerate(names)}
+    fills = dict(recipe.fills) or {name: _fill(X[:, j], name, impute) for j, name in enumerate(names)}
     gaps = np.isnan(X)
     for j in np.flatnonzero(gaps.any(axis=0)):
         X[gaps[:, j], j] = fills[names[j]]
-    if gaps.any():
-        how = f"by the column's {choices.impute}" if choices.impute else "as in the model"
-        notes.append(f"{gaps.sum():,} missing values filled {how}")
-    return table._replace(X=X, y=y, notes=tuple(notes), recipe=table.recipe._replace(fills=fills))
+    how = f"by the column's {impute}" if impute else "as in the model"
+    notes = (f"{gaps.sum():,} missing values filled {how}",) if gaps.any() else ()
+    return table._replace(X=X, notes=(*table.notes, *notes), recipe=table.recipe._replace(fills=fills))
 
 
 def _fill(column: Any, name: str, impute: str) -> float:
