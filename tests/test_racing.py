@@ -16,7 +16,7 @@ from ascd.racing.beside import run_beside, scikit_learn
 from ascd.racing.outcome import SOLVER, rounded_up
 from ascd.results.solution import Status
 
-pytestmark = pytest.mark.usefixtures("interpreted")
+pytestmark = pytest.mark.usefixtures("plain_python")
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +24,8 @@ def data():
     return make_synthetic(60, 80, n_nonzero=5, rng=0)
 
 
-@pytest.fixture
-def outcome(data):
+@pytest.fixture(scope="module")
+def outcome(plain_python, data):
     problem = make_problem(data.A, data.b, "lasso", "max/10")
     methods = entrants(["uniform", "a-ascd"], ["norm"], ["gs-s"])
     return race(problem, methods, epochs=60, beside=(data.A, "lasso"))
@@ -41,6 +41,18 @@ def test_runs_end_where_they_come_within_the_accuracy(outcome):
         assert found.reads == trace.reads[-1]
         assert found.epochs == trace.iteration[-1] / 80
         assert 0.0 <= found.seconds <= run.seconds
+
+
+def test_a_short_run_and_a_long_one_have_as_many_records(data, monkeypatch):
+    """Records take time: else a rule of many cheap steps would look slow for being watched."""
+    monkeypatch.setattr("ascd.racing.runs.SMALL_SHARE", 0.0)
+    problem = make_problem(data.A, data.b, "lasso", "max/10")
+    watched = race(problem, entrants(["uniform", "a-ascd"], ["norm"], ["gs-s"]), epochs=60)
+    assert watched.runs["uniform"].n_iter > 1.5 * watched.runs["a-ascd"].n_iter
+    assert all(60 <= len(run.trace) <= 122 for run in watched.runs.values())
+    monkeypatch.setattr("ascd.racing.runs.SMALL_SHARE", float("inf"))
+    once = race(problem, entrants(["uniform"], ["norm"], ["gs-s"]), epochs=60)
+    assert len(once.runs["uniform"].trace) > 122, "a run that records do not disturb is not repeated"
 
 
 def test_the_minimum_is_certified_and_what_is_proved_is_an_upper_bound(outcome):

@@ -24,8 +24,11 @@ from ascd.solver import solve
 
 #: Seconds that the search for the minimum may take, compiling included.
 LONGEST_SEARCH = 30.0
-#: Records an epoch: so finely is the moment known at which the accuracy is reached.
-RECORDS = 50
+#: Records a run: so finely is the moment known at which the accuracy is reached.
+RECORDS = 60
+#: Records an epoch of a first try, which finds out how long the run is.  Records count as time of a run, about so many
+#: seconds each: where they are more than a small share of it, it is run again with fewer.
+FIRST_RECORDS, SECONDS_A_RECORD, SMALL_SHARE = 50, 2e-4, 0.05
 #: The minimum's gap, relative to it.
 PRECISION = 1e-10
 Show = Callable[[str], AbstractContextManager[Any]]
@@ -137,7 +140,25 @@ def race(
 def _descend(
     problem: Problem, method: Entrant, step: str, init: str, epochs: int, seed: int, goal: float, advance: Any
 ) -> Solution:
-    steps = epochs * problem.n_features
+    """A run to the goal, with few records: as many in a short run as in a long one."""
+    given = (problem, method, step, init, epochs * problem.n_features, seed, goal, advance)
+    run = _attempt(*given, record=max(1, problem.n_features // FIRST_RECORDS))
+    if len(run.trace) * SECONDS_A_RECORD <= SMALL_SHARE * run.seconds:
+        return run
+    return _attempt(*given, record=max(1, run.n_iter // RECORDS))
+
+
+def _attempt(
+    problem: Problem,
+    method: Entrant,
+    step: str,
+    init: str,
+    steps: int,
+    seed: int,
+    goal: float,
+    advance: Any,
+    record: int,
+) -> Solution:
     stop = Goal(goal, steps, advance)
     run = minimize(
         problem,
@@ -148,7 +169,7 @@ def _descend(
         init=init,
         max_iter=steps,
         tol=0.0,
-        record=max(1, problem.n_features // RECORDS),
+        record=record,
         rng=seed,
         callback=stop,
     )
