@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz golden lint matrix peer-suites bench bench-tables docs clean
+.PHONY: demo test test-array-api skipped fuzz golden lint matrix peer-suites bench bench-tables docs clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,14 @@ demo: $(VENV)/.installed
 # of the tests in their order, so that what a file compiles is compiled once
 test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST)
+
+# scikit-learn's checks with arrays of another namespace: SciPy reads its switch when it is imported
+test-array-api: $(VENV)/.test
+	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -k array_api $(PYTEST) tests/test_estimator_checks.py
+
+# what no run of the tests has run, and why, from pytest's reports
+skipped: $(VENV)/.test
+	$(BIN)/python .ci/skipped.py $(REPORTS)
 
 # random problems against every certificate; N cases from SEED on JOBS processes, as long as one likes
 N ?= 10000

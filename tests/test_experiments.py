@@ -37,7 +37,7 @@ def tiny(monkeypatch):
 def results_of(figures, folder):
     text = text_source(None, "quick") if jobs.needs_text(figures) else None
     plan = jobs.plan(figures, "quick", text)
-    conduct(plan, folder, workers=1, quiet=True)
+    conduct(plan, folder, workers=1)
     return store.gather(plan, store.Store(folder), "quick", folder / "results.json")
 
 
@@ -59,21 +59,21 @@ def test_figures_are_chosen_by_number_or_panel():
 
 def test_an_interrupted_run_continues_where_it_stopped(tiny, tmp_path):
     plan = jobs.plan(["2a"], "quick", None)
-    assert conduct(plan, tmp_path, workers=1, quiet=True) == len(plan.jobs)
+    assert conduct(plan, tmp_path, workers=1) == len(plan.jobs)
     files = sorted((tmp_path / "runs").iterdir())
     kept = files[0].stat().st_mtime_ns
     files[1].unlink()
     files[2].write_text('{"kind": "desc')  # what a crash without whole writing would leave
-    assert conduct(plan, tmp_path, workers=1, quiet=True) == 2
+    assert conduct(plan, tmp_path, workers=1) == 2
     assert files[0].stat().st_mtime_ns == kept
-    assert conduct(plan, tmp_path, workers=1, quiet=True) == 0
+    assert conduct(plan, tmp_path, workers=1) == 0
 
 
 def test_a_failing_job_leaves_no_file(tiny, tmp_path, monkeypatch):
     plan = jobs.plan(["4"], "quick", None)
     monkeypatch.setattr("ascd.experiments.conduct.measure", lambda kind, parameters: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        conduct(plan, tmp_path, workers=1, quiet=True)
+        conduct(plan, tmp_path, workers=1)
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())
     with pytest.raises(RuntimeError, match="1 of 1 runs have no results"):
         store.gather(plan, store.Store(tmp_path), "quick", tmp_path / "results.json")
@@ -90,7 +90,7 @@ def test_an_interrupted_job_is_not_stored(tiny, tmp_path, monkeypatch):
     plan = jobs.plan(["2a"], "quick", None)
     monkeypatch.setattr(measuring, "minimize", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        conduct(plan, tmp_path, workers=1, quiet=True)
+        conduct(plan, tmp_path, workers=1)
     assert not any(path.name.startswith("descent") for path in tmp_path.rglob("*.json"))
 
 
@@ -194,14 +194,16 @@ def test_lemmas_fail_where_their_numbers_do(tiny, tmp_path):
 
 
 def test_a_search_for_the_minimum_passes_an_interrupt_on(monkeypatch):
-    from ascd import Problem, racing
+    from ascd import Problem
     from ascd.problem.penalties import L1
 
     problem = Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=L1(1.0))
-    found = racing.search_minimum(problem, 1.0)
-    monkeypatch.setattr(racing, "solve", lambda *_, **__: replace(found, status=racing.Status.INTERRUPTED))
+    from ascd.racing import runs
+
+    found = runs.search_minimum(problem, 1.0)
+    monkeypatch.setattr(runs, "solve", lambda *_, **__: replace(found, status=runs.Status.INTERRUPTED))
     with pytest.raises(KeyboardInterrupt):
-        racing.search_minimum(problem, 1.0)
+        runs.search_minimum(problem, 1.0)
 
 
 def test_text_data_from_files_get_values_of_one_and_labels(tmp_path):

@@ -77,9 +77,9 @@ def test_libsvm_csv_parquet_and_npz_hold_the_same_table(tmp_path):
     [
         ("t.csv", "a,b\n1,2\n", {"target": "bb"}, r"unknown target 'bb'\. Did you mean 'b'"),
         ("t.csv", "a,b\nx,2\n", {}, "columns that are not numbers: a"),
-        ("t.csv", "", {}, "is not a table in CSV"),
+        ("t.csv", "", {}, "t.csv is empty"),
         ("t.svm", "1 a:b\n", {}, "is not a LIBSVM file"),
-        ("t.dat", "1", {}, "cannot tell the format of 't.dat'"),
+        ("t.dat", "1", {}, "the name 't.dat' does not show the file's format"),
         ("t.csv", "a,b\n1,2\n", {"format": "cvs"}, "unknown format 'cvs'. Did you mean 'csv'"),
     ],
 )

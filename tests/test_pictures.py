@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import ascd
 from ascd.datasets import make_synthetic
 from ascd.experiments import demo
+from ascd.report.page import as_html
 
 matplotlib = pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
 matplotlib.use("agg")
@@ -41,7 +44,8 @@ def test_an_unknown_axis_is_named(problem):
 
 
 def test_the_demo_races_its_methods_and_writes_a_page(problem, tmp_path):
-    outcome = demo.contest(epochs=2, problem=problem)
+    data = make_synthetic(n_samples=30, n_features=40, n_nonzero=5, rng=0)
+    outcome = demo.contest(epochs=20, given=(data.A, problem))
     assert list(outcome.runs) == list(demo.METHODS)
     rows = [("0.5", "5 of 10", "0.45", "2152", "1e-3", "139")]
     files = demo.publish(outcome, rows, tmp_path / "out")
@@ -49,10 +53,14 @@ def test_the_demo_races_its_methods_and_writes_a_page(problem, tmp_path):
     page = files[0].read_text()
     assert all(label in page for label in demo.METHODS)
     assert "<td>5 of 10</td>" in page
+    assert "<td>ascd.solve</td>" in page
+    assert "<td>scikit-learn</td>" in page
+    assert as_html(outcome.conclusion()) in page
 
 
 def test_the_demo_fits_embedded_data_with_proof():
     pytest.importorskip("ascd.estimators", reason="this build has no estimators")
     rows = demo.fits()
     assert [row[0] for row in rows] == ["2", "0.5", "0.05"]
-    assert all(float(row[4]) <= 0.01 for row in rows)
+    shown = [re.fullmatch(r"≤ (\S+) \(proved\)", row[4]) for row in rows]
+    assert all(0.0 < float(found[1]) <= 0.01 for found in shown), "never 0: what is proved"

@@ -111,3 +111,88 @@ def test_dark_screens_get_light_text(page):
     assert brightness("body", "color") > brightness("body", "backgroundColor")
     assert brightness("td.holds span", "color") > brightness("td.holds span", "backgroundColor")
     assert page.complaints == []
+
+
+def test_every_control_has_a_line_of_help(page):
+    groups = page.locator("#toolbar .group")
+    assert groups.count() == 4
+    for number in range(4):
+        assert len(groups.nth(number).locator("small").inner_text()) > 20
+        assert groups.nth(number).locator('button[aria-pressed="true"]').count() == 1
+    assert "Dotted lines, right axis" in page.locator('[data-choice="right"] small').inner_text()
+    assert "dotted, right axis" in page.locator("#chart-c .legend .key").inner_text()
+
+
+def test_a_chart_alone_is_as_wide_as_the_page(browser, tmp_path):
+    series = (Series("UCD", {"t": [0, 1]}, [1.0, 0.1]),)
+    chart = Chart("one", "One", "", (Axis("t", "t"),), series, "error")
+    opened = browser.new_page(viewport={"width": 1400, "height": 900})
+    opened.goto(write_page(tmp_path / "p.html", "P", [Section("s", "S", "", (chart,))]).as_uri())
+    figure, main = (opened.locator(name).bounding_box() for name in ("figure", "main"))
+    assert figure["width"] > 0.95 * (main["width"] - 48)
+    assert opened.locator("svg").bounding_box()["width"] > 1100
+    opened.close()
+
+
+def test_a_curve_is_drawn_against_the_axes_it_has(browser, tmp_path):
+    axes = (Axis("reads", "columns read"), Axis("seconds", "seconds"))
+    both = Series("UCD", {"reads": [1, 10], "seconds": [0.1, 1.0]}, [1.0, 0.1])
+    timed = Series("scikit-learn", {"seconds": [0.2, 0.5]}, [0.5, 1e-3])
+    chart = Chart("c", "C", "", axes, (both, timed), "error", far=True)
+    opened = browser.new_page()
+    opened.goto(write_page(tmp_path / "p.html", "P", [Section("s", "S", "", (chart,))]).as_uri())
+    assert opened.locator("svg").get_attribute("data-axis") == "reads"
+    assert opened.locator("svg").get_attribute("data-far") == "true", "it asked for a logarithmic axis"
+    assert opened.locator("svg path.curve").count() == 1
+    assert opened.locator(".legend button.absent").inner_text() == "scikit-learn"
+    opened.get_by_role("button", name="seconds").click()
+    assert opened.locator("svg path.curve").count() == 2
+    opened.close()
+
+
+@pytest.fixture
+def without_script(browser, page):
+    """The same report in a browser that runs no scripts."""
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})
+    opened = context.new_page()
+    opened.goto(page.url)
+    yield opened
+    context.close()
+
+
+def test_without_javascript_the_numbers_are_there(without_script):
+    assert not without_script.locator("#toolbar").is_visible(), "buttons that do nothing are not shown"
+    table = without_script.locator("#chart-c .numbers table")
+    assert table.is_visible()
+    rows = table.locator("tbody tr")
+    assert rows.nth(0).locator("td").all_inner_texts()[:2] == ["UCD", "1"]
+    assert rows.nth(0).locator("td").all_inner_texts()[6] == f"{0.5**19:.3g}"
+    assert rows.nth(0).locator("td").all_inner_texts()[7] == "31", "the active set at the end"
+    assert without_script.locator("#claims table").is_visible()
+
+
+def test_with_javascript_the_numbers_are_folded(page):
+    assert not page.locator("#chart-c .numbers table").is_visible()
+    page.locator("#chart-c .numbers summary").click()
+    assert page.locator("#chart-c .numbers table").is_visible()
+
+
+def test_wide_tables_scroll_on_a_phone_and_the_page_does_not(browser, tmp_path):
+    table = Table("wide", "Wide", [f"a long heading {j}" for j in range(9)], [[f"{10.0**j:.3f}" for j in range(9)]])
+    opened = browser.new_page(viewport={"width": 390, "height": 800})
+    opened.goto(write_page(tmp_path / "p.html", "P", [table]).as_uri())
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 390
+    inside = opened.locator("#wide .scroll")
+    assert inside.evaluate("box => box.scrollWidth") > inside.evaluate("box => box.clientWidth")
+    inside.evaluate("box => { box.scrollLeft = 10000; }")
+    assert inside.evaluate("box => box.scrollLeft") > 0
+    opened.close()
+
+
+def test_a_printed_page_has_charts_and_no_buttons(page):
+    page.emulate_media(media="print")
+    assert not page.locator("#toolbar").is_visible()
+    assert not page.locator("nav").is_visible()
+    assert page.locator("#chart-c svg").is_visible()
+    assert len(page.pdf(format="A4")) > 10_000
+    assert page.complaints == []

@@ -68,4 +68,4 @@ def _tell_usage(error: Any) -> None:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "ascd"
     message = " ".join(error.format_message().split())
-    print(f"{command}: error: {message}  ({command} --help shows what there is)", file=sys.stderr)
+    print(f"{command}: error: {message}  ({command} --help lists the options)", file=sys.stderr)

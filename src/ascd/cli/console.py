@@ -101,6 +101,28 @@ def working(text: str) -> Iterator[None]:
 
 
 @contextmanager
+def fitting(text: str, estimator: Any, has_folds: bool) -> Iterator[None]:
+    """A spinner, or for a cross-validation the estimator's own bar, with the time that is left."""
+    if not has_folds or not library_bar():
+        with working(text):
+            yield
+        return
+    estimator.set_params(progress=True)
+    try:
+        yield
+    finally:
+        estimator.set_params(progress=False)  # how it was watched is no parameter of the model
+
+
+def library_bar() -> bool:
+    """Let the library's progress bars, which use rich's shared console, write to standard error; is that a terminal?"""
+    import rich
+
+    rich.reconfigure(stderr=True)
+    return rich.get_console().is_terminal
+
+
+@contextmanager
 def announcing_on(console: Any) -> Iterator[None]:
     """Say on a terminal, and only there, that something is being compiled."""
     from ascd._base.clock import announcing

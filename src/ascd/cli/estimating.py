@@ -29,6 +29,8 @@ MODELS = {
     "logistic": _kind("LogisticRegression", "LogisticRegressionCV", "C", "l1_ratio"),
     "svm": _kind("LinearSVC", "", "C", "loss"),
 }
+#: Options of every model.
+COMMON = frozenset(("tol", "max_iter", "fit_intercept"))
 CLASSIFIERS = ("logistic", "svm")
 
 
@@ -40,7 +42,7 @@ def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
         raise unknown_name(name, "model", MODELS)
     kind = MODELS[name]
     shared = {key: value for key, value in given.items() if value is not None}
-    own = {key: value for key, value in shared.items() if key not in ("tol", "max_iter", "fit_intercept")}
+    own = {key: value for key, value in shared.items() if key not in COMMON}
     foreign = sorted(set(own) - kind.options)
     if foreign:
         raise ValueError(f"model {name!r} takes no --{foreign[0].replace('_', '-')}; it takes {_listed(kind)}")
@@ -60,3 +62,24 @@ def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
 
 def _listed(kind: Kind) -> str:
     return ", ".join(f"--{option.replace('_', '-')}" for option in sorted(kind.options)) or "none"
+
+
+def plain_again(name: str, estimator: Any) -> Any:
+    """An unfitted estimator with the options of a fitted one; what cross-validation has chosen is fixed."""
+    from ascd import estimators
+
+    kind = MODELS[name]
+    made = getattr(estimators, kind.plain)()
+    known = set(made.get_params()) & (kind.options | COMMON)
+    shared = {key: value for key, value in estimator.get_params().items() if key in known}
+    for key in ("alpha", "C", "l1_ratio"):
+        if hasattr(estimator, f"{key}_") and key in kind.options:
+            shared[key] = _first(getattr(estimator, f"{key}_"))
+    return made.set_params(**shared)
+
+
+def _first(value: Any) -> float:
+    """One number; of several classes, that of the first."""
+    import numpy as np
+
+    return float(np.ravel(value)[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,15 @@ import click
 import numpy as np
 
 from ascd._base.clock import Stopwatch
-from ascd._base.tuning import A_MOMENT
 from ascd.cli import UNCONVERGED
-from ascd.cli.console import answer, common, say, show_table, working
+from ascd.cli.console import answer, common, fitting
 from ascd.cli.estimating import CLASSIFIERS, MODELS, make_estimator
-from ascd.cli.models import model_of, save_model
-from ascd.cli.options import data_options, numeric_target, read_data
+from ascd.cli.explain import examine, explain, page_beside
+from ascd.cli.models import as_classes, model_of, save_model
+from ascd.cli.options import Source, class_target, data_options, numeric_target, read_data, tell_reading
+from ascd.cli.places import check_file, file_options
+from ascd.cli.summary import show_summary
 from ascd.files import Table
-
-MOST_SHOWN = 10
 
 
 @click.command()
@@ -35,31 +34,49 @@ MOST_SHOWN = 10
 @click.option("--intercept/--no-intercept", "fit_intercept", default=None, help="Fit an intercept.")
 @click.option("--tol", type=float, help="Duality gap relative to the objective at zero.  [1e-6]")
 @click.option("--max-iter", type=click.IntRange(1), help="Most iterations.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("model.npz"), show_default=True)
+@click.option("--classes", is_flag=True, help="Each number of the target is a class (logistic, svm).")
+@click.option("--explain", "explained", is_flag=True, help="Which features, and how sure: a table and a page.")
+@click.option(
+    "--resamples", type=click.IntRange(5), default=50, show_default=True, help="Half-samples that --explain fits."
+)
+@file_options(Path("model.npz"), "The model file.")
 @common
 def command(
-    data: Path, target: str | None, format: str | None, model: str, cv: int | None, out: Path, **given: Any
-) -> int:
+    source: Source, model: str, cv: int | None, classes: bool, explained: bool, resamples: int, out: Path, force: bool,
+    **given: Any,
+) -> int:  # fmt: skip
     """Fit a model to a data file; write a model file and a summary with its certificate.
 
     DATA is a LIBSVM, CSV, parquet or npz file.  The exit code is 3 where the tolerance was not reached: the model is
     written, and the certificate says how far it can be from optimal.
     """
     estimator = make_estimator(model, cv, given)
-    table, label = read_data(data, target, format)
+    check_file(out, force)
+    if explained:
+        check_file(page_beside(out), force)
+    table, label = read_data(source)
     if model not in CLASSIFIERS:
         numeric_target(table)
+    else:
+        if not classes:
+            class_target(table)
+        table = table._replace(y=as_classes(table.y))
+    tell_reading(table, label)
     clock = Stopwatch()
-    with working(f"fitting {model}"), warnings.catch_warnings():
+    with fitting(f"fitting {model}", estimator, bool(cv)), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(table.X, table.y)
     seconds, compile_seconds = clock.seconds, clock.compile_seconds
     header = _header(estimator, label, table)
     fitted = model_of(estimator, header, table.names)
+    score = float(estimator.score(table.X, table.y))
+    known = examine(model, estimator, fitted, table, resamples) if explained else None
     save_model(fitted, out)
-    _summary(fitted, estimator, table, model, (seconds, compile_seconds), out)
+    show_summary(fitted, estimator.certificate_, model, score, (seconds, compile_seconds), out)
+    found = None if known is None else explain(fitted, known, resamples, out)
     times = {"seconds": seconds, "compile_seconds": compile_seconds}
-    answer({**header, **times, "nonzero": int(np.count_nonzero(fitted.coef)), "model_file": out})
+    numbers = {"score": score, "nonzero": int(np.count_nonzero(fitted.coef)), "explained": found}
+    answer({**header, **times, **numbers, "model_file": out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
 
 
@@ -69,12 +86,13 @@ def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:
     found = (name for name in ("alpha_", "C_") if hasattr(estimator, name))
     chosen = {name: float(np.ravel(getattr(estimator, name))[0]) for name in found}
     parameters = {name: value for name, value in estimator.get_params().items() if isinstance(value, str | int | float)}
+    shape = {"samples": table.X.shape[0], "features": table.X.shape[1], "target": table.target}
     return {
         "estimator": type(estimator).__name__,
         "parameters": parameters,
         "chosen": chosen,
         "certificate": certificate_facts(estimator.certificate_),
-        "data": {"file": label, "samples": table.X.shape[0], "features": table.X.shape[1], "target": table.target},
+        "data": {"file": label, **shape, "reading": list(table.notes), "recipe": table.recipe._asdict()},
         "versions": versions(),
     }
 
@@ -83,33 +101,3 @@ def certificate_facts(certificate: Any) -> dict[str, Any]:
     """A certificate as numbers and text."""
     facts = {name: float(getattr(certificate, name)) for name in ("gap", "tolerance", "objective", "columns_read")}
     return {**facts, "status": str(certificate.status), "converged": bool(certificate.converged)}
-
-
-def _summary(fitted: Any, estimator: Any, table: Any, model: str, seconds: tuple[float, float], out: Path) -> None:
-    header, certificate = fitted.header, fitted.header["certificate"]
-    where = header["data"]
-    say(f"{header['estimator']} on {where['file']}: {where['samples']:,} samples, {where['features']:,} features")
-    for name, value in header["chosen"].items():
-        say(f"  {name.rstrip('_')} chosen by cross-validation: {value:.6g}")
-    score = "accuracy" if model in CLASSIFIERS else "D²" if model == "poisson" else "R²"
-    say(f"  nonzero coefficients {np.count_nonzero(fitted.coef):,} of {fitted.coef.size:,}")
-    once = f", and {seconds[1]:.2f} s of compiling, once" if seconds[1] > A_MOMENT else ""
-    say(f"  {score} on these data {estimator.score(table.X, table.y):.4f}   in {seconds[0]:.2f} s{once}")
-    reads, gap = certificate["columns_read"], certificate["gap"]
-    status, objective = certificate["status"], certificate["objective"]
-    proved = f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to optimal is known"
-    say(f"  certificate: {status}; objective {objective:.8g}, {proved}")
-    if not certificate["converged"]:
-        say(f"  {estimator.certificate_.status.sentence}")
-    say(f"  {reads:,.0f} columns read, {reads / where['features']:.1f} a feature\n")
-    _largest(fitted)
-    say(f"\nwrote {out}")
-
-
-def _largest(fitted: Any) -> None:
-    """The largest coefficients, of the first class where there are several."""
-    coef = fitted.coef[0]
-    order = np.argsort(-np.abs(coef))[:MOST_SHOWN]
-    names = fitted.names if fitted.names.size else np.array([f"feature {j}" for j in range(coef.size)])
-    rows = [(str(names[j]), f"{coef[j]:+.6g}") for j in order if coef[j] != 0.0]
-    show_table(("largest coefficients", "value"), [*rows, ("intercept", f"{fitted.intercept[0]:+.6g}")])

@@ -32,6 +32,14 @@ class Model(NamedTuple):
     classes: Array
     names: Array
 
+    def feature_names(self) -> list[str]:
+        """Names, or numbers where there are none."""
+        return [str(name) for name in self.names] or [f"feature {j}" for j in range(self.coef.shape[1])]
+
+    def class_of(self, number: int) -> str:
+        """The class that a row of the coefficients speaks for."""
+        return str(self.classes[number if self.coef.shape[0] > 1 else -1])
+
     def decision(self, X: Any) -> Array:
         """X·coefᵀ + intercept."""
         if X.shape[1] != self.coef.shape[1]:
@@ -55,6 +63,21 @@ class Model(NamedTuple):
         if share.shape[1] == 1:
             return np.hstack([1.0 - share, share])
         return share / share.sum(axis=1, keepdims=True)
+
+
+def as_classes(y: Any) -> Any:
+    """Labels of classes: numbers that are not whole, which scikit-learn takes for quantities, become text.
+
+    Examples
+    --------
+    >>> from ascd.cli.models import as_classes
+    >>> as_classes([1.5, 2.0]).tolist(), as_classes([1.0, 2.0]).tolist()
+    (['1.5', '2'], [1.0, 2.0])
+    """
+    y = np.asarray(y)
+    if y.dtype.kind != "f" or (y == np.round(y)).all():
+        return y
+    return np.array([f"{value:.10g}" for value in y], dtype=object)
 
 
 def model_of(estimator: Any, header: dict[str, Any], names: list[str] | None) -> Model:
@@ -84,12 +107,15 @@ def save_model(model: Model, path: Any) -> Path:
 
 def load_model(path: Any) -> Model:
     """Read a model file."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no such file: {path}")
     try:
         with np.load(path, allow_pickle=False) as held:
             header = json.loads(str(held["header"]))
             arrays = [held[name] for name in ("coef", "intercept", "classes", "names")]
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is not a model file of `ascd fit`: {error}") from error
+    except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile):
+        # numpy's own words advise to unpickle the file, which would run whatever stands in it
+        raise ValueError(f"{path} is not a model file of `ascd fit`") from None
     if header.get("format") != "ascd model" or header.get("version") != VERSION:
         raise ValueError(f"{path} is not a model file that this version reads: {header.get('format')!r}")
     return Model(header, *arrays)

@@ -1,8 +1,9 @@
-"""Options and arguments that several commands share: the data file, and parts by their names."""
+"""Options and arguments that several commands share: the data file and how to read it, and parts by their names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,10 +11,16 @@ import click
 import numpy as np
 from click.shell_completion import CompletionItem
 
-from ascd.files import FORMATS, Table, read_table
+from ascd.cli.console import say
+from ascd.files import FORMATS, Choices, Dialect, Recipe, Table, read_table
+from ascd.files.columns import FILLS
+from ascd.files.dialect import WHITESPACE
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 GENERATED = ("synthetic", "text")
+SEPARATORS = {"tab": "\t", "\\t": "\t", "space": WHITESPACE, " ": WHITESPACE, "comma": ",", "semicolon": ";"}
+#: Different values that a text column may have, to become columns of 0 and 1.
+MOST_LEVELS = 20
 
 
 class Loaded(NamedTuple):
@@ -21,6 +28,35 @@ class Loaded(NamedTuple):
 
     table: Table
     label: str
+
+
+class Source(NamedTuple):
+    """The data file, and what the options say about reading it."""
+
+    data: Path
+    target: str | None = None
+    format: str | None = None
+    sep: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    na: tuple[str, ...] = ()
+    drop: bool = False
+    impute: str | None = None
+    levels: int = MOST_LEVELS
+    without: tuple[str, ...] = ()
+
+    def read(self, **others: Any) -> Table:
+        """The table; ``others`` are further arguments of ``read_table``."""
+        sep = None if self.sep is None else SEPARATORS.get(self.sep, self.sep)
+        return read_table(
+            self.data,
+            self.target,
+            self.format,
+            dialect=Dialect(sep, self.decimal, self.header),
+            choices=Choices(self.without, self.drop, self.impute or "", self.levels),
+            na=self.na,
+            **others,
+        )
 
 
 class Named(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
@@ -49,42 +85,91 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic in new versio
         return [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
 
 
-def data_options(command: Command) -> Command:
-    """The argument DATA and the options that say how to read it."""
-    words = "  A column of a CSV or parquet file.  [target, y or label, else the last]"
-    command = click.option("--target", help=f"The target's name.{words}")(command)
-    command = click.option("--format", type=click.Choice(list(FORMATS)), help="Of DATA.  [told by its name]")(command)
-    return click.argument("data", type=click.Path(path_type=Path))(command)
+FILE = (
+    click.argument("data", type=click.Path(path_type=Path)),
+    click.option("--format", type=click.Choice(list(FORMATS)), help="Of DATA.  [by the file's name]"),
+    click.option("--sep", help="What separates columns of a CSV file: , ; tab space …  [found out]"),
+    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file.  [found out]"),
+    click.option("--header/--no-header", default=None, help="Has a CSV file names in its first line?  [found out]"),
+    click.option("--na", multiple=True, help="A text that stands for a missing value; repeat for several."),
+)
+COLUMNS = (
+    click.option("--target", help="The target's column in a CSV or parquet file.  [target, y or label, else the last]"),
+    click.option("--without", multiple=True, help="A column to leave out; repeat for several."),
+    click.option("--drop", is_flag=True, help="Leave out rows in which a value is missing."),
+    click.option("--impute", type=click.Choice(list(FILLS)), help="Fill missing values of each column with this."),
+    click.option(
+        "--levels",
+        type=click.IntRange(1),
+        default=MOST_LEVELS,
+        show_default=True,
+        help="A text column becomes 0/1 columns if it has at most so many different values.",
+    ),
+)
 
 
-def read_data(data: Path, target: str | None = None, format: str | None = None) -> Loaded:
+def with_source(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Add options that say how to read the data; the command gets them as one ``source``."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def bundled(**given: Any) -> Any:
+            found = {name: given.pop(name) for name in Source._fields if name in given}
+            return command(source=Source(**found), **given)
+
+        made: Any = bundled
+        for option in reversed(options):
+            made = option(made)
+        return made
+
+    return decorate
+
+
+data_options = with_source(*FILE, *COLUMNS)
+
+
+def read_data(source: Source) -> Loaded:
     """Read the data file, or generate what a word stands for."""
+    data = source.data
     if str(data) in GENERATED and not data.exists():
         from ascd.datasets import make_synthetic, make_text_like
 
         made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
         return Loaded(Table(made.A, made.b, None), f"generated data ({data})")
-    table = read_table(data, target, format)
+    table = source.read()
     complete(table, data.name)
     return Loaded(table, data.name)
 
 
-def complete(table: Table, label: str) -> None:
-    """Refuse data with missing values, naming the first place."""
+def tell_reading(table: Table, label: str) -> None:
+    """How a file was read, in a few lines: what was found out and what was done.  For when nothing is wrong with it."""
+    if table.notes:
+        shape = f"{table.X.shape[0]:,} rows, {table.X.shape[1]:,} features"
+        target = f", target {table.target!r}" if table.target else ""
+        say(f"read {label}: {shape}{target}")
+        for note in table.notes:
+            say(f"  {note}")
+
+
+MENDED = "--drop leaves out their rows, --impute mean fills them"
+
+
+def complete(table: Table, label: str, mended: str = MENDED) -> None:
+    """Refuse data with missing values, naming the first place and what can be done."""
     samples, features = table.X.shape
     if not samples or not features:
         raise ValueError(f"{label} has {samples} samples and {features} features: there is nothing to do")
     stored = table.X.tocoo() if hasattr(table.X, "tocoo") else None
     bad = np.argwhere(~np.isfinite(table.X if stored is None else stored.data))
     if bad.size:
-        place = bad[0, 1] if stored is None else stored.col[bad[0, 0]]
-        column = table.names[place] if table.names else place
+        row, place = bad[0] if stored is None else (stored.row[bad[0, 0]], stored.col[bad[0, 0]])
+        column = repr(table.names[place]) if table.names else place
         raise ValueError(
-            f"{label} has {len(bad)} missing or infinite values, the first in feature {column}: fill or drop them"
+            f"{label} has {len(bad)} missing or infinite values, the first in feature {column}, row {row + 1}: {mended}"
         )
-    gone = [] if table.y is None else [value for value in table.y if value != value]  # nan is not itself
+    gone = [] if table.y is None else [value for value in table.y if value is None or value != value]
     if gone:
-        raise ValueError(f"{label} has {len(gone)} samples without a target: drop them")
+        raise ValueError(f"{label} has {len(gone)} samples without a target: --drop leaves them out")
 
 
 def numeric_target(table: Table) -> None:
@@ -94,3 +179,23 @@ def numeric_target(table: Table) -> None:
         raise ValueError(
             f"the {named} must be numbers here, its first value is {table.y[0]!r}; classes need logistic or svm"
         )
+
+
+def class_target(table: Table) -> None:
+    """Question numbers that look like a quantity where classes are needed."""
+    y = np.asarray(table.y)
+    if y.dtype.kind not in "fiu":
+        return
+    values = np.unique(y)
+    is_whole = bool((values == np.round(values)).all())
+    if values.size > 2 and (not is_whole or values.size > max(MOST_LEVELS, y.size // 10)):
+        named = f"target {table.target!r}" if table.target else "target"
+        raise ValueError(
+            f"the {named} has {values.size} different numbers in {y.size} samples ({values[0]:g} to {values[-1]:g}): "
+            "is it a quantity? --model lasso fits one; --classes takes each number for a class"
+        )
+
+
+def recipe_of(header: dict[str, Any]) -> Recipe:
+    """The recipe that a model file holds."""
+    return Recipe(**header["data"].get("recipe", {}))

@@ -1,20 +1,27 @@
-"""``ascd path``: coefficients for falling penalties, as a table, a chart and numbers."""
+"""``ascd path``: coefficients against the strength of the penalty."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from ascd.cli.console import answer, common, say, show_table, working
-from ascd.cli.options import data_options, numeric_target, read_data
-from ascd.files import whole_folder
+from ascd.cli import UNCONVERGED
+from ascd.cli.console import answer, common, library_bar, say, show_table, working
+from ascd.cli.options import Source, data_options, numeric_target, read_data, tell_reading
+from ascd.cli.places import announce_folder, folder_option, wrote
+from ascd.files import Table, whole_folder
 from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
 
 #: Coefficients that are drawn, the largest ones; rows that are printed.
 MOST_CURVES, ROWS = 24, 12
+READING = (
+    "To the left the penalty is strong and all coefficients are 0; to the right it is weak. Solid: coefficients. "
+    "Dotted: how many are not 0."
+)
 
 
 @click.command()
@@ -29,52 +36,70 @@ MOST_CURVES, ROWS = 24, 12
     show_default=True,
     help="The smallest, relative to the largest.",
 )
-@click.option("--tol", type=float, default=1e-6, show_default=True)
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("path"), show_default=True)
+@click.option("--tol", type=float, default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
+@folder_option("path")
 @common
-def command(
-    data: Path, target: str | None, format: str | None, model: str, l1_ratio: float, points: int, eps: float,
-    tol: float, out: Path,
-) -> None:  # fmt: skip
+def command(source: Source, model: str, l1_ratio: float, points: int, eps: float, tol: float, out: Path) -> int:
     """Coefficients along a path of penalties, as a table and a picture.
 
-    Regression is fitted without an intercept after centring the target, and the features where they are dense.
+    An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
     """
-    table, label = read_data(data, target, format)
-    if model != "logistic":
-        numeric_target(table)
-    with working(f"following the path of {model}"):
-        strengths, coefs = _path(table, model, l1_ratio, points, eps, tol)
+    is_new = announce_folder(out)
+    table, label = read_data(source)
+    problem = _problem(table, model, l1_ratio)
+    tell_reading(table, label)
+    found = _follow(problem, model, n_alphas=points, eps=eps, tol=tol)
+    strengths, coefs = found.alphas / (1.0 if model == "logistic" else table.X.shape[0]), found.coefs
     names = table.names or [f"feature {j}" for j in range(coefs.shape[0])]
     caption = f"{points} penalties down to {eps:g} of the largest, tol {tol:g}."
     chart = path_chart(strengths, coefs, names, f"{model} on {label}", caption)
     rows = [int(k) for k in np.unique(np.linspace(0, len(strengths) - 1, ROWS).round())]
     nonzero = np.count_nonzero(coefs, axis=0)
-    head = ("penalty" if model != "logistic" else "1/C", "nonzero", "largest coefficient")
-    show_table(head, [(f"{strengths[k]:.6g}", f"{nonzero[k]:,}", f"{np.abs(coefs[:, k]).max():.4g}") for k in rows])
+    head = ("alpha" if model != "logistic" else "1/C", "nonzero", "largest coefficient", "explained")
+    show_table(head, [_row(strengths, coefs, nonzero, found.deviance_ratio, k) for k in rows])
+    if not found.status.is_answer:
+        say(f"\n{found.status.sentence}")
     files = _publish(out, chart, strengths, coefs, names)
-    say("\n".join(f"wrote {path}" for path in files))
-    answer({"strengths": strengths, "nonzero": nonzero, "files": files})
+    say(wrote(files, out, is_new))
+    answer({"strengths": strengths, "nonzero": nonzero, "status": str(found.status), "files": files})
+    return 0 if found.status.is_answer else UNCONVERGED
 
 
-def _path(table: Any, model: str, l1_ratio: float, points: int, eps: float, tol: float) -> tuple[Any, Any]:
-    """Falling strengths and coefficients, one column a strength."""
-    from ascd import estimators
+def _problem(table: Table, model: str, l1_ratio: float) -> Any:
+    from ascd.problem.penalties import L1, L1L2
+    from ascd.problem.problem import Problem
 
     if model == "logistic":
         values = np.unique(table.y)
         if values.size != 2:
             raise ValueError(f"a logistic path needs two classes; the target has {values.size} values")
-        positive = (np.asarray(table.y) == values[1]).astype(float)
-        weakest = 1.0 / np.abs(table.X.T @ (positive - positive.mean())).max()  # below it all coefficients are 0
-        grid = np.geomspace(weakest, weakest / eps, points)
-        coefs, Cs, _ = estimators.logistic_path(table.X, positive, Cs=grid, l1_ratio=1.0, tol=tol)
-        return 1.0 / np.asarray(Cs), np.asarray(coefs).reshape(len(Cs), -1)[:, : table.X.shape[1]].T
-    y = np.asarray(table.y, dtype=float) - np.mean(table.y)
-    X = table.X if hasattr(table.X, "tocsc") else table.X - table.X.mean(axis=0)
+        signs = np.where(np.asarray(table.y) == values[1], 1.0, -1.0)
+        return Problem(table.X, signs, loss="logistic", penalty=L1(1.0))
+    numeric_target(table)
     ratio = 1.0 if model == "lasso" else l1_ratio
-    alphas, coefs, _ = estimators.enet_path(X, y, l1_ratio=ratio, eps=eps, tol=tol, alphas=points)
-    return alphas, coefs
+    penalty = L1(1.0) if ratio == 1.0 else L1L2(ratio, 1.0 - ratio)
+    return Problem(table.X, np.asarray(table.y, dtype=float), penalty=penalty)
+
+
+def _follow(problem: Any, model: str, **grid: Any) -> Any:
+    """The path, with a bar on a terminal that shows the time that is left."""
+    from ascd.results.solution import Status
+    from ascd.solver import path
+
+    options: dict[str, Any] = {**grid, "intercept": True, "early_stop": False}
+    if library_bar():
+        found = path(problem, progress=True, **options)
+    else:
+        with working(f"following the path of {model}"):
+            found = path(problem, **options)
+    if found.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return found
+
+
+def _row(strengths: Any, coefs: Any, nonzero: Any, explained: Any, k: int) -> tuple[str, ...]:
+    largest = f"{np.abs(coefs[:, k]).max():.4g}"
+    return f"{strengths[k]:.6g}", f"{nonzero[k]:,}", largest, f"{100.0 * explained[k]:.1f} %"
 
 
 def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption: str) -> Chart:
@@ -83,7 +108,7 @@ def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption
     x = {"strength": np.log10(strengths[0] / strengths).tolist()}
     series = tuple(Series(names[j], x, coefs[j].tolist()) for j in chosen if np.any(coefs[j]))
     nonzero = np.count_nonzero(coefs, axis=0).tolist()
-    count = Series("nonzero coefficients", x, [0.0] * len(strengths), right=nonzero, color="#999999", dash=True)
+    count = Series("nonzero coefficients", x, [math.nan] * len(strengths), right=nonzero, color="#888888")
     axes = (Axis("strength", "log10(largest penalty / penalty)"),)
     text = f"{caption} The {len(series)} largest of {coefs.shape[0]:,} coefficients."
     return Chart("path", title, text, axes, (*series, count), "coefficient", "nonzero (dotted)", log=False)
@@ -94,7 +119,7 @@ def _publish(folder: Path, chart: Chart, strengths: Any, coefs: Any, names: list
     from importlib.util import find_spec
 
     with whole_folder(folder) as drafts:
-        made = [write_page(drafts / "path.html", chart.title, [Section("path", "The path", "", (chart,))])]
+        made = [write_page(drafts / "path.html", chart.title, [Section("path", "The path", READING, (chart,))])]
         made.append(drafts / "path.npz")
         np.savez_compressed(made[-1], strengths=strengths, coefs=coefs, names=np.array(names))
         made += draw_charts([chart], drafts / "path") if find_spec("matplotlib") else []

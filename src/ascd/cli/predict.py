@@ -10,32 +10,34 @@ import click
 import numpy as np
 
 from ascd.cli.console import answer, common, say, settings
-from ascd.cli.models import Model, load_model
-from ascd.cli.options import complete
-from ascd.files import FORMATS, Table, read_table, write_text
+from ascd.cli.models import Model, as_classes, load_model
+from ascd.cli.options import FILE, Source, complete, recipe_of, with_source
+from ascd.cli.places import check_file, file_options
+from ascd.files import Table, write_text
+
+MENDED = "a model that was fitted with --impute fills them"
 
 
 @click.command()
-@click.argument("model_file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--target", help="A column to leave out, and to score the predictions by.")
-@click.option("--format", type=click.Choice(list(FORMATS)), help="Of DATA.  [told by its name]")
+@click.argument("model_file", type=click.Path(path_type=Path))
+@with_source(*FILE, click.option("--target", help="A column to leave out, and to score the predictions by."))
 @click.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="A CSV file; printed by default.")
+@file_options(None, "A CSV file; printed by default.")
 @common
-def command(
-    model_file: Path, data: Path, target: str | None, format: str | None, probabilities: bool, out: Path | None
-) -> None:
+def command(model_file: Path, source: Source, probabilities: bool, out: Path | None, force: bool) -> None:
     """Predict with a fitted model.
 
     MODEL_FILE was written by `ascd fit`.  Features are matched by name where both sides have names, else by position;
-    columns that the model does not know are left out.  Where DATA hold the target, the score is told on standard error.
+    columns that the model does not know are left out.  Where DATA hold the target, the score is printed on standard
+    error.
     """
     model = load_model(model_file)
-    table = _table_for(model, data, target, format)
+    if out is not None:
+        check_file(out, force)
+    table = _table_for(model, source)
     X = table.X
     predicted = model.probabilities(X) if probabilities else model.predict(X)
-    score = None if table.y is None else score_of(model, model.predict(X), table.y)
+    score = None if table.y is None else score_of(model, model.predict(X), np.asarray(table.y))
     if score is not None and not settings().json:
         click.echo(f"{score[0]} {score[1]:.4f}", err=True)
     head = [f"P({label})" for label in model.classes] if probabilities else ["prediction"]
@@ -47,27 +49,33 @@ def command(
     answer({"predictions": predicted, "score": None if score is None else dict([score]), "file": out})
 
 
-def _table_for(model: Model, data: Path, target: str | None, format: str | None) -> Table:
+def _table_for(model: Model, source: Source) -> Table:
     """The model's features in its order, and the target where it is there: the one asked for, else the model's own."""
-    table = read_table(
-        data,
-        target or model.header["data"].get("target"),
-        format,
+    asked = source.target
+    wanted = source._replace(target=asked or model.header["data"].get("target"))
+    table = wanted.read(
         n_features=model.coef.shape[1],
         target_optional=True,
         features=model.names.tolist() or None,
+        recipe=recipe_of(model.header),
     )
-    if target is not None and table.target != target:
-        raise ValueError(f"{data.name} has no column {target!r} to score by")
-    complete(table._replace(y=None), data.name)
+    if asked is not None and table.target != asked:
+        raise ValueError(f"{source.data.name} has no column {asked!r} to score by")
+    strange = [note for note in table.notes if "not seen" in note]
+    for note in strange:
+        click.echo(f"{source.data.name}: {note}", err=True)
+    complete(table._replace(y=None), source.data.name, MENDED)
     return table
 
 
-def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float]:
-    """Accuracy, or R²."""
-    y = np.asarray(y)
+def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
+    """Accuracy, or R², over the rows that have a target; None where none has."""
+    known = np.array([value is not None and value == value for value in y], dtype=bool)
+    predicted, y = predicted[known], y[known]
+    if not y.size:
+        return None
     if model.classes.size:
-        return "accuracy", float(np.mean(predicted == y))
+        return "accuracy", float(np.mean(predicted == (as_classes(y) if predicted.dtype.kind == "U" else y)))
     return "R²", float(1.0 - np.sum((y - predicted) ** 2) / np.sum((y - y.mean()) ** 2))
 
 

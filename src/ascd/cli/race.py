@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
+from ascd._base.tuning import A_MOMENT
 from ascd.cli.console import advancing, answer, common, say, show_table
-from ascd.cli.options import Named, data_options, numeric_target, read_data
+from ascd.cli.options import Named, Source, data_options, numeric_target, read_data, tell_reading
+from ascd.cli.places import announce_folder, folder_option, wrote
 from ascd.racing import CONTESTS, entrants, make_problem, race
 
 
@@ -23,29 +24,43 @@ from ascd.racing import CONTESTS, entrants, make_problem, race
 @click.option("--steepness", "scores", multiple=True, type=Named("steepness"), help="Repeat for several.  [gs-s]")
 @click.option("--step", type=Named("step"), default="coordinate", show_default=True)
 @click.option("--init", type=click.Choice(["gradient", "none"]), default="gradient", show_default=True)
-@click.option("--epochs", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--epochs", type=click.IntRange(1), default=100, show_default=True, help="Most passes of n steps a rule.")
+@click.option(
+    "--accuracy",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=1e-6,
+    show_default=True,
+    help="A run ends at this suboptimality, relative to the start.",
+)
+@click.option("--beside/--alone", default=True, help="Run ascd.solve and scikit-learn, too (the default).")
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("race"), show_default=True)
+@folder_option("race")
 @common
 def command(
-    problem: str, strength: str, rules: tuple[str, ...], oracles: tuple[str, ...], scores: tuple[str, ...], step: str,
-    init: str, epochs: int, seed: int, out: Path, **data: Any,
+    source: Source, problem: str, strength: str, rules: tuple[str, ...], oracles: tuple[str, ...],
+    scores: tuple[str, ...], step: str, init: str, epochs: int, accuracy: float, beside: bool, seed: int, out: Path,
 ) -> None:  # fmt: skip
     """Race rules, oracles and steepnesses on your own data.
 
     DATA is a LIBSVM, CSV, parquet or npz file, or the word "synthetic" or "text" for generated data.  Parts take
     literal arguments: --oracle "simulated(0.1)" --rule "block(size=16)".
     """
-    table, label = read_data(**data)
+    is_new = announce_folder(out)
+    table, label = read_data(source)
     if problem not in ("logistic", "svm"):
         numeric_target(table)
     chosen = entrants(rules or ("uniform", "a-ascd", "steepest"), oracles or ("norm",), scores or ("gs-s",))
     contest = make_problem(table.X, table.y, problem, strength)
-    outcome = race(contest, chosen, step, init, epochs, seed, show=advancing)
-    show_table(("method", "suboptimality", "columns read / n", "seconds", "active set"), outcome.rows())
-    say(f"\nF* ≤ {outcome.best:.8g}, certified within {outcome.gap:.2g}")
+    tell_reading(table, label)
+    others = (table.X, problem) if beside else None
+    outcome = race(contest, chosen, step, init, epochs, seed, advancing, accuracy, others)
+    show_table(outcome.head, outcome.rows())
+    say(f"\n{outcome.conclusion()}")
+    spent = outcome.compile_seconds
+    once = f"; {spent:.1f} s of compiling, once, are not counted" if spent > A_MOMENT else ""
+    say(f"F* ≤ {outcome.best:.8g}, certified within {outcome.gap:.2g}{once}")
     files = outcome.publish(out, f"{problem} on {label}", pictures=_has_matplotlib())
-    say("\n".join(f"wrote {path}" for path in files))
+    say(wrote(files, out, is_new))
     answer({**outcome.plain(), "files": files})
 
 

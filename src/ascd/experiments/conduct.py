@@ -1,4 +1,4 @@
-"""Do all jobs, two at a time, with a progress bar; each is stored as it finishes.
+"""Do all jobs, two at a time; each is stored, and told in a line, as it finishes.
 
 Jobs that compile the same kernels (the seeds of a method) are done by one worker one after the other, so that nothing
 is compiled twice.
@@ -8,38 +8,78 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ascd.experiments.jobs import Job, Plan
 from ascd.experiments.measure import measure
 from ascd.experiments.store import Store
 
+Log = Callable[[str], None]
 
-def conduct(plan: Plan, folder: Path, workers: int = 2, quiet: bool = False) -> int:
-    """Do what is not done yet; returns how many jobs were."""
+
+def conduct(plan: Plan, folder: Path, workers: int = 2, log: Log | None = None) -> int:
+    """Do what is not done yet; returns how many jobs were.  ``log`` gets a line a finished group of jobs."""
     store = Store(folder)
     left = [job for job in plan.jobs.values() if store.find(job) is None]
     bundles = sorted(_bundles(left), key=lambda bundle: -sum(job.cost for job in bundle))
-    with _progress(sum(job.cost for job in left), quiet) as advance:
-        if workers <= 1:
-            for bundle in bundles:
-                advance(_do(bundle, folder), bundle)
-            return len(left)
-        _share(bundles, folder, workers, advance)
+    tally = Tally(len(plan.jobs), len(plan.jobs) - len(left), sum(job.cost for job in left), log)
+    if workers <= 1:
+        for bundle in bundles:
+            _do(bundle, folder)
+            tally.add(bundle)
+    else:
+        _share(bundles, folder, workers, tally)
     return len(left)
 
 
-def _share(bundles: list[list[Job]], folder: Path, workers: int, advance: Any) -> None:
+class Tally:
+    """Counts what is done, and says it with an estimate of the time that is left."""
+
+    def __init__(self, total: int, done: int, cost: float, log: Log | None) -> None:
+        self.total, self.done, self.cost, self.log = total, done, cost, log
+        self.began, self.spent = time.monotonic(), 0.0
+        if done and log:
+            log(f"{done} of {total} runs are there already")
+
+    def add(self, bundle: list[Job]) -> None:
+        """A group of jobs is done."""
+        self.done += len(bundle)
+        self.spent += sum(job.cost for job in bundle)
+        if self.log is None:
+            return
+        elapsed = time.monotonic() - self.began
+        left = elapsed * (self.cost - self.spent) / self.spent
+        seeds = f", {len(bundle)} seeds" if len(bundle) > 1 else ""
+        width = len(str(self.total))
+        ahead = f"about {in_words(left)} left" if self.done < self.total else f"{in_words(elapsed)} in all"
+        self.log(f"[{self.done:{width}d}/{self.total}] {describe(bundle[0])}{seeds}; {ahead}")
+
+
+def in_words(seconds: float) -> str:
+    """A duration for people.
+
+    Examples
+    --------
+    >>> from ascd.experiments.conduct import in_words
+    >>> in_words(3.2), in_words(125.0), in_words(5400.0)
+    ('3 s', '2 min', '1.5 h')
+    """
+    if seconds < 100.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 3600.0 else f"{seconds / 3600.0:.1f} h"
+
+
+def _share(bundles: list[list[Job]], folder: Path, workers: int, tally: Tally) -> None:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_die_on_interrupt) as pool:
         waiting = {pool.submit(_do, bundle, folder): bundle for bundle in bundles}
         try:
             for done in as_completed(waiting):
-                advance(done.result(), waiting[done])
+                done.result()
+                tally.add(waiting[done])
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():  # Ctrl-C reaches them too, `kill` does not
@@ -52,12 +92,11 @@ def _die_on_interrupt() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _do(bundle: list[Job], folder: Path) -> str:
-    """Do some jobs in order; returns what they were."""
+def _do(bundle: list[Job], folder: Path) -> None:
+    """Do some jobs in order."""
     store = Store(folder)
     for job in bundle:
         store.keep(job, measure(job.kind, job.parameters))
-    return describe(bundle[0])
 
 
 def describe(job: Job) -> str:
@@ -82,26 +121,3 @@ def _bundles(jobs: list[Job]) -> list[list[Job]]:
         rest = {key: value for key, value in job.parameters.items() if key != "seed"}
         groups.setdefault(Job(job.kind, rest).name, []).append(job)
     return list(groups.values())
-
-
-@contextmanager
-def _progress(total: float, quiet: bool) -> Iterator[Any]:
-    """Yield advance(what, bundle); the bar shows the share of the estimated work and the time that remains."""
-    if quiet:
-        yield lambda what, bundle: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("running"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("[dim]{task.fields[last]}"),
-    )
-    with Progress(*columns, speed_estimate_period=300.0, console=Console(stderr=True)) as bar:
-        task = bar.add_task("run", total=max(total, 1e-9), last="")
-        yield lambda what, bundle: bar.update(task, advance=sum(job.cost for job in bundle), last=what)

@@ -13,7 +13,7 @@ from typing import Any
 from ascd.experiments import charts, jobs, store
 from ascd.experiments.claims import judge_all, to_markdown
 from ascd.experiments.claims.register import MARKS, PLURALS, Claim
-from ascd.experiments.conduct import conduct
+from ascd.experiments.conduct import Log, conduct
 from ascd.experiments.data import Source, text_source
 from ascd.files import whole_folder, write_text
 from ascd.report.page import Table, environment_line, write_page
@@ -23,12 +23,14 @@ TITLE = "Approximate Steepest Coordinate Descent, reproduced"
 
 
 def run(
-    figures: Sequence[str], scale: str, folder: Path, data: str | None = None, workers: int = 2, quiet: bool = False
+    figures: Sequence[str], scale: str, folder: Path, data: str | None = None, workers: int = 2, log: Log | None = None
 ) -> Path:
-    """Do the jobs that are not done yet; returns the path of the results file."""
+    """Do the jobs that are not done yet; returns the path of the results file, which keeps figures of former runs."""
     text: Source | None = text_source(data, scale) if jobs.needs_text(figures) else None
     plan = jobs.plan(figures, scale, text)
-    conduct(plan, folder, workers, quiet)
+    if log is not None and not folder.exists():
+        log(f"creating the folder {folder}")
+    conduct(plan, folder, workers, log)
     path = folder / "results.json"
     store.gather(plan, store.Store(folder), scale, path)
     return path
@@ -43,7 +45,7 @@ def publish(results_path: Path, folder: Path, pictures: bool = True) -> dict[str
     with whole_folder(folder) as drafts:
         drawn = [path for section in sections for path in _draw(section, drafts / "figures")] if pictures else []
         footer = environment_line(results["versions"])
-        report = write_page(drafts / "report.html", TITLE, sections, [claims_table(claims)], lead=head, footer=footer)
+        report = write_page(drafts / "report.html", TITLE, [*sections, claims_table(claims)], lead=head, footer=footer)
         table = write_text(drafts / "claims.md", to_markdown(claims, lead="  \n".join(head)))
     figures = [folder / "figures" / path.name for path in drawn]
     return {"report": folder / report.name, "claims_file": folder / table.name, "figures": figures, "claims": claims}
@@ -64,12 +66,12 @@ def _draw(section: Any, folder: Path) -> list[Path]:
 def lead(results: Mapping[str, Any], claims: Sequence[Claim]) -> list[str]:
     """What was run, on which data, and how the claims fared."""
     labels = {run["parameters"].get("label") for run in results["runs"].values()}
-    text = next((label for label in labels if label and label not in ("synthetic data", "dense data")), "none")
+    text = "; ".join(sorted(label for label in labels if label and label not in ("synthetic data", "dense data")))
     counts = Counter(PLURALS[claim.verdict] for claim in claims)
     what = "Every figure" if set(results["index"]) >= set(jobs.parts_of([])) else "Figures"
     sizes = {"quick": "reduced sizes (`--quick`)", "full": "the paper's sizes (`--full`)"}[results["scale"]]
     return [
-        f"{what} of Stich, Raj and Jaggi (ICML 2017), run by `ascd reproduce` at {sizes}. Text data: {text}.",
+        f"{what} of Stich, Raj and Jaggi (ICML 2017), run by `ascd reproduce` at {sizes}. Text data: {text or 'none'}.",
         f"Of {len(claims)} claims "
         + ", ".join(f"{counts[word]} {word}" for word in PLURALS.values() if counts[word])
         + ".",

@@ -1,7 +1,8 @@
 """Results on disk: one JSON file a job, and one that gathers them all.
 
 A job's file is written whole when the job is done, under the name of its parameters; whoever finds it there need not do
-the job again.  ``results.json`` holds everything that pictures, report and claims are made from.
+the job again.  ``results.json`` holds everything that pictures, report and claims are made from; figures that are run
+later join those that are there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ascd.experiments.jobs import Job, Plan
+from ascd.experiments.jobs import Job, Plan, parts_of
 from ascd.files import write_text
 
 PACKAGES = ("ascd", "numpy", "scipy", "numba", "scikit-learn", "matplotlib")
@@ -81,14 +82,39 @@ class Store:
 
 
 def gather(plan: Plan, store: Store, scale: str, path: Path) -> dict[str, Any]:
-    """All results of a plan in one file."""
+    """All results of a plan in one file, beside those of other figures that the file holds already."""
     runs = {name: store.find(job) for name, job in plan.jobs.items()}
     missing = [name for name, run in runs.items() if run is None]
     if missing:
         raise RuntimeError(f"{len(missing)} of {len(runs)} runs have no results: run the same command again")
-    results = {"scale": scale, "versions": versions(), "index": plan.curves, "runs": runs}
+    older = _others(path, scale, plan)
+    index = {**older["index"], **plan.curves}
+    results = {
+        "scale": scale,
+        "versions": versions(),
+        "index": {part: index[part] for part in parts_of([]) if part in index},
+        "runs": {**older["runs"], **runs},
+    }
     write_text(path, json.dumps(results, allow_nan=False))
     return results
+
+
+def _others(path: Path, scale: str, plan: Plan) -> dict[str, Any]:
+    """Figures of a results file that the plan does not make anew, if they are of this scale and this version."""
+    try:
+        held = load(path)
+    except (FileNotFoundError, ValueError):
+        return {"index": {}, "runs": {}}
+    import ascd
+
+    def is_current(curves: dict[str, list[str]]) -> bool:
+        runs = [held["runs"].get(name) for names in curves.values() for name in names]
+        return all(run is not None and run["versions"]["ascd"] == ascd.__version__ for run in runs)
+
+    known = held["index"] if held["scale"] == scale else {}
+    index = {part: curves for part, curves in known.items() if part not in plan.curves and is_current(curves)}
+    used = {name for curves in index.values() for names in curves.values() for name in names}
+    return {"index": index, "runs": {name: held["runs"][name] for name in used}}
 
 
 def load(path: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """One HTML file with everything in it: the charts as data, the script that draws them, the style, tables and captions.
 
-No network is needed, now or later.  Without JavaScript the captions and tables remain readable.
+No network is needed, now or later.  Without JavaScript the captions, tables and numbers of each chart are there.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ from typing import Any
 
 from ascd.files import write_text
 from ascd.report.chart import INDEX, Chart, Section
+from ascd.report.controls import toolbar
+from ascd.report.numbers import numbers_of
 
 Row = Sequence[str]
 CODE = re.compile(r"`([^`]+)`")
+#: 1e-06 in a heading is not broken after its e-.
+POWER, UNBROKEN = re.compile(r"(\de)-(\d)"), "\\1\N{NON-BREAKING HYPHEN}\\2"
 #: A table with cells longer than this is shown as a list on small screens.
 WORDY = 60
 
@@ -25,6 +29,7 @@ PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <link rel="icon" href="data:,">
@@ -40,8 +45,7 @@ PAGE = """<!doctype html>
 </header>
 {toolbar}
 <main>
-{sections}
-{tables}
+{body}
 </main>
 <footer>{footer}</footer>
 <script type="application/json" id="charts">{data}</script>
@@ -52,47 +56,47 @@ PAGE = """<!doctype html>
 </html>
 """
 
-TOOLBAR = """<div id="toolbar" role="toolbar" aria-label="How the charts are drawn">
-<span class="group" data-choice="x"><b>against</b>
-<button data-value="epochs" class="on">epochs</button><button
-data-value="reads">column reads</button><button data-value="seconds">seconds</button></span>
-<span class="group" data-choice="xs"><b>horizontal</b>
-<button data-value="linear" class="on">linear</button><button data-value="log">log</button></span>
-<span class="group" data-choice="y"><b>vertical</b>
-<button data-value="log" class="on">log</button><button data-value="linear">linear</button></span>
-<span class="group" data-choice="right"><b>active set</b>
-<button data-value="on" class="on">shown</button><button data-value="off">hidden</button></span>
-<span class="hint">Hover for values; click a name to hide its curve.</span>
-</div>"""
-
 
 class Table:
     """A table under a heading; a cell may be (text, class) to be marked."""
 
-    def __init__(self, key: str, title: str, head: Row, rows: Sequence[Sequence[Any]], text: str = "") -> None:
-        self.key, self.title, self.head, self.rows, self.text = key, title, head, rows, text
+    def __init__(
+        self, key: str, title: str, head: Row, rows: Sequence[Sequence[Any]], text: str = "", note: str = ""
+    ) -> None:
+        self.key, self.title, self.head, self.rows, self.text, self.note = key, title, head, rows, text, note
 
     def to_html(self) -> str:
-        head = "".join(f"<th>{as_html(cell)}</th>" for cell in self.head)
-        body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in self.rows)
-        text = f"<p>{as_html(self.text)}</p>" if self.text else ""
-        wordy = any(len(cell) > WORDY for row in self.rows for cell in row if isinstance(cell, str))
-        kind = "scroll long" if wordy else "scroll"
+        text = f'<p class="told">{as_html(self.text)}</p>' if self.text else ""
+        note = f'<p class="note">{as_html(self.note)}</p>' if self.note else ""
+        title = as_html(self.title)
         return (
-            f'<section id="{self.key}"><h2>{as_html(self.title)}</h2>{text}<div class="{kind}"><table>'
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div></section>"
+            f'<section id="{self.key}"><h2>{title}</h2>{text}{table_html(self.head, self.rows, title)}{note}</section>'
+        )
+
+
+class Drawing:
+    """A picture as SVG under a heading, drawn before the page is opened: it needs no script."""
+
+    def __init__(self, key: str, title: str, svg: str, text: str = "") -> None:
+        self.key, self.title, self.svg, self.text = key, title, svg, text
+
+    def to_html(self) -> str:
+        text = f"<p>{as_html(self.text)}</p>" if self.text else ""
+        return (
+            f'<section id="{self.key}"><h2>{as_html(self.title)}</h2>{text}'
+            f'<figure class="still"><div class="scroll">{self.svg}</div></figure></section>'
         )
 
 
 def write_page(
     path: Any,
     title: str,
-    sections: Sequence[Section],
+    sections: Sequence[Section | Table | Drawing],
     tables: Sequence[Table] = (),
     lead: Sequence[str] = (),
     footer: str = "",
 ) -> Path:
-    """Write the page whole; returns its path.
+    """Write the page whole, sections in their order and ``tables`` after them; returns its path.
 
     Examples
     --------
@@ -104,17 +108,16 @@ def write_page(
     >>> "<h1>Title</h1>" in text, "http" in text.replace("http://www.w3.org/2000/svg", "")
     (True, False)
     """
-    places = [(section.key, section.title) for section in sections] + [(table.key, table.title) for table in tables]
-    data = {chart.key: chart.plain() for section in sections for chart in section.charts}
+    sections = [*sections, *tables]
+    charts = [chart for section in sections if isinstance(section, Section) for chart in section.charts]
     page = PAGE.format(
         title=html.escape(title),
         lead="\n".join(f"<p>{as_html(line)}</p>" for line in lead),
-        links=" ".join(f'<a href="#{key}">{as_html(name)}</a>' for key, name in places),
-        toolbar=TOOLBAR if data else "",
-        sections="\n".join(map(_section, sections)),
-        tables="\n".join(table.to_html() for table in tables),
+        links=" ".join(f'<a href="#{section.key}">{as_html(section.title)}</a>' for section in sections),
+        toolbar=toolbar(charts),
+        body="\n".join(_section(one) if isinstance(one, Section) else one.to_html() for one in sections),
         footer=html.escape(footer),
-        data=as_script(data),
+        data=as_script({chart.key: chart.plain() for chart in charts}),
         style=_asset("page.css"),
         script=_asset("page.js"),
     )
@@ -174,8 +177,25 @@ def _section(section: Section) -> str:
 def _figure(chart: Chart) -> str:
     title, caption = as_html(chart.title), as_html(chart.caption)
     place = '<div class="plot"></div><div class="legend"></div>'
-    inside = f"<h3>{title}</h3>{place}<figcaption>{caption}</figcaption>"
+    head, rows = numbers_of(chart)
+    # open without a script, which closes it: there the curves show the same
+    about = f"<summary>Numbers: {as_html(chart.y_label)}</summary>"
+    numbers = f'<details class="numbers" open>{about}{table_html(head, rows, title)}</details>'
+    inside = f"<h3>{title}</h3>{place}<figcaption>{caption}</figcaption>{numbers}"
     return f'<figure id="chart-{chart.key}" data-chart="{chart.key}">{inside}</figure>'
+
+
+def table_html(head: Row, rows: Sequence[Sequence[Any]], label: str) -> str:
+    """A table that scrolls sideways where it is wider than the screen; one with long texts is a list on small ones."""
+    top = "".join(f"<th>{POWER.sub(UNBROKEN, as_html(cell))}</th>" for cell in head)
+    body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+    wordy = any(len(cell) > WORDY for row in rows for cell in row if isinstance(cell, str))
+    kind = "scroll long" if wordy else "scroll"
+    name = html.escape(re.sub(r"<[^>]*>", "", label), quote=True)
+    return (
+        f'<div class="{kind}" role="region" aria-label="{name}" tabindex="0"><table>'
+        f"<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+    )
 
 
 def _cell(cell: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascd.files import whole_file
 from ascd.plotting import as_label
-from ascd.report.chart import INDEX, Chart, color_of
+from ascd.report.chart import INDEX, Chart, colors_of
 
 #: Values at or below this are not drawn on a logarithmic axis.
 SMALLEST_DRAWN = 1e-14
@@ -44,7 +44,7 @@ def draw_charts(
 
     columns = min(COLUMNS_A_ROW, len(charts))
     rows = -(-len(charts) // columns)
-    figure = Figure(figsize=(4.8 * columns, 3.9 * rows))
+    figure = Figure(figsize=(4.8 * columns if columns > 1 else 7.0, 3.9 * rows))
     # set by hand: an automatic layout of many panels takes longer than drawing them
     height = 3.9 * rows
     figure.subplots_adjust(
@@ -87,15 +87,17 @@ def _draw(chart: Chart, ax: Any, axis: str) -> None:
     known = {each.key: each.label for each in chart.axes}
     key = axis if axis in known else chart.axes[0].key
     right = ax.twinx() if any(len(series.right) for series in chart.series) else None
-    for number, series in enumerate(chart.series):
+    for series, color in zip(chart.series, colors_of(chart.series), strict=True):
+        if key not in series.x:
+            continue
         x, y = np.asarray(series.x[key]), np.asarray(series.y, dtype=float)
         shown = np.where(y > SMALLEST_DRAWN, y, np.nan) if chart.log else y
-        style = {"color": color_of(series, number), "linestyle": "--" if series.dash else "-"}
+        style = {"color": color, "linestyle": "--" if series.dash else "-"}
         ax.plot(
             x,
             shown,
             linewidth=0.8 if series.thin else 1.6,
-            label=None if series.thin else indexed(series.name),
+            label=None if series.thin or np.isnan(y).all() else indexed(series.name),
             **style,
         )
         if len(series.low):
@@ -109,12 +111,17 @@ def _draw(chart: Chart, ax: Any, axis: str) -> None:
     ax.set_title(indexed(chart.title), fontsize=10)
     ax.set_xlabel(indexed(known[key]))
     ax.set_ylabel(indexed(chart.y_label), fontsize=9)
+    if chart.far and len(chart.axes) > 1:
+        ax.set_xscale("log")
     if chart.log:
         ax.set_yscale("log")
         ax.minorticks_off()  # laying out their labels would cost most of the time
     if right is not None:
         right.set_ylabel(indexed(chart.right_label), fontsize=9)
         right.set_ylim(bottom=0)
+        right.yaxis.get_major_locator().set_params(integer=True)  # a set has no half members
+        ax.set_zorder(right.get_zorder() + 1)  # the legend is not crossed by dotted lines
+        ax.patch.set_visible(False)
     ax.grid(alpha=0.25, linewidth=0.6)
     if any(not series.thin for series in chart.series):
         ax.legend(fontsize=7, framealpha=0.8)

@@ -2,9 +2,9 @@
 // Draws every chart of the page as SVG from the data in the page; a choice in the toolbar redraws all of them.
 (function () {
   const charts = JSON.parse(document.getElementById("charts").textContent);
-  const choice = { x: "epochs", xs: "linear", y: "log", right: "on" };
+  const choice = { x: "", xs: "linear", y: "log", right: "on" };
   const hidden = {};
-  const H = 330, LEFT = 62, RIGHT = 58, TOP = 12, BOTTOM = 42, FLOOR = 1e-14;
+  const LEFT = 62, RIGHT = 58, TOP = 12, BOTTOM = 42, FLOOR = 1e-14;
   const NS = "http://www.w3.org/2000/svg";
 
   function node(name, attributes, parent) {
@@ -90,6 +90,8 @@
     return "M" + there.concat(back).join("L") + "Z";
   }
 
+  function tall(width) { return width > 900 ? 420 : 330; }
+
   function axisOf(chart) { return chart.axes.find((axis) => axis.key === choice.x) || chart.axes[0]; }
 
   function frame(chart, shown, width) {
@@ -103,9 +105,9 @@
     if (!log) { const pad = (yRange[1] - yRange[0]) * 0.05; yRange = [chart.log ? 0 : yRange[0] - pad, yRange[1] + pad]; }
     else if (yRange[0] === yRange[1]) yRange = [yRange[0] / 10, yRange[1] * 10];
     const rRange = right ? [0, extent(shown.map((series) => series.right), () => true)[1] * 1.05 || 1] : [0, 1];
-    const edge = right ? width - RIGHT : width - 18;
+    const edge = right ? width - RIGHT : width - 18, H = tall(width);
     return {
-      width, axis, log, far, keep, reachable, right, edge, xRange, yRange, rRange,
+      width, H, axis, log, far, keep, reachable, right, edge, xRange, yRange, rRange,
       sx: scale(xRange[0], xRange[1], LEFT, edge, far),
       sy: scale(yRange[0], yRange[1], H - BOTTOM, TOP, log),
       sr: scale(rRange[0], rRange[1], H - BOTTOM, TOP, false),
@@ -113,6 +115,7 @@
   }
 
   function drawAxes(svg, chart, f) {
+    const H = f.H;
     for (const tick of f.log ? logTicks(...f.yRange) : linearTicks(...f.yRange, 5)) {
       const y = f.sy(tick);
       node("line", { class: "rule", x1: LEFT, x2: f.edge, y1: y, y2: y }, svg);
@@ -162,7 +165,7 @@
   }
 
   function hover(holder, svg, chart, shown, f) {
-    const cursor = node("line", { class: "cursor", y1: TOP, y2: H - BOTTOM, visibility: "hidden" }, svg);
+    const cursor = node("line", { class: "cursor", y1: TOP, y2: f.H - BOTTOM, visibility: "hidden" }, svg);
     const tip = document.createElement("div");
     tip.className = "tip";
     tip.hidden = true;
@@ -182,13 +185,16 @@
     svg.addEventListener("pointerleave", () => { tip.hidden = true; cursor.setAttribute("visibility", "hidden"); });
   }
 
-  function drawLegend(figure, chart) {
+  function drawLegend(figure, chart, f) {
     const legend = figure.querySelector(".legend");
     legend.replaceChildren();
     for (const series of chart.series) {
-      if (series.thin) continue;
+      if (series.thin || series.y.every((value) => value === null)) continue;  // the key below names what is dotted only
+      const absent = !series.x[f.axis.key];
       const off = hidden[chart.key].has(series.name), button = document.createElement("button");
-      button.className = off ? "off" : "";
+      button.type = "button";
+      button.className = off ? "off" : absent ? "absent" : "";
+      button.title = absent ? "not drawn against this axis" : off ? "show this curve" : "hide this curve";
       button.setAttribute("aria-pressed", String(!off));
       const mark = document.createElement("i");
       mark.className = series.dash ? "dash" : "";
@@ -202,20 +208,28 @@
       });
       legend.appendChild(button);
     }
+    if (f.right) {
+      const note = document.createElement("span"), mark = document.createElement("i");
+      note.className = "key";
+      mark.className = "dots";
+      note.append(mark, chart.right_label.replace(" (dotted)", "") + " (dotted, right axis)");
+      legend.appendChild(note);
+    }
   }
 
   function draw(figure) {
     const chart = charts[figure.dataset.chart], holder = figure.querySelector(".plot");
     hidden[chart.key] = hidden[chart.key] || new Set();
-    const shown = chart.series.filter((series) => !hidden[chart.key].has(series.name));
+    const key = axisOf(chart).key;
+    const shown = chart.series.filter((series) => series.x[key] && !hidden[chart.key].has(series.name));
     const width = Math.max(280, holder.clientWidth || 560);  // a unit is a pixel: text keeps its size on small screens
     const f = frame(chart, shown, width);
-    const svg = node("svg", { viewBox: `0 0 ${width} ${H}`, role: "img", "aria-label": chart.title, "data-axis": f.axis.key, "data-scale": f.log ? "log" : "linear", "data-far": String(f.far) });
+    const svg = node("svg", { viewBox: `0 0 ${width} ${f.H}`, role: "img", "aria-label": chart.title, "data-axis": f.axis.key, "data-scale": f.log ? "log" : "linear", "data-far": String(f.far) });
     drawAxes(svg, chart, f);
     drawCurves(svg, shown, f);
     holder.replaceChildren(svg);
     hover(holder, svg, chart, shown, f);
-    drawLegend(figure, chart);
+    drawLegend(figure, chart, f);
   }
 
   function drawAll() { document.querySelectorAll("figure[data-chart]").forEach(draw); }
@@ -224,10 +238,19 @@
     const value = event.target.dataset.value;
     if (!value) return;
     choice[group.dataset.choice] = value;
-    group.querySelectorAll("button").forEach((button) => button.classList.toggle("on", button.dataset.value === value));
+    group.querySelectorAll("button").forEach((button) => {
+      button.classList.toggle("on", button.dataset.value === value);
+      button.setAttribute("aria-pressed", String(button.dataset.value === value));
+    });
     drawAll();
   }));
 
+  const bar = document.getElementById("toolbar");
+  if (bar) bar.hidden = false;
+  document.querySelectorAll("#toolbar .on").forEach((button) => {
+    choice[button.closest(".group").dataset.choice] = button.dataset.value;
+  });
+  document.querySelectorAll("details.numbers").forEach((numbers) => { numbers.open = false; });
   let waiting = 0;
   window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(drawAll, 100); });
   drawAll();

@@ -1,0 +1,188 @@
+"""``ascd fit --explain``: which features a model uses, and how sure that is.
+
+The model is fitted again to random halves of the samples (stability selection, Meinshausen and Bühlmann 2010).  A
+feature whose coefficient has the same sign in nearly all of these fits does not depend on which samples happened to be
+there.  The sizes are those of an effect, coefficient times the feature's standard deviation, which can be compared.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd.cli.console import advancing, say, show_table
+from ascd.cli.estimating import CLASSIFIERS, plain_again
+from ascd.cli.models import Model
+from ascd.files import Table
+
+#: Shares of the fits from which on a feature is called stable, or fair.
+STABLE, FAIR = 0.9, 0.6
+#: Features that are printed, and drawn.
+MOST_SHOWN, MOST_DRAWN = 15, 40
+FEWEST_SAMPLES = 10
+HEAD = ("feature", "coefficient", "effect", "5 % to 95 % of fits", "same sign in", "how sure")
+MEANING = (
+    "Effect: coefficient times the feature's standard deviation. The range and “same sign in” are over fits to random "
+    "halves of the samples with the same penalty: a feature is stable from 90 % on and fair from 60 % on; below that, "
+    "other data may well leave it out. Of features that say nearly the same, a sparse model takes one, and "
+    "not always the same."
+)
+
+
+class Evidence(NamedTuple):
+    """One feature: its coefficient, effect, the range of the effect, and the share of fits with the same sign."""
+
+    name: str
+    coefficient: float
+    effect: float
+    low: float
+    high: float
+    share: float
+
+    @property
+    def verdict(self) -> str:
+        """How sure, in a word."""
+        return "stable" if self.share >= STABLE else "fair" if self.share >= FAIR else "weak"
+
+    def row(self) -> tuple[str, ...]:
+        """For a table."""
+        spread = f"{_signed(self.low, 3)} to {_signed(self.high, 3)}"
+        numbers = (_signed(self.coefficient, 4), _signed(self.effect, 3), spread, f"{100.0 * self.share:.0f} %")
+        return self.name, *numbers, self.verdict
+
+
+def _signed(value: float, digits: int) -> str:
+    return f"{value:+.{digits}g}" if value else "0"
+
+
+def page_beside(model_file: Path) -> Path:
+    """The page that belongs to a model file."""
+    return model_file.with_name(f"{model_file.stem}-explained.html")
+
+
+def examine(model: str, estimator: Any, fitted: Model, table: Table, resamples: int) -> dict[str, list[Evidence]]:
+    """Fit the halves; returns what is known of the features, class by class."""
+    coefs = _resampled(model, estimator, table, resamples)
+    deviations = standard_deviations(table.X)
+    names = fitted.feature_names()
+    found: dict[str, list[Evidence]] = {}
+    for number in range(fitted.coef.shape[0]):
+        title = f"class {fitted.class_of(number)}" if fitted.classes.size else "all features"
+        found[title] = evidence(fitted.coef[number], coefs[:, number, :], deviations, names)
+    return found
+
+
+def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out: Path) -> dict[str, Any]:
+    """Print a table a class, write the page; returns what a machine wants to know."""
+    for title, rows in found.items():
+        heading = f"\nHow sure: {resamples} fits to random halves of the samples" + _of_class(title)
+        show_table(HEAD, [one.row() for one in rows[:MOST_SHOWN]], heading)
+        say(f"{sentence(rows, resamples)}\n")
+    page = _write(page_beside(out), fitted, found, resamples)
+    say(f"wrote {page}")
+    return {
+        "resamples": resamples,
+        "page": page,
+        **{title: [one._asdict() for one in rows] for title, rows in found.items()},
+    }
+
+
+def evidence(coef: Array, resampled: Array, deviations: Array, names: list[str]) -> list[Evidence]:
+    """The features that some fit uses, the surest and then the largest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fits = np.array([[1.0, 0.0], [2.0, -0.1], [3.0, 0.0]])
+    >>> [(one.name, round(one.share, 2)) for one in evidence(np.array([2.0, 0.0]), fits, np.ones(2), ["a", "b"])]
+    [('a', 1.0), ('b', 0.33)]
+    """
+    signs = np.sign(resampled)
+    plus, minus = (signs > 0).mean(axis=0), (signs < 0).mean(axis=0)
+    share = np.where(coef > 0, plus, np.where(coef < 0, minus, np.maximum(plus, minus)))
+    low, high = np.quantile(resampled * deviations, [0.05, 0.95], axis=0)
+    effect = coef * deviations
+    used = np.flatnonzero((coef != 0.0) | (plus + minus > 0.0))
+    level = np.where(share >= STABLE, 2, np.where(share >= FAIR, 1, 0))
+    order = sorted(used, key=lambda j: (-level[j], -abs(effect[j]), -share[j], j))
+    return [
+        Evidence(names[j], float(coef[j]), float(effect[j]), float(low[j]), float(high[j]), float(share[j]))
+        for j in order
+    ]
+
+
+def sentence(rows: list[Evidence], resamples: int) -> str:
+    """What to conclude."""
+    if not rows:
+        return "No feature is used, neither by the model nor by a fit to a half: the penalty is too strong."
+    stable = [one.name for one in rows if one.verdict == "stable"]
+    weak = [one.name for one in rows if one.coefficient != 0.0 and one.verdict == "weak"]
+    shown = ", ".join(stable[:8]) + (" …" if len(stable) > 8 else "")
+    text = (
+        f"{len(stable)} of {len(rows)} features keep their sign in at least 90 % of the {resamples} fits: {shown}."
+        if stable
+        else f"No feature keeps its sign in 90 % of the {resamples} fits: the choice depends on the samples at hand."
+    )
+    if weak:
+        others = ", ".join(weak[:5]) + (" …" if len(weak) > 5 else "")
+        text += f" {len(weak)} of those that the model uses are weak, with other samples they may be gone: {others}."
+    return text
+
+
+def standard_deviations(X: Any) -> Array:
+    """Of the columns of a dense or sparse matrix."""
+    if not hasattr(X, "tocsc"):
+        return np.asarray(X.std(axis=0), dtype=float)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    return np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
+
+
+def _resampled(model: str, estimator: Any, table: Table, resamples: int) -> Array:
+    """Coefficients of all fits: resamples × classes × features."""
+    from sklearn.utils import resample
+
+    n = table.X.shape[0]
+    if n < FEWEST_SAMPLES:
+        raise ValueError(f"--explain needs at least {FEWEST_SAMPLES} samples to draw halves from; there are {n}")
+    is_classifier = model in CLASSIFIERS
+    plain = plain_again(model, estimator)
+    if is_classifier:  # C weighs the sum over the samples: half of them, twice the weight
+        plain.set_params(C=plain.C * n / (n // 2))
+    rows = table.X.tocsr() if hasattr(table.X, "tocsr") else table.X
+    y, found = np.asarray(table.y), []
+    with advancing(f"fitting {resamples} halves") as advance, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of convergence: the fits are summed up, not kept
+        for number in range(resamples):
+            drawn = {"replace": False, "n_samples": n // 2, "random_state": number}
+            half = resample(np.arange(n), stratify=y if is_classifier else None, **drawn)
+            X = rows[half]
+            plain.fit(X.tocsc() if hasattr(X, "tocsc") else np.asfortranarray(X), y[half])
+            found.append(np.atleast_2d(plain.coef_).copy())
+            advance((number + 1) / resamples)
+    return np.array(found)
+
+
+def _of_class(title: str) -> str:
+    return f", {title}" if title.startswith("class ") else ""
+
+
+def _write(path: Path, fitted: Model, found: dict[str, list[Evidence]], resamples: int) -> Path:
+    from ascd.report import Drawing, Table, write_page
+    from ascd.report.intervals import Interval, draw_intervals
+
+    where = fitted.header["data"]
+    sections: list[Drawing | Table] = []
+    for number, (title, rows) in enumerate(found.items()):
+        drawn = [Interval(one.name, one.effect, one.low, one.high, one.share) for one in rows[:MOST_DRAWN]]
+        heading = "Which features" + _of_class(title)
+        svg = draw_intervals(drawn, "effect: coefficient × standard deviation")
+        sections.append(Drawing(f"features-{number}", heading, svg, sentence(rows, resamples)))
+        cells = [one.row() for one in rows]
+        sections.append(Table(f"numbers-{number}", "In numbers" + _of_class(title), HEAD, cells, note=MEANING))
+    title = f"{fitted.header['estimator']} on {where['file']}, explained"
+    lead = [f"{where['samples']:,} samples, {where['features']:,} features, target {where['target'] or 'y'}."]
+    return write_page(path, title, sections, lead=lead)

@@ -1,0 +1,51 @@
+"""What ``ascd fit`` prints: data, score, certificate, and the largest coefficients, a table a class."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascd._base.tuning import A_MOMENT
+from ascd.cli.console import say, show_table
+from ascd.cli.estimating import CLASSIFIERS
+from ascd.cli.models import Model
+
+MOST_SHOWN = 10
+
+
+def show_summary(
+    fitted: Model, certificate: Any, model: str, score: float, seconds: tuple[float, float], out: Path
+) -> None:
+    """Print everything that a person wants to know of a fit."""
+    header, where = fitted.header, fitted.header["data"]
+    say(f"{header['estimator']} on {where['file']}: {where['samples']:,} samples, {where['features']:,} features")
+    for name, value in header["chosen"].items():
+        say(f"  {name.rstrip('_')} chosen by cross-validation: {value:.6g}")
+    say(f"  nonzero coefficients {np.count_nonzero(fitted.coef):,} of {fitted.coef.size:,}")
+    name = "accuracy" if model in CLASSIFIERS else "D²" if model == "poisson" else "R²"
+    once = f", and {seconds[1]:.2f} s of compiling, once" if seconds[1] > A_MOMENT else ""
+    say(f"  {name} on these data {score:.4f}   in {seconds[0]:.2f} s{once}")
+    gap, reads = certificate.gap, certificate.columns_read
+    proved = f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to optimal is known"
+    say(f"  certificate: {certificate.status}; objective {certificate.objective:.8g}, {proved}")
+    if not certificate.converged:
+        say(f"  {certificate.status.sentence}")
+    say(f"  {reads:,.0f} columns read, {reads / where['features']:.1f} a feature\n")
+    for number in range(fitted.coef.shape[0]):
+        _show_largest(fitted, number)
+    say(f"wrote {out}")
+
+
+def _show_largest(fitted: Model, number: int) -> None:
+    """The largest coefficients of a class, or of the only function."""
+    coef, names = fitted.coef[number], fitted.feature_names()
+    order = np.argsort(-np.abs(coef))[:MOST_SHOWN]
+    rows = [(names[j], f"{coef[j]:+.6g}") for j in order if coef[j] != 0.0]
+    left = np.count_nonzero(coef) - len(rows)
+    rows += [(f"… and {left:,} more", "")] if left else []
+    title = "" if not fitted.classes.size else f"class {fitted.class_of(number)} against the rest"
+    show_table(("largest coefficients", "value"), [*rows, ("intercept", f"{fitted.intercept[number]:+.6g}")], title)
+    say()

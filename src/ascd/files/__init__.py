@@ -1,0 +1,30 @@
+"""Data in and results out: tables in four formats are read, and every file is written whole or not at all.
+
+==============  ==================================================================================================
+LIBSVM          ``label index:value …`` a line (.svm, .libsvm, .txt, also .gz, .bz2), read sparse
+CSV             a column a feature (.csv, .tsv, also .gz, .bz2); the target is the column named ``target``
+parquet         the same (.parquet; needs ``pyarrow``)
+npz             ``scipy.sparse.save_npz`` with an array ``y`` added, or arrays ``X`` and ``y``
+==============  ==================================================================================================
+
+``reading.py`` opens a file of each format, ``dialect.py`` finds out how a CSV file is written (separator, decimal mark,
+header), ``columns.py`` turns named columns into numbers (missing values, text columns), ``writing.py`` writes.
+"""
+
+from ascd.files.columns import Choices, Recipe, Table
+from ascd.files.dialect import Dialect
+from ascd.files.reading import FORMATS, guess_format, read_table
+from ascd.files.writing import whole_file, whole_folder, write_text
+
+__all__ = [
+    "FORMATS",
+    "Choices",
+    "Dialect",
+    "Recipe",
+    "Table",
+    "guess_format",
+    "read_table",
+    "whole_file",
+    "whole_folder",
+    "write_text",
+]

@@ -1,0 +1,195 @@
+"""Tables from files of four formats."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import unknown_name
+from ascd.files.columns import Choices, Recipe, Table, as_table, without_gaps
+from ascd.files.dialect import WHITESPACE, Dialect, detect, first_look, separator_name
+
+FORMATS = {
+    "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
+    "csv": (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.bz2", ".tsv.bz2"),
+    "parquet": (".parquet", ".pq"),
+    "npz": (".npz",),
+}
+DETECT, AS_IT_IS, NO_RECIPE = Dialect(), Choices(), Recipe()
+
+
+def read_table(
+    path: Any,
+    target: str | None = None,
+    format: str | None = None,
+    n_features: int | None = None,
+    target_optional: bool = False,
+    features: Sequence[str] | None = None,
+    dialect: Dialect = DETECT,
+    choices: Choices = AS_IT_IS,
+    recipe: Recipe = NO_RECIPE,
+    na: Sequence[str] = (),
+) -> Table:
+    """Read a data file.
+
+    Parameters
+    ----------
+    path : the file
+    target : column of a CSV or parquet file that holds the target; "target", "y" or "label", else the last, by default
+    format : {"libsvm", "csv", "parquet", "npz"}; by default from the file's name
+    n_features : width of a LIBSVM file, where it should be more than its largest index
+    target_optional : accept a table without a target (for predictions): only a column named ``target`` is taken away
+    features : columns of a CSV or parquet file to keep, in this order; by default all but the target
+    dialect : how a CSV file is written; what is left out is found out
+    choices : columns to leave out, what to do with missing values and with text columns
+    recipe : of the table that a model was fitted to, to treat this one in the same way
+    na : further texts that stand for a missing value
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ascd.files import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "tiny.csv"
+    ...     _ = path.write_text("age;size;price\\n1,5;2;3\\n4;5;6\\n")
+    ...     table = read_table(path, target="price")
+    >>> table.names, table.y, float(table.X[0, 0]), table.notes
+    (['age', 'size'], array([3, 6]), 1.5, ("separator ';', decimal comma, header",))
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no such file: {path}" if not path.exists() else f"not a file: {path}")
+    kind = format or guess_format(path)
+    if kind not in FORMATS:
+        raise unknown_name(kind, "format", FORMATS)
+    if kind == "libsvm":
+        table = _read_libsvm(path, n_features)
+    elif kind == "npz":
+        table = _read_npz(path, target_optional)
+    else:
+        frame, found = _read_frame(path, kind, dialect, na)
+        if found is not None and found.header is False and target is not None and target.isdigit():
+            target = f"column {target}"
+        table = as_table(frame, path, target, target_optional, features, choices, recipe)
+        if found is not None:
+            _check_width(table, path, found)
+            table = table._replace(notes=(found.words, *table.notes))
+    return without_gaps(table, choices, recipe)
+
+
+def guess_format(path: Any) -> str:
+    """The format that a file's name tells.
+
+    Examples
+    --------
+    >>> from ascd.files import guess_format
+    >>> guess_format("rcv1_train.binary.bz2"), guess_format("genes.csv.gz")
+    ('libsvm', 'csv')
+    """
+    name = Path(path).name.lower()
+    for kind in ("csv", "parquet", "npz", "libsvm"):
+        if name.endswith(FORMATS[kind]):
+            return kind
+    raise ValueError(f"the name {name!r} does not show the file's format; give it with --format: {', '.join(FORMATS)}")
+
+
+def _read_libsvm(path: Path, n_features: int | None) -> Table:
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y = load_svmlight_file(str(path), n_features=n_features)
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"{path} is not a LIBSVM file: {error}") from error
+    return Table(X.tocsc(), y, None)
+
+
+def _read_npz(path: Path, target_optional: bool) -> Table:
+    try:
+        opened = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        raise ValueError(f"{path} is not an npz file") from None
+    if not hasattr(opened, "files"):
+        raise ValueError(f"{path} holds one array; an npz file with X and y is needed")
+    with opened as arrays:
+        held = set(arrays.files)
+        y = _array(arrays, "y", path) if "y" in held else None
+        X = _array(arrays, "X", path) if "X" in held else None
+    if X is None and {"data", "shape", "format"} <= held:
+        from scipy.sparse import load_npz
+
+        X = load_npz(path).tocsc()
+    if X is None or (y is None and not target_optional):
+        raise ValueError(
+            f"{path} must hold X (an array, or what scipy.sparse.save_npz wrote) and y; it has {sorted(held)}"
+        )
+    return Table(X, y, None)
+
+
+def _array(arrays: Any, name: str, path: Path) -> Any:
+    """An array of numbers or text; one of Python objects would run code when it is opened."""
+    try:
+        return arrays[name]
+    except ValueError:
+        raise ValueError(f"{path}: {name} holds Python objects, not numbers or text; save it as one of these") from None
+
+
+def _read_frame(path: Path, kind: str, given: Dialect, na: Sequence[str]) -> tuple[Any, Dialect | None]:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(f"reading {kind} files needs pandas: pip install ascd[cli]") from error
+    if kind == "parquet":
+        try:
+            return pandas.read_parquet(path), None
+        except ImportError as error:
+            raise ImportError("reading parquet files needs pyarrow: pip install ascd[parquet]") from error
+        except (ValueError, OSError) as error:  # pyarrow's errors are among them
+            raise ValueError(f"{path} is not a parquet file: {error}") from error
+    dialect = detect(path, given)
+    try:
+        frame = _read_csv(pandas, path, dialect, na)
+    except UnicodeDecodeError:  # beyond what was looked at
+        dialect = dialect._replace(encoding="cp1252")
+        frame = _read_csv(pandas, path, dialect, na)
+    except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
+        raise ValueError(f"{path} is not a table in CSV: {error}") from error
+    if not len(frame):
+        raise ValueError(f"{path.name} has a header of {frame.shape[1]} columns and no rows")
+    return frame, dialect
+
+
+def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> Any:
+    is_pattern = dialect.sep != WHITESPACE and len(dialect.sep or "") > 1  # which pandas' fast parser does not know
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pandas.errors.DtypeWarning)  # mixed columns are told by name later
+        frame = pandas.read_csv(
+            path,
+            sep=dialect.sep or ",",
+            decimal=dialect.decimal or ".",
+            thousands=dialect.thousands,
+            header=0 if dialect.header else None,
+            encoding=dialect.encoding,
+            na_values=list(na) or None,
+            skipinitialspace=True,
+            engine="python" if is_pattern else "c",
+        )
+    if not dialect.header:
+        frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
+    return frame
+
+
+def _check_width(table: Table, path: Path, dialect: Dialect) -> None:
+    """One column is a target without features: the separator must be another one."""
+    if table.X.shape[1]:
+        return
+    line, better = first_look(path, dialect)
+    advice = f"--sep {better!r}" if better and better != dialect.sep else "--sep"
+    raise ValueError(
+        f"{path.name} has {table.X.shape[0]} samples and 0 features: with the separator "
+        f"{separator_name(dialect.sep)} a line such as {line!r} is one column; name the separator with {advice}"
+    )

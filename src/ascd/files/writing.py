@@ -1,0 +1,77 @@
+"""Files are written whole or not at all: a draft takes the file's place when everything has been written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+@contextlib.contextmanager
+def whole_file(path: Any) -> Iterator[Path]:
+    """A temporary file beside ``path`` that takes its place when the block ends well, and vanishes when not.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ascd.files import whole_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "note.txt"
+    ...     with whole_file(path) as draft:
+    ...         _ = draft.write_text("all of it")
+    ...     path.read_text()
+    'all of it'
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
+        draft.chmod(0o666 & ~_umask())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def whole_folder(folder: Any) -> Iterator[Path]:
+    """A temporary folder whose files move to ``folder`` when the block ends well, and vanish when not.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ascd.files import whole_folder
+    >>> with tempfile.TemporaryDirectory() as outer:
+    ...     with whole_folder(f"{outer}/results") as drafts:
+    ...         _ = (drafts / "a.txt").write_text("first")
+    ...         _ = (drafts / "b.txt").write_text("second")
+    ...     sorted(path.name for path in pathlib.Path(f"{outer}/results").iterdir())
+    ['a.txt', 'b.txt']
+    """
+    folder = Path(folder)
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())  # of the same file system
+    with tempfile.TemporaryDirectory(prefix=".", dir=nearest) as name:
+        drafts = Path(name)
+        yield drafts
+        for path in sorted(path for path in drafts.rglob("*") if path.is_file()):
+            target = folder / path.relative_to(drafts)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+
+
+def write_text(path: Any, text: str) -> Path:
+    """Write a text file whole or not at all."""
+    with whole_file(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,206 @@
+"""Ctrl-C on every command, by a real signal to a real process: code 130, nothing half written, what is done is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("click", reason="the extra 'cli' is not installed")
+pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
+from command_line import TELLING, press_ctrl_c, start
+
+from ascd.cli import INTERRUPTED
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are sent as POSIX has them")
+#: Seconds that a sleeping command would take, and that a computing one is given to get into its work.
+LONG, A_WHILE = 300, 1.0
+
+
+def interrupted(folder, where, *arguments, **switches):
+    """Standard error of a command that is interrupted a moment after it called a function."""
+    before = sorted(path.name for path in folder.iterdir())
+    child = start(TELLING, where, *arguments, folder=folder, **switches)
+    first = child.stdout.readline()
+    if first != "running\n":
+        pytest.fail(f"it did not get there: {first}{child.communicate()[1]}")
+    time.sleep(A_WHILE)
+    code, _, error = press_ctrl_c(child)
+    assert code == INTERRUPTED, error
+    assert error.strip().endswith("ascd: interrupted")
+    assert "Traceback" not in error
+    assert sorted(path.name for path in folder.iterdir()) == before, "something half done is left"
+    return error
+
+
+@pytest.mark.parametrize(
+    ("where", "arguments"),
+    [
+        (
+            "ascd.racing.runs:minimize:0",
+            ["race", "synthetic", "--rule", "ascd", "--epochs", 10**6, "--accuracy", 1e-300],
+        ),
+        ("ascd.estimators._path_cv:follow:0", ["fit", "text", "--cv", 500, "--tol", 1e-13]),
+        ("ascd.solver:path:0", ["path", "text", "--points", 10**6, "--eps", 1e-9, "--tol", 1e-13]),
+        ("ascd.cli.explain:_resampled:0", ["fit", "synthetic", "--alpha", 0.1, "--explain", "--resamples", 10**6]),
+    ],
+)
+def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
+    interrupted(tmp_path, where, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("where", "arguments"),
+    [
+        ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
+        ("ascd.cli.path:read_data", ["path", "houses.csv"]),
+        ("ascd.cli.race:read_data", ["race", "houses.csv"]),
+        ("ascd.cli.predict:load_model", ["predict", "model.npz", "houses.csv", "--out", "p.csv"]),
+        ("ascd.experiments.demo:fits", ["demo"]),
+        ("ascd.cli.info:facts", ["info"]),
+        ("ascd.experiments.reproduce:text_source", ["reproduce", "3a"]),
+    ],
+)
+def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):
+    interrupted(tmp_path, f"{where}:{LONG}", *arguments)
+
+
+SLOW_RUNS = """
+import sys, time
+from ascd.experiments import conduct, data, jobs, table
+
+size = table.Size(12, 15, 2, 2)
+table.PANELS = {name: panel._replace(quick=size) for name, panel in table.PANELS.items()}
+jobs.LONGEST_SEARCH, data.GENERATED = {"quick": 0.02}, {"quick": (40, 60)}
+measure, nap = conduct.measure, float(sys.argv.pop(1))
+
+def slow(*arguments):
+    time.sleep(nap)
+    return measure(*arguments)
+
+conduct.measure = slow
+from ascd.cli import main
+sys.exit(main())
+"""
+
+
+def stored(folder):
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "reproduction" / "quick" / "runs").glob("*.json")}
+
+
+def test_an_interrupted_reproduction_goes_on_where_it_stopped_and_logs(tmp_path):
+    command = ["reproduce", "2b", "--jobs", 1, "--no-pictures"]
+    child = start(SLOW_RUNS, 1.0, *command, folder=tmp_path, NUMBA_DISABLE_JIT="1")
+    lines = [child.stderr.readline() for _ in range(3)]
+    assert lines[0] == "creating the folder reproduction/quick\n"
+    assert all(
+        re.match(r"\[\d+/\d+\] lasso n = 15, .*; about \d+ s left\n|\[\d+/\d+\] minimum; about", one)
+        for one in lines[1:]
+    )
+    code, out, error = press_ctrl_c(child)
+    assert (code, out) == (INTERRUPTED, "")
+    kept = stored(tmp_path)
+    assert len(kept) >= 2
+    assert f"ascd: {len(kept)} finished runs are kept: the same command continues from there" in error
+    again = start(SLOW_RUNS, 0.0, *command, folder=tmp_path, NUMBA_DISABLE_JIT="1")
+    out, error = again.communicate(timeout=300)
+    assert again.returncode == 0, error
+    assert f"{len(kept)} of " in error.splitlines()[0]
+    assert "runs are there already" in error.splitlines()[0]
+    assert kept.items() <= stored(tmp_path).items(), "what was done is not done again"
+    assert len(stored(tmp_path)) > len(kept)
+
+
+def test_later_figures_join_those_that_are_there(tmp_path):
+    def index_after(*figures):
+        child = start(
+            SLOW_RUNS, 0.0, "reproduce", *figures, "--jobs", 1, "--no-pictures", folder=tmp_path, NUMBA_DISABLE_JIT="1"
+        )
+        _, error = child.communicate(timeout=300)
+        assert child.returncode == 0, error
+        folder = tmp_path / "reproduction" / "quick"
+        page = (folder / "report.html").read_text()
+        index = json.loads((folder / "results.json").read_text())["index"]
+        assert all(f'id="chart-{name}"' in page for name in index)
+        return list(index)
+
+    assert index_after("2b") == ["2b"]
+    assert index_after("3d") == ["2b", "3d"], "2b then 3d loses nothing"
+    assert index_after("2a") == ["2a", "2b", "3d"]
+
+
+def test_workers_of_a_reproduction_end_with_it(tmp_path):
+    child = start(
+        "import sys; from ascd.cli import main; sys.exit(main())",
+        "reproduce",
+        "1",
+        "T",
+        "2a",
+        "--jobs",
+        2,
+        folder=tmp_path,
+    )
+    while not stored(tmp_path) and child.poll() is None:
+        time.sleep(0.1)
+    code, out, error = press_ctrl_c(child)
+    assert (code, out) == (INTERRUPTED, "")
+    assert "the same command continues from there" in error
+    for path in (tmp_path / "reproduction" / "quick" / "runs").glob("*.json"):
+        assert json.loads(path.read_text())["result"]
+    assert is_soon_gone(child.pid)
+
+
+def is_soon_gone(group):
+    """Does the last process of a group end within ten seconds?"""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+TERMINAL = """
+import os, pty, sys
+
+pid, master = pty.fork()
+if pid == 0:
+    os.execv(sys.executable, [sys.executable, "-m", "ascd", *sys.argv[1:]])
+shown = b""
+while True:
+    try:
+        got = os.read(master, 4096)
+    except OSError:
+        break
+    if not got:
+        break
+    shown += got
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.stdout.buffer.write(shown)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["fit", "houses.csv", "--cv", "4"], r"\d+%"),
+        (["path", "houses.csv", "--points", "30"], r"\d+%"),
+        (["race", "houses.csv", "--epochs", "3", "--rule", "uniform", "--rule", "cyclic"], r"3 of 5: cyclic.*\d+%"),
+    ],
+)
+def test_a_terminal_shows_progress_with_the_time_that_is_left(tmp_path, houses, arguments, told):
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", TERMINAL, *arguments], cwd=tmp_path, env=environment, capture_output=True, timeout=300
+    )
+    shown = done.stdout.decode()
+    assert done.returncode == 0, shown
+    assert re.search(told, shown)
+    assert re.search(r"\d:\d\d:\d\d|-:--:--", shown), "the time that is left"
