@@ -105,7 +105,7 @@ def minimize(
             f"minimize reads single columns, which must be in local memory; {name} keeps them: use ascd.solve"
         )
     if math.isinf(problem.parts.largest):
-        name = type(problem.parts.loss).__name__
+        name = type(problem.stated.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
     check_callback(callback)
     limits = as_limits(DEFAULT_EPOCHS * problem.n_features if max_iter is None else max_iter, max_time)
