@@ -73,4 +73,4 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/check_links.py docs/_build/html
 
 clean:
-	rm -rf fuzz_report.md $(VENV) docs/_build docs/gallery docs/sg_execution_times.rst demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .nox
+	rm -rf fuzz_report.md $(VENV) docs/_build docs/gallery docs/generated docs/sg_execution_times.rst demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .nox

@@ -46,14 +46,15 @@ def minimize(
     progress: bool = False,
     debug: bool = False,
 ) -> Solution:
-    r"""Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
+    """Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
 
     Parameters
     ----------
     problem : Problem
-    rule : {"awake", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd", \
-            "look-ahead", "adaptive", "block"} or a rule
-        Which coordinate next; by default "awake", the fastest (``solution.chosen`` tells).
+    rule : str or a rule
+        Which coordinate is next: "awake", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd",
+        "a-ascd", "look-ahead", "adaptive" or "block".  By default it is "awake", the fastest; ``solution.chosen`` has
+        the names of all parts.
     oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference", "measured"} or an oracle
         How the other gradient entries' intervals follow a step; by default "measured" for the rule "awake", and
         "norm" for the others.
@@ -77,7 +78,7 @@ def minimize(
         Record every so many steps, every n steps, geometrically, or only at both ends.
     record_gap : also record the duality gap (a pass over the data for each record)
     callback : called with a ``Snapshot`` at each record; a true answer stops the run
-    progress : show a progress bar (needs ``rich``)
+    progress : show a progress bar (needs ``rich`` outside of notebooks)
     debug : run the parts as plain Python, hundreds of times slower: every index is checked, and errors name class,
         method and line of a part of your own; ``ASCD_DEBUG=1`` in the environment does the same everywhere
 

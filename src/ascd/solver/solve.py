@@ -61,7 +61,7 @@ def solve(
         Seconds.
     n_jobs : threads that share the columns; −1 for all processors
     callback : called with a ``Snapshot`` in every round; a true answer stops the run
-    progress : show a progress bar (needs ``rich``)
+    progress : show a progress bar (needs ``rich`` outside of notebooks)
 
     Returns
     -------
