@@ -78,5 +78,6 @@ class Path:
             ("seconds", number(self.seconds)),
         ]
         largest = np.argsort(-np.abs(self.coefs).max(axis=1), kind="stable")[:MOST_LINES]
-        across = np.log(np.maximum(self.alphas, np.finfo(float).tiny))
-        return facts("Path", rows, picture(across, list(self.coefs[largest]), "coefficients over alpha (logarithmic)"))
+        across = -np.log(np.maximum(self.alphas, np.finfo(float).tiny))
+        caption = "coefficients over alpha, from strong to weak (logarithmic)"
+        return facts("Path", rows, picture(across, list(self.coefs[largest]), caption))
