@@ -13,7 +13,7 @@ from typing import Any
 import ascd
 
 IN_DOCSTRING = re.compile(r"(?<!`)``(?:ascd\.)?(\w+)``(?!`)")
-IN_PAGE = re.compile(r"(?<![`\]}])`(ascd\.)?(\w+)`(?!`)")
+IN_PAGE = re.compile(r"(?<![`\[\]}])`(ascd\.)?(\w+)`(?!`)")
 FENCE = re.compile(r"^\s*(```|~~~|:::)")
 
 

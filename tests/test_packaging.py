@@ -1,4 +1,4 @@
-"""What is shipped: metadata that agree with each other, and a conda recipe that asks for what pyproject.toml asks for."""
+"""What is shipped: metadata that agree with each other, and a conda recipe that asks for what the project asks for."""
 
 from __future__ import annotations
 
