@@ -17,7 +17,7 @@ html_title = f"ascd {release}"
 extensions = ["myst_parser", "sphinx_design", "sphinx_copybutton"]
 extensions += ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 extensions += ["sphinx.ext.mathjax", "sphinx_gallery.gen_gallery", "bench_tables", "links"]
-exclude_patterns = ["_build", "claims.md"]
+exclude_patterns = ["_build", "claims.md", "**sg_execution_times.rst"]  # the last asks for scripts of the network
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
