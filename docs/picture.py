@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 
 import ascd
-from ascd.experiments.demo import synthetic_lasso
+from ascd.datasets import make_synthetic
 
 TARGET = Path(__file__).parent / "_static" / "reading.png"
 EPOCHS, SMALLEST = 16, 1e-9
@@ -33,6 +33,12 @@ CURVES = {
     "ascd.minimize(problem)": Look("#009e73", (4.6, 4e-9), {}),
     "ascd.solve(problem)": Look("#d55e00", (4.6, 6e-8), None),
 }
+
+
+def synthetic_lasso() -> ascd.Problem:
+    """The problem of the paper's Fig. 2b, with a penalty of λ_max/20."""
+    data = make_synthetic(n_samples=1000, n_features=5000, n_nonzero=50, noise=1.0, rng=0)
+    return ascd.Problem(data.A, data.b, penalty=ascd.L1(np.abs(data.A.T @ data.b).max() / 20.0))
 
 
 def trace_of(problem: ascd.Problem, parts: dict[str, Any] | None) -> ascd.Trace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 
@@ -35,6 +36,13 @@ def test_broken_links_are_found(tmp_path):
     assert broken(tmp_path) == []
     (tmp_path / "c.html").write_text('<a href="b.html#gone">1</a><img src="no.png">')
     assert broken(tmp_path) == ["c.html: b.html#gone (no such place)", "c.html: no.png (no such file)"]
+
+
+def test_the_readme_leads_to_files_that_are_there():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"\]\(([^)#:]+)\)", text))
+    assert "docs/_static/reading.png" in targets
+    assert not {target for target in targets if not (ROOT / target).exists()}
 
 
 def linked(text):
