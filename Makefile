@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-array-api skipped fuzz golden lint matrix peer-suites bench bench-tables docs clean
+.PHONY: demo test test-array-api skipped fuzz golden lint matrix peer-suites bench bench-tables docs clean dist wheel-test benchopt
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -76,9 +76,39 @@ bench: $(VENV)/.test
 bench-tables: $(VENV)/.installed
 	$(BIN)/python docs/bench_tables.py
 
+$(VENV)/.release: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group release
+	touch $@
+
+# source archive and wheel in dist/, as an index would take them
+dist: $(VENV)/.release
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+
+# the wheel in an empty environment, away from the sources: the demo, then the tests (PYTEST="tests/test_package.py": some)
+WHEEL := .wheel-test
+wheel-test: dist
+	rm -rf $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)/venv
+	$(WHEEL)/venv/bin/python -m pip install --quiet --upgrade pip
+	$(WHEEL)/venv/bin/python -m pip install --quiet "$$(ls dist/*.whl)[plot,cli,bench]" --group test
+	cd $(WHEEL) && venv/bin/ascd demo
+	git ls-files --cached --others --exclude-standard | grep -v '^src/' | tar -c -T - | tar -x -C $(WHEEL)
+	cd $(WHEEL) && OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 venv/bin/python -m pytest -n 2 --dist worksteal $(or $(PYTEST),tests)
+
+# benchopt's own command on benchmarks/benchopt
+BENCHOPT ?= -n 100 --timeout 30
+$(VENV)/.benchopt: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group benchopt
+	touch $@
+
+benchopt: $(VENV)/.benchopt
+	$(BIN)/benchopt run benchmarks/benchopt --no-display $(BENCHOPT)
+
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
 
 clean:
-	rm -rf fuzz_report.md $(VENV) docs/_build docs/gallery docs/sg_execution_times.rst demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .nox
+	rm -rf dist $(WHEEL) fuzz_report.md $(VENV) docs/_build docs/gallery docs/generated docs/sg_execution_times.rst demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .nox

@@ -3,8 +3,8 @@ What the active set does
 ========================
 
 For every coordinate the library keeps an interval that contains the size of its gradient entry. A coordinate whose
-upper bound is below the mean of the squared lower bounds cannot be worth a step and leaves the *active set*. This
-example looks over the rule's shoulder: a rule of our own notes the bounds at every step, and hands the choice to ASCD.
+upper bound is below the mean of the squared lower bounds cannot be worth a step and leaves the *active set*. In
+this example a rule of our own writes down the bounds at every step, and leaves the choice to ASCD.
 """
 
 from typing import Any, NamedTuple
@@ -59,5 +59,8 @@ for ax, t in zip(axes.flat, (0, 10, 30, 40, 60, 79), strict=True):
     ax.set_title(f"after {t} steps: {int(active[t].sum())} of {n} active", fontsize=10)
 for ax in axes[:, 0]:
     ax.set_ylabel("interval of |gradient entry|")
+for color, label in (("C0", "active"), ("0.7", "left out")):
+    axes[1, 2].bar(0, 0, color=color, label=label)
+axes[1, 2].legend(loc="upper right")
 for ax in axes[1]:
     ax.set_xlabel("coordinate")

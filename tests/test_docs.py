@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 
 import pytest
+
+import ascd
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
@@ -33,3 +36,43 @@ def test_broken_links_are_found(tmp_path):
     assert broken(tmp_path) == []
     (tmp_path / "c.html").write_text('<a href="b.html#gone">1</a><img src="no.png">')
     assert broken(tmp_path) == ["c.html: b.html#gone (no such place)", "c.html: no.png (no such file)"]
+
+
+def test_the_readme_leads_to_files_that_are_there():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"\]\(([^)#:]+)\)", text))
+    assert "docs/_static/reading.png" in targets
+    assert not {target for target in targets if not (ROOT / target).exists()}
+
+
+def linked(text):
+    page = [text]
+    runpy.run_path(str(ROOT / "docs" / "links.py"))["link_page"](None, "page", page)
+    return page[0]
+
+
+def test_public_names_on_pages_lead_to_their_own_page():
+    assert linked("# T\nUse `Lasso` or `ascd.solve`.") == (
+        "# T\nUse {py:obj}`Lasso <ascd.Lasso>` or {py:obj}`ascd.solve <ascd.solve>`."
+    )
+    assert (
+        linked("# T\n`lasso_path(X)`, `path`, `alpha`, ``Lasso``") == "# T\n`lasso_path(X)`, `path`, `alpha`, ``Lasso``"
+    )
+
+
+def test_code_headings_and_links_stay_as_they_are():
+    text = "# `Lasso`\n```python\n`Lasso`\n```\n[`Lasso`](x.md), {doc}`Lasso`"
+    assert linked(text).splitlines()[:4] == text.splitlines()[:4]
+    assert linked(text) == text
+
+
+def test_docstrings_lead_to_other_objects_but_not_to_themselves():
+    link = runpy.run_path(str(ROOT / "docs" / "links.py"))["link_docstring"]
+    lines = ["as in ``ElasticNet``", "``Lasso``", "``alpha``"]
+    link(None, "class", "ascd.Lasso", None, None, lines)
+    assert lines == ["as in :py:obj:`~ascd.ElasticNet`", "``Lasso``", "``alpha``"]
+
+
+def test_every_public_name_has_a_page():
+    listed = (ROOT / "docs" / "api.md").read_text(encoding="utf-8").split()
+    assert not {name for name in ascd.__all__ if name != "estimators"} - set(listed)

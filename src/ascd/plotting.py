@@ -1,4 +1,4 @@
-"""Pictures of runs: convergence curves, with the size of the active set on a second axis (extra ``plot``)."""
+"""Pictures (extra ``plot``): convergence curves, with the size of the active set on a second axis, and paths."""
 
 from __future__ import annotations
 
@@ -68,6 +68,33 @@ def plot_traces(
     ax.right.set_ylabel("size of the active set (dotted)")
     ax.set_ylim(bottom=max(ax.get_ylim()[0], SMALLEST_SHOWN))
     ax.legend(loc="best", framealpha=0.8)
+    return ax
+
+
+def plot_coefficients(alphas: Array, coefs: Array, ax: Any = None, most: int = 50) -> Any:
+    """Coefficients, one a row of ``coefs``, against falling alphas on a logarithmic axis; the ``most`` largest ones.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> ascd.path(problem, alphas=[3.0, 2.0, 1.0]).plot().get_xlabel()
+    'alpha, from strong to weak'
+    """
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        ax = plt.figure(figsize=(7.0, 4.2), layout="constrained").add_subplot()
+    largest = np.argsort(-np.abs(coefs).max(axis=1, initial=0.0), kind="stable")[:most]
+    ax.plot(alphas, coefs[largest].T, linewidth=1.2)
+    ax.axhline(0.0, color="0.5", linewidth=0.8)
+    if np.min(alphas, initial=1.0) > 0.0:
+        ax.set_xscale("log")
+    if not ax.xaxis_inverted():
+        ax.invert_xaxis()
+    ax.set(xlabel="alpha, from strong to weak", ylabel="coefficients")
     return ax
 
 

@@ -47,14 +47,15 @@ def minimize(
     progress: bool = False,
     debug: bool = False,
 ) -> Solution:
-    r"""Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
+    """Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
 
     Parameters
     ----------
     problem : Problem
-    rule : {"awake", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd", \
-            "look-ahead", "adaptive", "block"} or a rule
-        Which coordinate next; by default "awake", the fastest (``solution.chosen`` tells).
+    rule : str or a rule
+        Which coordinate is next: "awake", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd",
+        "a-ascd", "look-ahead", "adaptive" or "block".  By default it is "awake", the fastest; ``solution.chosen`` has
+        the names of all parts.
     oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference", "measured"} or an oracle
         How the other gradient entries' intervals follow a step; by default "measured" for the rule "awake", and
         "norm" for the others.
@@ -78,7 +79,7 @@ def minimize(
         Record every so many steps, every n steps, geometrically, or only at both ends.
     record_gap : also record the duality gap (a pass over the data for each record)
     callback : called with a ``Snapshot`` at each record; a true answer stops the run
-    progress : show a progress bar (needs ``rich``)
+    progress : show a progress bar (needs ``rich`` outside of notebooks)
     debug : run the parts as plain Python, hundreds of times slower: every index is checked, and errors name class,
         method and line of a part of your own; ``ASCD_DEBUG=1`` in the environment does the same everywhere
 
@@ -102,7 +103,7 @@ def minimize(
         raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
     problem = _with_local_columns(problem)
     if math.isinf(problem.parts.largest):
-        name = type(problem.parts.loss).__name__
+        name = type(problem.stated.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
     check_callback(callback)
     limits = as_limits(DEFAULT_EPOCHS * problem.n_features if max_iter is None else max_iter, max_time)

@@ -16,10 +16,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ascd._base.checks import Array
+from ascd._base.checks import Array, as_finite_vector
 from ascd.data.storages import is_read_in_place
+from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
-from ascd.estimators._given import HAS_DISPATCH, check_namespace, to_numpy
+from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, to_numpy
 from ascd.estimators._penalty import regulariser
 from ascd.problem.problem import Problem
 
@@ -33,6 +34,7 @@ OWN: dict[str, list[Any]] = {
     "bounds": [tuple, list, None],
     "n_jobs": [Integral, None],
     "solver": [str, Mapping],
+    "standardize": ["boolean"],
 }
 #: Constraints of parameters that mean the same everywhere.
 COMMON: dict[str, list[Any]] = {
@@ -65,9 +67,11 @@ class LinearEstimator(BaseEstimator):
         X, y = validate_data(self, X, y, **{**layout_of(X), "ensure_all_finite": False, **checks})
         return X, y, as_sample_weight(sample_weight, X)
 
-    def _problem(self, X: Any, y: Array, loss: Any, penalty: Any, sample_weight: Array | None) -> Problem:
+    def _problem(
+        self, X: Any, y: Array, loss: Any, penalty: Any, sample_weight: Array | None, offset: Array | None = None
+    ) -> Problem:
         try:
-            return Problem(X, y, loss, penalty, sample_weight, n_jobs=as_threads(self.n_jobs))
+            return Problem(X, y, loss, penalty, sample_weight, offset, n_jobs=as_threads(self.n_jobs))
         except ValueError as error:
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
             message = re.sub(r"\bb\b", "y", re.sub(r"\bA\b", "X", str(error)))
@@ -83,10 +87,17 @@ class LinearEstimator(BaseEstimator):
             to_float32=getattr(self, "_to_float32", False),
         )
 
-    def _regulariser(self, strength: float, ratio: float, n_features: int) -> Any:
-        """strength·(ratio·‖w‖₁ + (1 − ratio)/2·‖w‖²) with the estimator's penalty weights, within its bounds."""
+    def _scale(self, X: Any, weight: Array | None) -> Array | None:
+        """The deviations of the features where they are to be standardised."""
+        return deviations(X, weight) if getattr(self, "standardize", False) else None
+
+    def _regulariser(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
+        """strength·(ratio·‖w‖₁ + (1 − ratio)/2·‖w‖²) with the estimator's penalty weights, within its bounds.
+
+        Each w_j is multiplied by its ``scale`` first, where there is one.
+        """
         how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": getattr(self, "positive", False)}
-        return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, **how)
+        return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, scale=scale, **how)
 
     def _starts(self, shape: tuple[int, int]) -> tuple[Any, Any]:
         """Coefficients and intercepts to start from, one row a problem: those of the last fit for a warm start.
@@ -109,12 +120,12 @@ class LinearEstimator(BaseEstimator):
         """Iterations as scikit-learn counts them: at least one, unless none was allowed."""
         return max(0 if self.max_iter == 0 else 1, solution.n_iter)
 
-    def _linear_predictor(self, X: Any) -> Array:
+    def _linear_predictor(self, X: Any, offset: Any = None) -> Array:
         check_is_fitted(self)
         check_namespace(X, self, "predict")
         X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
         columns = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
-        return safe_sparse_dot(X, columns, dense_output=True) + self.intercept_
+        return with_offset(safe_sparse_dot(X, columns, dense_output=True) + self.intercept_, offset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,6 +159,16 @@ class LinearRegressor(RegressorMixin, LinearEstimator):
         return self._linear_predictor(X)
 
 
+def with_offset(z: Any, offset: Any) -> Any:
+    """Linear predictors, one a sample, with what is known of them added."""
+    known = as_offset(offset, z)
+    if known is None:
+        return z
+    if z.ndim != 1:
+        raise ValueError(f"offset must be None where there are more than two classes; got {z.shape[1]} classes")
+    return z + namespace_of(z).asarray(known)
+
+
 def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
     """Non-negative weights with a positive sum, or None for equal ones."""
     if sample_weight is None:
@@ -163,6 +184,11 @@ def layout_of(X: Any) -> dict[str, Any]:
     if is_read_in_place(X):
         return {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
     return {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
+
+
+def as_offset(offset: Any, X: Any) -> Array | None:
+    """Known parts of the linear predictor, one a sample, or None for zeros."""
+    return None if offset is None else as_finite_vector(to_numpy(offset), "offset", X.shape[0])
 
 
 def as_threads(n_jobs: int | None) -> int:

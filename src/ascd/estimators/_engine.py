@@ -53,7 +53,7 @@ def minimize_problem(
     """The problem's minimum by the engine, with ``max_iter`` epochs at most."""
     parts, seed, clock = as_parts(solver), _seed(random_state), Stopwatch()
     if math.isinf(problem.parts.loss.curvature_bound()):
-        loss = type(problem.parts.loss).__name__
+        loss = type(problem.stated.loss).__name__
         raise ValueError(f"solver must be 'ascd' for the {loss} loss, whose curvature has no bound; got {solver!r}")
     extended = with_intercept(problem) if intercept else problem
     zero = as_reference(problem, Fit(problem, np.zeros(problem.n_features), intercept, 0.0))

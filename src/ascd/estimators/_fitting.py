@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ascd.results.html import facts, number
 from ascd.results.solution import Status
 
 
@@ -56,6 +57,18 @@ class Certificate:
     @property
     def converged(self) -> bool:
         return self.status is Status.CONVERGED
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("status", self.status.sentence),
+            ("objective", f"{self.objective:.10g}"),
+            ("above the minimum by", f"at most {number(self.gap)} (duality gap)"),
+            ("tolerance", number(self.tolerance)),
+            ("iterations", number(self.n_iter)),
+            ("columns read", number(self.columns_read)),
+            ("seconds", f"{number(self.seconds)}, and {number(self.compile_seconds)} for compiling"),
+        ]
+        return facts("Certificate", rows)
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,8 @@ def as_given(fit: Fit) -> Fit:
         form = Form.of(X)
         self._to_float32 = form.is_float32 and self._keeps_float32
         try:
-            fitted = fit(self, to_numpy(X), to_numpy(y), to_numpy(sample_weight), **params)
+            known = {name: to_numpy(value) for name, value in params.items()}
+            fitted = fit(self, to_numpy(X), to_numpy(y), to_numpy(sample_weight), **known)
         finally:
             del self._to_float32
         form.give_back(self)

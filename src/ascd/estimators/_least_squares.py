@@ -58,7 +58,8 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
     def _fit_targets(self, X: Any, targets: Array, weight: Array | None, total: float, single: bool) -> None:
         n_targets = targets.shape[1]
         strengths = [self._strength(alpha, total) for alpha in self._alphas(n_targets)]
-        penalties = [self._regulariser(strength, ratio, X.shape[1]) for strength, ratio, _ in strengths]
+        scale = self._scale(X, weight)
+        penalties = [self._regulariser(strength, ratio, X.shape[1], scale) for strength, ratio, _ in strengths]
         problem = self._problem(X, targets[:, 0], "squared", penalties[0], weight)
         others = [problem.replace(b=targets[:, k], penalty=penalties[k]) for k in range(1, n_targets)]
         settings, problems = self._settings(), [problem, *others]

@@ -27,6 +27,7 @@ class Labelled(NamedTuple):
     class_weights: list[Array]
     settings: Settings
     score_params: dict[str, Array]
+    offset: Array | None
 
 
 class FoldScores(NamedTuple):
@@ -44,6 +45,7 @@ class LogisticFolds(Scoring):
     Cs_: Array
     l1_ratios_: Array
     refit: bool
+    choose: str
 
     def _fold_scores(self, data: Labelled, penalty: Any, fold: Fold) -> FoldScores:
         coefs, short, n_iters = [], [], np.ones(len(self.Cs_), dtype=np.int32)
@@ -60,7 +62,7 @@ class LogisticFolds(Scoring):
             n_iters = np.maximum(n_iters, found.n_iters)
             short.append(shortfall(found))
         stacked = np.stack(coefs, axis=1)
-        scores = self._scores(data.X, data.y, stacked, fold, data.score_params)
+        scores = self._scores(data.X, data.y, stacked, fold, data.score_params, data.offset)
         return FoldScores(scores, stacked, n_iters, short)
 
     def _choose(self, found: list[FoldScores], n_folds: int) -> None:
@@ -72,8 +74,9 @@ class LogisticFolds(Scoring):
         ratio, row = np.unravel_index(int(np.argmax(means)), means.shape)
         self._best_ratio = int(ratio)
         simplest = simplest_within_one_error(-self.scores_[:, ratio, :].T, int(row))
-        self.C_1se_ = float(self.Cs_[simplest])
-        self.C_, self.l1_ratio_ = float(self.Cs_[row]), float(self.l1_ratios_[ratio])
+        self.C_best_, self.C_1se_ = float(self.Cs_[row]), float(self.Cs_[simplest])
+        self.C_ = self.C_1se_ if self.choose == "1se" else self.C_best_
+        self.l1_ratio_ = float(self.l1_ratios_[ratio])
         if not self.refit:
             self._average_folds()
 

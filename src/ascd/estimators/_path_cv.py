@@ -47,6 +47,7 @@ class PathCV(SplitterRouting, LinearRegressor):
         "positive": ["boolean"],
         "selection": [StrOptions({"cyclic", "random"})],
         "progress": ["boolean"],
+        "choose": [StrOptions({"best", "1se"})],
     }
 
     def __init__(
@@ -69,6 +70,8 @@ class PathCV(SplitterRouting, LinearRegressor):
         bounds: Any,
         solver: Any,
         progress: bool,
+        standardize: bool,
+        choose: str,
     ) -> None:
         self.eps = eps
         self.alphas = alphas
@@ -87,6 +90,8 @@ class PathCV(SplitterRouting, LinearRegressor):
         self.bounds = bounds
         self.solver = solver
         self.progress = progress
+        self.standardize = standardize
+        self.choose = choose
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
@@ -110,7 +115,8 @@ class PathCV(SplitterRouting, LinearRegressor):
         y = np.asarray(y, dtype=np.float64)
         total = float(X.shape[0] if weight is None else weight.sum())
         folds, ratios = self._folds(X, y, weight, params), self._ratios()
-        penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in ratios]
+        scale = self._scale(X, weight)
+        penalties = [self._regulariser(1.0, ratio, X.shape[1], scale) for ratio in ratios]
         problem = self._problem(X, y, "squared", penalties[0], weight)
         problems = [problem.replace(penalty=penalty) for penalty in penalties]
         grids = [
@@ -118,21 +124,21 @@ class PathCV(SplitterRouting, LinearRegressor):
             for one, ratio in zip(problems, ratios, strict=True)
         ]
         tasks = [
-            partial(self._fold_path, X, y, one, fold, grid)
-            for one, grid in zip(problems, grids, strict=True)
+            partial(self._fold_path, X, y, one, fold, grid, ratio)
+            for one, grid, ratio in zip(problems, grids, ratios, strict=True)
             for fold in folds
         ]
         found = side_by_side(tasks, self._settings().n_jobs, self.progress)
         warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {len(folds)} folds")
         best = self._choose(found, ratios, grids, len(folds))
-        self._refit(problem, ratios[best], total)
+        self._refit(problem, ratios[best], total, scale)
         return self
 
-    def _fold_path(self, X: Any, y: Array, problem: Problem, fold: Fold, alphas: Array) -> FoldPath:
-        train, total = problem.replace(sample_weight=fold.train), float(fold.train.sum())
-        found = follow(
-            train, total * alphas, replace(self._settings(), n_jobs=threads_here()), intercept=self.fit_intercept
-        )
+    def _fold_path(self, X: Any, y: Array, problem: Problem, fold: Fold, alphas: Array, ratio: float) -> FoldPath:
+        penalty = self._regulariser(1.0, ratio, X.shape[1], self._scale(X, fold.train)) if self.standardize else None
+        train, total = problem.replace(sample_weight=fold.train, penalty=penalty), float(fold.train.sum())
+        settings = replace(self._settings(), n_jobs=threads_here())
+        found = follow(train, total * alphas, settings, intercept=self.fit_intercept)
         coefs = sparse.csc_array(found.coefs)
         used = np.unique(coefs.indices)
         held_out = X[:, used][fold.test] if sparse.issparse(X) else X[np.ix_(fold.test, used)]
@@ -147,15 +153,16 @@ class PathCV(SplitterRouting, LinearRegressor):
         row = int(np.argmin(means[best]))
         self.mse_path_ = np.squeeze(errors)
         self.alphas_ = grids[0] if len(ratios) == 1 or not isinstance(self.alphas, Integral) else np.array(grids)
-        self.alpha_ = float(grids[best][row])
+        self.alpha_best_ = float(grids[best][row])
         self.alpha_1se_ = float(grids[best][simplest_within_one_error(errors[best], row)])
+        self.alpha_ = self.alpha_1se_ if self.choose == "1se" else self.alpha_best_
         kept = [one.coefs for one in found[best * n_folds : (best + 1) * n_folds]]
         self.coef_path_ = sparse.csc_matrix(sum(kept[1:], start=kept[0]) / n_folds)
         self._chosen = (grids[best], errors[best])
         return best
 
-    def _refit(self, problem: Problem, ratio: float, total: float) -> None:
-        penalty = self._regulariser(self.alpha_ * total, ratio, problem.n_features)
+    def _refit(self, problem: Problem, ratio: float, total: float, scale: Array | None) -> None:
+        penalty = self._regulariser(self.alpha_ * total, ratio, problem.n_features, scale)
         solution = solve_problem(problem.replace(penalty=penalty), self._settings(), intercept=self.fit_intercept)
         self.dual_gap_ = solution.gap / total
         self._keep_one(solution, 1.0 / total)
@@ -177,5 +184,5 @@ class PathCV(SplitterRouting, LinearRegressor):
         from ascd.estimators._plots import plot_cross_validation
 
         alphas, errors = self._chosen
-        marks = {"best": self.alpha_, "one standard error": self.alpha_1se_}
+        marks = {"best": self.alpha_best_, "one standard error": self.alpha_1se_}
         return plot_cross_validation(alphas, errors, self.coef_path_, marks, "alpha", "mean squared error", axes)

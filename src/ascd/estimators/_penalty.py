@@ -1,7 +1,8 @@
 """The penalty that an estimator's parameters describe.
 
 There are two kinds, with and without bounds, whatever parts of the elastic net are zero: what is compiled for one
-estimator then serves the others too.
+estimator then serves the others too.  ``scale`` holds the deviations of standardised features (``_deviations``): it
+multiplies the L1 part, and its square the L2 part.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import as_parameter
+from ascd._base.checks import Array, as_parameter
 from ascd.problem.penalties import L1L2, BoundedL1L2
 
 #: The share of the L1 penalty in those with a name.
@@ -19,16 +20,27 @@ RATIOS = {"l1": 1.0, "l2": 0.0}
 
 
 def regulariser(
-    l1: float, l2: float, n_features: int, *, weights: Any = None, bounds: Any = None, positive: bool = False
+    l1: float,
+    l2: float,
+    n_features: int,
+    *,
+    weights: Any = None,
+    bounds: Any = None,
+    positive: bool = False,
+    scale: Array | None = None,
 ) -> Any:
-    """``weights_j·(l1·|x| + ½·l2·x²)``, within the bounds where there are any."""
-    weight = 1.0 if weights is None else as_parameter(weights, "penalty_weights", n_features, low=0.0)
+    """``weights_j·(l1·scale_j·|x| + ½·l2·scale_j²·x²)``, within the bounds where there are any."""
+    weight: Any = 1.0 if weights is None else as_parameter(weights, "penalty_weights", n_features, low=0.0)
+    strengths: tuple[Any, Any] = float(l1), float(l2)
+    if scale is not None:
+        weight = weight * (scale if l1 else scale**2)
+        strengths = (float(l1), l2 * scale) if l1 and l2 else strengths
     if bounds is None and not positive:
-        return L1L2(float(l1), float(l2), weight)
+        return L1L2(*strengths, weight)
     lower, upper = as_bounds((-math.inf, math.inf) if bounds is None else bounds, n_features)
     if positive:
         lower = np.maximum(lower, 0.0) if np.ndim(lower) else max(lower, 0.0)
-    return BoundedL1L2(float(l1), float(l2), lower, upper, weight)
+    return BoundedL1L2(*strengths, lower, upper, weight)
 
 
 def curvatures(penalty: Any) -> Any:

@@ -62,5 +62,6 @@ def objective_at(problem: Problem, x: Array, constant: float) -> tuple[float, fl
     size = float(np.abs(x) @ parts.norm) + abs(constant) * float(np.linalg.norm(weights))
     error = (problem.n_samples + 16.0) * (abs(loss) + abs(cost)) + (x.size + 4.0) * float(np.linalg.norm(scaled)) * size
     if not parts.loss.is_quadratic():  # a loss is itself a difference: exp(z) − y·z, say
-        error += 16.0 * float(weights**2 @ ((1.0 + np.abs(parts.sample.target)) * (1.0 + np.abs(image))))
+        targets, predictions = problem.stated.sizes(image)
+        error += 16.0 * float(weights**2 @ ((1.0 + targets) * (1.0 + predictions)))
     return float(loss + cost), 2.0 * UNIT * error

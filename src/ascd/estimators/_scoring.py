@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import get_scorer
+from sklearn.utils import check_array
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
 from ascd._base.checks import Array
+from ascd.estimators._base import as_offset
 from ascd.estimators._folds import Fold, SplitterRouting
+from ascd.estimators._given import to_numpy
+from ascd.estimators._odds import with_known
 from ascd.estimators.logistic import LogisticRegression
 
 
@@ -21,18 +25,29 @@ class Scoring(SplitterRouting):
     scoring: Any
     fit_intercept: bool
     classes_: Array
+    coef_: Array
+    intercept_: Array
 
-    def _scores(self, X: Any, y: Array, coefs: Array, fold: Fold, score_params: dict[str, Array]) -> Array:
+    def _scores(
+        self, X: Any, y: Array, coefs: Array, fold: Fold, score_params: dict[str, Array], offset: Array | None
+    ) -> Array:
         rows = X.tocsr()[fold.test] if sparse.issparse(X) else np.ascontiguousarray(X[fold.test])
-        model, scorer = LogisticRegression(), self._get_scorer()
-        model.classes_, model.n_features_in_ = self.classes_, X.shape[1]
+        known, scorer = None if offset is None else offset[fold.test], self._get_scorer()
         chosen = {name: np.asarray(values)[fold.test] for name, values in score_params.items()}
         scores = []
         for one in coefs:
-            model.coef_ = one[:, :-1] if self.fit_intercept else one
-            model.intercept_ = one[:, -1] if self.fit_intercept else np.zeros(len(one))
-            scores.append(scorer(model, rows, y[fold.test], **chosen))
+            coef = one[:, :-1] if self.fit_intercept else one
+            constants = one[:, -1] if self.fit_intercept else np.zeros(len(one))
+            model, wider = self._standing_for(coef, constants, rows, known)
+            scores.append(scorer(model, wider, y[fold.test], **chosen))
         return np.array(scores)
+
+    def _standing_for(self, coef: Array, constants: Array, X: Any, offset: Array | None) -> tuple[Any, Any]:
+        """A fitted model with these coefficients, and X as a scorer may pass it on: with the offset as a feature."""
+        model = LogisticRegression()
+        X, model.coef_ = with_known(X, offset, coef)
+        model.intercept_, model.classes_, model.n_features_in_ = constants, self.classes_, X.shape[1]
+        return model, X
 
     def _get_scorer(self) -> Any:
         return get_scorer(self.scoring or "accuracy")
@@ -53,7 +68,7 @@ class Scoring(SplitterRouting):
         mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
         return super().get_metadata_routing().add(scorer=self._get_scorer(), method_mapping=mapping)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, **score_params: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **score_params: Any) -> float:
         """The score by ``scoring`` (accuracy by default).
 
         Parameters
@@ -61,6 +76,8 @@ class Scoring(SplitterRouting):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : labels of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
+        offset : array of shape (n_samples,), optional
+            Added to the log-odds, as in ``fit``.
         **score_params
             For the scorer, with scikit-learn's metadata routing.
 
@@ -72,4 +89,8 @@ class Scoring(SplitterRouting):
         known = {} if sample_weight is None else {"sample_weight": sample_weight}
         if _routing_enabled():
             known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
-        return float(self._get_scorer()(self, X, y, **known))
+        model: Any = self
+        if offset is not None:
+            X = check_array(X, accept_sparse="csr")
+            model, X = self._standing_for(to_numpy(self.coef_), to_numpy(self.intercept_), X, as_offset(offset, X))
+        return float(self._get_scorer()(model, X, y, **known))

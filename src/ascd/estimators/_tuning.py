@@ -54,6 +54,11 @@ NO_PIVOT = 100.0
 #: LSMR: relative precision of the equations, some tens of roundings, and its most steps.
 PRECISE, MOST_STEPS = 1e-14, 20_000
 
+# ---- standardised features (_deviations)
+
+#: Entries that are looked at together: their squares are the only copy there is.
+SQUARES_AT_A_TIME = 2**20
+
 # ---- paths and pictures (paths, _plots)
 
 #: What scikit-learn calls zero among strengths of penalties.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ascd._base.checks import as_vector
+from ascd._base.checks import Array, as_vector
 from ascd.estimators._path_cv import PathCV
 from ascd.estimators.paths import enet_path, lasso_path
 from ascd.problem.problem import Problem
@@ -35,12 +35,18 @@ class ElasticNetCV(PathCV):
     n_jobs : int, default=None
         Folds side by side, in threads.
     positive, random_state, penalty_weights, bounds, solver : as in ``ElasticNet``
+    choose : {"best", "1se"}, default="best"
+        Which alpha the last fit takes: that with the smallest mean error, or the largest one within one standard error
+        of it (glmnet's lambda.1se), which gives a simpler model.
+    standardize : bool, default=False
+        As in ``ElasticNet``; the deviations are those of the samples that a fold fits.
     progress : bool, default=False
-        Show a progress bar (needs ``rich``).
+        Show a progress bar (needs ``rich`` outside of notebooks).
 
     Attributes
     ----------
-    alpha_, l1_ratio_ : those with the smallest mean error
+    alpha_, l1_ratio_ : those of the last fit; the l1_ratio is that with the smallest mean error
+    alpha_best_ : the alpha with the smallest mean error
     alpha_1se_ : the largest alpha with an error within one standard error of it, for the same l1_ratio
     alphas_, mse_path_ : the grid and the errors of all folds, as in scikit-learn
     coef_path_ : sparse matrix of shape (n_features, n_alphas), the mean of the folds' coefficients for ``l1_ratio_``
@@ -83,6 +89,8 @@ class ElasticNetCV(PathCV):
         bounds: Any = None,
         solver: Any = "ascd",
         progress: bool = False,
+        standardize: bool = False,
+        choose: str = "best",
     ) -> None:
         super().__init__(
             eps=eps,
@@ -102,6 +110,8 @@ class ElasticNetCV(PathCV):
             bounds=bounds,
             solver=solver,
             progress=progress,
+            standardize=standardize,
+            choose=choose,
         )
         self.l1_ratio = l1_ratio
 
@@ -111,9 +121,9 @@ class ElasticNetCV(PathCV):
             raise ValueError(f"l1_ratio must be in [0, 1]; got {self.l1_ratio!r}")
         return ratios
 
-    def _refit(self, problem: Problem, ratio: float, total: float) -> None:
+    def _refit(self, problem: Problem, ratio: float, total: float, scale: Array | None) -> None:
         self.l1_ratio_ = ratio
-        super()._refit(problem, ratio, total)
+        super()._refit(problem, ratio, total, scale)
 
 
 class LassoCV(PathCV):
@@ -153,6 +163,8 @@ class LassoCV(PathCV):
         bounds: Any = None,
         solver: Any = "ascd",
         progress: bool = False,
+        standardize: bool = False,
+        choose: str = "best",
     ) -> None:
         super().__init__(
             eps=eps,
@@ -172,4 +184,6 @@ class LassoCV(PathCV):
             bounds=bounds,
             solver=solver,
             progress=progress,
+            standardize=standardize,
+            choose=choose,
         )

@@ -40,7 +40,7 @@ class HuberRegressor(LinearRegressor):
     tol : float, default=1e-6
         The fit ends when the duality gap of coefficients and scale together is at most ``tol`` times the objective at
         zero coefficients.
-    penalty_weights, bounds, n_jobs, solver, random_state : as in ``ElasticNet``
+    penalty_weights, bounds, n_jobs, solver, random_state, standardize : as in ``ElasticNet``
 
     Attributes
     ----------
@@ -90,6 +90,7 @@ class HuberRegressor(LinearRegressor):
         n_jobs: int | None = None,
         solver: Any = "ascd",
         random_state: Any = None,
+        standardize: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.max_iter = max_iter
@@ -102,6 +103,7 @@ class HuberRegressor(LinearRegressor):
         self.n_jobs = n_jobs
         self.solver = solver
         self.random_state = random_state
+        self.standardize = standardize
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -119,10 +121,10 @@ class HuberRegressor(LinearRegressor):
         """
         X, y, weight = self._read(X, y, sample_weight, y_numeric=True)
         settings = self._settings()
-        base = self._problem(X, y, Huber(self.epsilon), None, weight)
+        base, scale = self._problem(X, y, Huber(self.epsilon), None, weight), self._scale(X, weight)
 
         def problem_at(sigma: float) -> Problem:
-            penalty = self._regulariser(self.alpha * sigma, 0.0, X.shape[1])
+            penalty = self._regulariser(self.alpha * sigma, 0.0, X.shape[1], scale)
             return base.replace(loss=Huber(self.epsilon * sigma), penalty=penalty)
 
         def solve_at(problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int | None) -> Any:

@@ -52,6 +52,10 @@ class ElasticNet(LeastSquares):
         Multiplies the penalty of each coefficient; 0 leaves it unpenalised.
     bounds : pair (lower, upper), optional
         Numbers or arrays with lower ≤ 0 ≤ upper, between which each coefficient stays.
+    standardize : bool, default=False
+        Penalise the coefficients of standardised features, as R's glmnet does by default: each coefficient's penalty is
+        that of the coefficient times its feature's standard deviation.  No copy is made, a sparse matrix stays sparse,
+        and ``coef_`` is in the units of the data.  Constant features count as if their deviation were 1.
     n_jobs : int, default=None
         Threads for passes over the data.
     solver : str or dict, default="ascd"
@@ -104,6 +108,7 @@ class ElasticNet(LeastSquares):
         bounds: Any = None,
         n_jobs: int | None = None,
         solver: Any = "ascd",
+        standardize: bool = False,
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -120,6 +125,7 @@ class ElasticNet(LeastSquares):
         self.bounds = bounds
         self.n_jobs = n_jobs
         self.solver = solver
+        self.standardize = standardize
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Fit the model.
@@ -186,6 +192,7 @@ class Lasso(ElasticNet):
         bounds: Any = None,
         n_jobs: int | None = None,
         solver: Any = "ascd",
+        standardize: bool = False,
     ) -> None:
         super().__init__(
             alpha=alpha,
@@ -203,6 +210,7 @@ class Lasso(ElasticNet):
             bounds=bounds,
             n_jobs=n_jobs,
             solver=solver,
+            standardize=standardize,
         )
 
     def _ratio(self) -> float:

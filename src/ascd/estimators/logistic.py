@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ascd._base.checks import Array
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
-from ascd.estimators._classes import LinearClassifier, class_weights, positives, signs, times
+from ascd.estimators._classes import class_weights, positives, signs, times
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
-from ascd.estimators._given import check_namespace, fit_method, namespace_of
+from ascd.estimators._given import fit_method
+from ascd.estimators._odds import LogOdds
 from ascd.estimators._penalty import as_ratio
 from ascd.estimators._solving import solve_problem
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(LogOdds):
     r"""Logistic regression: Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + (l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)/C.
 
     Parameters
@@ -46,7 +46,7 @@ class LogisticRegression(LinearClassifier):
     class_weight : dict or "balanced", optional
         A dict multiplies the weights of the samples by a factor of their class.  "balanced" makes both sides weigh the
         same, with more than two classes in each of the problems, as OneVsRestClassifier does.
-    random_state, solver, penalty_weights, bounds, n_jobs : as in ``ElasticNet``
+    random_state, solver, penalty_weights, bounds, n_jobs, standardize : as in ``ElasticNet``
     max_iter : int, default=1000
     warm_start : bool, default=False
 
@@ -102,6 +102,7 @@ class LogisticRegression(LinearClassifier):
         n_jobs: int | None = None,
         penalty_weights: Any = None,
         bounds: Any = None,
+        standardize: bool = False,
     ) -> None:
         self.penalty = penalty
         self.C = C
@@ -119,9 +120,10 @@ class LogisticRegression(LinearClassifier):
         self.n_jobs = n_jobs
         self.penalty_weights = penalty_weights
         self.bounds = bounds
+        self.standardize = standardize
 
     @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -129,6 +131,8 @@ class LogisticRegression(LinearClassifier):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : labels of shape (n_samples,)
         sample_weight : array of shape (n_samples,) or a number, optional
+        offset : array of shape (n_samples,), optional
+            Known parts of the log-odds, added to X·coef + intercept; for two classes only.
 
         Returns
         -------
@@ -138,13 +142,13 @@ class LogisticRegression(LinearClassifier):
         codes = self._encode(y, weight)
         strength = 0.0 if self.penalty is None or math.isinf(self.C) else 1.0 / self.C
         ratio = as_ratio(self.penalty, self.l1_ratio)
-        penalty = self._regulariser(strength, ratio, X.shape[1])
-        self._fit_classes(X, codes, weight, penalty)
+        penalty = self._regulariser(strength, ratio, X.shape[1], self._scale(X, weight))
+        self._fit_classes(X, codes, weight, penalty, self._as_offset(offset, X))
         return self
 
-    def _fit_classes(self, X: Any, codes: Array, weight: Array | None, penalty: Any) -> None:
+    def _fit_classes(self, X: Any, codes: Array, weight: Array | None, penalty: Any, offset: Array | None) -> None:
         targets, weights = list(signs(codes, len(self.classes_))), self._class_weights(codes, weight)
-        problem = self._problem(X, targets[0], "logistic", penalty, weights[0])
+        problem = self._problem(X, targets[0], "logistic", penalty, weights[0], offset)
         settings, (coefs, constants) = self._settings(), self._starts((len(targets), X.shape[1]))
         solutions = []
         for k, target in enumerate(targets):
@@ -165,34 +169,3 @@ class LogisticRegression(LinearClassifier):
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
         first = times(factors[0], weight)
         return [first if one is factors[0] else times(one, weight) for one in factors]
-
-    def predict_proba(self, X: Any) -> Array:
-        """The probability of each class; of more than two, each one's against the rest, made to sum to 1.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        check_namespace(X, self, "predict_proba")
-        return self._predict_proba_lr(X)
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of ``predict_proba``.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        check_namespace(X, self, "predict_log_proba")
-        with np.errstate(divide="ignore"):
-            return namespace_of(X).log(self.predict_proba(X))

@@ -57,12 +57,18 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
     random_state, solver, penalty_weights, bounds : as in ``ElasticNet``
     use_legacy_attributes : bool, default=False
         Only False, scikit-learn's coming default: the attributes are arrays.
+    choose : {"best", "1se"}, default="best"
+        Which C the last fit takes: that with the best mean score, or the smallest one within one standard error of it
+        (glmnet's lambda.1se), which gives a simpler model.
+    standardize : bool, default=False
+        As in ``ElasticNet``; the deviations are those of the samples that a fold fits.
     progress : bool, default=False
-        Show a progress bar (needs ``rich``).
+        Show a progress bar (needs ``rich`` outside of notebooks).
 
     Attributes
     ----------
-    C_, l1_ratio_ : those with the best mean score
+    C_, l1_ratio_ : those of the last fit; the l1_ratio is that with the best mean score
+    C_best_ : the C with the best mean score
     C_1se_ : the smallest C with a mean score within one standard error of it, for the same l1_ratio
     Cs_, l1_ratios_ : the grid
     scores_ : array of shape (n_folds, n_l1_ratios, n_cs)
@@ -97,6 +103,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "use_legacy_attributes": ["boolean"],
         "progress": ["boolean"],
+        "choose": [StrOptions({"best", "1se"})],
     }
 
     def __init__(
@@ -122,6 +129,8 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         penalty_weights: Any = None,
         bounds: Any = None,
         progress: bool = False,
+        standardize: bool = False,
+        choose: str = "best",
     ) -> None:
         self.Cs = Cs
         self.l1_ratios = l1_ratios
@@ -143,9 +152,11 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         self.penalty_weights = penalty_weights
         self.bounds = bounds
         self.progress = progress
+        self.standardize = standardize
+        self.choose = choose
 
     @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **params: Any) -> Self:
         """Choose C by cross-validation and fit all samples with it.
 
         Parameters
@@ -155,6 +166,8 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         y : labels of shape (n_samples,)
         sample_weight : array of shape (n_samples,) or a number, optional
             For fitting and, where scikit-learn's metadata routing is off or asks for it, for scoring.
+        offset : array of shape (n_samples,), optional
+            Known parts of the log-odds, added to X·coef + intercept, for fitting and scoring; for two classes only.
         **params
             For the splitter and the scorer, with scikit-learn's metadata routing.
 
@@ -164,24 +177,37 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         """
         if self.use_legacy_attributes:
             raise ValueError("use_legacy_attributes must be False: the attributes are arrays.")
+        if self.choose == "1se" and not self.refit:
+            raise ValueError("choose must be 'best' where refit=False: there the folds' own best ones are averaged")
         X, y, raw = self._read(X, y, sample_weight)
         codes = self._encode(y, raw)
+        known = self._as_offset(offset, X)
         self.Cs_, self.l1_ratios_ = as_Cs(self.Cs), self._ratios()
         folds = self._folds(X, y, raw, params)
         classes = list(signs(codes, len(self.classes_)))
-        penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in self.l1_ratios_]
-        problem = self._problem(X, classes[0], "logistic", penalties[0], raw)
+        scale = self._scale(X, raw)
+        problem = self._problem(X, classes[0], "logistic", self._penalties(X, raw)[0], raw, known)
         per_class = class_weights(self.class_weight, self.classes_, codes, raw)
         settings = replace(self._settings(), tol=self.tol)
-        data = Labelled(X, y, problem, classes, per_class, settings, self._score_params(raw, params))
-        tasks = [partial(self._fold_scores, data, penalty, fold) for fold in folds for penalty in penalties]
+        data = Labelled(X, y, problem, classes, per_class, settings, self._score_params(raw, params), known)
+        tasks = [
+            partial(self._fold_scores, data, penalty, fold)
+            for fold in folds
+            for penalty in self._penalties(X, fold.train)
+        ]
         found = side_by_side(tasks, self._settings().n_jobs, self.progress)
         warn_of_shortfalls(type(self).__name__, [s for one in found for s in one.short], f" of the {len(folds)} folds")
         self._choose(found, len(folds))
         if self.refit:
-            self._fit_classes(X, codes, raw, self._regulariser(1.0 / self.C_, self.l1_ratio_, X.shape[1]))
+            penalty = self._regulariser(1.0 / self.C_, self.l1_ratio_, X.shape[1], scale)
+            self._fit_classes(X, codes, raw, penalty, known)
         self.n_iter_ = np.array([one.n_iters for one in found]).reshape(self.scores_.shape)
         return self
+
+    def _penalties(self, X: Any, weight: Array | None) -> list[Any]:
+        """One for each l1_ratio, of the features as samples with these weights have them."""
+        scale = self._scale(X, weight)
+        return [self._regulariser(1.0, ratio, X.shape[1], scale) for ratio in self.l1_ratios_]
 
     def _settings(self) -> Settings:
         """For the last fit, of the model that stays: more precise than the folds' by a Newton step or two."""
@@ -210,6 +236,6 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
 
         coefs = self.coefs_paths_[:, self._best_ratio].mean(axis=0)[..., : self.n_features_in_]
         lines = sparse.csc_matrix(coefs.reshape(len(self.Cs_), -1).T)
-        scores, marks = self.scores_[:, self._best_ratio].T, {"best": self.C_, "one standard error": self.C_1se_}
+        scores, marks = self.scores_[:, self._best_ratio].T, {"best": self.C_best_, "one standard error": self.C_1se_}
         measure = str(getattr(self.scoring, "__name__", self.scoring or "accuracy"))
         return plot_cross_validation(self.Cs_, scores, lines, marks, "C", measure, axes)

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
 from ascd.estimators._base import as_sample_weight, as_threads, layout_of
 from ascd.estimators._classes import class_weights, times
+from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
 from ascd.estimators._penalty import as_ratio, regulariser
@@ -43,6 +44,8 @@ def logistic_path(
     penalty_weights: Any = None,
     bounds: Any = None,
     n_jobs: int | None = None,
+    standardize: bool = False,
+    offset: Any = None,
 ) -> tuple[Array, Array, Array]:
     """Logistic regression for rising C: Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + r(w)/C.
 
@@ -60,7 +63,9 @@ def logistic_path(
         For each C the duality gap is at most ``tol`` times the objective at zero coefficients.
     verbose, dual, intercept_scaling, check_input, max_squared_sum
         Taken as in scikit-learn and without effect.
-    solver, random_state, penalty_weights, bounds, n_jobs : as in ``ElasticNet``
+    solver, random_state, penalty_weights, bounds, n_jobs, standardize : as in ``ElasticNet``
+    offset : array of shape (n_samples,), optional
+        Known parts of the log-odds, added to X·coef + intercept.
     coef : array of shape (n_features,) or (n_features + 1,), optional
         Where the first fit starts; an intercept at its end is of no matter.
     class_weight : dict or "balanced", optional
@@ -94,12 +99,13 @@ def logistic_path(
     positive = classes == _positive_class(classes, pos_class)
     target = np.where(positive[codes], 1.0, -1.0)
     weight = as_sample_weight(sample_weight, X)
+    scale = deviations(X, weight) if standardize else None
     if class_weight is not None:
         factors = class_weights(class_weight, classes, codes, weight)
         weight = times(factors[0 if len(factors) == 1 else int(np.argmax(positive))], weight)
     ratio = as_number(as_ratio(penalty, l1_ratio), "l1_ratio", low=0.0, high=1.0)
-    regular = regulariser(ratio, 1.0 - ratio, X.shape[1], weights=penalty_weights, bounds=bounds)
-    problem = Problem(X, target, "logistic", regular, weight)
+    regular = regulariser(ratio, 1.0 - ratio, X.shape[1], weights=penalty_weights, bounds=bounds, scale=scale)
+    problem = Problem(X, target, "logistic", regular, weight, offset)
     Cs = as_Cs(Cs)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
     x0 = None if coef is None else _as_start(coef, X.shape[1], fit_intercept)

@@ -10,6 +10,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
 from ascd.estimators._base import as_sample_weight, as_threads, layout_of
+from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
 from ascd.estimators._penalty import regulariser
@@ -19,7 +20,8 @@ from ascd.solver import path
 
 #: What ``lasso_path`` hands on by name.
 OTHERS = {
-    "check_input", "sample_weight", "tol", "max_iter", "penalty_weights", "bounds", "n_jobs", "solver", "random_state"
+    "check_input", "sample_weight", "tol", "max_iter", "penalty_weights", "bounds", "n_jobs", "solver", "random_state",
+    "standardize",
 }  # fmt: skip
 
 
@@ -46,8 +48,8 @@ def lasso_path(
     X, y, eps, n_alphas, alphas, precompute, Xy, copy_X, coef_init, verbose, return_n_iter, positive
         As in ``enet_path``.
     **params
-        The others of ``enet_path``: sample_weight, tol, max_iter, penalty_weights, bounds, n_jobs, solver and
-        random_state.
+        The others of ``enet_path``: sample_weight, tol, max_iter, penalty_weights, bounds, n_jobs, solver,
+        random_state and standardize.
 
     Returns
     -------
@@ -95,6 +97,7 @@ def enet_path(
     n_jobs: int | None = None,
     solver: Any = "ascd",
     random_state: Any = None,
+    standardize: bool = False,
 ) -> tuple[Any, ...]:
     """The elastic net for falling alphas, without an intercept.
 
@@ -119,7 +122,7 @@ def enet_path(
     tol : float, default=1e-6
         For each alpha the duality gap is at most ``tol`` times the objective at zero coefficients.
     max_iter : int, default=1000
-    penalty_weights, bounds, n_jobs, solver, random_state : as in ``ElasticNet``
+    penalty_weights, bounds, n_jobs, solver, random_state, standardize : as in ``ElasticNet``
 
     Returns
     -------
@@ -143,7 +146,7 @@ def enet_path(
     total = float(X.shape[0] if weight is None else weight.sum())
     ratio = as_number(l1_ratio, "l1_ratio", low=0.0, high=1.0)
     how = {"weights": penalty_weights, "bounds": bounds, "positive": positive}
-    penalty = regulariser(ratio, 1.0 - ratio, X.shape[1], **how)
+    penalty = regulariser(ratio, 1.0 - ratio, X.shape[1], scale=deviations(X, weight) if standardize else None, **how)
     problem = Problem(X, y, "squared", penalty, weight, n_jobs=as_threads(n_jobs))
     alphas = as_alphas(problem, alphas if n_alphas is None else n_alphas, eps, total, ratio, intercept=False)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)

@@ -10,7 +10,7 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.utils._param_validation import Interval
 
 from ascd._base.checks import Array
-from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor
+from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor, as_offset
 from ascd.estimators._given import fit_method, namespace_of
 from ascd.estimators._solving import solve_problem
 
@@ -37,7 +37,7 @@ class PoissonRegressor(LinearRegressor):
     warm_start : bool, default=False
     verbose : int, default=0
         Without effect.
-    penalty_weights, bounds, n_jobs : as in ``ElasticNet``
+    penalty_weights, bounds, n_jobs, standardize : as in ``ElasticNet``
 
     Attributes
     ----------
@@ -51,6 +51,14 @@ class PoissonRegressor(LinearRegressor):
     >>> model = PoissonRegressor().fit([[1, 2], [2, 3], [3, 4], [4, 3]], [12, 17, 22, 21])
     >>> model.predict([[1, 1], [3, 4]]).round(1)
     array([10.7, 21.9])
+
+    Counts from one and from four hours, at the same rate; the logarithm of the hours is the offset:
+
+    >>> import numpy as np
+    >>> hours = np.array([1.0, 1.0, 4.0, 4.0])
+    >>> model = PoissonRegressor(alpha=0.1).fit([[0], [1], [0], [1]], [2, 6, 8, 24], offset=np.log(hours))
+    >>> model.predict([[0], [0]], offset=np.log([1.0, 4.0])).round(1)
+    array([2.1, 8.3])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -76,6 +84,7 @@ class PoissonRegressor(LinearRegressor):
         penalty_weights: Any = None,
         bounds: Any = None,
         n_jobs: int | None = None,
+        standardize: bool = False,
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -88,9 +97,10 @@ class PoissonRegressor(LinearRegressor):
         self.penalty_weights = penalty_weights
         self.bounds = bounds
         self.n_jobs = n_jobs
+        self.standardize = standardize
 
     @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -98,6 +108,9 @@ class PoissonRegressor(LinearRegressor):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : non-negative array of shape (n_samples,)
         sample_weight : array of shape (n_samples,) or a number, optional
+        offset : array of shape (n_samples,), optional
+            Known parts of the linear predictor, added to X·coef + intercept: the logarithm of the exposure where
+            counts come from unlike spans of time or groups of people.
 
         Returns
         -------
@@ -109,29 +122,31 @@ class PoissonRegressor(LinearRegressor):
         if self.fit_intercept and not np.any(y if weight is None else y * weight):
             raise ValueError("y must hold a positive count: with counts of 0 only, the intercept has no finite value.")
         total = float(X.shape[0] if weight is None else weight.sum())
-        penalty = self._regulariser(self.alpha * total, self.l1_ratio, X.shape[1])
-        problem = self._problem(X, y, "poisson", penalty, weight)
+        penalty = self._regulariser(self.alpha * total, self.l1_ratio, X.shape[1], self._scale(X, weight))
+        problem = self._problem(X, y, "poisson", penalty, weight, as_offset(offset, X))
         coefs, constants = self._starts((1, X.shape[1]))
         start = {"x0": coefs[0], "intercept0": constants[0]}
         solution = solve_problem(problem, self._settings(), intercept=self.fit_intercept, **start)
         self._keep_one(solution, 1.0 / total)
         return self
 
-    def predict(self, X: Any) -> Array:
-        """The expected counts exp(X·coef + intercept).
+    def predict(self, X: Any, *, offset: Any = None) -> Array:
+        """The expected counts exp(X·coef + intercept + offset).
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+        offset : array of shape (n_samples,), optional
+            Added to X·coef + intercept, as in ``fit``.
 
         Returns
         -------
         array of shape (n_samples,)
         """
-        z = self._linear_predictor(X)
+        z = self._linear_predictor(X, offset)
         return namespace_of(z).exp(z)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """D², the share of the Poisson deviance that is explained; 1 is best.
 
         Parameters
@@ -139,12 +154,14 @@ class PoissonRegressor(LinearRegressor):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
+        offset : array of shape (n_samples,), optional
+            Added to X·coef + intercept, as in ``fit``.
 
         Returns
         -------
         float
         """
-        return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))
+        return float(d2_tweedie_score(y, self.predict(X, offset=offset), sample_weight=sample_weight, power=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -31,7 +31,7 @@ class Ridge(LeastSquares):
         ``tol`` times the objective at zero coefficients.
     solver : str or dict, default="ascd"
         As in ``ElasticNet``.
-    positive, random_state, penalty_weights, bounds, n_jobs : as in ``ElasticNet``
+    positive, random_state, penalty_weights, bounds, n_jobs, standardize : as in ``ElasticNet``
 
     Notes
     -----
@@ -75,6 +75,7 @@ class Ridge(LeastSquares):
         penalty_weights: Any = None,
         bounds: Any = None,
         n_jobs: int | None = None,
+        standardize: bool = False,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -87,6 +88,7 @@ class Ridge(LeastSquares):
         self.penalty_weights = penalty_weights
         self.bounds = bounds
         self.n_jobs = n_jobs
+        self.standardize = standardize
 
     @property
     def solver_(self) -> Any:
@@ -135,7 +137,7 @@ class NNLS(LeastSquares):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        name: constraint for name, constraint in COMMON.items() if name != "penalty_weights"
+        name: constraint for name, constraint in COMMON.items() if name not in ("penalty_weights", "standardize")
     } | {"warm_start": ["boolean"]}
     positive, penalty_weights, alpha = True, None, 0.0
     _flat_single_target = False

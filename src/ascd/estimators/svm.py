@@ -82,7 +82,8 @@ class LinearSVC(LinearClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **COMMON,
+        name: constraint for name, constraint in COMMON.items() if name != "standardize"
+    } | {
         "max_iter": [NON_NEGATIVE_COUNT],
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],

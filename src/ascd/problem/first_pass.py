@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.cache import is_ours
+from ascd._base.cache import may_be_stored
 from ascd._base.checks import Array
 from ascd.data.design import Design, Survey
 from ascd.problem.at_samples import evaluate_samples, most_curvature
@@ -44,8 +44,7 @@ def read_first(design: Design, sample: Any, loss: Any) -> FirstPass:
 def _slopes_at_zero(sample: Any, loss: Any) -> Array:
     """Without an intercept, and with the best; none for a user's loss, which would be compiled for this alone."""
     size = sample.target.size
-    kind: type = type(loss)
-    if not is_ours(kind):
+    if not may_be_stored(loss):
         return np.empty((0, size))
     slopes = np.empty((2, size))
     with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept

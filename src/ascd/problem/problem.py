@@ -1,6 +1,7 @@
-"""The problem: minimise F(x) = f(Ax) + Σ_j Ψ_j(x_j) with f(z) = Σ_k s_k · loss(b_k, z_k).
+"""The problem: minimise F(x) = f(Ax) + Σ_j Ψ_j(x_j) with f(z) = Σ_k s_k · loss(b_k, o_k + z_k).
 
-There is no 1/n anywhere (½‖Ax − b‖² for the squared loss); scikit-learn's conventions are the estimators' matter.
+The offset o is 0 unless it is given (``losses.shifted``).  There is no 1/n anywhere (½‖Ax − b‖² for the squared loss);
+scikit-learn's conventions are the estimators' matter.
 
 With v = ∇f(Ax), kept as the *slope*, a gradient entry is one inner product, ∇_j = ⟨a_j, v⟩.  How fast it can
 change follows from 0 ≤ loss'' ≤ M: with the norms ‖a_j‖² = Σ_k s_k a_kj²,
@@ -25,6 +26,7 @@ from ascd.data.design import Design, Part
 from ascd.data.storages import open_design
 from ascd.problem.first_pass import FirstPass, read_first
 from ascd.problem.losses import as_loss
+from ascd.problem.losses.shifted import Stated
 from ascd.problem.penalties import as_penalty
 from ascd.problem.proof import Place, Products, prove
 from ascd.problem.recession import check_bounded
@@ -53,7 +55,7 @@ class Parts(NamedTuple):
 
 
 class Problem:
-    """F(x) = Σ_k s_k·loss(b_k, (Ax)_k) + Σ_j Ψ_j(x_j).
+    """F(x) = Σ_k s_k·loss(b_k, o_k + (Ax)_k) + Σ_j Ψ_j(x_j).
 
     Parameters
     ----------
@@ -66,6 +68,9 @@ class Problem:
     penalty : Zero, L1, L2, L1L2, Box or a penalty object; None for none
     sample_weight : array of length n_samples, optional
         Non-negative weights s.
+    offset : array of length n_samples, optional
+        Known parts o of the predictions, which no coefficient changes: the logarithm of the exposure for counts, the
+        predictions of another model; 0 by default.  ``image`` and the slopes are those of Ax, without it.
     n_jobs : threads for the first pass over the data; −1 for all processors
 
     Examples
@@ -79,14 +84,15 @@ class Problem:
     """
 
     def __init__(
-        self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, sample_weight: Any = None,
+        self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, sample_weight: Any = None, offset: Any = None,
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         loss = as_loss(loss)
         threads = as_n_jobs(n_jobs)
         self.design: Design = open_design(A)
         self.n_samples, self.n_features = self.design.shape
-        target = self._target(b, loss)
+        self.stated = Stated.of(loss, b, offset, self.n_samples)
+        loss, target = self.stated.as_parts()
         penalty = as_penalty(penalty, self.n_features)
         sample = Sample(target, _as_weights(sample_weight, self.n_samples))
         with crew(threads):
@@ -95,12 +101,15 @@ class Problem:
         check_bounded(self.design, self.parts)
 
     def __repr__(self) -> str:
-        loss, penalty = (type(part).__name__ for part in (self.parts.loss, self.parts.penalty))
+        loss, penalty = (type(part).__name__ for part in (self.stated.loss, self.parts.penalty))
         storage = type(self.design if self.parts.matrix is None else self.parts.matrix).__name__
-        return f"Problem({self.n_samples} x {self.n_features} {storage}, loss={loss}, penalty={penalty})"
+        offset = "" if self.stated.offset is None else ", offset"
+        return f"Problem({self.n_samples} x {self.n_features} {storage}, loss={loss}, penalty={penalty}{offset})"
 
-    def replace(self, *, b: Any = None, loss: Any = None, penalty: Any = None, sample_weight: Any = None) -> Problem:
-        """The same problem with another target, loss, penalty or weights; it shares A with this one.
+    def replace(
+        self, *, b: Any = None, loss: Any = None, penalty: Any = None, sample_weight: Any = None, offset: Any = None
+    ) -> Problem:
+        """The same problem with another target, loss, penalty, weights or offset; it shares A with this one.
 
         A pass over A is needed only for other weights or a loss with another curvature bound.  Held-out samples of a
         cross-validation are samples of weight 0: so all folds share one matrix.
@@ -116,12 +125,18 @@ class Problem:
         """
         other, old = Problem.__new__(Problem), self.parts
         other.design, (other.n_samples, other.n_features) = self.design, self.design.shape
-        new_loss = old.loss if loss is None else as_loss(loss)
-        target = self._target(old.sample.target if b is None else b, new_loss)
+        was = self.stated
+        other.stated = Stated.of(
+            was.loss if loss is None else as_loss(loss),
+            was.target if b is None else b,
+            was.offset if offset is None else offset,
+            self.n_samples,
+        )
+        new_loss, target = other.stated.as_parts()
         penalty = old.penalty if penalty is None else as_penalty(penalty, self.n_features)
         if sample_weight is None and _same_curvature(new_loss, old.loss):
             other.parts = old._replace(sample=Sample(target, old.sample.weight), loss=new_loss, penalty=penalty)
-            is_same = b is None and loss is None
+            is_same = b is None and loss is None and offset is None
             other.first = self.first if is_same else self.first.without_products()
         else:
             weight = old.sample.weight if sample_weight is None else _as_weights(sample_weight, self.n_samples)
@@ -171,12 +186,6 @@ class Problem:
     def _products(self, vector: Array) -> Array:
         """Aᵀ·vector."""
         return self.design.dots(np.arange(self.n_features), vector)
-
-    def _target(self, b: Any, loss: Any) -> Array:
-        target = as_finite_vector(b, "b", self.n_samples)
-        if hasattr(loss, "check_target"):
-            loss.check_target(target)
-        return target
 
     def _point(self, x: Any) -> Array:
         return as_finite_vector(x, "x", self.n_features)

@@ -17,6 +17,8 @@ DOMAIN_ROUNDING = 8.0 * 2.0**-52
 #: Relative errors of the functions in ``elementary`` (6 ulps at most, see tests/test_elementary.py), and of what
 #: divergences do with them.
 FEW_UNITS = 16.0 * 2.0**-52
+#: Twice the relative rounding error of a sum of two numbers.
+OF_A_SUM = 2.0**-52
 #: A sum or a difference of a few terms, each rounded to half a unit in the last place of the largest.
 LAST_PLACES = 8.0 * 2.0**-53
 #: So near to zero nothing but the slope is left of a penalty, not even the square of its rounding errors: (2⁻⁵⁰⁰)² is

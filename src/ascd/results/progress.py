@@ -1,14 +1,18 @@
-"""A progress bar for long runs, when asked for (extra ``cli``)."""
+"""A progress bar for long runs, when asked for: in terminals by rich (extra ``cli``), in notebooks as plain HTML."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 from ascd._base.clock import announcing
 
 Show = Callable[[int, float], None]
+#: Seconds between two pictures of a notebook's bar.
+PAUSE = 0.1
 
 
 @contextmanager
@@ -16,6 +20,11 @@ def progress_bar(wanted: bool, total: int) -> Iterator[Show]:
     """Yield a function show(iteration, objective); it does nothing unless the bar is wanted."""
     if not wanted:
         yield lambda iteration, objective: None
+        return
+    notebook = notebook_display()
+    if notebook is not None:
+        with notebook_bar(notebook, total) as show:
+            yield show
         return
     try:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -36,3 +45,45 @@ def progress_bar(wanted: bool, total: int) -> Iterator[Show]:
 
 def _on_stderr(text: str) -> None:
     print(text, file=sys.stderr)
+
+
+def notebook_display() -> Any:
+    """IPython's module for showing things, where the caller runs in a notebook; None elsewhere."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if not hasattr(shell, "kernel"):
+        return None
+    from IPython import display  # type: ignore[import-not-found, unused-ignore]
+
+    return display
+
+
+@contextmanager
+def notebook_bar(display: Any, total: int) -> Iterator[Show]:
+    """A bar in the cell's output, gone at the end."""
+    clock, start = time.monotonic, time.monotonic()
+    handle, next_at = display.display(display.HTML(""), display_id=True), start
+
+    def show(iteration: int, objective: float) -> None:
+        nonlocal next_at
+        if clock() >= next_at:
+            next_at = clock() + PAUSE
+            handle.update(display.HTML(bar_html(iteration, total, objective, clock() - start)))
+
+    try:
+        yield show
+    finally:
+        handle.update(display.HTML(""))
+
+
+def bar_html(iteration: int, total: int, objective: float, seconds: float) -> str:
+    """The bar itself.
+
+    Examples
+    --------
+    >>> bar_html(5, 10, 1.25, 2.0)
+    '<progress value="5" max="10"></progress> 50%, objective 1.25, 2 s, at most 2 s left'
+    """
+    left = f", at most {seconds / iteration * (total - iteration):.0f} s left" if iteration else ""
+    said = "" if objective != objective else f", objective {objective:.6g}"
+    share = iteration / max(total, 1)
+    return f'<progress value="{iteration}" max="{total}"></progress> {share:.0%}{said}, {seconds:.0f} s{left}'

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ascd._base.checks import Array
+from ascd.results.html import facts, number
 from ascd.results.trace import Trace
 
 
@@ -125,3 +128,17 @@ class Solution:
     @property
     def converged(self) -> bool:
         return self.status is Status.CONVERGED
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("status", self.message),
+            ("objective", f"{self.objective:.10g}"),
+            ("above the minimum by", f"at most {number(self.gap)} (duality gap)"),
+            ("coefficients", f"{number(np.count_nonzero(self.x))} of {number(self.x.size)} are not zero"),
+            ("intercept", number(self.intercept)),
+            ("iterations", number(self.n_iter)),
+            ("columns read", number(self.reads)),
+            ("seconds", f"{number(self.seconds)}, and {number(self.compile_seconds)} for compiling"),
+            *((name, value) for name, value in self.chosen.items()),
+        ]
+        return facts("Solution", rows, self.trace.to_svg())

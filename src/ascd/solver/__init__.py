@@ -1,6 +1,7 @@
 """The production solver: ``solve`` for one problem, ``path`` for a sequence of penalties."""
 
-from ascd.solver.path import Path, path
+from ascd.results.path import Path
+from ascd.solver.path import path
 from ascd.solver.solve import solve
 
 __all__ = ["Path", "path", "solve"]

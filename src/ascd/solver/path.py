@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,42 +23,12 @@ from ascd.problem.recession import check_bounded
 from ascd.problem.tuning import LAST_PLACES
 from ascd.protocols import Penalty
 from ascd.results.limits import Limits
+from ascd.results.path import Path
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
 from ascd.solver.solve import Watch, as_reference, as_start, check_run
-
-
-@dataclass(frozen=True)
-class Path:
-    """The result of ``path``; one entry (or one column of ``coefs``) for each alpha.
-
-    Attributes
-    ----------
-    alphas : factors of the penalty, falling
-    coefs : array of shape (n_features, n_alphas)
-    intercepts, objectives, n_iters : per alpha
-    gaps : duality gaps, upper bounds on F − min F with all rounding errors counted; from intervals but for the last,
-        which comes from an exact pass
-    deviance_ratio : share of the loss at zero coefficients that is explained
-    reads : columns read in the whole path
-    status : why the path ended
-    zero_objective : F at zero coefficients, which the tolerance refers to
-    seconds : time spent, compiling left out
-    """
-
-    alphas: Array
-    coefs: Array = field(repr=False)
-    intercepts: Array = field(repr=False)
-    objectives: Array = field(repr=False)
-    gaps: Array = field(repr=False)
-    n_iters: Array = field(repr=False)
-    deviance_ratio: Array = field(repr=False)
-    reads: int
-    status: Status
-    zero_objective: float
-    seconds: float
 
 
 def path(

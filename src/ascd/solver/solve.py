@@ -57,7 +57,7 @@ def solve(
         Seconds.
     n_jobs : threads that share the work; −1 for all processors
     callback : called with a ``Snapshot`` in every round; a true answer stops the run
-    progress : show a progress bar (needs ``rich``)
+    progress : show a progress bar (needs ``rich`` outside of notebooks)
 
     Returns
     -------
@@ -177,7 +177,7 @@ def as_reference(problem: Problem, fit: Fit) -> float:
     value = float(fit.loss_sum)
     if is_away:
         value += float(cost_of(penalty, np.arange(n), nearest))
-    if fit.intercept and is_rounding(fit):
+    if fit.intercept and is_rounding(problem, fit):
         value = problem.objective(nearest)
     if value <= 0.0 and fit.intercept:  # a perfect fit, up to rounding
         value = problem.objective(nearest)
@@ -187,10 +187,10 @@ def as_reference(problem: Problem, fit: Fit) -> float:
     return gap if math.isfinite(gap) else 1.0
 
 
-def is_rounding(fit: Fit) -> bool:
+def is_rounding(problem: Problem, fit: Fit) -> bool:
     """Are the slopes no larger than the rounding errors of a constant prediction that equals the target?"""
-    sample, constant = fit.samples.sample, abs(fit.constant)
-    size = np.maximum(sample.weight * np.abs(sample.target), fit.curvature * constant)
+    target, prediction = problem.stated.sizes(np.full(problem.n_samples, fit.constant))
+    size = np.maximum(problem.parts.sample.weight * target, fit.curvature * prediction)
     return bool(np.all(np.abs(fit.slope) <= tuning.FEW_ULPS * size))
 
 

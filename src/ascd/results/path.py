@@ -1,0 +1,83 @@
+"""What comes back from ``path``: a fit for each of a falling sequence of penalties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array, as_count
+from ascd.results.html import facts, number, picture
+from ascd.results.solution import Status
+
+#: Coefficients that a notebook's small picture shows at most, the largest ones.
+MOST_LINES = 12
+
+
+@dataclass(frozen=True)
+class Path:
+    """The result of ``path``; one entry (or one column of ``coefs``) for each alpha.
+
+    Attributes
+    ----------
+    alphas : factors of the penalty, falling
+    coefs : array of shape (n_features, n_alphas)
+    intercepts, objectives, n_iters : per alpha
+    gaps : duality gaps, upper bounds on F − min F with all rounding errors counted; from intervals but for the last,
+        which comes from an exact pass
+    deviance_ratio : share of the loss at zero coefficients that is explained
+    reads : columns read in the whole path
+    status : why the path ended
+    zero_objective : F at zero coefficients, which the tolerance refers to
+    seconds : time spent, compiling left out
+    """
+
+    alphas: Array
+    coefs: Array = field(repr=False)
+    intercepts: Array = field(repr=False)
+    objectives: Array = field(repr=False)
+    gaps: Array = field(repr=False)
+    n_iters: Array = field(repr=False)
+    deviance_ratio: Array = field(repr=False)
+    reads: int
+    status: Status
+    zero_objective: float
+    seconds: float
+
+    def plot(self, ax: Any = None, most: int = 50) -> Any:
+        """Draw the coefficients against alpha (extra ``plot``).
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        most : how many coefficients to draw at most, the largest ones
+
+        Returns
+        -------
+        the axes
+        """
+        from ascd.plotting import plot_coefficients
+
+        return plot_coefficients(self.alphas, self.coefs, ax, as_count(most, "most"))
+
+    def _repr_html_(self) -> str:
+        counts, last = np.count_nonzero(self.coefs, axis=0), self.alphas.size - 1
+        if last < 0:
+            return facts("Path", [("status", self.status.sentence)])
+        rows = [
+            ("status", self.status.sentence),
+            ("alphas", f"{last + 1}, from {number(self.alphas[0])} to {number(self.alphas[last])}"),
+            (
+                "coefficients",
+                f"{number(counts[0])} to {number(counts[last])} of {number(len(self.coefs))} are not zero",
+            ),
+            ("above the minimum by", f"at most {number(self.gaps.max())} (the largest duality gap)"),
+            ("explained", f"{self.deviance_ratio[last]:.1%} of the loss at zero coefficients"),
+            ("columns read", number(self.reads)),
+            ("seconds", number(self.seconds)),
+        ]
+        largest = np.argsort(-np.abs(self.coefs).max(axis=1), kind="stable")[:MOST_LINES]
+        across = -np.log(np.maximum(self.alphas, np.finfo(float).tiny))
+        caption = "coefficients over alpha, from strong to weak (logarithmic)"
+        return facts("Path", rows, picture(across, list(self.coefs[largest]), caption))

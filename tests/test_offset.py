@@ -1,0 +1,133 @@
+"""Problems with an offset: as if a column had its coefficient held at 1, for every loss, with a gap that bounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import ascd
+from ascd.problem.losses.shifted import Shifted
+
+N, P = 40, 12
+LOSSES = {
+    "squared": ascd.Squared(),
+    "huber": ascd.Huber(0.7),
+    "logistic": ascd.Logistic(),
+    "squared_hinge": ascd.SquaredHinge(),
+    "poisson": ascd.Poisson(),
+}
+
+
+def data(name):
+    rng = np.random.default_rng(3)
+    A, offset = rng.standard_normal((N, P)), 0.5 * rng.standard_normal(N)
+    signal = A[:, 0] - A[:, 1] + offset + 0.5 * rng.standard_normal(N)
+    target = {"logistic": np.sign(signal), "squared_hinge": np.sign(signal), "poisson": np.floor(np.exp(signal))}
+    return A, target.get(name, signal), offset
+
+
+def held(strength):
+    """An L1 penalty, and one more coefficient that is 1."""
+    lower, upper = np.full(P + 1, -math.inf), np.full(P + 1, math.inf)
+    lower[-1] = upper[-1] = 1.0
+    weights = np.append(np.ones(P), 0.0)
+    return ascd.BoundedL1L2(strength, 0.0, lower, upper, weights)
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csc_array])
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_an_offset_is_a_column_with_coefficient_one(name, stored, intercept):
+    A, b, offset = data(name)
+    ours = ascd.solve(
+        ascd.Problem(stored(A), b, LOSSES[name], ascd.L1(1.0), offset=offset), tol=1e-10, intercept=intercept
+    )
+    wider = ascd.Problem(stored(np.c_[A, offset]), b, LOSSES[name], held(1.0))
+    theirs = ascd.solve(wider, tol=1e-10, intercept=intercept)
+    assert ours.converged
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-8)
+    assert ours.x == pytest.approx(theirs.x[:-1], abs=1e-4)
+    assert ours.objective - ours.gap <= theirs.objective + 1e-12
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_objective_gradient_and_gap_are_those_of_the_shifted_predictions(name):
+    A, b, offset = data(name)
+    problem = ascd.Problem(A, b, LOSSES[name], ascd.L1(1.0), offset=offset)
+    x = 0.1 * np.arange(P)
+    by_hand = sum(LOSSES[name].value(y, z) for y, z in zip(b, A @ x + offset, strict=True)) + np.abs(x).sum()
+    assert problem.objective(x) == pytest.approx(by_hand, rel=1e-12)
+    slopes = [LOSSES[name].derivative(y, z) for y, z in zip(b, A @ x + offset, strict=True)]
+    assert problem.gradient(x) == pytest.approx(A.T @ slopes, rel=1e-10)
+    assert problem.image(x) == pytest.approx(A @ x)
+    best = ascd.solve(problem, tol=1e-12).objective
+    assert problem.objective(x) - problem.gap(x) <= best <= problem.objective(x)
+
+
+@pytest.mark.parametrize("name", ["logistic", "squared_hinge", "poisson"])
+def test_the_conjugate_of_a_shifted_loss_is_its_supremum(name):
+    loss = LOSSES[name]
+    shifted = Shifted(loss, np.array([1.0]), np.array([0.7]))
+    grid = np.linspace(-30.0, 12.0, 200_001)
+    for z in (-2.0, -0.5, 0.1):
+        u = float(shifted.derivative(0.0, z))
+        found = max(u * t - shifted.value(0.0, t) for t in grid[:: 20 if name != "poisson" else 10])
+        assert shifted.conjugate(0.0, u) == pytest.approx(found, abs=1e-4)
+        assert 0.0 <= shifted.divergence(0.0, z, u) <= 1e-12
+        assert shifted.divergence(0.0, z + 0.1, u) > 0.0
+
+
+def test_replace_keeps_and_changes_the_offset():
+    A, b, offset = data("logistic")
+    problem = ascd.Problem(A, b, "logistic", ascd.L1(1.0), offset=offset)
+    x = np.full(P, 0.2)
+    flipped = problem.replace(b=-b)
+    assert flipped.objective(x) == ascd.Problem(A, -b, "logistic", ascd.L1(1.0), offset=offset).objective(x)
+    moved = problem.replace(offset=2.0 * offset)
+    assert moved.objective(x) == ascd.Problem(A, b, "logistic", ascd.L1(1.0), offset=2.0 * offset).objective(x)
+    assert problem.replace(offset=np.zeros(N)).objective(x) == ascd.Problem(A, b, "logistic", ascd.L1(1.0)).objective(x)
+    assert "loss=Logistic, penalty=L1, offset" in repr(problem)
+
+
+@pytest.mark.parametrize("rule", ["awake", "a-ascd", "steepest"])
+def test_the_engine_takes_offsets(rule):
+    A, b, offset = data("logistic")
+    problem = ascd.Problem(A, b, "logistic", ascd.L1(1.0), offset=offset)
+    found = ascd.minimize(problem, rule=rule, tol=1e-8, rng=0)
+    assert found.status.is_answer
+    assert found.objective == pytest.approx(ascd.solve(problem, tol=1e-12).objective, rel=1e-8)
+
+
+def test_the_engine_still_refuses_the_poisson_loss_by_its_name():
+    A, b, offset = data("poisson")
+    with pytest.raises(ValueError, match="Poisson"):
+        ascd.minimize(ascd.Problem(A, b, "poisson", ascd.L1(1.0), offset=offset))
+
+
+def test_a_path_starts_where_all_coefficients_are_zero():
+    A, b, offset = data("logistic")
+    found = ascd.path(ascd.Problem(A, b, "logistic", ascd.L1(1.0), offset=offset), n_alphas=6, eps=0.05)
+    assert found.status.is_answer
+    assert not found.coefs[:, 0].any()
+    assert found.coefs[:, 1].any()
+    slope = -b / (1.0 + np.exp(b * offset))
+    assert found.alphas[0] == pytest.approx(np.abs(A.T @ slope).max())
+
+
+def test_exposures_that_the_intercept_fits_alone_are_proved():
+    """The best constant rate leaves residuals of rounding errors only."""
+    exposure = np.array([1.0, 2.0, 4.0, 8.0])
+    problem = ascd.Problem(np.eye(4), 3.0 * exposure, "poisson", ascd.L1(1.0), offset=np.log(exposure))
+    found = ascd.solve(problem, intercept=True)
+    assert found.converged
+    assert found.intercept == pytest.approx(np.log(3.0))
+
+
+@pytest.mark.parametrize("offset", [np.zeros(N - 1), np.full(N, np.inf), 3.0])
+def test_wrong_offsets_are_named(offset):
+    A, b, _ = data("squared")
+    with pytest.raises((ValueError, TypeError), match="offset must"):
+        ascd.Problem(A, b, offset=offset)
