@@ -18,7 +18,6 @@ from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_sho
 from ascd.estimators._given import fit_method
 from ascd.estimators._solving import solve_problem
 from ascd.estimators.paths import as_alphas
-from ascd.problem.problem import Problem
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -105,17 +104,11 @@ class PathCV(SplitterRouting, LinearRegressor):
         -------
         self
         """
-        X, y, weight = self._read(X, y, sample_weight, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
+        X, y, weight = self._read_target(X, y, sample_weight)
         total = float(X.shape[0] if weight is None else weight.sum())
         folds, ratios = self._folds(X, y, weight, params), self._ratios()
-        penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in ratios]
-        problem = self._problem(X, y, "squared", penalties[0], weight)
-        problems = [problem.replace(penalty=penalty) for penalty in penalties]
-        grids = [
-            as_alphas(one, self.alphas, self.eps, total, ratio, self.fit_intercept)
-            for one, ratio in zip(problems, ratios, strict=True)
-        ]
+        problems = self._problems(X, y, weight, ratios)
+        grids = [self._grid(one, total, ratio) for one, ratio in zip(problems, ratios, strict=True)]
         tasks = [
             partial(self._fold_path, X, y, one, fold, grid)
             for one, grid in zip(problems, grids, strict=True)
@@ -124,10 +117,23 @@ class PathCV(SplitterRouting, LinearRegressor):
         found = side_by_side(tasks, self._settings().n_jobs, self.progress)
         warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {len(folds)} folds")
         best = self._choose(found, ratios, grids, len(folds))
-        self._refit(problem, ratios[best], total)
+        self._refit(problems[best], ratios[best], total)
         return self
 
-    def _fold_path(self, X: Any, y: Array, problem: Problem, fold: Fold, alphas: Array) -> FoldPath:
+    def _read_target(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array | None]:
+        X, y, weight = self._read(X, y, sample_weight, y_numeric=True)
+        return X, np.asarray(y, dtype=np.float64), weight
+
+    def _problems(self, X: Any, y: Array, weight: Array | None, ratios: list[float]) -> list[Any]:
+        """The problem with a penalty of strength 1, one a ratio; they share X."""
+        penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in ratios]
+        problem = self._problem(X, y, "squared", penalties[0], weight)
+        return [problem.replace(penalty=penalty) for penalty in penalties]
+
+    def _grid(self, problem: Any, total: float, ratio: float) -> Array:
+        return as_alphas(problem, self.alphas, self.eps, total, ratio, self.fit_intercept)
+
+    def _fold_path(self, X: Any, y: Array, problem: Any, fold: Fold, alphas: Array) -> FoldPath:
         train, total = problem.replace(sample_weight=fold.train), float(fold.train.sum())
         found = follow(train, total * alphas, replace(self._settings(), n_jobs=1), intercept=self.fit_intercept)
         coefs = sparse.csc_array(found.coefs)
@@ -151,7 +157,7 @@ class PathCV(SplitterRouting, LinearRegressor):
         self._chosen = (grids[best], errors[best])
         return best
 
-    def _refit(self, problem: Problem, ratio: float, total: float) -> None:
+    def _refit(self, problem: Any, ratio: float, total: float) -> None:
         penalty = self._regulariser(self.alpha_ * total, ratio, problem.n_features)
         solution = solve_problem(problem.replace(penalty=penalty), self._settings(), intercept=self.fit_intercept)
         self.dual_gap_ = solution.gap / total
