@@ -4,8 +4,8 @@
 
 The slope of the smooth part, U = V + HD, follows every step; the gradient of a block is A_bᵀU.  A sweep takes one
 prox step a block, with the curvature L_b = λ_max(A_bᵀ diag(most) A_b), and then the intercept's own Newton step.  On
-the free coefficients, and the intercept, Newton's system is solved by conjugate gradients, preconditioned by its
-diagonal.
+the free coefficients, and the intercept, Newton's system is solved: as one matrix where these are few (``newton``), by
+conjugate gradients, preconditioned by the diagonal, where they are many.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from ascd._base.checks import Array
 from ascd._base.jit import kernel, wide
 from ascd.blocks import tuning
 from ascd.blocks.losses import Curvature
+from ascd.blocks.newton import direct_newton
 from ascd.blocks.pieces import Pieces, Working, held, pieces_of, try_lengths
 from ascd.blocks.products import add, products
 from ascd.blocks.softmax import solve_singular
 from ascd.data.design import Design
+from ascd.data.local import as_block
 from ascd.solver.tuning import VISITED
 
 
@@ -39,6 +41,7 @@ class ColumnModel:
         self.part = design.take(columns)
         self.lipschitz = curvatures_of(design, columns, working, curvature.most)
         self.rooms, self.reads = np.empty((3, working.longest)), 0
+        self.block: Array | None = None
         empty = np.empty((0, x.shape[1]))
         self.shared = empty if curvature.shared is None else curvature.shared
 
@@ -56,8 +59,9 @@ class ColumnModel:
             best = min(best, violation)
             if stale > tuning.MOST_STALE_COLUMNS:
                 break
-            if can_newton:
-                self._newton_step()
+            cuts = 0
+            while can_newton and cuts < tuning.MOST_CUTS and self._newton_step():
+                cuts += 1
         return violation
 
     def _sweep(self, target: float) -> float:
@@ -80,28 +84,65 @@ class ColumnModel:
         self.shift += change
         self.slope += self.curvature.times(np.broadcast_to(change, self.slope.shape))
 
-    def _newton_step(self) -> None:
+    def _newton_step(self) -> bool:
+        """True where the step was cut because coefficients became 0: without those the next one goes further.
+
+        So it is where a sum of free coefficients does not change the losses (all classes of a feature, say).
+        """
         found = pieces_of(self.penalty, self.working, self.x)
         if not found.is_free.any():
-            return
+            return False
         self.reads += self.columns.size
         gradient = products(self.design, self.columns, self.slope)
         right = np.where(found.is_free, -(gradient + found.slope), 0.0)
-        change, constant = self._conjugate_gradients(found, right, -self.slope.sum(axis=0) * self.intercept)
+        change = self._direction(found, right)
 
         def model(moved: Array) -> float:
-            image = self._image(moved, constant)
+            image = self._image(moved)
+            image += self._best_constant(image)
             value = np.vdot(self.slope, image) + 0.5 * np.vdot(image, self.curvature.times(image))
             return float(value)
 
         taken = try_lengths(self.penalty, self.working, self.x, change, model)
         if taken is not None:
-            self.slope += self.curvature.times(self._image(taken, constant))
+            image = self._image(taken)
+            constant = self._best_constant(image)
+            self.slope += self.curvature.times(image + constant)
             self.shift += constant
+            moving = self.x != 0.0
             self.x += taken
+            return bool(np.any(moving & (self.x == 0.0)))
+        return False
 
-    def _image(self, change: Array, constant: Array) -> Array:
-        image = np.zeros(self.slope.shape) + constant
+    def _direction(self, found: Pieces, right: Array) -> Array:
+        """Newton's direction, from one dense matrix where that is small."""
+        constant = -self.slope.sum(axis=0)
+        count = int(found.is_free.sum())
+        work = count**2 * (self.slope.shape[0] + count)
+        if count <= tuning.LARGEST_DENSE and work <= tuning.MOST_DENSE_WORK:
+            rows = np.flatnonzero(found.is_free.any(axis=1))
+            if self.block is None:
+                self.block = as_block(self.part, self.slope.shape[0])
+            starts = np.searchsorted(rows, self.working.starts)
+            some = Pieces(*(part[rows] for part in found))
+            solved = direct_newton(
+                self.block[:, rows], self.curvature, some, starts, right[rows], constant if self.intercept else None
+            )
+            if solved is not None:
+                change = np.zeros(right.shape)
+                change[rows] = solved[0]
+                return change
+        return self._conjugate_gradients(found, right, constant * self.intercept)[0]
+
+    def _best_constant(self, image: Array) -> Array:
+        """The intercept's change that lowers Q most after a step with this image."""
+        if not self.intercept:
+            return np.zeros(image.shape[1])
+        first = self.slope.sum(axis=0) + self.curvature.times(image).sum(axis=0)
+        return -solve_singular(self._intercept_curvature(), first)
+
+    def _image(self, change: Array) -> Array:
+        image = np.zeros(self.slope.shape)
         moved = np.flatnonzero(change.any(axis=1))
         add(self.design, self.columns[moved], change[moved], image)
         self.reads += moved.size
@@ -109,7 +150,7 @@ class ColumnModel:
 
     def _times(self, found: Pieces, change: Array, constant: Array) -> tuple[Array, Array]:
         """The Hessian of Q times a direction, on the free coefficients."""
-        bent = self.curvature.times(self._image(change, constant))
+        bent = self.curvature.times(self._image(change) + constant)
         self.reads += self.columns.size
         out = products(self.design, self.columns, bent) + (found.kappa + found.ridge)[:, None] * change
         sums = np.add.reduceat((found.unit * change).sum(axis=1), self.working.starts[:-1])
@@ -140,8 +181,7 @@ class ColumnModel:
             z, w = r / own, q / total
             before, size = size, float(np.vdot(r, z) + q @ w)
             p, o = z + size / before * p, w + size / before * o
-        # where outputs meet, the same constant for all of them changes nothing: rounding must not let it grow
-        return x, c - c.mean() if self.shared.shape[0] else c
+        return x, c
 
 
 def curvatures_of(design: Design, columns: Array, working: Working, most: Array) -> Array:

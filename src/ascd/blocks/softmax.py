@@ -3,16 +3,17 @@
     loss(y, z) = log Σ_t exp(z_t) − z_y,     p = softmax(z),     slope p − e_y,     Hessian diag(p) − ppᵀ.
 
 **Certificate.**  A dual point is θ_k = s_k(q_k − e_y) with q_k in the simplex, and its loss terms are the
-Kullback–Leibler divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold.  The computed slope misses it
-by ρ; with M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and Ma = −ρ (ρ sums to 0, and M's other eigenvalues are at least μ)
+Kullback–Leibler divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold.  The slope V, whose entries have
+small relative errors, misses it by ρ.  With M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and Ma = −ρ (one entry of a is 0),
 
     q_k = p_k∘(1 + a − ⟨p_k, a⟩)
 
-meets it, and each entry of q_k is p_kt·(1 ± η) with η = 2‖ρ‖/μ, to which the rounding errors of p_k are added.  Scaled
-by s it becomes q = (1 − s)e_y + s·q_k, which differs from q̂ = (1 − s)e_y + s·p_k by δ with |δ_t| ≤ η·s·p_kt and
-Σ_t δ_t = 0.  With log(1 + t) ≤ t,
+meets it, and |θ_kt − V_kt| ≤ η·|V_kt| with η = 2·max|a|, to which the relative errors of V are added.  M without a row
+and column has an inverse without negative entries, so that |a| ≤ M⁻¹|ρ| is known well, however small a class's part of
+M is.  Scaled by s, q = (1 − s)e_y + s·q_k differs from q̂ = (1 − s)e_y + s·p_k by δ with |δ_t| ≤ η·s·min(p_t, 1 − p_t)
+and Σ_t δ_t = 0.  With log(1 + t) ≤ t,
 
-    KL(q ‖ p) ≤ KL(q̂ ‖ p) + Σ_t δ_t·log(q̂_t/p_t) + Σ_t δ_t²/q̂_t ≤ KL(q̂ ‖ p) + η·Σ_t s·p_t·|log(q̂_t/p_t)| + η².
+    KL(q ‖ p) ≤ KL(q̂ ‖ p) + Σ_t δ_t·log(q̂_t/p_t) + Σ_t δ_t²/q̂_t.
 """
 
 from __future__ import annotations
@@ -100,20 +101,15 @@ class Softmax:
         """The slope itself; how far the nearest one is that fits, as a share of the probabilities, a sample each."""
         if columns.size:
             return None
-        share = self._rounding(image)
+        share, size = self._rounding(image), np.abs(seen.slope)
         if intercept:
             sums = np.array([careful_sum(column) for column in np.ascontiguousarray(seen.slope.T)])
-            length = float(np.linalg.norm(np.abs(sums[:, 0]) + sums[:, 1])) + float(self.weight @ share)
-            values = np.linalg.eigvalsh(self._total(seen.curvature))
-            rounding = (self.weight.size + 16.0) * UNIT * float(self.weight.sum())
-            least = float(values[1]) - 4.0 * rounding if values.size > 1 else 0.0
-            if not least > 0.0:
-                return None
-            share = share + 2.1 * length / least
+            missed = np.abs(sums[:, 0]) + sums[:, 1] + share @ size
+            share = share + 2.1 * largest_solution(self._total(seen.curvature), missed, self.weight.size)
         if not np.max(share[self.counted]) <= LARGEST_SHARE:
             return None
-        shared: Any = seen.curvature.shared  # √s·p
-        return DualPoint(seen.slope, share, math.sqrt(float(np.sum((share[:, None] * shared) ** 2))) * (1.0 + 1e-9))
+        lengths = share[self.counted] * np.linalg.norm(size[self.counted], axis=1) / np.sqrt(self.weight[self.counted])
+        return DualPoint(seen.slope, share, float(np.linalg.norm(lengths)) * (1.0 + 1e-9))
 
     def _rounding(self, image: Array) -> Array:
         """Relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient."""
@@ -131,7 +127,8 @@ class Softmax:
         term = np.maximum(first + second, 0.0) + (8.0 * UNIT + self._rounding(image)) * size
         term += np.where(own > 0.5, 0.0, 8.0 * UNIT * joined * np.abs(log_own))  # a difference of logarithms
         if reach.size:
-            term += reach * scale * (others * abs(below) + own * np.abs(ratio)) + 2.0 * reach**2
+            term += reach * scale * (others * abs(below) + np.minimum(own, others) * np.abs(ratio))
+            term += 2.0 * reach**2 * others
         return float(self.weight[self.counted] @ term[self.counted])
 
 
@@ -141,3 +138,22 @@ def solve_singular(matrix: Array, right: Array) -> Array:
     kept = values > 1e-12 * max(float(values[-1]), 1e-300)
     solution: Array = vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept])
     return solution
+
+
+def largest_solution(matrix: Array, size: Array, terms: int) -> float:
+    """max|a| at most, for Ma = r with |r| ≤ size, r summing to 0, M's rows too, and one entry of a 0.
+
+    With B nearly the inverse of M without that row and column and E = I − MB, M⁻¹ = B(I − E)⁻¹.
+    """
+    kept = np.delete(np.arange(size.size), int(np.argmax(np.diagonal(matrix))))
+    inner = matrix[np.ix_(kept, kept)]
+    try:
+        inverse = np.linalg.inv(inner)
+    except np.linalg.LinAlgError:
+        return math.inf
+    error = np.abs(np.eye(kept.size) - inner @ inverse).sum(axis=1)
+    error = error + (terms + size.size + 16.0) * UNIT * (np.abs(inner) @ np.abs(inverse)).sum(axis=1)
+    off = float(error.max())
+    if not off < 0.1:
+        return math.inf
+    return float(np.max(np.abs(inverse) @ (size[kept] + 1.2 * off * float(size[kept].max()))))

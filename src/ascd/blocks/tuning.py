@@ -28,6 +28,10 @@ MOST_STALE, MOST_STALE_COLUMNS = 20, 3
 HARDLY_SEEN = 1e-13
 #: Conjugate gradients: steps at most, and the share of the residual they stop at.
 MOST_CG_STEPS, CG_ACCURACY = 60, 1e-3
+#: Free coefficients whose Newton system is one dense matrix, at most, and the work that it may take.
+LARGEST_DENSE, MOST_DENSE_WORK = 3000, 3e10
+#: Newton steps in a row that end where coefficients become 0.
+MOST_CUTS = 30
 #: Models on a working set where the loss is not quadratic, and the share of the violation that each may keep.
 MOST_MODELS, MODEL_SHARE = 8, 0.1
 #: A step must keep this share of the fall that the model promised; it is halved at most so often.

@@ -68,11 +68,13 @@ def rounded(problem: BlockProblem, found: BlockSolution, tol: float) -> BlockSol
     if not (np.isfinite(x).all() and np.isfinite(constant).all()):
         return found
     before, value = (problem.objective(*point) for point in ((found.x, found.intercept), (x, constant)))
+    total = float(problem.weight.sum())
     rows = np.abs(problem.as_point(x, "x")).sum(axis=1) @ problem.norm[problem.groups.order]
-    size = float(rows) + float(np.abs(constant).sum()) * math.sqrt(float(problem.weight.sum()))
-    slope = math.sqrt(2.0 * max(value, before))
+    size = float(rows) + float(np.abs(constant).sum()) * math.sqrt(total)
+    slope = math.sqrt(2.0 * max(value, before)) if problem.loss.is_quadratic else math.sqrt(2.0 * total)
     error = (problem.n_samples * problem.n_outputs + 16.0) * (abs(value) + abs(before))
     error += (problem.n_features + 4.0) * 2.0 * slope * size
+    error += 0.0 if problem.loss.is_quadratic else 16.0 * math.sqrt(total) * (math.sqrt(total) + size)
     gap = found.gap + max(0.0, value - before) + 2.0 * UNIT * error
     status = found.status
     if gap > tol * found.zero_objective and status is Status.CONVERGED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -14,12 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._base.checks import Array, as_vector
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
-from ascd.estimators._classes import class_weights, signs
+from ascd.estimators._classes import class_factors
 from ascd.estimators._fitting import Settings
 from ascd.estimators._folds import side_by_side
 from ascd.estimators._following import warn_of_shortfalls
 from ascd.estimators._given import fit_method
 from ascd.estimators._logistic_folds import Labelled, LogisticFolds
+from ascd.estimators._multinomial import multinomial_penalty, multinomial_problem
 from ascd.estimators._penalty import as_ratio
 from ascd.estimators.logistic import LogisticRegression
 from ascd.estimators.logistic_paths import as_Cs
@@ -56,7 +58,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         Folds side by side, in threads.
     refit : bool, default=True
         Fit all samples with the best; otherwise the best coefficients of the folds are averaged.
-    random_state, solver, penalty_weights, bounds : as in ``ElasticNet``
+    random_state, solver, penalty_weights, bounds, grouped : as in ``LogisticRegression``
     use_legacy_attributes : bool, default=False
         Only False, scikit-learn's coming default: the attributes are arrays.
     progress : bool, default=False
@@ -98,6 +100,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         "refit": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "use_legacy_attributes": ["boolean"],
+        "grouped": ["boolean"],
         "progress": ["boolean"],
     }
 
@@ -123,6 +126,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         use_legacy_attributes: bool = False,
         penalty_weights: Any = None,
         bounds: Any = None,
+        grouped: bool = False,
         progress: bool = False,
     ) -> None:
         self.Cs = Cs
@@ -144,6 +148,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         self.use_legacy_attributes = use_legacy_attributes
         self.penalty_weights = penalty_weights
         self.bounds = bounds
+        self.grouped = grouped
         self.progress = progress
 
     @fit_method
@@ -170,20 +175,31 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         codes = self._encode(y, raw)
         self.Cs_, self.l1_ratios_ = as_Cs(self.Cs), self._ratios()
         folds = self._folds(X, y, raw, params)
-        classes = list(signs(codes, len(self.classes_)))
-        penalties = [self._regulariser(1.0, ratio, X.shape[1]) for ratio in self.l1_ratios_]
-        problem = self._problem(X, classes[0], "logistic", penalties[0], raw)
-        per_class = class_weights(self.class_weight, self.classes_, codes, raw)
+        penalties = [self._unit_penalty(ratio, X.shape[1]) for ratio in self.l1_ratios_]
+        problem = self._stated(X, codes, penalties[0], raw)
+        factors = class_factors(self.class_weight, self.classes_, codes, raw)
         settings = replace(self._settings(), tol=self.tol, n_jobs=1)
-        data = Labelled(X, y, problem, classes, per_class, settings, self._score_params(raw, params))
+        data = Labelled(X, y, problem, codes, factors, settings, self._score_params(raw, params))
         tasks = [partial(self._fold_scores, data, penalty, fold) for fold in folds for penalty in penalties]
         found = side_by_side(tasks, self._settings().n_jobs, self.progress)
-        warn_of_shortfalls(type(self).__name__, [s for one in found for s in one.short], f" of the {len(folds)} folds")
+        warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {len(folds)} folds")
         self._choose(found, len(folds))
         if self.refit:
-            self._fit_classes(X, codes, raw, self._regulariser(1.0 / self.C_, self.l1_ratio_, X.shape[1]))
+            self._fit_classes(X, codes, raw, 0.0 if math.isinf(self.C_) else 1.0 / self.C_, self.l1_ratio_)
         self.n_iter_ = np.array([one.n_iters for one in found]).reshape(self.scores_.shape)
         return self
+
+    def _unit_penalty(self, ratio: float, n_features: int) -> Any:
+        """The penalty for C = 1."""
+        if len(self.classes_) > 2:
+            return multinomial_penalty(self, 1.0, ratio, n_features)
+        return self._regulariser(1.0, ratio, n_features)
+
+    def _stated(self, X: Any, codes: Array, penalty: Any, weight: Array | None) -> Any:
+        """The problem that all folds share."""
+        if len(self.classes_) > 2:
+            return multinomial_problem(self, X, codes, penalty, weight)
+        return self._problem(X, np.where(codes == 1, 1.0, -1.0), "logistic", penalty, weight)
 
     def _settings(self) -> Settings:
         """For the last fit, of the model that stays: more precise than the folds' by a Newton step or two."""

@@ -96,8 +96,8 @@ class MultiTaskElasticNet(SeveralTargets):
     >>> from ascd import MultiTaskElasticNet
     >>> model = MultiTaskElasticNet(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [[0, 0], [1, 1], [2, 2]])
     >>> model.coef_.round(3)
-    array([[0.457, 0.457],
-           [0.457, 0.457]])
+    array([[0.456, 0.456],
+           [0.456, 0.456]])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
