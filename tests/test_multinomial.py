@@ -67,6 +67,8 @@ def test_no_penalty_ends_stationary_and_weights_are_repeated_samples():
     model = ours.LogisticRegression(C=np.inf, tol=1e-6).fit(X, Y)
     theirs = peers.LogisticRegression(C=np.inf, tol=1e-10, max_iter=100_000, solver="newton-cg").fit(X, Y)
     assert objective(model, np.inf, 0.0) == pytest.approx(objective(theirs, np.inf, 0.0), abs=1e-4)
+    np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-10)
+    np.testing.assert_allclose(model.intercept_.sum(), 0.0, atol=1e-10)
     weight = np.random.default_rng(0).integers(0, 3, len(Y)).astype(float)
     weighted = ours.LogisticRegression(tol=1e-12).fit(X, Y, sample_weight=weight)
     repeated = ours.LogisticRegression(tol=1e-12).fit(X.repeat(weight.astype(int), 0), Y.repeat(weight.astype(int)))

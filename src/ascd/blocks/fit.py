@@ -8,7 +8,7 @@ from ascd._base.checks import Array
 from ascd.blocks.losses import Look
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import add
-from ascd.blocks.terms import total_cost
+from ascd.blocks.terms import find_unpenalised, total_cost
 from ascd.solver.tuning import CANCELS
 
 
@@ -40,10 +40,21 @@ class Fit:
 
     def recompute(self) -> None:
         """The image from X itself: rounding errors of steps are gone."""
+        if self.problem.loss.is_coupled:
+            self._centre()
         moved, before = np.flatnonzero(self.x.any(axis=1)), self.constant
         self._compute(moved)
         if np.any(np.abs(before) > CANCELS * np.abs(self.constant)):  # a large constant leaves AX few digits, or none
             self._compute(moved)
+
+    def _centre(self) -> None:
+        """Where outputs meet, the same number for all of them changes nothing that has no penalty: it becomes 0."""
+        ends = self.problem.ends
+        is_free = np.zeros(ends.size - 1, dtype=np.bool_)
+        find_unpenalised(self.penalty, ends, np.ones(int(np.diff(ends).max())), is_free)
+        rows = np.repeat(is_free, self.problem.groups.sizes)
+        self.x[rows] -= self.x[rows].mean(axis=1, keepdims=True)
+        self.constant = self.constant - self.constant.mean()
 
     def _compute(self, moved: Array) -> None:
         self.image[:] = self.constant

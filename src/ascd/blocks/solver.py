@@ -70,6 +70,7 @@ class Solver:
             if not self.can_fit:
                 attempts += 1
                 if attempts > 2 and self._is_stationary(tolerance):
+                    self.settle(tolerance)
                     return Status.STATIONARY
             if rounds == limits.max_iter:
                 break
