@@ -37,6 +37,7 @@ PROBLEMS = {
     ),
     "sparse group": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.SparseGroup(2.0, 4.0, GROUPS), **how),
     "rows": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.L21(6.0), **how),
+    "rows sparse": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.SparseGroup(0.5, 0.5, GROUPS), **how),
     "rows ridge": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.L21(6.0, ridge=3.0), **how),
     "rows of groups": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(6.0, GROUPS), **how),
     "logistic": lambda **how: ascd.BlockProblem(

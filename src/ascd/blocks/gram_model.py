@@ -26,7 +26,8 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import kernel, wide
 from ascd.blocks import tuning
-from ascd.blocks.pieces import Working, free_rows, held, try_lengths
+from ascd.blocks.newton import direct_newton_of_gram
+from ascd.blocks.pieces import Working, free_rows, held, pieces_of, try_lengths
 from ascd.blocks.tuning import STEPS_INSIDE
 from ascd.solver.tuning import VISITED
 
@@ -66,19 +67,31 @@ class GramModel:
         price = 2.0 * moved**3 / tuning.BLOCKED_GAIN + 2.0 * moved**2 * outputs
         return int(min(max(price / max(moved * self.x.size, 1), tuning.FEWEST_SWEEPS), tuning.MOST_BETWEEN))
 
-    def _newton_step(self) -> None:
+    def _direction(self) -> Array | None:
+        """Newton's direction on what is free; None where nothing is, or too much for one dense matrix."""
         found = free_rows(self.penalty, self.working, self.x)
-        if found is None or found.rows.size == 0:
-            return
-        rows = found.rows
+        if found is None:
+            pieces = pieces_of(self.penalty, self.working, self.x)
+            if pieces.is_free.sum() > tuning.LARGEST_DENSE:
+                return None
+            right = np.where(pieces.is_free, -(self.gradient + pieces.slope), 0.0)
+            return direct_newton_of_gram(self.gram, pieces, self.working.starts, right)
+        rows, change = found.rows, np.zeros(self.x.shape)
+        if rows.size == 0:
+            return None
         step = kronecker_newton(
             self.gram[np.ix_(rows, rows)], found.kappa, found.ridge, found.unit, found.starts,
             -(self.gradient[rows] + found.slope),
         )  # fmt: skip
         if step is None:
-            return
-        change = np.zeros(self.x.shape)
+            return None
         change[rows] = step
+        return change
+
+    def _newton_step(self) -> None:
+        change = self._direction()
+        if change is None:
+            return
 
         def model(moved: Array) -> float:
             return float(np.vdot(self.gradient, moved) + 0.5 * np.vdot(moved, self.gram @ moved))

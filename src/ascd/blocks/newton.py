@@ -24,8 +24,6 @@ def direct_newton(
 
     ``block`` holds the columns of the working set; ``right_constant`` is None without an intercept.
     """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
     m, outputs = right.shape
     wide = block if right_constant is None else np.c_[block, np.ones(block.shape[0])]
     rows = wide.shape[1]
@@ -45,18 +43,45 @@ def direct_newton(
     sides = [right[one[one < m], t] for t, one in enumerate(listed)]
     if right_constant is not None:
         sides = [np.append(side, right_constant[t]) for t, side in enumerate(sides)]
+    solved = _solved(matrix, np.concatenate(sides))
+    if solved is None:
+        return None
+    step = np.zeros((outputs, rows))
+    step[is_free] = solved
+    return step[:, :m].T.copy(), step[:, m] if right_constant is not None else np.zeros(outputs)
+
+
+def direct_newton_of_gram(gram: Array, found: Pieces, starts: Array, right: Array) -> Array | None:
+    """The same from products of columns, which all outputs share: where outputs have other free coefficients each."""
+    is_free = found.is_free.T
+    listed = [np.flatnonzero(one) for one in is_free]
+    places = np.concatenate([[0], np.cumsum([one.size for one in listed])])
+    matrix = np.zeros((places[-1], places[-1]))
+    for t, one in enumerate(listed):
+        matrix[places[t] : places[t + 1], places[t] : places[t + 1]] = gram[np.ix_(one, one)]
+    _add_penalty(matrix, found, starts, listed, places, gram.shape[0])
+    solved = _solved(matrix, np.concatenate([right[one, t] for t, one in enumerate(listed)]))
+    if solved is None:
+        return None
+    step = np.zeros(is_free.shape)
+    step[is_free] = solved
+    return step.T.copy()
+
+
+def _solved(matrix: Array, right: Array) -> Array | None:
+    """By Cholesky's method; a matrix that is not regular (the same constant for all classes) is made so."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
     diagonal = np.diagonal(matrix).copy()
     size = float(np.mean(diagonal)) if diagonal.size else 1.0
-    for shift in tuning.SHIFTS[1:]:  # the same constant for all outputs changes nothing: never regular
+    for shift in tuning.SHIFTS[1:]:
         np.fill_diagonal(matrix, diagonal + shift * (diagonal + size))
         try:
-            solved = cho_solve(cho_factor(matrix, lower=True), np.concatenate(sides))
+            solved: Array = cho_solve(cho_factor(matrix, lower=True), right)
         except (LinAlgError, ValueError):
             continue
         if np.isfinite(solved).all():
-            step = np.zeros((outputs, rows))
-            step[is_free] = solved
-            return step[:, :m].T.copy(), step[:, m] if right_constant is not None else np.zeros(outputs)
+            return solved
     return None
 
 
