@@ -73,7 +73,6 @@ EXPECTED = [
     Expected("test_logistic.py::test_logistic_regression_cv_refit", TOLERANCE, "-0$"),
     Expected("test_logistic.py::test_max_iter", WORDS),
     Expected("test_logistic.py::test_n_iter", LEGACY, "True"),
-    Expected("test_logistic.py::test_warm_start_newton_solver", SOLVER, "inf"),
     Expected("test_logistic.py::test_LogisticRegressionCV_no_refit", LEGACY),
     Expected("test_logistic.py::test_LogisticRegressionCV_elasticnet_attribute_shapes", LEGACY),
     Expected("test_logistic.py::test_LogisticRegressionCV_on_folds", LEGACY),
