@@ -20,6 +20,13 @@ EVERY = [
     estimators.LogisticRegression(),
     estimators.LinearSVC(),
     estimators.LinearSVC(loss="hinge"),
+    estimators.GroupLasso(),
+    estimators.SparseGroupLasso(),
+    estimators.MultiTaskLasso(),
+    estimators.MultiTaskElasticNet(),
+    estimators.GroupLassoCV(alphas=10),
+    estimators.MultiTaskLassoCV(alphas=10),
+    estimators.MultiTaskElasticNetCV(alphas=10),
     estimators.LassoCV(alphas=10),
     estimators.ElasticNetCV(alphas=10),
     estimators.LogisticRegressionCV(Cs=3, cv=3),  # some checks have three samples of a class

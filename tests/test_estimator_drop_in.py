@@ -166,26 +166,41 @@ def test_support_vectors_of_several_classes_weigh_as_in_liblinear(class_weight, 
     np.testing.assert_allclose(model.intercept_, theirs.intercept_, atol=1e-4)
 
 
-def test_balanced_logistic_regression_of_several_classes_is_that_of_one_against_the_rest():
+@pytest.mark.parametrize("class_weight", [None, *CLASS_WEIGHTS], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_logistic_regression_of_several_classes_is_multinomial(class_weight, weighted):
+    how = {"class_weight": class_weight, "tol": 1e-12}
+    weight = DATA.weight + 0.1 if weighted else None
+    model = ours.LogisticRegression(**how).fit(X, THREE, sample_weight=weight)
+    theirs = peers.LogisticRegression(**how, solver="newton-cg", max_iter=10_000).fit(X, THREE, sample_weight=weight)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(model.intercept_, theirs.intercept_, atol=1e-5)
+    np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
+    assert model.n_iter_.shape == theirs.n_iter_.shape
+
+
+def test_one_class_against_the_rest_is_left_to_the_wrapper_and_the_path():
     how = {"class_weight": "balanced", "tol": 1e-10}
-    model = ours.LogisticRegression(**how).fit(X, THREE)
     theirs = OneVsRestClassifier(peers.LogisticRegression(**how, solver="newton-cholesky")).fit(X, THREE)
-    np.testing.assert_allclose(model.coef_, [one.coef_[0] for one in theirs.estimators_], atol=1e-4)
-    np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
     wrapped = OneVsRestClassifier(ours.LogisticRegression(**how)).fit(X, THREE)
-    np.testing.assert_allclose(model.coef_, [one.coef_[0] for one in wrapped.estimators_], atol=1e-5)
+    coefs = [[one.coef_[0] for one in model.estimators_] for model in (wrapped, theirs)]
+    np.testing.assert_allclose(*coefs, atol=1e-4)
     path = ours.logistic_path(X, THREE, pos_class="b", Cs=[1.0], class_weight="balanced", tol=1e-10)[0][0]
-    np.testing.assert_allclose(path, np.append(model.coef_[1], model.intercept_[1]), atol=1e-4)
+    np.testing.assert_allclose(path[:-1], coefs[0][1], atol=1e-4)
+
+
+@pytest.mark.parametrize("params", [{"bounds": (0.0, 1.0)}, {"solver": "a-ascd"}])
+def test_what_is_for_two_classes_says_so(params):
+    with pytest.raises(ValueError, match="is for two classes: wrap LogisticRegression"):
+        ours.LogisticRegression(**params).fit(X, THREE)
 
 
 @pytest.mark.parametrize("class_weight", CLASS_WEIGHTS[1:], ids=str)
 def test_a_dict_of_class_weights_is_a_factor_of_sample_weights(class_weight):
     factors = np.array([class_weight.get(label, 1.0) for label in THREE])
     model = ours.LogisticRegression(class_weight=class_weight, tol=1e-10).fit(X, THREE, sample_weight=DATA.weight + 0.1)
-    for k, label in enumerate(model.classes_):
-        binary = peers.LogisticRegression(tol=1e-10, solver="newton-cholesky")
-        binary.fit(X, label == THREE, sample_weight=factors * (DATA.weight + 0.1))
-        np.testing.assert_allclose(model.coef_[k], binary.coef_[0], atol=1e-4)
+    plain = ours.LogisticRegression(tol=1e-10).fit(X, THREE, sample_weight=factors * (DATA.weight + 0.1))
+    np.testing.assert_allclose(model.coef_, plain.coef_, atol=1e-8)
 
 
 @pytest.mark.parametrize("class_weight", [None, *CLASS_WEIGHTS], ids=str)
@@ -196,20 +211,17 @@ def test_cross_validation_weighs_the_classes_as_the_last_fit_does(class_weight):
     fold = np.arange(len(Y)) % 3 > 0
     shared = [(np.flatnonzero(fold), np.flatnonzero(~fold))]
     chosen = ours.LogisticRegressionCV(Cs=[0.5], cv=shared, class_weight=class_weight, tol=1e-10).fit(X, THREE)
-    factors = expected_factors(class_weight)
-    for k, label in enumerate(chosen.classes_):
-        part = ours.LogisticRegression(C=0.5, tol=1e-10).fit(X[fold], THREE[fold] == label, factors[k][fold])
-        np.testing.assert_allclose(chosen.coefs_paths_[0, 0, 0, k, :-1], part.coef_[0], atol=1e-4)
+    part = ours.LogisticRegression(C=0.5, tol=1e-10).fit(X[fold], THREE[fold], expected_factors(class_weight)[fold])
+    np.testing.assert_allclose(chosen.coefs_paths_[0, 0, 0, :, :-1], part.coef_, atol=1e-4)
 
 
 def expected_factors(class_weight):
-    """What each sample weighs in each of the three problems."""
+    """What each sample weighs."""
     if class_weight is None:
-        return np.ones((3, len(Y)))
+        return np.ones(len(Y))
     if class_weight == "balanced":
-        sides = [label == THREE for label in "abc"]
-        return [np.where(side, len(Y) / (2.0 * side.sum()), len(Y) / (2.0 * (~side).sum())) for side in sides]
-    return np.tile([class_weight.get(label, 1.0) for label in THREE], (3, 1))
+        return np.array([len(Y) / (3.0 * (label == THREE).sum()) for label in THREE])
+    return np.array([class_weight.get(label, 1.0) for label in THREE])
 
 
 @pytest.mark.parametrize("make", [ours.LogisticRegression, ours.LinearSVC, ours.HuberRegressor])

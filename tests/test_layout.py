@@ -13,8 +13,8 @@ from ascd._base.cache import WITHOUT_KERNELS
 ROOT = Path(ascd.__file__).parent
 #: Every package and public module; each may import those before it.
 FLOORS = (
-    "protocols", "_base", "plotting", "data", "problem", "results", "svm", "engine", "solver", "estimators", "theory",
-    "datasets", "files", "report", "racing", "experiments", "cli", "__main__",
+    "protocols", "_base", "plotting", "data", "problem", "results", "svm", "engine", "solver", "blocks", "estimators",
+    "theory", "datasets", "files", "report", "racing", "experiments", "cli", "__main__",
 )  # fmt: skip
 
 

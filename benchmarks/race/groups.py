@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from race import block_tasks
 from race.cases import RAW
 
 SVM_CASES = ("rcv1_sample", "news20", "w8a", "a9a", "tiny")
+BLOCK_CASES = ("rcv1_sample", "mice_snp", "riboflavin", "golub", "correlated 0.5", "easy sparse", "tiny")
 CV_CASES = ("rcv1_sample", "mice_snp", "riboflavin", "golub", "arcene", "a9a", "correlated 0.5", "tiny")
 
 
@@ -30,6 +32,17 @@ GROUPS = {
     "enet": Group("Elastic net, l1_ratio ½", "enet", (1e-6, 1e-10), bars=(0.7, 0.7), aims=(0.33, 0.33)),
     "logistic": Group("L1-logistic", "logistic", (1e-6, 1e-10), bars=(0.7, 0.7), aims=(0.33, 0.33)),
     "cv": Group("LassoCV, 5 folds × 100 λ", "cv", (1e-5,), (100.0,), only=CV_CASES, bars=(0.5,), aims=(0.2,)),
+    **{
+        kind: Group(
+            f"{'Multi-task Lasso' if kind.startswith('tasks') else 'Group Lasso'}, {kind}",
+            kind,
+            (1e-6, 1e-10),
+            only=BLOCK_CASES,
+            bars=(0.6, 0.3),
+            aims=(0.25, 0.1),
+        )
+        for kind in block_tasks.KINDS
+    },
     "svm": Group(
         "LinearSVC, dual hinge", "svm", (1e-4, 1e-6), (1.0,), only=SVM_CASES, bars=(1.0, 1.0), aims=(0.5, 0.5)
     ),

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from race import gaps
+from race import block_tasks, gaps
 from race.bounds import dual_point
 from race.cases import Case
 
-KINDS = ("lasso", "enet", "logistic", "path", "cv", "svm")
+KINDS = ("lasso", "enet", "logistic", "path", "cv", "svm", *block_tasks.KINDS)
 
 
 @dataclass
@@ -108,6 +108,8 @@ def make(case, kind, part, steps=100):
         return cross_validation(case, steps)
     if kind == "svm":
         return support_vectors(case)
+    if kind in block_tasks.KINDS:
+        return block_tasks.make(case, kind, part)
     y = case.labels if kind == "logistic" else case.y
     top = strongest(case.X, y, "logistic" if kind == "logistic" else "squared")
     l1 = top / part

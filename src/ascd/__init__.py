@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ascd import estimators
 from ascd._base.jit import at, helper
+from ascd.blocks import L21, BlockPath, BlockProblem, BlockSolution, GroupL2, SparseGroup, path_blocks, solve_blocks
 from ascd.engine.minimize import minimize
 from ascd.engine.oracles import Blind, Cached, Exact, Measured, Norm, Random, Reference, Simulated, Sketch
 from ascd.engine.rules import (
@@ -46,14 +47,21 @@ if TYPE_CHECKING:
         Certificate,
         ElasticNet,
         ElasticNetCV,
+        GroupLasso,
+        GroupLassoCV,
         HuberRegressor,
         Lasso,
         LassoCV,
         LinearSVC,
         LogisticRegression,
         LogisticRegressionCV,
+        MultiTaskElasticNet,
+        MultiTaskElasticNetCV,
+        MultiTaskLasso,
+        MultiTaskLassoCV,
         PoissonRegressor,
         Ridge,
+        SparseGroupLasso,
         enet_path,
         lasso_path,
         logistic_path,
@@ -66,11 +74,15 @@ __all__ = [
     "L1",
     "L1L2",
     "L2",
+    "L21",
     "NNLS",
     "Adaptive",
     "Awake",
     "Blind",
     "Block",
+    "BlockPath",
+    "BlockProblem",
+    "BlockSolution",
     "BoundedL1L2",
     "Box",
     "Cached",
@@ -80,6 +92,9 @@ __all__ = [
     "ElasticNet",
     "ElasticNetCV",
     "Exact",
+    "GroupL2",
+    "GroupLasso",
+    "GroupLassoCV",
     "HeuristicASCD",
     "Huber",
     "HuberRegressor",
@@ -93,6 +108,10 @@ __all__ = [
     "LookAhead",
     "LowerASCD",
     "Measured",
+    "MultiTaskElasticNet",
+    "MultiTaskElasticNetCV",
+    "MultiTaskLasso",
+    "MultiTaskLassoCV",
     "Norm",
     "Path",
     "Poisson",
@@ -105,6 +124,8 @@ __all__ = [
     "Sketch",
     "Snapshot",
     "Solution",
+    "SparseGroup",
+    "SparseGroupLasso",
     "Squared",
     "SquaredHinge",
     "Status",
@@ -121,7 +142,9 @@ __all__ = [
     "logistic_path",
     "minimize",
     "path",
+    "path_blocks",
     "solve",
+    "solve_blocks",
 ]
 
 

@@ -59,6 +59,31 @@ class PiecewisePenalty(Penalty, Protocol):
     def piece(self, x: float, j: int) -> tuple[float, float, float]: ...
 
 
+class BlockPenalty(Protocol):
+    """One block b, its coefficients as a flat vector x; see ``ascd.blocks.penalties``.
+
+    ``block_prox`` works in place.
+    """
+
+    def block_cost(self, x: Any, b: int) -> float: ...
+    def block_prox(self, v: Any, step: float, b: int) -> None: ...
+    def block_distance(self, x: Any, g: Any, b: int) -> float: ...
+    def block_conjugate(self, u: Any, radius: float, b: int) -> float: ...
+    def block_scale(self, u: Any, radius: float, b: int) -> float: ...
+
+
+class PiecewiseBlockPenalty(BlockPenalty, Protocol):
+    """A block penalty that is smooth away from its kinks: fills in its slope, and tells what its Hessian is."""
+
+    def block_piece(self, x: Any, b: int, slope: Any) -> tuple[float, float]: ...
+
+
+class BlockPenaltyOptions(Protocol):
+    """Uncompiled and optional: the penalty times a factor, for paths."""
+
+    def scaled(self, factor: float) -> Any: ...
+
+
 class PenaltyOptions(Protocol):
     """Uncompiled and optional.
 
@@ -183,13 +208,14 @@ class Intervals(Protocol):
 
 CONTRACTS: tuple[type, ...] = (
     Matrix, Loss, Penalty, PiecewisePenalty, Steepness, LazySteepness, Oracle, Tightening, Rule, CountingRule, Step,
-    Point, Intervals,
+    Point, Intervals, BlockPenalty, PiecewiseBlockPenalty,
 )  # fmt: skip
 
 #: What a part may have beyond its contract.
 OPTIONS: dict[type, tuple[type, ...]] = {
     Loss: (LossOptions,),
     Penalty: (PiecewisePenalty, PenaltyOptions),
+    BlockPenalty: (PiecewiseBlockPenalty, BlockPenaltyOptions),
     Steepness: (LazySteepness, SteepnessOptions),
     Oracle: (OracleOptions,),
     Rule: (CountingRule, RuleOptions),

@@ -15,8 +15,6 @@ COUNT = "n_iter_ counts outer rounds here, and at least one is made"
 ONE_TASK = "several targets are not fitted by path functions here"
 TOLERANCE = "tol bounds the objective here, with a proof; coefficients may differ by more than this test asks"
 CONVERGES = "converges within the few iterations that are allowed, so there is nothing to warn about"
-BALANCED = "class_weight='balanced' is for each class against the rest, as in OneVsRestClassifier, not for all at once"
-MULTINOMIAL = "three or more classes are fitted one against the rest here, not by the multinomial loss"
 LEGACY = "use_legacy_attributes=True, which scikit-learn gives up, is not offered, and said so"
 FUTURE = "no warning about what scikit-learn is going to change: ours does as the new way"
 CALLBACKS = "scikit-learn's callbacks, new in 1.9, are not offered"
@@ -63,7 +61,6 @@ EXPECTED = [
     Expected("test_glm.py::test_poisson_glmnet", TOLERANCE),
     Expected("test_glm.py::test_linalg_warning_with_newton_solver", SOLVER),
     # logistic
-    Expected("test_logistic.py::test_logistic_glmnet", MULTINOMIAL),
     Expected("test_logistic.py::test_check_solver_option", SOLVER),
     Expected("test_logistic.py::test_liblinear_dual_random_state", SOLVER),
     Expected("test_logistic.py::test_logistic_cv", LEGACY, "True"),
@@ -73,21 +70,15 @@ EXPECTED = [
         "test_logistic.py::test_logistic_cv_folds_with_classes_missing",
         "a fold that lacks a class is refused, and said so",
     ),
-    Expected("test_logistic.py::test_logistic_regression_solvers_multiclass_unpenalized", MULTINOMIAL),
-    Expected("test_logistic.py::test_logistic_regression_class_weights", BALANCED),
     Expected("test_logistic.py::test_logistic_regression_cv_refit", TOLERANCE, "-0$"),
-    Expected("test_logistic.py::test_logreg_predict_proba_multinomial", MULTINOMIAL),
     Expected("test_logistic.py::test_max_iter", WORDS),
     Expected("test_logistic.py::test_n_iter", LEGACY, "True"),
-    Expected("test_logistic.py::test_n_iter", MULTINOMIAL, "False"),
-    Expected("test_logistic.py::test_warm_start_newton_solver", SOLVER),
     Expected("test_logistic.py::test_LogisticRegressionCV_no_refit", LEGACY),
     Expected("test_logistic.py::test_LogisticRegressionCV_elasticnet_attribute_shapes", LEGACY),
     Expected("test_logistic.py::test_LogisticRegressionCV_on_folds", LEGACY),
     Expected("test_logistic.py::test_l1_ratio_non_elasticnet", FUTURE),
     Expected("test_logistic.py::test_penalty_none", FUTURE),
     Expected("test_logistic.py::test_scores_attribute_layout_elasticnet", LEGACY),
-    Expected("test_logistic.py::test_multinomial_identifiability_on_iris", MULTINOMIAL),
     Expected("test_logistic.py::test_liblinear_with_large_values", SOLVER),
     Expected("test_logistic.py::test_lr_cv_scores_differ_when_sample_weight_is_requested", LEGACY),
     Expected("test_logistic.py::test_newton_cholesky_fallback_to_lbfgs", CONVERGES),

@@ -29,6 +29,11 @@ class Answer:
     alpha: float | None = None
 
 
+def method_of(kind):
+    """The method of a peer for a kind of task: those with blocks share two."""
+    return "tasks" if kind.startswith("tasks") else "grouped" if kind.startswith("groups") else kind
+
+
 class Peer:
     """What all peers share."""
 
@@ -55,7 +60,7 @@ class Peer:
 
     def fit(self, task, tol, threads=1) -> Answer:
         """Threads: 1, or None for the library's own choice."""
-        answer = getattr(self, task.kind)(task, tol)
+        answer = getattr(self, method_of(task.kind))(task, tol)
         return answer if isinstance(answer, Answer) else Answer(answer)
 
     def close(self):

@@ -6,12 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from race.block_tasks import KINDS as BLOCKS
 from race.peers.base import Answer, Peer
 
 
 class Celer(Peer):
     name = package = "celer"
-    kinds = ("lasso", "enet", "logistic", "path", "cv")
+    kinds = ("lasso", "enet", "logistic", "path", "cv", *BLOCKS)
     limits: ClassVar = {"max_iter": 1000, "max_epochs": 50_000, "prune": True}
 
     def unit(self, task):
@@ -19,6 +20,19 @@ class Celer(Peer):
 
     def lasso(self, task, tol):
         return self._path(task, [task.l1], tol)[:, 0]
+
+    def tasks(self, task, tol):
+        from celer import MultiTaskLasso
+
+        model = MultiTaskLasso(alpha=task.l1 / len(task.y), tol=tol, fit_intercept=False, **self.limits)
+        return model.fit(task.X, task.y).coef_.T
+
+    def grouped(self, task, tol):
+        from celer import GroupLasso
+
+        alpha = task.l1 / len(task.y)
+        model = GroupLasso(groups=task.groups, alpha=alpha, tol=tol, fit_intercept=False, **self.limits)
+        return model.fit(task.X, task.y).coef_
 
     def path(self, task, tol):
         return self._path(task, task.strengths, tol)

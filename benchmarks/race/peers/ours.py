@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ascd
-from race.peers.base import Answer, Peer
+from race.block_tasks import KINDS as BLOCKS
+from race.peers.base import Answer, Peer, method_of
 
 
 class Ours(Peer):
     name = package = "ascd"
-    kinds = ("lasso", "enet", "logistic", "path", "cv", "svm")
+    kinds = ("lasso", "enet", "logistic", "path", "cv", "svm", *BLOCKS)
     forked = False  # threads it may have started would not survive a fork; max_time stops it
 
     def version(self):
@@ -21,12 +22,23 @@ class Ours(Peer):
         return target
 
     def fit(self, task, tol, threads=1):
-        return getattr(self, task.kind, self.single)(task, tol, -1 if threads is None else threads)
+        return getattr(self, method_of(task.kind), self.single)(task, tol, -1 if threads is None else threads)
 
     def single(self, task, tol, n_jobs):
         penalty = ascd.L1L2(l1=task.l1, l2=task.l2) if task.l2 else ascd.L1(task.l1)
         problem = ascd.Problem(task.X, task.y, loss=task.loss, penalty=penalty)
         solution = ascd.solve(problem, tol=tol, n_jobs=n_jobs, max_time=self.limit)
+        return Answer(solution.x, reads=int(solution.reads))
+
+    def tasks(self, task, tol, n_jobs):
+        return self._blocks(task, ascd.L21(task.l1), tol, n_jobs)
+
+    def grouped(self, task, tol, n_jobs):
+        return self._blocks(task, ascd.GroupL2(task.l1, task.groups), tol, n_jobs)
+
+    def _blocks(self, task, penalty, tol, n_jobs):
+        problem = ascd.BlockProblem(task.X, task.y, penalty=penalty)
+        solution = ascd.solve_blocks(problem, tol=tol, n_jobs=n_jobs, max_time=self.limit)
         return Answer(solution.x, reads=int(solution.reads))
 
     def path(self, task, tol, n_jobs):

@@ -12,7 +12,7 @@ LIBLINEAR_LIMIT = 10**6
 
 class ScikitLearn(Peer):
     name, package = "scikit-learn", "sklearn"
-    kinds = ("lasso", "enet", "logistic", "path", "cv", "svm")
+    kinds = ("lasso", "enet", "logistic", "path", "cv", "svm", "tasks 10", "tasks 100")
     options: ClassVar = {"fit_intercept": False, "copy_X": False, "max_iter": UNLIMITED}
 
     def version(self):
@@ -33,6 +33,11 @@ class ScikitLearn(Peer):
         total = task.l1 + task.l2
         model = ElasticNet(alpha=total / len(task.y), l1_ratio=task.l1 / total, tol=tol, **self.options)
         return model.fit(task.X, task.y).coef_
+
+    def tasks(self, task, tol):
+        from sklearn.linear_model import MultiTaskLasso
+
+        return MultiTaskLasso(alpha=task.l1 / len(task.y), tol=tol, **self.options).fit(task.X, task.y).coef_.T
 
     def logistic(self, task, tol):
         """liblinear's coordinate descent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from race.block_tasks import KINDS as BLOCKS
 from race.peers.base import Peer
 
 
@@ -11,7 +12,7 @@ class Skglm(Peer):
     """Its tolerance bounds the violation of optimality, in units of ∇f/n."""
 
     name = package = "skglm"
-    kinds = ("lasso", "enet", "logistic", "path")
+    kinds = ("lasso", "enet", "logistic", "path", *BLOCKS)
     floor = 1e-19
     limits: ClassVar = {"max_iter": 1000, "max_epochs": 50_000, "fit_intercept": False}
 
@@ -28,6 +29,18 @@ class Skglm(Peer):
 
         total = task.l1 + task.l2
         model = ElasticNet(alpha=total / len(task.y), l1_ratio=task.l1 / total, tol=tol, **self.limits)
+        return model.fit(task.X, task.y).coef_
+
+    def tasks(self, task, tol):
+        from skglm import MultiTaskLasso
+
+        model = MultiTaskLasso(alpha=task.l1 / len(task.y), tol=tol, copy_X=False, **self.limits)
+        return model.fit(task.X, task.y).coef_.T
+
+    def grouped(self, task, tol):
+        from skglm import GroupLasso
+
+        model = GroupLasso(groups=task.groups, alpha=task.l1 / len(task.y), tol=tol, **self.limits)
         return model.fit(task.X, task.y).coef_
 
     def logistic(self, task, tol):

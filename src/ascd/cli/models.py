@@ -56,12 +56,13 @@ class Model(NamedTuple):
         return np.asarray(link(scores[:, 0]))
 
     def probabilities(self, X: Any) -> Array:
-        """One column a class; of more than two, each one's against the rest, made to sum to 1."""
+        """One column a class."""
         if not self.header["estimator"].startswith("LogisticRegression"):
             raise ValueError(f"{self.header['estimator']} has no probabilities; logistic regression has")
-        share = 1.0 / (1.0 + np.exp(-np.clip(self.decision(X), -700.0, 700.0)))
-        if share.shape[1] == 1:
-            return np.hstack([1.0 - share, share])
+        scores = self.decision(X)
+        if scores.shape[1] == 1:
+            scores = np.hstack([np.zeros(scores.shape), scores])
+        share: Array = np.exp(scores - scores.max(axis=1, keepdims=True))
         return share / share.sum(axis=1, keepdims=True)
 
 

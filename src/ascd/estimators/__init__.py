@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ascd.estimators._fitting import Certificate
+    from ascd.estimators.block_cv import GroupLassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
     from ascd.estimators.cross_validation import ElasticNetCV, LassoCV
+    from ascd.estimators.group_lasso import GroupLasso, SparseGroupLasso
     from ascd.estimators.huber import HuberRegressor
     from ascd.estimators.least_squares import ElasticNet, Lasso
     from ascd.estimators.logistic import LogisticRegression
     from ascd.estimators.logistic_cv import LogisticRegressionCV
     from ascd.estimators.logistic_paths import logistic_path
+    from ascd.estimators.multi_task import MultiTaskElasticNet, MultiTaskLasso
     from ascd.estimators.paths import enet_path, lasso_path
     from ascd.estimators.poisson import PoissonRegressor
     from ascd.estimators.ridge import NNLS, Ridge
@@ -27,14 +30,21 @@ __all__ = [
     "Certificate",
     "ElasticNet",
     "ElasticNetCV",
+    "GroupLasso",
+    "GroupLassoCV",
     "HuberRegressor",
     "Lasso",
     "LassoCV",
     "LinearSVC",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "MultiTaskElasticNet",
+    "MultiTaskElasticNetCV",
+    "MultiTaskLasso",
+    "MultiTaskLassoCV",
     "PoissonRegressor",
     "Ridge",
+    "SparseGroupLasso",
     "enet_path",
     "lasso_path",
     "logistic_path",
@@ -42,12 +52,15 @@ __all__ = [
 
 _FILES = {
     "_fitting": ["Certificate"],
+    "block_cv": ["GroupLassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV"],
     "cross_validation": ["ElasticNetCV", "LassoCV"],
+    "group_lasso": ["GroupLasso", "SparseGroupLasso"],
     "huber": ["HuberRegressor"],
     "least_squares": ["ElasticNet", "Lasso"],
     "logistic": ["LogisticRegression"],
     "logistic_cv": ["LogisticRegressionCV"],
     "logistic_paths": ["logistic_path"],
+    "multi_task": ["MultiTaskElasticNet", "MultiTaskLasso"],
     "paths": ["enet_path", "lasso_path"],
     "poisson": ["PoissonRegressor"],
     "ridge": ["NNLS", "Ridge"],

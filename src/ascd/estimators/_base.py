@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,6 +24,7 @@ from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, 
 from ascd.estimators._penalty import regulariser
 from ascd.problem.problem import Problem
 
+Stated = TypeVar("Stated")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")
 #: Where scikit-learn takes max_iter=0: the fit ends where it starts, with a warning.
@@ -70,8 +71,13 @@ class LinearEstimator(BaseEstimator):
     def _problem(
         self, X: Any, y: Array, loss: Any, penalty: Any, sample_weight: Array | None, offset: Array | None = None
     ) -> Problem:
+        threads = as_threads(self.n_jobs)
+        return self._built(X, partial(Problem, X, y, loss, penalty, sample_weight, offset, threads))
+
+    def _built(self, X: Any, build: Callable[[], Stated]) -> Stated:
+        """A problem, with errors that speak of X and y."""
         try:
-            return Problem(X, y, loss, penalty, sample_weight, offset, n_jobs=as_threads(self.n_jobs))
+            return build()
         except ValueError as error:
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
             message = re.sub(r"\bb\b", "y", re.sub(r"\bA\b", "X", str(error)))
@@ -82,7 +88,7 @@ class LinearEstimator(BaseEstimator):
             tol=self.tol,
             max_iter=1000 if self.max_iter is None else self.max_iter,
             n_jobs=as_threads(self.n_jobs),
-            solver=self.solver,
+            solver=getattr(self, "solver", "ascd"),
             random_state=getattr(self, "random_state", None),
             to_float32=getattr(self, "_to_float32", False),
         )

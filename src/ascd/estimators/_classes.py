@@ -44,21 +44,20 @@ def signs(codes: Array, n_classes: int) -> Iterator[Array]:
         yield np.where(codes == k, 1.0, -1.0)
 
 
-def class_weights(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> list[Array]:
-    """A factor for each sample in each problem, as in scikit-learn's OneVsRestClassifier.
+def side_factors(class_weight: Any, classes: Array, positive: int, codes: Array, weight: Array | None) -> Array:
+    """A factor for each sample where one class is set against the rest, as in scikit-learn's OneVsRestClassifier.
 
-    "balanced" makes both sides of a problem weigh the same.  A dict gives each sample the factor of its own class, in
-    every problem: ``fit`` with these numbers as sample weights is the same.
+    "balanced" makes both sides weigh the same.  A dict gives each sample the factor of its own class: ``fit`` with
+    these numbers as sample weights is the same.
     """
-    problems = positives(len(classes))
     if isinstance(class_weight, str):
-        return [_factors(class_weight, np.arange(2), (codes == k).astype(int), weight) for k in problems]
-    return [_factors(class_weight, classes, codes, weight)] * len(problems)
+        return class_factors(class_weight, np.arange(2), (codes == positive).astype(int), weight)
+    return class_factors(class_weight, classes, codes, weight)
 
 
 def liblinear_class_weights(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> list[Array]:
     """A factor for each sample in each problem, as in liblinear: of more than two classes, the rest has factor 1."""
-    each = _factors(class_weight, classes, codes, weight)
+    each = class_factors(class_weight, classes, codes, weight)
     problems = positives(len(classes))
     return [each] if len(problems) == 1 else [np.where(codes == k, each, 1.0) for k in problems]
 
@@ -68,7 +67,8 @@ def times(factors: Array, weight: Array | None) -> Array:
     return factors if weight is None else factors * weight
 
 
-def _factors(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array:
+def class_factors(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array:
+    """The factor of each sample's class; "balanced" makes all classes weigh the same."""
     if isinstance(class_weight, str) and class_weight == "balanced":  # scikit-learn 1.6 leaves the weights out
         sums = np.bincount(codes, weights=weight, minlength=len(classes))
         return np.asarray((sums.sum() / (len(classes) * sums))[codes])

@@ -9,22 +9,22 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.threads import threads_here
+from ascd.estimators._blocks import follow_blocks
 from ascd.estimators._fitting import Settings
 from ascd.estimators._folds import Fold, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall
 from ascd.estimators._scoring import Scoring
 from ascd.estimators.logistic_paths import strengths
-from ascd.problem.problem import Problem
 
 
 class Labelled(NamedTuple):
-    """The data that all folds share: targets ±1 and factors of the weights, each for each class against the rest."""
+    """The data that all folds share; ``factors`` are those of the samples' classes."""
 
     X: Any
     y: Array
-    problem: Problem
-    classes: list[Array]
-    class_weights: list[Array]
+    problem: Any
+    codes: Array
+    factors: Array
     settings: Settings
     score_params: dict[str, Array]
     offset: Array | None
@@ -36,34 +36,37 @@ class FoldScores(NamedTuple):
     scores: Array
     coefs: Array
     n_iters: Array
-    short: list[Shortfall]
+    short: Shortfall
 
 
 class LogisticFolds(Scoring):
     """The fits of each fold, and what is chosen from their scores."""
 
     Cs_: Array
+    classes_: Array
     l1_ratios_: Array
     refit: bool
     choose: str
 
     def _fold_scores(self, data: Labelled, penalty: Any, fold: Fold) -> FoldScores:
-        coefs, short, n_iters = [], [], np.ones(len(self.Cs_), dtype=np.int32)
-        weighted, factors = data.problem, None
-        for target, own in zip(data.classes, data.class_weights, strict=True):
-            if np.unique(target[fold.train * own > 0.0]).size < 2:
-                raise ValueError("a fold has samples of one class only to fit: use stratified folds or fewer of them")
-            if own is not factors:  # other weights cost a pass over the data
-                weighted, factors = data.problem.replace(sample_weight=fold.train * own, penalty=penalty), own
-            one = weighted.replace(b=target)
-            settings = replace(data.settings, n_jobs=threads_here())
-            found = follow(one, strengths(self.Cs_), settings, intercept=self.fit_intercept)
-            coefs.append(np.vstack([found.coefs, found.intercepts]).T if self.fit_intercept else found.coefs.T)
-            n_iters = np.maximum(n_iters, found.n_iters)
-            short.append(shortfall(found))
-        stacked = np.stack(coefs, axis=1)
-        scores = self._scores(data.X, data.y, stacked, fold, data.score_params, data.offset)
-        return FoldScores(scores, stacked, n_iters, short)
+        weight, count = fold.train * data.factors, len(self.classes_)
+        present = np.unique(data.codes[weight > 0.0])
+        if present.size < count:
+            missing = np.setdiff1d(np.arange(count), present)
+            raise ValueError(
+                "a fold has samples of one class only to fit, or none of the class "
+                f"{self.classes_[missing].tolist()[0]!r}: use stratified folds or fewer of them"
+            )
+        one = data.problem.replace(sample_weight=weight, penalty=penalty)
+        steps: Any = follow if count == 2 else follow_blocks
+        settings = replace(data.settings, n_jobs=threads_here())
+        found = steps(one, strengths(self.Cs_), settings, intercept=self.fit_intercept)
+        coefs = np.moveaxis(found.coefs.reshape(data.X.shape[1], -1, len(self.Cs_)), (0, 1, 2), (2, 1, 0))
+        if self.fit_intercept:
+            constants = found.intercepts.reshape(-1, len(self.Cs_)).T
+            coefs = np.concatenate([coefs, constants[:, :, None]], axis=2)
+        scores = self._scores(data.X, data.y, coefs, fold, data.score_params, data.offset)
+        return FoldScores(scores, coefs, np.maximum(1, found.n_iters).astype(np.int32), shortfall(found))
 
     def _choose(self, found: list[FoldScores], n_folds: int) -> None:
         shape = (n_folds, len(self.l1_ratios_), len(self.Cs_))

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 from sklearn.metrics import accuracy_score
+from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from ascd._base.checks import Array
@@ -58,7 +59,7 @@ class LogOdds(LinearClassifier):
         return self.classes_[above.astype(int)]
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
-        """The probability of each class; of more than two, each one's against the rest, made to sum to 1.
+        """The probability of each class.
 
         Parameters
         ----------
@@ -72,6 +73,9 @@ class LogOdds(LinearClassifier):
         """
         check_is_fitted(self)
         check_namespace(X, self, "predict_proba")
+        if len(self.classes_) > 2:
+            probabilities: Array = softmax(self.decision_function(X, offset=offset), copy=False)
+            return probabilities
         if offset is None:
             return self._predict_proba_lr(X)
         odds = self.decision_function(X, offset=offset)

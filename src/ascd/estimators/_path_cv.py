@@ -19,7 +19,6 @@ from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_sho
 from ascd.estimators._given import fit_method
 from ascd.estimators._solving import solve_problem
 from ascd.estimators.paths import as_alphas
-from ascd.problem.problem import Problem
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -111,18 +110,11 @@ class PathCV(SplitterRouting, LinearRegressor):
         -------
         self
         """
-        X, y, weight = self._read(X, y, sample_weight, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
+        X, y, weight = self._read_target(X, y, sample_weight)
         total = float(X.shape[0] if weight is None else weight.sum())
         folds, ratios = self._folds(X, y, weight, params), self._ratios()
-        scale = self._scale(X, weight)
-        penalties = [self._regulariser(1.0, ratio, X.shape[1], scale) for ratio in ratios]
-        problem = self._problem(X, y, "squared", penalties[0], weight)
-        problems = [problem.replace(penalty=penalty) for penalty in penalties]
-        grids = [
-            as_alphas(one, self.alphas, self.eps, total, ratio, self.fit_intercept)
-            for one, ratio in zip(problems, ratios, strict=True)
-        ]
+        problems = self._problems(X, y, weight, ratios)
+        grids = [self._grid(one, total, ratio) for one, ratio in zip(problems, ratios, strict=True)]
         tasks = [
             partial(self._fold_path, X, y, one, fold, grid, ratio)
             for one, grid, ratio in zip(problems, grids, ratios, strict=True)
@@ -131,10 +123,24 @@ class PathCV(SplitterRouting, LinearRegressor):
         found = side_by_side(tasks, self._settings().n_jobs, self.progress)
         warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {len(folds)} folds")
         best = self._choose(found, ratios, grids, len(folds))
-        self._refit(problem, ratios[best], total, scale)
+        self._refit(problems[best], ratios[best], total)
         return self
 
-    def _fold_path(self, X: Any, y: Array, problem: Problem, fold: Fold, alphas: Array, ratio: float) -> FoldPath:
+    def _read_target(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array | None]:
+        X, y, weight = self._read(X, y, sample_weight, y_numeric=True)
+        return X, np.asarray(y, dtype=np.float64), weight
+
+    def _problems(self, X: Any, y: Array, weight: Array | None, ratios: list[float]) -> list[Any]:
+        """The problem with a penalty of strength 1, one a ratio; they share X."""
+        scale = self._scale(X, weight)
+        penalties = [self._regulariser(1.0, ratio, X.shape[1], scale) for ratio in ratios]
+        problem = self._problem(X, y, "squared", penalties[0], weight)
+        return [problem.replace(penalty=penalty) for penalty in penalties]
+
+    def _grid(self, problem: Any, total: float, ratio: float) -> Array:
+        return as_alphas(problem, self.alphas, self.eps, total, ratio, self.fit_intercept)
+
+    def _fold_path(self, X: Any, y: Array, problem: Any, fold: Fold, alphas: Array, ratio: float) -> FoldPath:
         penalty = self._regulariser(1.0, ratio, X.shape[1], self._scale(X, fold.train)) if self.standardize else None
         train, total = problem.replace(sample_weight=fold.train, penalty=penalty), float(fold.train.sum())
         settings = replace(self._settings(), n_jobs=threads_here())
@@ -155,14 +161,14 @@ class PathCV(SplitterRouting, LinearRegressor):
         self.alphas_ = grids[0] if len(ratios) == 1 or not isinstance(self.alphas, Integral) else np.array(grids)
         self.alpha_best_ = float(grids[best][row])
         self.alpha_1se_ = float(grids[best][simplest_within_one_error(errors[best], row)])
-        self.alpha_ = self.alpha_1se_ if self.choose == "1se" else self.alpha_best_
+        self.alpha_ = self.alpha_1se_ if getattr(self, "choose", "best") == "1se" else self.alpha_best_
         kept = [one.coefs for one in found[best * n_folds : (best + 1) * n_folds]]
         self.coef_path_ = sparse.csc_matrix(sum(kept[1:], start=kept[0]) / n_folds)
         self._chosen = (grids[best], errors[best])
         return best
 
-    def _refit(self, problem: Problem, ratio: float, total: float, scale: Array | None) -> None:
-        penalty = self._regulariser(self.alpha_ * total, ratio, problem.n_features, scale)
+    def _refit(self, problem: Any, ratio: float, total: float) -> None:
+        penalty = problem.parts.penalty.scaled(self.alpha_ * total)
         solution = solve_problem(problem.replace(penalty=penalty), self._settings(), intercept=self.fit_intercept)
         self.dual_gap_ = solution.gap / total
         self._keep_one(solution, 1.0 / total)

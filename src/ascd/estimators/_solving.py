@@ -57,7 +57,7 @@ def solve_problem(
         found = solve(problem, intercept0=intercept0, n_jobs=settings.n_jobs, **limits)
         energy = energy or energy_of(problem.parts.penalty)
         if energy is not None and closely:
-            found = _refine(problem, settings, intercept, found, energy)
+            found = refined(solve, problem, settings, intercept, found, energy)
     return rounded(problem, found, settings.tol) if settings.to_float32 else found
 
 
@@ -67,7 +67,9 @@ def energy_of(penalty: Any) -> Energy | None:
     return None if mu is None or not np.any(mu) else lambda x: 0.5 * float(np.sum(mu * x**2))
 
 
-def _refine(problem: Problem, settings: Settings, intercept: bool, found: Solution, energy: Energy) -> Solution:
+def refined(
+    solver: Callable[..., Any], problem: Any, settings: Settings, intercept: bool, found: Any, energy: Energy
+) -> Any:
     """Go on until the gap bounds the coefficients' error too.  That this may fail is no failure of the fit."""
     tol, zero = settings.tol, found.zero_objective
     while found.converged and tol > FINEST and found.n_iter < settings.max_iter:
@@ -75,7 +77,7 @@ def _refine(problem: Problem, settings: Settings, intercept: bool, found: Soluti
         if found.gap <= max(wanted, FINEST * zero):
             break
         tol = max(FINEST, min(FALL * tol, wanted / zero))
-        finer = solve(
+        finer = solver(
             problem,
             tol,
             x0=found.x,
@@ -90,7 +92,7 @@ def _refine(problem: Problem, settings: Settings, intercept: bool, found: Soluti
     return found
 
 
-def _joined(first: Solution, second: Solution) -> Solution:
+def _joined(first: Any, second: Any) -> Any:
     """The one with the smaller gap, and what both took."""
     return replace(
         second if second.gap <= first.gap else first,

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ascd._base.checks import Array, as_vector
+from ascd._base.checks import as_vector
 from ascd.estimators._path_cv import PathCV
 from ascd.estimators.paths import enet_path, lasso_path
-from ascd.problem.problem import Problem
 
 
 class ElasticNetCV(PathCV):
@@ -116,14 +115,11 @@ class ElasticNetCV(PathCV):
         self.l1_ratio = l1_ratio
 
     def _ratios(self) -> list[float]:
-        ratios = as_vector(np.atleast_1d(self.l1_ratio), "l1_ratio").tolist()
-        if not ratios or min(ratios) < 0.0 or max(ratios) > 1.0:
-            raise ValueError(f"l1_ratio must be in [0, 1]; got {self.l1_ratio!r}")
-        return ratios
+        return as_ratios(self.l1_ratio)
 
-    def _refit(self, problem: Problem, ratio: float, total: float, scale: Array | None) -> None:
+    def _refit(self, problem: Any, ratio: float, total: float) -> None:
         self.l1_ratio_ = ratio
-        super()._refit(problem, ratio, total, scale)
+        super()._refit(problem, ratio, total)
 
 
 class LassoCV(PathCV):
@@ -187,3 +183,11 @@ class LassoCV(PathCV):
             standardize=standardize,
             choose=choose,
         )
+
+
+def as_ratios(l1_ratio: Any) -> list[float]:
+    """One number or several in [0, 1], as a list."""
+    ratios: list[float] = as_vector(np.atleast_1d(l1_ratio), "l1_ratio").tolist()
+    if not ratios or min(ratios) < 0.0 or max(ratios) > 1.0:
+        raise ValueError(f"l1_ratio must be in [0, 1]; got {l1_ratio!r}")
+    return ratios

@@ -1,8 +1,8 @@
 """Logistic regression with L1, L2, both or no penalty.
 
 With labels y_k = ±1 it minimises  Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + r(w)/C,  where
-r(w) = l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖².  The intercept c has no penalty.  More than two classes are fitted one
-against the rest, not jointly.
+r(w) = l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖².  The intercept c has no penalty.  Three and more classes are fitted all at
+once, by the multinomial loss (``_multinomial``).
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._base.checks import Array
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
-from ascd.estimators._classes import class_weights, positives, signs, times
+from ascd.estimators._classes import class_factors, times
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import fit_method
+from ascd.estimators._multinomial import fit_multinomial
 from ascd.estimators._odds import LogOdds
 from ascd.estimators._penalty import as_ratio
 from ascd.estimators._solving import solve_problem
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 class LogisticRegression(LogOdds):
     r"""Logistic regression: Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + (l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)/C.
+
+    Three and more classes have a row of coefficients each, and share the multinomial loss
+    Σ s_k·(log Σ_t exp(x_k·w_t + c_t) − x_k·w_y − c_y), as in scikit-learn.  ``OneVsRestClassifier`` fits each against
+    the rest.
 
     Parameters
     ----------
@@ -44,18 +49,21 @@ class LogisticRegression(LogOdds):
         penalty also, as far as float64 allows, when the relative error of the coefficients is at most √tol.
     fit_intercept : bool, default=True
     class_weight : dict or "balanced", optional
-        A dict multiplies the weights of the samples by a factor of their class.  "balanced" makes both sides weigh the
-        same, with more than two classes in each of the problems, as OneVsRestClassifier does.
+        Multiplies the weights of the samples by a factor of their class; "balanced" makes all classes weigh the same.
     random_state, solver, penalty_weights, bounds, n_jobs, standardize : as in ``ElasticNet``
+        Bounds, and rules of the engine as solver, are for two classes.
     max_iter : int, default=1000
     warm_start : bool, default=False
+    grouped : bool, default=False
+        With three and more classes the L1 part is l1_ratio·Σ_j ‖w_j‖ over the features' coefficients of all classes: a
+        feature is used by all classes or by none.
 
     Attributes
     ----------
     classes_ : the labels
     coef_ : array of shape (1, n_features), or (n_classes, n_features) for more than two classes
     intercept_ : array of shape (1,) or (n_classes,)
-    n_iter_ : iterations of each problem
+    n_iter_ : iterations, an array of length 1
     certificate_ : Certificate
     n_features_in_, feature_names_in_
 
@@ -81,6 +89,7 @@ class LogisticRegression(LogOdds):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
+        "grouped": ["boolean"],
     }
 
     def __init__(
@@ -102,6 +111,7 @@ class LogisticRegression(LogOdds):
         n_jobs: int | None = None,
         penalty_weights: Any = None,
         bounds: Any = None,
+        grouped: bool = False,
         standardize: bool = False,
     ) -> None:
         self.penalty = penalty
@@ -120,6 +130,7 @@ class LogisticRegression(LogOdds):
         self.n_jobs = n_jobs
         self.penalty_weights = penalty_weights
         self.bounds = bounds
+        self.grouped = grouped
         self.standardize = standardize
 
     @fit_method
@@ -142,30 +153,30 @@ class LogisticRegression(LogOdds):
         codes = self._encode(y, weight)
         strength = 0.0 if self.penalty is None or math.isinf(self.C) else 1.0 / self.C
         ratio = as_ratio(self.penalty, self.l1_ratio)
-        penalty = self._regulariser(strength, ratio, X.shape[1], self._scale(X, weight))
-        self._fit_classes(X, codes, weight, penalty, self._as_offset(offset, X))
+        self._fit_classes(X, codes, weight, (strength, ratio, self._scale(X, weight)), self._as_offset(offset, X))
         return self
 
-    def _fit_classes(self, X: Any, codes: Array, weight: Array | None, penalty: Any, offset: Array | None) -> None:
-        targets, weights = list(signs(codes, len(self.classes_))), self._class_weights(codes, weight)
-        problem = self._problem(X, targets[0], "logistic", penalty, weights[0], offset)
-        settings, (coefs, constants) = self._settings(), self._starts((len(targets), X.shape[1]))
-        solutions = []
-        for k, target in enumerate(targets):
-            other = {} if weights[k] is weights[0] else {"sample_weight": weights[k]}
-            one, start = problem.replace(b=target, **other), {"x0": coefs[k], "intercept0": constants[k]}
-            solutions.append(solve_problem(one, settings, intercept=self.fit_intercept, **start))
-        self.coef_ = np.stack([solution.x for solution in solutions])
-        self.intercept_ = np.array([solution.intercept for solution in solutions])
+    def _fit_classes(
+        self, X: Any, codes: Array, weight: Array | None, how: tuple[float, float, Array | None], offset: Array | None
+    ) -> None:
+        """``how`` is the penalty's strength, its l1_ratio and the features' deviations."""
+        if self.class_weight is not None:
+            weight = times(class_factors(self.class_weight, self.classes_, codes, weight), weight)
+        if len(self.classes_) > 2:
+            solution = fit_multinomial(self, X, codes, weight, *how)
+            self.coef_, self.intercept_ = solution.x.T.copy(), np.asarray(solution.intercept)
+        else:
+            strength, ratio, scale = how
+            penalty = self._regulariser(strength, ratio, X.shape[1], scale)
+            solution = self._fit_two(X, codes, weight, penalty, offset)
+            self.coef_, self.intercept_ = solution.x[None, :], np.array([solution.intercept])
         check_finite(type(self).__name__, self.coef_, self.intercept_)
-        self.n_iter_ = np.array([self._count(solution) for solution in solutions], dtype=np.int32)
-        self.certificate_ = certificate_of(solutions, self.tol, 1.0)
+        self.n_iter_ = np.array([self._count(solution)], dtype=np.int32)
+        self.certificate_ = certificate_of([solution], self.tol, 1.0)
         warn_unless_converged(self, self.certificate_)
 
-    def _class_weights(self, codes: Array, weight: Array | None) -> list[Any]:
-        """The weights of the samples in each problem; the same object where they are the same."""
-        if self.class_weight is None:
-            return [weight] * len(positives(len(self.classes_)))
-        factors = class_weights(self.class_weight, self.classes_, codes, weight)
-        first = times(factors[0], weight)
-        return [first if one is factors[0] else times(one, weight) for one in factors]
+    def _fit_two(self, X: Any, codes: Array, weight: Array | None, penalty: Any, offset: Array | None) -> Any:
+        problem = self._problem(X, np.where(codes == 1, 1.0, -1.0), "logistic", penalty, weight, offset)
+        coefs, constants = self._starts((1, X.shape[1]))
+        start = {"x0": coefs[0], "intercept0": constants[0]}
+        return solve_problem(problem, self._settings(), intercept=self.fit_intercept, **start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -14,12 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._base.checks import Array, as_vector
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
-from ascd.estimators._classes import class_weights, signs
+from ascd.estimators._classes import class_factors
 from ascd.estimators._fitting import Settings
 from ascd.estimators._folds import side_by_side
 from ascd.estimators._following import warn_of_shortfalls
 from ascd.estimators._given import fit_method
 from ascd.estimators._logistic_folds import Labelled, LogisticFolds
+from ascd.estimators._multinomial import multinomial_penalty, multinomial_problem
 from ascd.estimators._penalty import as_ratio
 from ascd.estimators._tuning import LAST_FIT
 from ascd.estimators.logistic import LogisticRegression
@@ -54,7 +56,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         Folds side by side, in threads.
     refit : bool, default=True
         Fit all samples with the best; otherwise the best coefficients of the folds are averaged.
-    random_state, solver, penalty_weights, bounds : as in ``ElasticNet``
+    random_state, solver, penalty_weights, bounds, grouped : as in ``LogisticRegression``
     use_legacy_attributes : bool, default=False
         Only False, scikit-learn's coming default: the attributes are arrays.
     choose : {"best", "1se"}, default="best"
@@ -102,6 +104,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         "refit": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "use_legacy_attributes": ["boolean"],
+        "grouped": ["boolean"],
         "progress": ["boolean"],
         "choose": [StrOptions({"best", "1se"})],
     }
@@ -128,6 +131,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         use_legacy_attributes: bool = False,
         penalty_weights: Any = None,
         bounds: Any = None,
+        grouped: bool = False,
         progress: bool = False,
         standardize: bool = False,
         choose: str = "best",
@@ -151,6 +155,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         self.use_legacy_attributes = use_legacy_attributes
         self.penalty_weights = penalty_weights
         self.bounds = bounds
+        self.grouped = grouped
         self.progress = progress
         self.standardize = standardize
         self.choose = choose
@@ -184,30 +189,36 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
         known = self._as_offset(offset, X)
         self.Cs_, self.l1_ratios_ = as_Cs(self.Cs), self._ratios()
         folds = self._folds(X, y, raw, params)
-        classes = list(signs(codes, len(self.classes_)))
-        scale = self._scale(X, raw)
-        problem = self._problem(X, classes[0], "logistic", self._penalties(X, raw)[0], raw, known)
-        per_class = class_weights(self.class_weight, self.classes_, codes, raw)
+        problem = self._stated(X, codes, self._penalties(X, raw)[0], raw, known)
+        factors = class_factors(self.class_weight, self.classes_, codes, raw)
         settings = replace(self._settings(), tol=self.tol)
-        data = Labelled(X, y, problem, classes, per_class, settings, self._score_params(raw, params), known)
+        data = Labelled(X, y, problem, codes, factors, settings, self._score_params(raw, params), known)
         tasks = [
             partial(self._fold_scores, data, penalty, fold)
             for fold in folds
             for penalty in self._penalties(X, fold.train)
         ]
         found = side_by_side(tasks, self._settings().n_jobs, self.progress)
-        warn_of_shortfalls(type(self).__name__, [s for one in found for s in one.short], f" of the {len(folds)} folds")
+        warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {len(folds)} folds")
         self._choose(found, len(folds))
         if self.refit:
-            penalty = self._regulariser(1.0 / self.C_, self.l1_ratio_, X.shape[1], scale)
-            self._fit_classes(X, codes, raw, penalty, known)
+            strength = 0.0 if math.isinf(self.C_) else 1.0 / self.C_
+            self._fit_classes(X, codes, raw, (strength, self.l1_ratio_, self._scale(X, raw)), known)
         self.n_iter_ = np.array([one.n_iters for one in found]).reshape(self.scores_.shape)
         return self
 
     def _penalties(self, X: Any, weight: Array | None) -> list[Any]:
-        """One for each l1_ratio, of the features as samples with these weights have them."""
-        scale = self._scale(X, weight)
-        return [self._regulariser(1.0, ratio, X.shape[1], scale) for ratio in self.l1_ratios_]
+        """For C = 1, one for each l1_ratio, of the features as samples with these weights have them."""
+        scale, n_features = self._scale(X, weight), X.shape[1]
+        if len(self.classes_) > 2:
+            return [multinomial_penalty(self, 1.0, ratio, n_features, scale) for ratio in self.l1_ratios_]
+        return [self._regulariser(1.0, ratio, n_features, scale) for ratio in self.l1_ratios_]
+
+    def _stated(self, X: Any, codes: Array, penalty: Any, weight: Array | None, offset: Array | None) -> Any:
+        """The problem that all folds share."""
+        if len(self.classes_) > 2:
+            return multinomial_problem(self, X, codes, penalty, weight)
+        return self._problem(X, np.where(codes == 1, 1.0, -1.0), "logistic", penalty, weight, offset)
 
     def _settings(self) -> Settings:
         """For the last fit, of the model that stays: more precise than the folds' by a Newton step or two."""

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
 from ascd.estimators._base import as_sample_weight, as_threads, layout_of
-from ascd.estimators._classes import class_weights, times
+from ascd.estimators._classes import side_factors, times
 from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
@@ -69,7 +69,7 @@ def logistic_path(
     coef : array of shape (n_features,) or (n_features + 1,), optional
         Where the first fit starts; an intercept at its end is of no matter.
     class_weight : dict or "balanced", optional
-        As in ``LogisticRegression``.
+        As in ``LogisticRegression``; "balanced" makes the two sides weigh the same.
     penalty : {"l1", "l2", "elasticnet"}, optional
         The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0.
     sample_weight : array of shape (n_samples,), optional
@@ -101,8 +101,7 @@ def logistic_path(
     weight = as_sample_weight(sample_weight, X)
     scale = deviations(X, weight) if standardize else None
     if class_weight is not None:
-        factors = class_weights(class_weight, classes, codes, weight)
-        weight = times(factors[0 if len(factors) == 1 else int(np.argmax(positive))], weight)
+        weight = times(side_factors(class_weight, classes, int(np.argmax(positive)), codes, weight), weight)
     ratio = as_number(as_ratio(penalty, l1_ratio), "l1_ratio", low=0.0, high=1.0)
     regular = regulariser(ratio, 1.0 - ratio, X.shape[1], weights=penalty_weights, bounds=bounds, scale=scale)
     problem = Problem(X, target, "logistic", regular, weight, offset)

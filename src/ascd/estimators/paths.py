@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -159,6 +161,11 @@ def enet_path(
 
 def as_alphas(problem: Problem, alphas: Any, eps: float, total: float, l1_ratio: float, intercept: bool) -> Array:
     """The falling alphas that were given, or a geometric grid from the smallest one that gives zero coefficients."""
+    return alpha_grid(alphas, eps, total, l1_ratio, partial(path, problem, n_alphas=1, intercept=intercept))
+
+
+def alpha_grid(alphas: Any, eps: float, total: float, l1_ratio: float, first: Callable[[], Any]) -> Array:
+    """``as_alphas``, where ``first`` is a path of one alpha."""
     if not isinstance(alphas, Integral):
         given = np.sort(as_vector(alphas, "alphas"))[::-1]
         if given.size == 0 or not np.isfinite(given).all() or given[-1] < 0.0:
@@ -170,16 +177,16 @@ def as_alphas(problem: Problem, alphas: Any, eps: float, total: float, l1_ratio:
             "your estimator with the appropriate `alphas=` argument."
         )
     count, eps = as_count(alphas, "alphas"), as_number(eps, "eps", low=0.0, strict=True)
-    largest = _largest_alpha(problem, intercept) / total
+    largest = _largest_alpha(first) / total
     if largest <= ZERO_STRENGTH:  # a constant target
         return np.full(count, ZERO_STRENGTH)
     return np.geomspace(largest, largest * eps, num=count)
 
 
-def _largest_alpha(problem: Problem, intercept: bool) -> float:
+def _largest_alpha(first: Callable[[], Any]) -> float:
     """The smallest alpha that gives zero coefficients, 0 if all do."""
     try:
-        return float(path(problem, n_alphas=1, intercept=intercept).alphas[0])
+        return float(first().alphas[0])
     except ValueError as error:
         if "every alpha" not in str(error):
             raise

@@ -1,0 +1,242 @@
+"""The quadratic model on a working set, read from its columns: for losses whose outputs meet, and for large sets.
+
+    Q(Δ, δ) = ⟨V, D⟩ + ½Σ_k ⟨D_k, H_kD_k⟩ + Σ_b Ψ_b(X_b + Δ_b),        D = A_WΔ + 1δᵀ,   H_k = diag(h_k) − r_k r_kᵀ.
+
+The slope of the smooth part, U = V + HD, follows every step; the gradient of a block is A_bᵀU.  A sweep takes one
+prox step a block, with the curvature L_b = λ_max(A_bᵀ diag(most) A_b), and then the intercept's own Newton step.  On
+the free coefficients, and the intercept, Newton's system is solved: as one matrix where these are few (``newton``), by
+conjugate gradients, preconditioned by the diagonal, where they are many.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import kernel, wide
+from ascd.blocks import tuning
+from ascd.blocks.losses import Curvature
+from ascd.blocks.newton import direct_newton
+from ascd.blocks.pieces import Pieces, Working, held, pieces_of, try_lengths
+from ascd.blocks.products import add, products
+from ascd.blocks.softmax import solve_singular
+from ascd.data.design import Design
+from ascd.data.local import as_block
+from ascd.solver.tuning import VISITED
+
+
+class ColumnModel:
+    """Q on a working set; ``x`` (m, T) are its coefficients and move, and so does ``shift``, the intercept's change."""
+
+    def __init__(
+        self, penalty: Any, design: Design, columns: Array, working: Working, curvature: Curvature, slope: Array,
+        x: Array, intercept: bool,
+    ) -> None:  # fmt: skip
+        self.penalty, self.design, self.columns, self.working = penalty, design, columns, working
+        self.curvature, self.slope, self.x, self.intercept = curvature, slope.copy(), x, intercept
+        self.shift = np.zeros(x.shape[1])
+        self.part = design.take(columns)
+        self.lipschitz = curvatures_of(design, columns, working, curvature.most)
+        self.rooms, self.reads = np.empty((3, working.longest)), 0
+        self.block: Array | None = None
+        empty = np.empty((0, x.shape[1]))
+        self.shared = empty if curvature.shared is None else curvature.shared
+
+    def minimise(self, target: float) -> float:
+        """Until no block violates its optimality condition by more than ``target``; what is left."""
+        sweeps, violation, best, stale = 0, math.inf, math.inf, 0
+        can_newton = hasattr(self.penalty, "block_piece")
+        while sweeps < tuning.MOST_SWEEPS:
+            for _ in range(tuning.FEWEST_SWEEPS):
+                violation = self._sweep(target)
+                sweeps += 1
+                if violation <= target:
+                    return violation
+            stale = 0 if violation < 0.9 * best else stale + 1
+            best = min(best, violation)
+            if stale > tuning.MOST_STALE_COLUMNS:
+                break
+            cuts = 0
+            while can_newton and cuts < tuning.MOST_CUTS and self._newton_step():
+                cuts += 1
+        return violation
+
+    def _sweep(self, target: float) -> float:
+        violation = sweep_columns(
+            self.penalty, self.part.matrix, self.part.places, self.working.starts, self.working.blocks, self.lipschitz,
+            self.curvature.own, self.shared, self.slope, self.x.ravel(), self.rooms, target,
+        )  # fmt: skip
+        self.reads += self.columns.size
+        if self.intercept:
+            first = self.slope.sum(axis=0)
+            violation = max(violation, float(np.linalg.norm(first)) / math.sqrt(self.slope.shape[0]))
+            self._move_intercept(-solve_singular(self._intercept_curvature(), first))
+        return float(violation)
+
+    def _intercept_curvature(self) -> Array:
+        total = np.diag(self.curvature.own.sum(axis=0))
+        return total - self.shared.T @ self.shared
+
+    def _move_intercept(self, change: Array) -> None:
+        self.shift += change
+        self.slope += self.curvature.times(np.broadcast_to(change, self.slope.shape))
+
+    def _newton_step(self) -> bool:
+        """True where the step was cut because coefficients became 0: without those the next one goes further.
+
+        So it is where a sum of free coefficients does not change the losses (all classes of a feature, say).
+        """
+        found = pieces_of(self.penalty, self.working, self.x)
+        if not found.is_free.any():
+            return False
+        self.reads += self.columns.size
+        gradient = products(self.design, self.columns, self.slope)
+        right = np.where(found.is_free, -(gradient + found.slope), 0.0)
+        change = self._direction(found, right)
+
+        def model(moved: Array) -> float:
+            image = self._image(moved)
+            image += self._best_constant(image)
+            value = np.vdot(self.slope, image) + 0.5 * np.vdot(image, self.curvature.times(image))
+            return float(value)
+
+        taken = try_lengths(self.penalty, self.working, self.x, change, model)
+        if taken is not None:
+            image = self._image(taken)
+            constant = self._best_constant(image)
+            self.slope += self.curvature.times(image + constant)
+            self.shift += constant
+            moving = self.x != 0.0
+            self.x += taken
+            return bool(np.any(moving & (self.x == 0.0)))
+        return False
+
+    def _direction(self, found: Pieces, right: Array) -> Array:
+        """Newton's direction, from one dense matrix where that is small."""
+        constant = -self.slope.sum(axis=0)
+        count = int(found.is_free.sum())
+        work = count**2 * (self.slope.shape[0] + count)
+        if count <= tuning.LARGEST_DENSE and work <= tuning.MOST_DENSE_WORK:
+            rows = np.flatnonzero(found.is_free.any(axis=1))
+            if self.block is None:
+                self.block = as_block(self.part, self.slope.shape[0])
+            starts = np.searchsorted(rows, self.working.starts)
+            some = Pieces(*(part[rows] for part in found))
+            solved = direct_newton(
+                self.block[:, rows], self.curvature, some, starts, right[rows], constant if self.intercept else None
+            )
+            if solved is not None:
+                change = np.zeros(right.shape)
+                change[rows] = solved[0]
+                return change
+        return self._conjugate_gradients(found, right, constant * self.intercept)[0]
+
+    def _best_constant(self, image: Array) -> Array:
+        """The intercept's change that lowers Q most after a step with this image."""
+        if not self.intercept:
+            return np.zeros(image.shape[1])
+        first = self.slope.sum(axis=0) + self.curvature.times(image).sum(axis=0)
+        return -solve_singular(self._intercept_curvature(), first)
+
+    def _image(self, change: Array) -> Array:
+        image = np.zeros(self.slope.shape)
+        moved = np.flatnonzero(change.any(axis=1))
+        add(self.design, self.columns[moved], change[moved], image)
+        self.reads += moved.size
+        return image
+
+    def _times(self, found: Pieces, change: Array, constant: Array) -> tuple[Array, Array]:
+        """The Hessian of Q times a direction, on the free coefficients."""
+        bent = self.curvature.times(self._image(change) + constant)
+        self.reads += self.columns.size
+        out = products(self.design, self.columns, bent) + (found.kappa + found.ridge)[:, None] * change
+        sums = np.add.reduceat((found.unit * change).sum(axis=1), self.working.starts[:-1])
+        along = np.repeat(sums, np.diff(self.working.starts)) * found.kappa
+        out -= along[:, None] * found.unit
+        return np.where(found.is_free, out, 0.0), bent.sum(axis=0) * self.intercept
+
+    def _conjugate_gradients(self, found: Pieces, right: Array, right_constant: Array) -> tuple[Array, Array]:
+        own = np.stack([self.design.squares(h, self.columns) for h in np.ascontiguousarray(self.curvature.own.T)], 1)
+        own = own + (found.kappa + found.ridge)[:, None]
+        own = np.where(own > 0.0, own, 1.0)
+        total = self.curvature.own.sum(axis=0)
+        total = np.where(total > 0.0, total, 1.0)
+        x, c = np.zeros(right.shape), np.zeros(right_constant.shape)
+        r, q = right.copy(), right_constant.copy()
+        z, w = r / own, q / total
+        p, o = z.copy(), w.copy()
+        size = first = float(np.vdot(r, z) + q @ w)
+        for _ in range(tuning.MOST_CG_STEPS):
+            if size <= tuning.CG_ACCURACY**2 * first or not size > 0.0:
+                break
+            bent, pull = self._times(found, p, o)
+            curvature = float(np.vdot(p, bent) + o @ pull)
+            if not curvature > 0.0:
+                break
+            step = size / curvature
+            x, c, r, q = x + step * p, c + step * o, r - step * bent, q - step * pull
+            z, w = r / own, q / total
+            before, size = size, float(np.vdot(r, z) + q @ w)
+            p, o = z + size / before * p, w + size / before * o
+        return x, c
+
+
+def curvatures_of(design: Design, columns: Array, working: Working, most: Array) -> Array:
+    """L_b = λ_max(A_bᵀ diag(most) A_b), or a little more."""
+    if columns.size == working.blocks.size:
+        return held(design.squares(most, columns))
+    multiplier, largest = design.multiplier(False), np.empty(working.blocks.size)
+    for i, (first, last) in enumerate(working.spans):
+        inside = np.arange(last - first)
+        store = np.empty((inside.size, inside.size), order="F")
+        multiplier.fill(store, columns[first:last], inside, inside, most, None)
+        largest[i] = np.linalg.eigvalsh(store)[-1] * (1.0 + 1e-10)
+    return held(largest)
+
+
+@kernel
+def sweep_columns(
+    penalty: Any, matrix: Any, places: Array, starts: Array, blocks: Array, lipschitz: Array, own: Array, shared: Array,
+    slope: Array, x: Array, rooms: Array, target: float,
+) -> float:  # fmt: skip
+    """One prox step a block; the largest violation met."""
+    violation, outputs = 0.0, slope.shape[1]
+    for i in range(blocks.size):
+        b, first, last = wide(blocks[i]), wide(starts[i]), wide(starts[i + 1])
+        low, size = first * outputs, (last - first) * outputs
+        here, gradient, trial = x[low : low + size], rooms[0, :size], rooms[1, :size]
+        gradient[:] = 0.0
+        for q in range(first, last):
+            j, at = wide(places[q]), (q - first) * outputs
+            for p in range(matrix.start(j), matrix.stop(j)):
+                k, entry = wide(matrix.row(p)), matrix.entry(p, j)
+                for t in range(outputs):
+                    gradient[at + t] += entry * slope[k, t]
+        away = penalty.block_distance(here, gradient, b)
+        violation = max(violation, away)
+        if away <= VISITED * target:
+            continue
+        step = 1.0 / lipschitz[i]
+        for p in range(size):
+            trial[p] = here[p] - step * gradient[p]
+        penalty.block_prox(trial, step, b)
+        for p in range(size):
+            moved = trial[p] - here[p]
+            trial[p], here[p] = moved, trial[p]
+        for q in range(first, last):
+            j, at = wide(places[q]), (q - first) * outputs
+            for p in range(matrix.start(j), matrix.stop(j)):
+                k, entry = wide(matrix.row(p)), matrix.entry(p, j)
+                along = 0.0
+                if shared.shape[0] > 0:
+                    for t in range(outputs):
+                        along += shared[k, t] * entry * trial[at + t]
+                for t in range(outputs):
+                    slope[k, t] += own[k, t] * entry * trial[at + t]
+                if shared.shape[0] > 0:
+                    for t in range(outputs):
+                        slope[k, t] -= shared[k, t] * along
+    return violation

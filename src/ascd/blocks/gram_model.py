@@ -1,0 +1,205 @@
+"""The quadratic model on a working set, from products of its columns.
+
+    Q(Δ) = ⟨Γ, Δ⟩ + ½⟨Δ, GΔ⟩ + Σ_b Ψ_b(X_b + Δ_b),          G = A_WᵀHA_W,  Γ = A_WᵀV,
+
+where all outputs share the curvatures H (least squares, or one output).  A sweep goes through the blocks; inside a
+block of one column the minimum is one prox, inside a larger one prox steps go on until little is left.
+
+Where every block is away from its kinks the penalty is smooth.  With k_b/‖X_b‖·(I − x̂_b x̂_bᵀ) + m_b·I its Hessian,
+Newton's system for all outputs at once is
+
+    (K ⊗ I − Σ_b κ_b x̂_b x̂_bᵀ)Δ = −gradient,      K = G + diag(κ_b + m_b),  κ_b = k_b/‖X_b‖,
+
+a Kronecker product less one rank a block.  So K, of the size of the columns, is factorised and not the whole:
+
+    Δ = Y + K⁻¹Û(diag(1/κ) − Ûᵀ(K⁻¹⊗I)Û)⁻¹ÛᵀY,     Y = −K⁻¹·gradient,
+
+where the small matrix has one row a block: its entries are Σ_{i∈b, j∈b'} (K⁻¹)_ij⟨x̂_i, x̂_j⟩.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import kernel, wide
+from ascd.blocks import tuning
+from ascd.blocks.newton import direct_newton_of_gram
+from ascd.blocks.pieces import Working, free_rows, held, pieces_of, try_lengths
+from ascd.blocks.tuning import STEPS_INSIDE
+from ascd.solver.tuning import VISITED
+
+
+class GramModel:
+    """Q on a working set; ``x`` (m, T) are its coefficients and move."""
+
+    def __init__(self, penalty: Any, working: Working, gram: Array, gradient: Array, x: Array) -> None:
+        self.penalty, self.working, self.gram, self.gradient, self.x = penalty, working, gram, gradient, x
+        self.lipschitz = held(np.array([_largest(gram, *span) for span in working.spans]))
+        self.rooms = np.empty((4, working.longest))
+
+    def minimise(self, target: float) -> float:
+        """Until no block violates its optimality condition by more than ``target``; what is left."""
+        sweeps, violation, best = 0, np.inf, np.inf
+        can_newton = hasattr(self.penalty, "block_piece")
+        stale = 0
+        while sweeps < tuning.MOST_SWEEPS:
+            between = min(self._between() if can_newton else tuning.MOST_BETWEEN, tuning.MOST_SWEEPS - sweeps)
+            violation, done = sweep_gram(
+                self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.working.starts,
+                self.working.blocks, self.lipschitz, self.rooms, self.x.shape[1], target, between,
+            )  # fmt: skip
+            sweeps += done
+            stale = 0 if violation < 0.9 * best else stale + 1
+            best = min(best, violation)
+            if violation <= target or stale > tuning.MOST_STALE:
+                break
+            if can_newton:
+                self._newton_step()
+        return float(violation)
+
+    def _between(self) -> int:
+        """As many sweeps as cost what a Newton step costs."""
+        moved = int(np.count_nonzero(self.x.any(axis=1)))
+        outputs = self.x.shape[1]
+        price = 2.0 * moved**3 / tuning.BLOCKED_GAIN + 2.0 * moved**2 * outputs
+        return int(min(max(price / max(moved * self.x.size, 1), tuning.FEWEST_SWEEPS), tuning.MOST_BETWEEN))
+
+    def _direction(self) -> Array | None:
+        """Newton's direction on what is free; None where nothing is, or too much for one dense matrix."""
+        found = free_rows(self.penalty, self.working, self.x)
+        if found is None:
+            pieces = pieces_of(self.penalty, self.working, self.x)
+            if pieces.is_free.sum() > tuning.LARGEST_DENSE:
+                return None
+            right = np.where(pieces.is_free, -(self.gradient + pieces.slope), 0.0)
+            return direct_newton_of_gram(self.gram, pieces, self.working.starts, right)
+        rows, change = found.rows, np.zeros(self.x.shape)
+        if rows.size == 0:
+            return None
+        step = kronecker_newton(
+            self.gram[np.ix_(rows, rows)], found.kappa, found.ridge, found.unit, found.starts,
+            -(self.gradient[rows] + found.slope),
+        )  # fmt: skip
+        if step is None:
+            return None
+        change[rows] = step
+        return change
+
+    def _newton_step(self) -> None:
+        change = self._direction()
+        if change is None:
+            return
+
+        def model(moved: Array) -> float:
+            return float(np.vdot(self.gradient, moved) + 0.5 * np.vdot(moved, self.gram @ moved))
+
+        taken = try_lengths(self.penalty, self.working, self.x, change, model)
+        if taken is not None:
+            self.gradient += self.gram @ taken
+            self.x += taken
+
+
+def _largest(gram: Array, first: int, last: int) -> float:
+    """λ_max of a block's products, or a little more."""
+    if last - first == 1:
+        return float(gram[first, first])
+    return float(np.linalg.eigvalsh(gram[first:last, first:last])[-1]) * (1.0 + 1e-10)
+
+
+def kronecker_newton(gram: Array, kappa: Array, ridge: Array, unit: Array, starts: Array, right: Array) -> Array | None:
+    """Solve Newton's system; ``kappa``, ``ridge`` one number a row, ``unit`` x̂ by rows, ``starts`` of the blocks."""
+    diagonal = np.diagonal(gram) + kappa + ridge
+    for shift in tuning.SHIFTS:
+        inverse = _inverse(gram + np.diag(kappa + ridge + shift * diagonal))
+        if inverse is None:
+            continue
+        first: Array = inverse @ right
+        step: Array | None = first
+        bent = np.flatnonzero(kappa[starts] > 0.0)
+        if bent.size:
+            step = _less_the_kinks(inverse, first, kappa[starts], unit, starts, bent)
+        if step is not None and np.isfinite(step).all():
+            return step
+    return None
+
+
+def _less_the_kinks(inverse: Array, first: Array, kink: Array, unit: Array, starts: Array, bent: Array) -> Array | None:
+    """The step with the parts along x̂ taken out of the Hessian, one rank a block with a kink."""
+    weighed = inverse * (unit @ unit.T)
+    is_single = starts.size == weighed.shape[0]
+    small = weighed if is_single else np.add.reduceat(np.add.reduceat(weighed, starts, axis=0), starts, axis=1)
+    small_inverse = _inverse(np.diag(1.0 / kink[bent]) - small[np.ix_(bent, bent)])
+    if small_inverse is None:
+        return None
+    share = np.zeros(starts.size)
+    share[bent] = small_inverse @ np.add.reduceat((unit * first).sum(axis=1), starts)[bent]
+    sizes = np.diff(np.append(starts, inverse.shape[0]))
+    step: Array = first + inverse @ (np.repeat(share, sizes)[:, None] * unit)
+    return step
+
+
+def _inverse(matrix: Array) -> Array | None:
+    """The inverse of a positive definite matrix, None where it is not."""
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    factor, failed = dpotrf(matrix, lower=1)
+    if failed:
+        return None
+    found, failed = dpotri(factor, lower=1)
+    if failed:
+        return None
+    inverse: Array = np.tril(found) + np.tril(found, -1).T
+    return inverse
+
+
+@kernel
+def sweep_gram(
+    penalty: Any, gram: Array, gradient: Array, x: Array, starts: Array, blocks: Array, lipschitz: Array, rooms: Array,
+    outputs: int, target: float, most: int,
+) -> tuple[float, int]:  # fmt: skip
+    """Sweeps over the blocks of a model until none violates by more than the target; the violation, and how many."""
+    violation, sweeps = 0.0, 0
+    for _ in range(most):
+        violation = 0.0
+        sweeps += 1
+        for i in range(blocks.size):
+            b, first, last = wide(blocks[i]), wide(starts[i]), wide(starts[i + 1])
+            low, high = first * outputs, last * outputs
+            size = high - low
+            here, slope = x[low:high], gradient[low:high]
+            away = penalty.block_distance(here, slope, b)
+            violation = max(violation, away)
+            if away <= VISITED * target:
+                continue
+            old, local, trial = rooms[0, :size], rooms[1, :size], rooms[2, :size]
+            for p in range(size):
+                old[p], local[p] = here[p], slope[p]
+            step = 1.0 / lipschitz[i]
+            for turn in range(STEPS_INSIDE if last - first > 1 else 1):
+                for p in range(size):
+                    trial[p] = here[p] - step * local[p]
+                penalty.block_prox(trial, step, b)
+                for p in range(size):
+                    moved = trial[p] - here[p]
+                    trial[p], here[p] = moved, trial[p]
+                if last - first > 1:
+                    for j in range(first, last):
+                        for other in range(first, last):
+                            product = gram[j, other]
+                            for t in range(outputs):
+                                local[(j - first) * outputs + t] += product * trial[(other - first) * outputs + t]
+                    if turn > 0 and penalty.block_distance(here, local, b) <= 0.1 * away:
+                        break
+            for j in range(first, last):
+                for t in range(outputs):
+                    trial[t] = here[(j - first) * outputs + t] - old[(j - first) * outputs + t]
+                for k in range(gram.shape[0]):
+                    product = gram[j, k]
+                    for t in range(outputs):
+                        gradient[k * outputs + t] += product * trial[t]
+        if violation <= target:
+            break
+    return violation, sweeps

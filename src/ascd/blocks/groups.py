@@ -1,0 +1,117 @@
+"""A partition of the columns into blocks.
+
+``order`` lists the columns block by block, and block b is ``order[starts[b] : starts[b + 1]]``.  Everything that speaks
+of coefficients inside this package holds them in that order, so that a block lies together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Blocks of columns; each column belongs to one."""
+
+    order: Array
+    starts: Array
+
+    @property
+    def count(self) -> int:
+        return int(self.starts.size - 1)
+
+    @property
+    def sizes(self) -> Array:
+        return np.diff(self.starts)
+
+    def columns(self, blocks: Array) -> Array:
+        """Places in the order of the blocks: what ``order`` is asked for."""
+        return np.concatenate([np.arange(self.starts[b], self.starts[b + 1]) for b in blocks] or [np.arange(0)])
+
+
+def as_groups(groups: Any, n: int) -> Groups:
+    """The partition of n columns that a user means.
+
+    - None: every column by itself
+    - a number: that many neighbours each
+    - a list of lists: the columns of each group
+    - n labels, one a column: columns with the same label are a group, in the order of the labels
+    - integers that add up to n: sizes of groups of neighbours
+
+    Examples
+    --------
+    >>> from ascd.blocks.groups import as_groups
+    >>> as_groups(2, 4).sizes.tolist(), as_groups([1, 3], 4).sizes.tolist()
+    ([2, 2], [1, 3])
+    >>> as_groups(["a", "b", "a", "b"], 4).order.tolist()
+    [0, 2, 1, 3]
+    """
+    if groups is None:
+        return _of_sizes(np.ones(n, dtype=np.int64))
+    if isinstance(groups, Groups):
+        return groups
+    if isinstance(groups, Integral) and not isinstance(groups, bool):
+        return _of_one_size(int(groups), n)
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        raise TypeError(f"groups must be a number, sizes, labels or lists of columns; got {groups!r}")
+    given = list(groups)
+    if given and all(isinstance(part, Iterable) and not isinstance(part, str) for part in given):
+        return _of_lists([np.asarray(list(part)) for part in given], n)
+    return _of_numbers_or_labels(np.asarray(given), n)
+
+
+def _of_one_size(size: int, n: int) -> Groups:
+    if size < 1 or n % size:
+        raise ValueError(f"groups={size} must be positive and divide the number of columns, {n}")
+    return _of_sizes(np.full(n // size, size, dtype=np.int64))
+
+
+def _of_sizes(sizes: Array) -> Groups:
+    return Groups(np.arange(int(sizes.sum())), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
+def _of_numbers_or_labels(given: Array, n: int) -> Groups:
+    can_be_sizes = given.dtype.kind in "iu" and int(given.sum()) == n
+    if can_be_sizes and given.size == n and n > 1:
+        raise ValueError(
+            f"groups can be read as {n} labels and as {n} sizes: pass lists of columns, or groups=1 for single columns"
+        )
+    if can_be_sizes:
+        if (given < 1).any():
+            raise ValueError(f"groups: group {int(np.argmax(given < 1))} is empty; sizes must be at least 1")
+        return _of_sizes(given.astype(np.int64))
+    if given.size != n:
+        raise ValueError(
+            f"groups must be one label for each of the {n} columns, sizes that add up to {n}, or lists of columns; got "
+            f"{given.size} entries" + (f" that add up to {int(given.sum())}" if given.dtype.kind in "iu" else "")
+        )
+    labels = np.unique(given, return_inverse=True)[1].ravel()
+    return Groups(np.argsort(labels, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(labels))]))
+
+
+def _of_lists(parts: list[Array], n: int) -> Groups:
+    owner = np.full(n, -1)
+    for number, part in enumerate(parts):
+        if part.size == 0:
+            raise ValueError(f"groups: group {number} is empty")
+        if part.dtype.kind not in "iu" or part.ndim != 1:
+            raise TypeError(f"groups: group {number} must list column numbers; got {part.tolist()!r}")
+        if part.min() < 0 or part.max() >= n:
+            raise ValueError(f"groups: group {number} has column {part.max() if part.max() >= n else part.min()}, "
+                             f"and columns are 0 .. {n - 1}")  # fmt: skip
+        for j in part:
+            if owner[j] >= 0:
+                raise ValueError(f"groups must not overlap: column {j} is in group {owner[j]} and in group {number}")
+            owner[j] = number
+    if (owner < 0).any():
+        missing = np.flatnonzero(owner < 0)
+        raise ValueError(f"groups must cover all columns: {missing.size} are in none, the first is column {missing[0]}")
+    sizes = np.array([part.size for part in parts])
+    return Groups(np.concatenate(parts).astype(np.int64), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))

@@ -1,0 +1,165 @@
+"""Losses of samples with several outputs: f(Z) = Σ_k s_k·loss(y_k, z_k), z_k a row of Z = AX + 1cᵀ.
+
+``Outputs`` adds up one of the library's losses (or the user's own) over the outputs: with T = 1 that loss itself, with
+the squared one least squares for several targets.  ``Softmax`` is the multinomial logistic loss of T classes,
+
+    loss(y, z) = log Σ_t exp(z_t) − z_y,       slope p − e_y,       Hessian diag(p) − ppᵀ,       p = softmax(z),
+
+whose conjugate at u is Σ_t q_t·log q_t with q = u + e_y, for q in the simplex.
+
+==================  ======================================================================================
+``look``            the sum of losses at an image, its slopes s·∇loss, and what the Hessians are made of
+``balance``         moves the image by the best constant an output: slopes then sum to 0
+``gap``             Σ_k s_k·[loss(z_k) + loss*(θ_k/s_k) − ⟨θ_k, z_k⟩/s_k], the largest within ``reach`` of θ
+``dual_point``      the slope, moved so that unpenalised columns and the intercept get what they require (None: cannot)
+==================  ======================================================================================
+
+The Hessian of a sample is diag(h_k) − r_k r_kᵀ (``Curvature``); r is None where outputs do not meet.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array, finite_values
+from ascd.data.careful import UNIT, careful_sum
+from ascd.data.design import Design
+from ascd.problem.at_samples import evaluate_samples
+from ascd.problem.dual_fit import fit_to
+from ascd.problem.duality import movable, precise_gap
+from ascd.problem.losses import as_loss
+from ascd.problem.problem import Sample
+
+
+class Curvature(NamedTuple):
+    """Hessians of the samples, diag(h_k) − r_k r_kᵀ; ``most`` bounds the largest eigenvalue of each."""
+
+    own: Array
+    shared: Array | None
+    most: Array
+
+    def times(self, direction: Array) -> Array:
+        """The Hessian of every sample times its row of the direction."""
+        product: Array = self.own * direction
+        if self.shared is not None:
+            product -= self.shared * (self.shared * direction).sum(axis=1, keepdims=True)
+        return product
+
+
+class Look(NamedTuple):
+    """The sum of losses at an image, with slopes and curvatures."""
+
+    value: float
+    slope: Array
+    curvature: Curvature
+
+
+class DualPoint(NamedTuple):
+    """A dual point, near which there is one that fits its equations exactly.
+
+    It is within ``reach``, entry by entry in the loss's own measure (empty for 0), and within ``spread`` in the norm
+    Σ θ²/s.
+    """
+
+    dual: Array
+    reach: Array
+    spread: float
+
+
+class Outputs:
+    """One loss, added up over the outputs."""
+
+    is_coupled = False
+
+    def __init__(self, loss: Any, target: Any, weight: Array) -> None:
+        self.loss = as_loss(loss)
+        y = np.asarray(target)
+        if y.dtype.kind not in "fiub":
+            raise TypeError(f"b must hold real numbers (float, int or bool); got dtype {y.dtype}")
+        if y.ndim not in (1, 2) or y.shape[0] != weight.size or y.size == 0:
+            raise ValueError(f"b must have the shape ({weight.size},) or ({weight.size}, n_outputs); got {y.shape}")
+        self.is_flat = y.ndim == 1
+        self.target = np.ascontiguousarray(y.reshape(weight.size, -1), dtype=np.float64)
+        finite_values(self.target, "b")
+        if hasattr(self.loss, "check_target"):
+            self.loss.check_target(self.target.ravel())
+        self.weight, self.n_outputs = weight, self.target.shape[1]
+        self.sample = Sample(self.target.ravel(), np.repeat(weight, self.n_outputs))
+        self.is_quadratic, self.bound = bool(self.loss.is_quadratic()), float(self.loss.curvature_bound())
+        self.square_bound = self.bound
+
+    def look(self, image: Array) -> Look:
+        slope, curvature = np.empty(image.shape), np.empty(image.shape)
+        value, _ = evaluate_samples(self.sample, self.loss, image.ravel(), slope.ravel(), curvature.ravel(), None)
+        most = curvature[:, 0] if self.n_outputs == 1 else curvature.max(axis=1)
+        return Look(float(value), slope, Curvature(curvature, None, most))
+
+    def balance(self, image: Array) -> Array:
+        """Move the image, in place, to the best constants; how far."""
+        if self.is_quadratic:
+            total = float(self.weight.sum())
+            slope = self.look(image).slope
+            shift = -slope.sum(axis=0) / (total * self.bound)
+            image += shift
+            return shift
+        most = float(self.weight.sum()) * self.bound
+        shift, room = np.empty(self.n_outputs), np.empty((2, self.weight.size))
+        for t in range(self.n_outputs):
+            sample, column = Sample(self.target[:, t].copy(), self.weight), image[:, t].copy()
+            shift[t] = evaluate_samples(sample, self.loss, column, room[0], room[1], most)[1]
+            image[:, t] = column
+        return shift
+
+    def gap(self, image: Array, dual: Array, reach: Array, scale: float) -> float:
+        return precise_gap(self.sample, self.loss, image.ravel(), dual.ravel(), reach.ravel(), scale)
+
+    def movable(self, seen: Look) -> Array:
+        """Curvatures with which a dual point is moved, one a sample and output; 0 where it must not move."""
+        if self.is_quadratic:
+            return seen.curvature.own
+        per_sample = np.divide(seen.slope, self.weight[:, None], out=np.zeros(seen.slope.shape),
+                               where=self.weight[:, None] > 0.0)  # fmt: skip
+        typical = math.sqrt(float(np.mean(per_sample**2)))
+        found = movable(self.sample, self.loss, seen.slope.ravel(), seen.curvature.own.ravel(), typical)
+        return found.reshape(seen.slope.shape)
+
+    def dual_point(self, design: Design, columns: Array, intercept: bool, seen: Look, image: Array) -> DualPoint | None:
+        """Every output by itself; for a quadratic loss all with the same factors."""
+        if columns.size == 0 and not intercept:
+            return DualPoint(seen.slope, np.empty(0), 0.0)
+        movable, required = self.movable(seen), np.zeros(columns.size)
+        dual, reach, spread, fit = np.empty(seen.slope.shape), np.empty(seen.slope.shape), 0.0, None
+        for t in range(self.n_outputs):
+            if t == 0 or not self.is_quadratic:
+                fit = fit_to(design, columns, intercept, movable[:, t].copy(), self.weight > 0.0, required)
+            if fit is None:
+                return None
+            dual[:, t], excess = self._moved(design, columns, intercept, fit, seen.slope[:, t].copy())
+            reach[:, t], bound = fit.reach(excess)
+            spread += min(self._square(reach[:, t]), self._square(bound))
+        return DualPoint(dual, reach, math.sqrt(spread))
+
+    def _moved(self, design: Design, columns: Array, intercept: bool, fit: Any, dual: Array) -> tuple[Array, Array]:
+        """The dual point of one output moved twice, and by how much it misses at most."""
+        for _ in range(2):
+            dual = fit.moved(dual, self._excess(design, columns, intercept, dual)[0])
+        excess, error = self._excess(design, columns, intercept, dual)
+        own = 0.0 if self.is_quadratic else 8.0 * UNIT * math.sqrt(self._square(dual))
+        norm = np.sqrt(np.append(design.squares(self.weight, columns), [self.weight.sum()] * intercept))
+        return dual, np.abs(excess) + error + own * norm
+
+    @staticmethod
+    def _excess(design: Design, columns: Array, intercept: bool, dual: Array) -> tuple[Array, Array]:
+        product, error = design.careful_dots(columns, dual)
+        if intercept:
+            total, off = careful_sum(dual)
+            product, error = np.append(product, total), np.append(error, off)
+        return product, error
+
+    def _square(self, vector: Array) -> float:
+        """Σ θ_k²/s_k."""
+        counted = self.weight > 0.0
+        return float(np.sum(vector[counted] ** 2 / self.weight[counted]))

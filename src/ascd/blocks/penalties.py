@@ -1,0 +1,270 @@
+"""Penalties of blocks, Σ_b Ψ_b(x_b): groups of columns, rows of outputs, or both.
+
+A compiled block penalty is a NamedTuple whose methods speak of one block b, as a flat vector x:
+
+======================  ============================================================================================
+``block_cost``          Ψ_b(x)
+``block_prox``          v becomes argmin_z ½‖z − v‖² + step·Ψ_b(z), in place
+``block_distance``      the distance of −g from ∂Ψ_b(x): 0 where the block is optimal
+``block_conjugate``     the largest Ψ_b*(u') for ‖u' − u‖ ≤ radius
+``block_scale``         the largest s in [0, 1] with Ψ_b*(s·u') finite for ‖u' − u‖ ≤ radius
+``block_piece``         (optional) where Ψ_b is smooth around x: fill in its slope, nan for entries that are held at a
+                        kink, and return (k, m): its Hessian on the others is k/‖x‖·(I − x̂x̂ᵀ) + m·I.  Newton steps
+``scaled``              (optional, uncompiled) the penalty times a factor; for paths
+======================  ============================================================================================
+
+All of the library's are one, ``BlockNorm``: with soft(u) the entries of u beyond ±l1 (those above l1, where only
+coefficients that are not negative are allowed),
+
+    Ψ_b(x) = l1_b·‖x‖₁ + group_b·‖x‖ + ½·ridge_b·‖x‖²,      Ψ_b*(u) = max(0, ‖soft(u)‖ − group_b)²/(2·ridge_b),
+
+which for ridge_b = 0 is the indicator of ‖soft(u)‖ ≤ group_b.  The norm of soft(u) is 1-Lipschitz, so over a ball
+around u it grows by the radius at most.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array, as_number, as_parameter
+from ascd._base.jit import helper
+from ascd.blocks.groups import Groups, as_groups
+
+#: Halvings that find the scale of a dual point for two norms at once.
+HALVINGS = 60
+
+
+@helper
+def beyond(u: float, threshold: float, positive: bool) -> float:
+    """soft(u): what of u the L1 part (and the bound at 0) does not hold."""
+    if u > threshold:
+        return u - threshold
+    return u + threshold if u < -threshold and not positive else 0.0
+
+
+@helper
+def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> float:
+    """‖soft(scale·u)‖ without overflow of squares that fit."""
+    total = 0.0
+    for i in range(u.size):
+        part = beyond(scale * u[i], threshold, positive)
+        total += part * part
+    return math.sqrt(total)
+
+
+@helper
+def largest_entry(u: Array, positive: bool) -> float:
+    most = 0.0
+    for i in range(u.size):
+        most = max(most, u[i] if positive else abs(u[i]))
+    return most
+
+
+class BlockNorm(NamedTuple):
+    """l1·‖x‖₁ + group·‖x‖ + ½·ridge·‖x‖², one number a block each; with ``positive`` x ≥ 0."""
+
+    group: Array
+    l1: Array
+    ridge: Array
+    positive: bool
+
+    def block_cost(self, x: Array, b: int) -> float:
+        total, square = 0.0, 0.0
+        for i in range(x.size):
+            if self.positive and x[i] < 0.0:
+                return math.inf
+            total += abs(x[i])
+            square += x[i] * x[i]
+        return self.l1[b] * total + self.group[b] * math.sqrt(square) + 0.5 * self.ridge[b] * square
+
+    def block_prox(self, v: Array, step: float, b: int) -> None:
+        threshold = step * self.l1[b]
+        length = length_beyond(v, 1.0, threshold, self.positive)
+        kept = length - step * self.group[b]
+        factor = kept / (length * (1.0 + step * self.ridge[b])) if kept > 0.0 else 0.0
+        for i in range(v.size):
+            v[i] = factor * beyond(v[i], threshold, self.positive)
+
+    def block_distance(self, x: Array, g: Array, b: int) -> float:
+        square = 0.0
+        for i in range(x.size):
+            square += x[i] * x[i]
+        if square == 0.0:
+            return max(0.0, length_beyond(g, -1.0, self.l1[b], self.positive) - self.group[b])
+        along, total = self.group[b] / math.sqrt(square) + self.ridge[b], 0.0
+        for i in range(x.size):
+            if x[i] != 0.0:
+                away = g[i] + along * x[i] + math.copysign(self.l1[b], x[i])
+            else:
+                away = beyond(-g[i], self.l1[b], self.positive)
+            total += away * away
+        return math.sqrt(total)
+
+    def block_conjugate(self, u: Array, radius: float, b: int) -> float:
+        over = length_beyond(u, 1.0, self.l1[b], self.positive) + radius - self.group[b]
+        is_inside = self.group[b] == 0.0 and largest_entry(u, self.positive) + radius <= self.l1[b]
+        if over <= 0.0 or is_inside:
+            return 0.0
+        return 0.5 * over * over / self.ridge[b] if self.ridge[b] > 0.0 else math.inf
+
+    def block_scale(self, u: Array, radius: float, b: int) -> float:
+        if self.block_conjugate(u, radius, b) < math.inf:
+            return 1.0
+        if self.group[b] == 0.0:
+            return self.l1[b] / (largest_entry(u, self.positive) + radius)
+        if self.l1[b] == 0.0:
+            return self.group[b] / (length_beyond(u, 1.0, 0.0, self.positive) + radius)
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            if length_beyond(u, middle, self.l1[b], self.positive) + middle * radius <= self.group[b]:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def block_piece(self, x: Array, b: int, slope: Array) -> tuple[float, float]:
+        square = 0.0
+        for i in range(x.size):
+            square += x[i] * x[i]
+        kink = self.group[b]
+        along = (kink / math.sqrt(square) if square > 0.0 else 0.0) + self.ridge[b]
+        is_held = kink > 0.0 and square == 0.0
+        for i in range(x.size):
+            at_kink = x[i] == 0.0 and (self.positive or self.l1[b] > 0.0)
+            slope[i] = math.nan if is_held or at_kink else along * x[i] + math.copysign(self.l1[b], x[i])
+        return kink, self.ridge[b]
+
+    def scaled(self, factor: float) -> BlockNorm:
+        return BlockNorm(factor * self.group, factor * self.l1, factor * self.ridge, self.positive)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupL2:
+    """strength·Σ_b weight_b·‖x_b‖ + ½·ridge·‖x‖², over groups of columns (and all outputs together).
+
+    Parameters
+    ----------
+    strength : float
+    groups : number, sizes, labels or lists of columns
+        A number means that many neighbours each; integers that add up to the number of columns are sizes; one label a
+        column, or one list of columns a group.
+    weights : array with one number a group, "sqrt" (√size) or None (1 each)
+        0 leaves a group without this penalty.
+    ridge : float
+    positive : bool
+        Only non-negative coefficients; then every group needs a penalty.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> A = np.random.default_rng(0).standard_normal((30, 6))
+    >>> penalty = ascd.GroupL2(12.0, groups=[[0, 3], [1, 4], [2, 5]])
+    >>> solution = ascd.solve_blocks(ascd.BlockProblem(A, A[:, 0] - A[:, 3], penalty=penalty))
+    >>> np.flatnonzero(solution.x).tolist()
+    [0, 3]
+    """
+
+    strength: float
+    groups: Any = None
+    weights: Any = None
+    ridge: float = 0.0
+    positive: bool = False
+
+    def compiled(self, groups: Groups) -> BlockNorm:
+        """The penalty for these blocks, after a look at its parameters."""
+        strength = as_number(self.strength, "strength", low=0.0)
+        return block_norm(groups, self.weights, strength, 0.0, self.ridge, self.positive)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseGroup:
+    """l1·‖x‖₁ + l2·Σ_b weight_b·‖x_b‖ + ½·ridge·‖x‖²: few groups, and few coefficients in them.
+
+    Parameters
+    ----------
+    l1, l2 : float
+    groups, weights, ridge, positive : as in ``GroupL2``; weights multiply l2
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> A = np.random.default_rng(0).standard_normal((30, 6))
+    >>> problem = ascd.BlockProblem(A, A[:, 0], penalty=ascd.SparseGroup(4.0, 2.0, groups=3))
+    >>> np.flatnonzero(ascd.solve_blocks(problem).x).tolist()
+    [0]
+    """
+
+    l1: float
+    l2: float
+    groups: Any = None
+    weights: Any = None
+    ridge: float = 0.0
+    positive: bool = False
+
+    def compiled(self, groups: Groups) -> BlockNorm:
+        """The penalty for these blocks, after a look at its parameters."""
+        l1, l2 = as_number(self.l1, "l1", low=0.0), as_number(self.l2, "l2", low=0.0)
+        return block_norm(groups, self.weights, l2, l1, self.ridge, self.positive)
+
+
+@dataclass(frozen=True, eq=False)
+class L21:
+    """strength·Σ_j weight_j·‖row j of X‖ + ½·ridge·‖X‖²: a column is used by all outputs or by none.
+
+    Parameters
+    ----------
+    strength : float
+    weights : array with one number a column, or None (1 each)
+    ridge : float
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> A = np.random.default_rng(0).standard_normal((30, 6))
+    >>> solution = ascd.solve_blocks(ascd.BlockProblem(A, A[:, [0, 1]], penalty=ascd.L21(4.0)))
+    >>> np.flatnonzero(solution.x.any(axis=1)).tolist()
+    [0, 1]
+    """
+
+    strength: float
+    weights: Any = None
+    ridge: float = 0.0
+    groups: None = None
+
+    def compiled(self, groups: Groups) -> BlockNorm:
+        """The penalty for these blocks, after a look at its parameters."""
+        return block_norm(groups, self.weights, as_number(self.strength, "strength", low=0.0), 0.0, self.ridge, False)
+
+
+def block_norm(groups: Groups, weights: Any, group: float, l1: float, ridge: Any, positive: bool) -> BlockNorm:
+    """One number a block of each strength."""
+    count = groups.count
+    if isinstance(weights, str):
+        if weights != "sqrt":
+            raise ValueError(f"weights must be one number for each group, 'sqrt' or None; got {weights!r}")
+        factor = np.sqrt(groups.sizes)
+    else:
+        factor = np.broadcast_to(as_parameter(1.0 if weights is None else weights, "weights", count, low=0.0), count)
+    square = as_number(ridge, "ridge", low=0.0)
+    if positive and l1 == 0.0 and square == 0.0 and (group * factor == 0.0).any():
+        raise ValueError(
+            f"positive=True needs a penalty on every group; group {int(np.argmin(group * factor))} has none"
+        )
+    return BlockNorm(group * factor, np.full(count, l1), np.full(count, square), bool(positive))
+
+
+def open_penalty(penalty: Any, groups: Any, n: int) -> tuple[Groups, Any]:
+    """The blocks and the compiled penalty; a penalty with groups of its own brings them."""
+    own = getattr(penalty, "groups", None) if hasattr(penalty, "compiled") else None
+    if own is not None and groups is not None:
+        raise ValueError(f"groups: {type(penalty).__name__} brings its groups; leave groups=None")
+    found = as_groups(groups if own is None else own, n)
+    if penalty is None:
+        zero = np.zeros(found.count)
+        return found, BlockNorm(zero, zero, zero, False)
+    return found, penalty.compiled(found) if hasattr(penalty, "compiled") else penalty

@@ -1,0 +1,137 @@
+"""What models share: the blocks of a working set, which of their coefficients are free, and steps that are cut.
+
+Free coefficients are those around which the penalty is smooth; ``block_piece`` of the penalty tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import kernel, wide
+from ascd.blocks import tuning
+
+
+class Working(NamedTuple):
+    """Blocks of a working set: block i has the rows starts[i] .. starts[i + 1]; ``places`` are these rows' own."""
+
+    blocks: Array
+    starts: Array
+    places: Array
+    outputs: int
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        return list(pairwise(self.starts.tolist()))
+
+    @property
+    def longest(self) -> int:
+        return int(np.diff(self.starts).max()) * self.outputs
+
+
+def held(curvature: Array) -> Array:
+    """Curvatures of blocks, positive also where all columns are 0: there the penalty alone decides."""
+    largest = float(curvature.max(initial=0.0))
+    return np.where(curvature > 0.0, curvature, 1e-9 * largest if largest > 0.0 else 1.0)
+
+
+class Free(NamedTuple):
+    """Rows that are free in all outputs, with their penalty's slope and what its Hessian is made of."""
+
+    rows: Array
+    starts: Array
+    slope: Array
+    unit: Array
+    kappa: Array
+    ridge: Array
+
+
+class Pieces(NamedTuple):
+    """Entry by entry: is it free, the penalty's slope, x/‖x_b‖; κ_b and m_b for every row."""
+
+    is_free: Array
+    slope: Array
+    unit: Array
+    kappa: Array
+    ridge: Array
+
+
+def pieces_of(penalty: Any, working: Working, x: Array) -> Pieces:
+    """The penalty around x."""
+    slope, unit = np.empty(x.shape), np.zeros(x.shape)
+    kink, ridge, length = np.empty((3, working.blocks.size))
+    fill_pieces(penalty, working.blocks, working.starts, x.ravel(), slope.ravel(), kink, ridge, length, x.shape[1])
+    sizes = np.diff(working.starts)
+    is_free = ~np.isnan(slope)
+    with np.errstate(all="ignore"):
+        # a single coefficient has no direction to turn to: |x| is straight
+        kink[np.add.reduceat(is_free.sum(axis=1), working.starts[:-1]) == 1] = 0.0
+        away = np.repeat(length, sizes)[:, None]
+        np.divide(x, away, out=unit, where=(away > 0.0) & is_free)
+        kappa = np.divide(kink, length, out=np.zeros(kink.size), where=length > 0.0)
+    return Pieces(is_free, slope, unit, np.repeat(kappa, sizes), np.repeat(ridge, sizes))
+
+
+def free_rows(penalty: Any, working: Working, x: Array) -> Free | None:
+    """The free rows; None where a row is free in some outputs and held in others."""
+    found = pieces_of(penalty, working, x)
+    is_free = found.is_free.all(axis=1)
+    if (found.is_free.any(axis=1) != is_free).any():
+        return None
+    rows = np.flatnonzero(is_free)
+    block = np.repeat(np.arange(working.blocks.size), np.diff(working.starts))[rows]
+    starts = np.flatnonzero(np.diff(block, prepend=-1))
+    return Free(rows, starts, found.slope[rows], found.unit[rows], found.kappa[rows], found.ridge[rows])
+
+
+def try_lengths(
+    penalty: Any, working: Working, x: Array, change: Array, model: Callable[[Array], float]
+) -> Array | None:
+    """The length of a step that lowers Q most, of those tried, as a change of x; None if none lowers it.
+
+    The penalty may have a kink where a coefficient changes its sign.  So such coefficients are also tried at 0, and
+    lengths at which some of them arrive there: where columns depend on each other, steps are far too long.
+    """
+    before = blocks_cost(penalty, working.blocks, working.starts, x.ravel(), x.shape[1])
+    crossing = np.divide(-x, change, out=np.full(x.shape, np.inf), where=x * change < 0.0)
+    ends = np.sort(crossing[crossing < 1.0])
+    best, gain = None, 0.0
+    for length in (1.0, *ends[[i for i in tuning.CROSSINGS if i < ends.size]], *tuning.LENGTHS):
+        if length in tuning.LENGTHS and best is not None:
+            break
+        straight = x + length * change
+        stops = crossing <= length * (1.0 + 1e-12)
+        for there in (straight, np.where(stops, 0.0, straight))[: 1 + int(stops.any())]:
+            moved: Array = there - x
+            after = blocks_cost(penalty, working.blocks, working.starts, there.ravel(), x.shape[1])
+            value = model(moved) + after - before
+            if value < gain:
+                best, gain = moved, value
+    return best
+
+
+@kernel
+def fill_pieces(
+    penalty: Any, blocks: Array, starts: Array, x: Array, slope: Array, kink: Array, ridge: Array, length: Array,
+    outputs: int,
+) -> None:  # fmt: skip
+    for i in range(blocks.size):
+        low, high = wide(starts[i]) * outputs, wide(starts[i + 1]) * outputs
+        kink[i], ridge[i] = penalty.block_piece(x[low:high], wide(blocks[i]), slope[low:high])
+        square = 0.0
+        for p in range(low, high):
+            square += x[p] * x[p]
+        length[i] = np.sqrt(square)
+
+
+@kernel
+def blocks_cost(penalty: Any, blocks: Array, starts: Array, x: Array, outputs: int) -> float:
+    """Σ Ψ_b over the blocks of a working set."""
+    total = 0.0
+    for i in range(blocks.size):
+        total += penalty.block_cost(x[wide(starts[i]) * outputs : wide(starts[i + 1]) * outputs], wide(blocks[i]))
+    return total

@@ -1,0 +1,132 @@
+"""The block problem: minimise F(X, c) = Σ_k s_k·loss(y_k, (AX + 1cᵀ)_k) + Σ_b Ψ_b(X_b), X of shape (n, T).
+
+A block X_b is several rows of X (a group of columns), with all T outputs.  With V = ∇f(AX), of shape (d, T), its
+gradient is A_bᵀV, and by Cauchy and Schwarz ‖A_bᵀE‖ ≤ ‖A_b‖·‖E‖ for every change E of V (norms of Frobenius).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array, finite_values
+from ascd._base.contracts import check_methods
+from ascd.blocks.losses import Outputs
+from ascd.blocks.penalties import open_penalty
+from ascd.blocks.softmax import Softmax
+from ascd.blocks.terms import total_cost
+from ascd.problem.problem import Problem
+from ascd.protocols import BlockPenalty
+
+
+class BlockProblem:
+    """F(X) = Σ_k s_k·loss(y_k, (AX)_k) + Σ_b Ψ_b(X_b), for groups of columns and several outputs.
+
+    Parameters
+    ----------
+    A : array, sparse matrix or DataFrame of shape (n_samples, n_features), or a design
+    b : array of shape (n_samples,) or (n_samples, n_outputs); for "softmax" the classes 0 .. T − 1
+    loss : a loss as in ``Problem``, added up over the outputs, or "softmax"
+    penalty : GroupL2, SparseGroup, L21 or a block penalty of one's own; None for none
+    groups : number, sizes, labels or lists of columns
+        For a penalty of one's own; the library's bring theirs.
+    sample_weight : array of length n_samples, optional
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.BlockProblem(np.eye(3), [[3.0, 4.0], [0.0, 1.0], [0.0, 0.0]], penalty=ascd.L21(1.0))
+    >>> problem.objective([[3.0, 4.0], [0.0, 0.0], [0.0, 0.0]])
+    5.5
+    """
+
+    def __init__(
+        self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, groups: Any = None, sample_weight: Any = None
+    ) -> None:
+        d = b.shape[0] if hasattr(b, "shape") and b.ndim else len(b)
+        # its checks of the data, and the norms that follow from them
+        plain = Problem(A, np.zeros(d), "squared", None, sample_weight)
+        self.design, (self.n_samples, self.n_features) = plain.design, plain.design.shape
+        self.norm, self.survey = plain.parts.norm, plain.first.survey
+        self.weight = np.broadcast_to(np.asarray(plain.parts.sample.weight), self.n_samples).astype(np.float64)
+        self.groups, self.penalty = open_penalty(penalty, groups, self.n_features)
+        check_methods(self.penalty, BlockPenalty, "penalty")
+        self.loss: Any = as_block_loss(loss, b, self.weight)
+
+    def __repr__(self) -> str:
+        return (
+            f"BlockProblem({self.n_samples} x {self.n_features}, {self.n_outputs} outputs, {self.groups.count} blocks, "
+            f"loss={type(getattr(self.loss, 'loss', self.loss)).__name__}, penalty={type(self.penalty).__name__})"
+        )
+
+    @property
+    def n_outputs(self) -> int:
+        return int(self.loss.n_outputs)
+
+    def replace(self, *, penalty: Any = None, sample_weight: Any = None) -> BlockProblem:
+        """The same problem with another compiled penalty or other weights; it shares A with this one.
+
+        Examples
+        --------
+        >>> import numpy as np, ascd
+        >>> problem = ascd.BlockProblem(np.eye(2), [3.0, 4.0], penalty=ascd.GroupL2(1.0, groups=2))
+        >>> problem.replace(sample_weight=[1.0, 0.0]).objective([0.0, 0.0])
+        4.5
+        """
+        other = BlockProblem.__new__(BlockProblem)
+        vars(other).update(vars(self))
+        if penalty is not None:
+            other.penalty = penalty
+        if sample_weight is not None:
+            plain = Problem(self.design, np.zeros(self.n_samples), "squared", None, sample_weight)
+            other.norm = plain.parts.norm
+            other.weight = np.broadcast_to(np.asarray(plain.parts.sample.weight), self.n_samples).astype(np.float64)
+            loss = self.loss
+            other.loss = (
+                Softmax(loss.labels, loss.n_outputs, other.weight) if isinstance(loss, Softmax)
+                else Outputs(loss.loss, loss.target[:, 0] if loss.is_flat else loss.target, other.weight)
+            )  # fmt: skip
+        return other
+
+    def objective(self, x: Any, intercept: Any = 0.0) -> float:
+        """F(x, c)."""
+        from ascd.blocks.products import add
+
+        point = self.as_point(x, "x")
+        image = np.zeros((self.n_samples, self.n_outputs)) + np.asarray(intercept, dtype=np.float64)
+        moved = np.flatnonzero(point.any(axis=1))
+        add(self.design, self.groups.order[moved], point[moved], image)
+        return float(self.loss.look(image).value + total_cost(self.penalty, point.ravel(), self.ends))
+
+    @property
+    def ends(self) -> Array:
+        """Where blocks begin and end in the flat vector of coefficients."""
+        return self.groups.starts * self.n_outputs
+
+    def as_point(self, x: Any, name: str) -> Array:
+        """Coefficients of shape (n_features, n_outputs), or flat for one target, in the order of the blocks."""
+        array = np.asarray(x, dtype=np.float64)
+        shape = (self.n_features, self.n_outputs)
+        if array.shape != shape and not (self.n_outputs == 1 and array.shape == shape[:1]):
+            raise ValueError(f"{name} must have the shape {shape}; got {array.shape}")
+        finite_values(array, name)
+        return np.ascontiguousarray(array.reshape(shape)[self.groups.order])
+
+    def as_given(self, point: Array) -> Array:
+        """Coefficients in the user's order and shape."""
+        x = np.empty(point.shape)
+        x[self.groups.order] = point
+        return x[:, 0] if self.loss.is_flat else x
+
+
+def as_block_loss(loss: Any, b: Any, weight: Array) -> Any:
+    """The loss with its targets."""
+    if not (isinstance(loss, str) and loss == "softmax"):
+        return Outputs(loss, b, weight)
+    labels = np.asarray(b)
+    if labels.ndim != 1 or labels.size != weight.size:
+        raise ValueError(f"b must have length {weight.size}; got shape {labels.shape}")
+    if labels.dtype.kind not in "iu" or labels.min() < 0:
+        raise ValueError("b must hold the classes 0, 1, 2, ... as integers for the softmax loss")
+    return Softmax(labels.astype(np.int64), max(2, int(labels.max()) + 1), weight)

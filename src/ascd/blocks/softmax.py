@@ -1,0 +1,159 @@
+"""The multinomial logistic loss: T classes, all at once.
+
+    loss(y, z) = log Σ_t exp(z_t) − z_y,     p = softmax(z),     slope p − e_y,     Hessian diag(p) − ppᵀ.
+
+**Certificate.**  A dual point is θ_k = s_k(q_k − e_y) with q_k in the simplex, and its loss terms are the
+Kullback–Leibler divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold.  The slope V, whose entries have
+small relative errors, misses it by ρ.  With M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and Ma = −ρ (one entry of a is 0),
+
+    q_k = p_k∘(1 + a − ⟨p_k, a⟩)
+
+meets it, and |θ_kt − V_kt| ≤ η·|V_kt| with η = 2·max|a|, to which the relative errors of V are added.  M without a row
+and column has an inverse without negative entries, so that |a| ≤ M⁻¹|ρ| is known well, however small a class's part of
+M is.  Scaled by s, q = (1 − s)e_y + s·q_k differs from q̂ = (1 − s)e_y + s·p_k by δ with |δ_t| ≤ η·s·min(p_t, 1 − p_t)
+and Σ_t δ_t = 0.  With log(1 + t) ≤ t,
+
+    KL(q ‖ p) ≤ KL(q̂ ‖ p) + Σ_t δ_t·log(q̂_t/p_t) + Σ_t δ_t²/q̂_t.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd.blocks.losses import Curvature, DualPoint, Look
+from ascd.data.careful import UNIT, careful_sum
+from ascd.data.design import Design
+
+#: Newton steps for the intercepts; they end when slopes sum to this share of the samples.
+MOST_STEPS, BALANCED = 50, 1e-15
+#: Where η is larger than this the dual point may leave the simplex.
+LARGEST_SHARE = 0.25
+
+
+class Softmax:
+    """log Σ exp(z_t) − z_y for classes 0 .. T − 1; ``weight`` has one number a sample."""
+
+    is_coupled, is_quadratic, is_flat = True, False, False
+    #: of the Hessian's largest eigenvalue
+    bound = square_bound = 0.5
+
+    def __init__(self, labels: Array, n_classes: int, weight: Array) -> None:
+        self.labels, self.n_outputs, self.weight = labels, n_classes, weight
+        self.rows = np.arange(labels.size)
+        self.counted = weight > 0.0
+
+    def _shares(self, image: Array) -> tuple[Array, Array]:
+        """Logarithms of the probabilities, and these."""
+        logs = image - image.max(axis=1, keepdims=True)
+        shares = np.exp(logs)
+        total = shares.sum(axis=1, keepdims=True)
+        return logs - np.log(total), shares / total
+
+    def look(self, image: Array) -> Look:
+        logs, shares = self._shares(image)
+        value = float(self.weight @ -logs[self.rows, self.labels])
+        slope = shares.copy()
+        slope[self.rows, self.labels] = -self._others(shares)
+        slope *= self.weight[:, None]
+        largest = shares.max(axis=1)
+        most = np.minimum(largest, 2.0 * largest * (1.0 - largest))  # Gershgorin
+        root = np.sqrt(self.weight)[:, None]
+        return Look(value, slope, Curvature(self.weight[:, None] * shares, root * shares, self.weight * most))
+
+    def _others(self, shares: Array) -> Array:
+        """1 − p_y, as the sum of the others: exact where p_y is near 1."""
+        others = shares.copy()
+        others[self.rows, self.labels] = 0.0
+        return others.sum(axis=1)
+
+    def balance(self, image: Array) -> Array:
+        """Move the image, in place, to the best constants, which sum to 0; how far."""
+        shift = np.zeros(self.n_outputs)
+        here = self.look(image)
+        for _ in range(MOST_STEPS):
+            first = here.slope.sum(axis=0)
+            if np.abs(first).max() <= BALANCED * float(np.abs(here.slope).sum()):
+                break
+            step = -solve_singular(self._total(here.curvature), first)
+            there, t = self.look(image + step), 1.0
+            while not there.value <= here.value + 1e-4 * t * float(first @ step) + 1e-15 * here.value and t > 1e-6:
+                t *= 0.5
+                there = self.look(image + t * step)
+            if not there.value <= here.value * (1.0 + 1e-15) or t <= 1e-6:
+                break
+            is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(image).max())
+            shift, here = shift + t * step, there
+            image += t * step
+            if is_small:
+                break
+        return shift
+
+    @staticmethod
+    def _total(curvature: Curvature) -> Array:
+        shared: Any = curvature.shared
+        return np.diag(curvature.own.sum(axis=0)) - shared.T @ shared
+
+    def dual_point(self, design: Design, columns: Array, intercept: bool, seen: Look, image: Array) -> DualPoint | None:
+        """The slope itself; how far the nearest one is that fits, as a share of the probabilities, a sample each."""
+        if columns.size:
+            return None
+        share, size = self._rounding(image), np.abs(seen.slope)
+        if intercept:
+            sums = np.array([careful_sum(column) for column in np.ascontiguousarray(seen.slope.T)])
+            missed = np.abs(sums[:, 0]) + sums[:, 1] + share @ size
+            share = share + 2.1 * largest_solution(self._total(seen.curvature), missed, self.weight.size)
+        if not np.max(share[self.counted]) <= LARGEST_SHARE:
+            return None
+        lengths = share[self.counted] * np.linalg.norm(size[self.counted], axis=1) / np.sqrt(self.weight[self.counted])
+        return DualPoint(seen.slope, share, float(np.linalg.norm(lengths)) * (1.0 + 1e-9))
+
+    def _rounding(self, image: Array) -> Array:
+        """Relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient."""
+        spread: Array = image.max(axis=1) - image.min(axis=1)
+        return (self.n_outputs + 8.0 + 2.0 * spread) * UNIT
+
+    def gap(self, image: Array, dual: Array, reach: Array, scale: float) -> float:
+        logs, shares = self._shares(image)
+        log_own, own, others = logs[self.rows, self.labels], shares[self.rows, self.labels], self._others(shares)
+        joined = own + (1.0 - scale) * others
+        ratio = np.where(own > 0.5, np.log1p((1.0 - scale) * others / np.maximum(own, 0.5)), np.log(joined) - log_own)
+        below = math.log(scale) if scale > 0.0 else 0.0
+        first, second = scale * others * below, joined * ratio
+        size = np.abs(first) + np.abs(second)
+        term = np.maximum(first + second, 0.0) + (8.0 * UNIT + self._rounding(image)) * size
+        term += np.where(own > 0.5, 0.0, 8.0 * UNIT * joined * np.abs(log_own))  # a difference of logarithms
+        if reach.size:
+            term += reach * scale * (others * abs(below) + np.minimum(own, others) * np.abs(ratio))
+            term += 2.0 * reach**2 * others
+        return float(self.weight[self.counted] @ term[self.counted])
+
+
+def solve_singular(matrix: Array, right: Array) -> Array:
+    """The shortest solution where the vector of ones is in the null space."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > 1e-12 * max(float(values[-1]), 1e-300)
+    solution: Array = vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept])
+    return solution
+
+
+def largest_solution(matrix: Array, size: Array, terms: int) -> float:
+    """max|a| at most, for Ma = r with |r| ≤ size, r summing to 0, M's rows too, and one entry of a 0.
+
+    With B nearly the inverse of M without that row and column and E = I − MB, M⁻¹ = B(I − E)⁻¹.
+    """
+    kept = np.delete(np.arange(size.size), int(np.argmax(np.diagonal(matrix))))
+    inner = matrix[np.ix_(kept, kept)]
+    try:
+        inverse = np.linalg.inv(inner)
+    except np.linalg.LinAlgError:
+        return math.inf
+    error = np.abs(np.eye(kept.size) - inner @ inverse).sum(axis=1)
+    error = error + (terms + size.size + 16.0) * UNIT * (np.abs(inner) @ np.abs(inverse)).sum(axis=1)
+    off = float(error.max())
+    if not off < 0.1:
+        return math.inf
+    return float(np.max(np.abs(inverse) @ (size[kept] + 1.2 * off * float(size[kept].max()))))

@@ -1,0 +1,128 @@
+"""``solve_blocks``: the solver for one block problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array, as_number, finite_values
+from ascd._base.clock import Stopwatch
+from ascd._base.threads import as_n_jobs, quiet
+from ascd.blocks.problem import BlockProblem
+from ascd.blocks.solver import Solver
+from ascd.blocks.terms import total_cost
+from ascd.results.limits import Limits, as_limits
+from ascd.results.progress import progress_bar
+from ascd.results.solution import Snapshot, Solution, Status, check_callback
+from ascd.solver.solve import Watch
+from ascd.solver.tuning import DEFAULT_ROUNDS, FEW_ULPS
+
+
+@dataclass(frozen=True)
+class BlockSolution(Solution):
+    """A ``Solution`` with ``x`` of shape (n_features, n_outputs) and an ``intercept`` with one number an output.
+
+    Both are as for a plain problem where the target is one-dimensional.
+    """
+
+    intercept: Any = 0.0
+
+
+def solve_blocks(
+    problem: BlockProblem,
+    tol: float = 1e-6,
+    x0: Any = None,
+    intercept: bool = False,
+    intercept0: Any = None,
+    max_iter: int = DEFAULT_ROUNDS,
+    max_time: float | None = None,
+    n_jobs: int | None = None,
+    callback: Callable[[Snapshot], Any] | None = None,
+    progress: bool = False,
+) -> BlockSolution:
+    """Minimise F(X, c) = f(AX + 1cᵀ) + Σ_b Ψ_b(X_b) to a certified duality gap.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+    intercept : bool
+        Fit an unpenalised constant for every output.
+    x0, intercept0 : where to start
+    tol, max_iter, max_time, n_jobs, callback, progress : as in ``solve``
+
+    Returns
+    -------
+    BlockSolution
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.standard_normal((50, 200))
+    >>> B = A[:, :2] @ rng.standard_normal((2, 3)) + [1.0, 2.0, 3.0]
+    >>> solution = ascd.solve_blocks(ascd.BlockProblem(A, B, penalty=ascd.L21(5.0)), tol=1e-10, intercept=True)
+    >>> solution.converged, solution.x.shape, np.flatnonzero(solution.x.any(axis=1)).tolist()
+    (True, (200, 3), [0, 1])
+    """
+    limits, start = check_block_run(problem, x0, intercept, intercept0, max_iter, max_time, callback)
+    tol, threads = as_number(tol, "tol", low=0.0), as_n_jobs(n_jobs)
+    with quiet(threads, problem.n_samples * problem.n_features), progress_bar(progress, limits.max_iter) as show:
+        clock = Stopwatch()
+        solver = Solver(problem, *start)
+        reference = as_reference(solver)
+        watch: Any = Watch(solver, callback, show, clock)  # type: ignore[arg-type]
+        status = Status.INTERRUPTED
+        with suppress(KeyboardInterrupt):
+            status = solver.minimise(problem.penalty, tol * reference, limits, watch)
+        if not status.is_answer:
+            solver.settle(tol * reference)
+            if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
+                status = Status.CONVERGED
+        watch.finish()
+    standing, constant = solver.standing, solver.fit.constant
+    return BlockSolution(
+        x=problem.as_given(solver.fit.x), objective=standing.objective, status=status, n_iter=solver.n_iter,
+        gap=float(standing.gap), steepness=float(standing.violation), reads=int(solver.reads), seconds=clock.seconds,
+        compile_seconds=clock.compile_seconds, trace=watch.trace,
+        intercept=float(constant[0]) if problem.loss.is_flat else constant, zero_objective=reference,
+    )  # fmt: skip
+
+
+def check_block_run(
+    problem: Any, x0: Any, intercept: bool, intercept0: Any, max_iter: Any, max_time: Any, callback: Any
+) -> tuple[Limits, tuple[Array, bool, Array]]:
+    """The limits of a run and where it begins, after a look at what was passed."""
+    if not isinstance(problem, BlockProblem):
+        raise TypeError(f"problem must be an ascd.BlockProblem; got {type(problem).__name__}")
+    check_callback(callback)
+    x = np.zeros((problem.n_features, problem.n_outputs)) if x0 is None else problem.as_point(x0, "x0")
+    if not math.isfinite(total_cost(problem.penalty, x.ravel(), problem.ends)):
+        raise ValueError("x0 must have a finite cost" if x0 is not None else "the penalty must allow zero coefficients")
+    constant = np.zeros(problem.n_outputs)
+    if intercept0 is not None:
+        constant = constant + np.asarray(intercept0, dtype=np.float64)
+        finite_values(constant, "intercept0")
+        if constant.any() and not intercept:
+            raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
+    return as_limits(max_iter, max_time), (x, bool(intercept), constant)
+
+
+def as_reference(solver: Solver) -> float:
+    """What the tolerance is a share of: F at zero coefficients, with the best intercepts where they are fitted.
+
+    Where intercepts alone fit the target up to rounding, F there says nothing: then it is F at zero without them.
+    """
+    fit, problem = solver.fit, solver.problem
+    value = float(fit.zero_objective)
+    if fit.intercept and not problem.loss.is_coupled:
+        image = np.zeros(fit.image.shape) + fit.zero_constant
+        seen = problem.loss.look(image)
+        size = np.maximum(problem.weight[:, None] * np.abs(problem.loss.target), np.abs(seen.curvature.own * image))
+        if value <= 0.0 or bool(np.all(np.abs(seen.slope) <= FEW_ULPS * size)):
+            value = float(problem.loss.look(np.zeros(fit.image.shape)).value)
+    return value if value > 0.0 else 1.0

@@ -1,0 +1,162 @@
+"""The block solver: read all blocks once, then only those whose ball leaves a decision open.
+
+repeat
+    a ball for the gradient of every block           no column read
+    read the blocks that may violate optimality      exact from here on
+    certificate: the duality gap, rounding counted; from an image computed afresh before stopping
+    working set: the blocks that have moved, and the worst violations
+    model: minimise Q there by sweeps and Newton steps, and go to its minimum as far as F falls
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd.blocks import tuning
+from ascd.blocks.bounds import GradientBounds
+from ascd.blocks.certificate import prove
+from ascd.blocks.fit import Fit
+from ascd.blocks.pieces import Working
+from ascd.blocks.problem import BlockProblem
+from ascd.blocks.steps import Steps
+from ascd.blocks.terms import fill_distances, fill_open
+from ascd.data.careful import UNIT
+from ascd.results.limits import Limits, has_no_minimum
+from ascd.results.solution import Status
+from ascd.solver.assessment import NOTHING, Standing
+from ascd.solver.loop import Progress
+from ascd.solver.tuning import MOST_IDLE
+
+
+class Solver:
+    """One problem, minimised for one penalty after another; what was learned is kept between them."""
+
+    def __init__(self, problem: BlockProblem, x: Array, intercept: bool, constant: Array) -> None:
+        self.problem, self.fit = problem, Fit(problem, x, intercept, constant)
+        self.bounds = GradientBounds(problem, intercept)
+        self.steps = Steps(self.fit)
+        self.n_iter = self.working = 0
+        self.standing, self.can_fit = NOTHING, True
+        self.everything = np.arange(problem.groups.count)
+        self.distance = np.empty(self.everything.size)
+
+    @property
+    def reads(self) -> int:
+        """Columns read so far."""
+        return self.bounds.reads + self.fit.reads
+
+    def minimise(
+        self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Any], Any], confirm: bool = True
+    ) -> Status:
+        """Until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run."""
+        began, start, progress, attempts = time.perf_counter(), math.inf, Progress(), 0
+        self.fit.penalty = penalty
+        for rounds in range(limits.max_iter + 1):
+            self.look(tolerance)
+            if has_no_minimum(self.standing.objective, start):
+                return Status.DIVERGED
+            start = min(start, self.standing.objective)
+            if self.standing.gap <= tolerance:
+                if confirm:
+                    self.settle(tolerance)
+                if self.standing.gap <= tolerance:
+                    return Status.CONVERGED
+            if not self.can_fit:
+                attempts += 1
+                if attempts > 2 and self._is_stationary(tolerance):
+                    self.settle(tolerance)
+                    return Status.STATIONARY
+            if rounds == limits.max_iter:
+                break
+            if time.perf_counter() - began > limits.max_time:
+                return Status.TIME_LIMIT
+            progress.note(self.standing)
+            if progress.idle > MOST_IDLE:
+                return self._last_look(tolerance)
+            if watch(self):
+                return Status.INTERRUPTED
+            working = self._working_set()
+            if working.blocks.size == 0:
+                return self._last_look(tolerance)
+            self.working = working.places.size
+            self.steps.improve(working, self._target(tolerance, progress.idle > 0), self.standing.violation)
+            self.n_iter += 1
+        return Status.ITERATION_LIMIT
+
+    def settle(self, enough: float) -> None:
+        """Everything known of the point computed afresh, and its certificate."""
+        self.fit.recompute()
+        self.look(enough)
+
+    def look(self, enough: float) -> None:
+        """Balls, and exact gradients where these leave open whether a block is at rest; then the gap."""
+        fit, bounds = self.fit, self.bounds
+        bounds.locate(fit.slope)
+        listed, gradient = np.empty(self.everything.size + 1, dtype=np.int64), -bounds.estimate.ravel()
+        count = fill_open(fit.penalty, fit.x.ravel(), gradient, bounds.radius, self.problem.ends, listed)
+        self.distance[:] = 0.0
+        if count:
+            bounds.read(listed[:count], fit.slope)
+            self._measure(listed[:count])
+        gap, self.can_fit = prove(fit, bounds, enough)
+        objective = float(fit.seen.value + fit.cost())
+        self.standing = Standing(objective, gap, float(self.distance.max(initial=0.0)), True, math.inf)
+
+    def _measure(self, blocks: Array) -> None:
+        """Distances from optimality of the blocks that are not surely at rest."""
+        fit, gradient = self.fit, self.bounds.estimate.ravel()
+        fill_distances(fit.penalty, fit.x.ravel(), gradient, self.problem.ends, blocks, self.distance)
+
+    def _moved(self) -> Array:
+        return np.asarray(np.logical_or.reduceat(self.fit.x.any(axis=1), self.problem.groups.starts[:-1]))
+
+    def _working_set(self) -> Working:
+        """The blocks that have moved, and the worst of the others."""
+        groups, moved = self.problem.groups, self._moved()
+        size = max(tuning.FIRST_SET, tuning.GROWTH * int(moved.sum()))
+        waiting = np.flatnonzero((self.distance > 0.0) & ~moved)
+        room = max(size - int(moved.sum()), 1)
+        if waiting.size > room:
+            waiting = waiting[np.argpartition(-self.distance[waiting], room - 1)[:room]]
+        blocks = np.sort(np.concatenate([np.flatnonzero(moved), waiting]))
+        self.has_all = waiting.size < room
+        sizes = groups.sizes[blocks]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return Working(blocks, starts, groups.columns(blocks), self.problem.n_outputs)
+
+    def _target(self, tolerance: float, is_idle: bool) -> float:
+        """The violation that the working set may keep: what the tolerance needs, or a share of the largest."""
+        violation, fit = self.standing.violation, self.fit
+        least = 4.0 * UNIT * float(np.linalg.norm(fit.slope)) * float(self.bounds.whole.max())  # what rounding leaves
+        if is_idle:
+            return least
+        squares = np.add.reduceat((fit.x**2).sum(axis=1), self.problem.groups.starts[:-1])
+        spread = float(np.sqrt(squares).sum()) or self.standing.objective / max(violation, 1e-300)
+        goal = tuning.ENOUGH * tolerance / max(spread, 1e-300)
+        share = tuning.NEWTON_SHARE if not self.problem.loss.is_quadratic else tuning.SHARE
+        if self.problem.loss.is_quadratic and self.has_all:
+            share = tuning.LAST_SHARE
+        return max(min(goal, tuning.ENOUGH * violation), share * violation, least)
+
+    def _is_stationary(self, tolerance: float) -> bool:
+        """Would first-order steps of the blocks gain less than the tolerance?"""
+        fit, groups, problem = self.fit, self.problem.groups, self.problem
+        squares = np.add.reduceat((fit.x**2).sum(axis=1), groups.starts[:-1])
+        norm = np.add.reduceat(problem.norm[groups.order] ** 2, groups.starts[:-1])
+        bound = problem.loss.bound if math.isfinite(problem.loss.bound) else 1.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.where(norm > 0.0, self.distance / (bound * norm), 0.0)
+        return bool(np.sum(self.distance * (np.sqrt(squares) + steps)) <= tolerance)
+
+    def _last_look(self, tolerance: float) -> Status:
+        self.settle(tolerance)
+        if self.standing.gap <= tolerance:
+            return Status.CONVERGED
+        is_stationary = not self.can_fit and self._is_stationary(tolerance)
+        return Status.STATIONARY if is_stationary else Status.STALLED

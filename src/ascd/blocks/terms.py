@@ -1,0 +1,105 @@
+"""Sums over blocks: costs, distances from optimality, and the blocks' part of a duality gap.
+
+``ends`` tells where blocks begin and end in the flat vectors of coefficients and gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import kernel, wide
+from ascd.data.careful import UNIT
+
+
+@kernel
+def total_cost(penalty: Any, x: Array, ends: Array) -> float:
+    """Σ_b Ψ_b(x_b)."""
+    total = 0.0
+    for b in range(ends.size - 1):
+        total += penalty.block_cost(x[ends[b] : ends[b + 1]], b)
+    return total
+
+
+@kernel
+def fill_distances(penalty: Any, x: Array, g: Array, ends: Array, blocks: Array, out: Array) -> float:
+    """out_b = the distance of −g_b from ∂Ψ_b(x_b) for some blocks; the largest."""
+    most = 0.0
+    for i in range(blocks.size):
+        b = wide(blocks[i])
+        out[b] = penalty.block_distance(x[ends[b] : ends[b + 1]], g[ends[b] : ends[b + 1]], b)
+        most = max(most, out[b])
+    return most
+
+
+@kernel
+def largest_allowed_scale(penalty: Any, u: Array, radius: Array, ends: Array, blocks: Array) -> float:
+    """The largest s in [0, 1] for which all Ψ_b*(s·u_b) are finite, for u_b within the radius."""
+    scale = 1.0
+    for i in range(blocks.size):
+        b = wide(blocks[i])
+        scale = min(scale, penalty.block_scale(u[ends[b] : ends[b + 1]], radius[b], b))
+    return scale
+
+
+@kernel
+def add_terms(
+    penalty: Any, x: Array, u: Array, radius: Array, ends: Array, blocks: Array, scale: float, room: Array
+) -> tuple[float, float]:
+    """Σ_b Ψ_b(x_b) + Ψ_b*(s·u_b) − s⟨x_b, u_b⟩, the largest for u_b within the radius; and the size of the terms."""
+    gap, size = 0.0, 0.0
+    for i in range(blocks.size):
+        b = wide(blocks[i])
+        first, last = ends[b], ends[b + 1]
+        product, square, parts = 0.0, 0.0, 0.0
+        for p in range(first, last):
+            room[p - first] = scale * u[p]
+            product += x[p] * u[p]
+            parts += abs(x[p] * u[p])
+            square += x[p] * x[p]
+        cost = penalty.block_cost(x[first:last], b)
+        width = scale * radius[b]
+        term = cost + penalty.block_conjugate(room[: last - first], width, b) - scale * product
+        gap += max(0.0, term + width * math.sqrt(square) * (1.0 + 1e-12))
+        size += (last - first + 8.0) * (abs(cost) + scale * parts)
+    return gap, UNIT * size
+
+
+@kernel
+def fill_open(penalty: Any, x: Array, u: Array, radius: Array, ends: Array, out: Array) -> int:
+    """List the blocks that are not surely at rest at 0: the terms of the others are 0 whatever the scale is."""
+    count = 0
+    for b in range(ends.size - 1):
+        first, last = ends[b], ends[b + 1]
+        rests = radius[b] < math.inf
+        p = first
+        while rests and p < last:
+            rests = x[p] == 0.0
+            p += 1
+        if rests:
+            rests = penalty.block_cost(x[first:last], b) == 0.0
+        if rests:
+            rests = penalty.block_conjugate(u[first:last], radius[b], b) == 0.0
+        out[count] = b
+        count += 0 if rests else 1
+    return count
+
+
+@kernel
+def find_unpenalised(penalty: Any, ends: Array, ones: Array, out: Array) -> None:
+    """Which blocks allow no dual product but 0?"""
+    for b in range(ends.size - 1):
+        out[b] = penalty.block_scale(ones[: ends[b + 1] - ends[b]], 0.0, b) <= 0.0
+
+
+@kernel
+def fill_lengths(g: Array, ends: Array, out: Array) -> None:
+    """out_b = ‖g_b‖."""
+    for b in range(ends.size - 1):
+        square = 0.0
+        for p in range(ends[b], ends[b + 1]):
+            square += g[p] * g[p]
+        out[b] = np.sqrt(square)

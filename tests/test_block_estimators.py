@@ -1,0 +1,232 @@
+"""Group Lasso and multi-task estimators: agreement with peers in their own units, and what users expect."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.linear_model as peers
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
+
+import ascd
+from ascd import estimators as ours
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((80, 24)) + 0.2
+X[RNG.random(X.shape) < 0.3] = 0.0
+Y = X[:, :5] @ RNG.standard_normal((5, 3)) + 0.5 * RNG.standard_normal((80, 3)) + [1.0, 0.0, -3.0]
+WEIGHT = RNG.integers(0, 4, 80) * 0.5
+GROUPS = [list(range(first, 24, 6)) for first in range(6)]
+PRECISE = {"tol": 1e-14, "max_iter": 200_000}
+
+
+def multi_task(model, weight, alpha, ratio):
+    """The objective as scikit-learn documents it."""
+    residuals = X @ model.coef_.T + model.intercept_ - Y
+    norms = np.linalg.norm(model.coef_, axis=0)
+    penalty = alpha * (ratio * norms.sum() + 0.5 * (1.0 - ratio) * (norms**2).sum())
+    return 0.5 * np.average((residuals**2).sum(axis=1), weights=weight) + penalty
+
+
+def grouped(model, weight, alpha, ratio=0.0, factors=None):
+    """1/(2n)·‖y − Xw − c‖² + alpha·(ratio·‖w‖₁ + (1 − ratio)·Σ_g factor_g·‖w_g‖)."""
+    factors = np.ones(len(GROUPS)) if factors is None else factors
+    norms = sum(f * np.linalg.norm(model.coef_[g]) for f, g in zip(factors, GROUPS, strict=True))
+    residuals = X @ model.coef_ + model.intercept_ - Y[:, 0]
+    penalty = alpha * (ratio * np.abs(model.coef_).sum() + (1.0 - ratio) * norms)
+    return 0.5 * np.average(residuals**2, weights=weight) + penalty
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize(("alpha", "ratio"), [(0.3, 1.0), (0.05, 1.0), (0.3, 0.5), (1e-3, 0.9)])
+def test_multi_task_models_agree_with_scikit_learn(alpha, ratio, weight, fit_intercept):
+    shared = {"alpha": alpha, "l1_ratio": ratio, "fit_intercept": fit_intercept}
+    mine = ours.MultiTaskElasticNet(**shared, tol=1e-12).fit(X, Y, sample_weight=weight)
+    theirs = peers.MultiTaskElasticNet(**shared, **PRECISE)
+    with np.errstate(all="ignore"):
+        theirs.fit(X, Y, sample_weight=weight)
+    np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-6)
+    np.testing.assert_allclose(mine.intercept_, theirs.intercept_, atol=1e-6)
+    value = multi_task(mine, weight, alpha, ratio)
+    assert value <= multi_task(theirs, weight, alpha, ratio) * (1.0 + 1e-10)
+    assert mine.certificate_.objective == pytest.approx(value, rel=1e-10)
+    assert mine.certificate_.converged
+
+
+def test_multi_task_lasso_is_the_elastic_net_with_ratio_one():
+    first = ours.MultiTaskLasso(0.2, tol=1e-10).fit(X, Y)
+    second = ours.MultiTaskElasticNet(0.2, l1_ratio=1.0, tol=1e-10).fit(sparse.csr_array(X), Y)
+    np.testing.assert_allclose(first.coef_, second.coef_, atol=1e-6)
+    assert (first.sparse_coef_ != sparse.csr_matrix(first.coef_)).nnz == 0
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.05])
+def test_group_lasso_agrees_with_celer(alpha):
+    celer = pytest.importorskip("celer")
+    mine = ours.GroupLasso(alpha, groups=GROUPS, tol=1e-12).fit(X, Y[:, 0])
+    theirs = celer.GroupLasso(groups=GROUPS, alpha=alpha, tol=1e-13).fit(X, Y[:, 0])
+    assert grouped(mine, None, alpha) == pytest.approx(grouped(theirs, None, alpha), rel=1e-7)
+    assert grouped(mine, None, alpha) <= grouped(theirs, None, alpha) * (1.0 + 1e-10)
+    assert mine.certificate_.objective == pytest.approx(grouped(mine, None, alpha), rel=1e-10)
+
+
+def test_group_lasso_agrees_with_skglm():
+    skglm = pytest.importorskip("skglm")
+    factors = np.array([1.0, 2.0, 0.5, 1.0, 1.0, 3.0])
+    mine = ours.GroupLasso(0.2, groups=GROUPS, weights=factors, fit_intercept=False, tol=1e-12).fit(X, Y[:, 0])
+    theirs = skglm.GroupLasso(groups=GROUPS, weights=factors, alpha=0.2, fit_intercept=False, tol=1e-10)
+    theirs.fit(X, Y[:, 0])
+    value, other = (grouped(model, None, 0.2, factors=factors) for model in (mine, theirs))
+    assert value == pytest.approx(other, rel=1e-7)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.3, 1.0])
+def test_the_sparse_group_lasso_lies_between_its_ends(ratio):
+    model = ours.SparseGroupLasso(0.2, l1_ratio=ratio, groups=GROUPS, tol=1e-11).fit(X, Y[:, 0])
+    end = ours.Lasso(0.2, tol=1e-11) if ratio == 1.0 else ours.GroupLasso(0.2, groups=GROUPS, tol=1e-11)
+    value = grouped(model, None, 0.2, ratio)
+    assert model.certificate_.converged
+    assert model.certificate_.objective == pytest.approx(value, rel=1e-10)
+    assert value <= grouped(end.fit(X, Y[:, 0]), None, 0.2, ratio) * (1.0 + 1e-10)
+    if ratio in (0.0, 1.0):
+        np.testing.assert_allclose(model.coef_, end.coef_, atol=1e-5)
+
+
+def test_groups_of_one_feature_are_the_lasso_and_labels_are_groups():
+    np.testing.assert_allclose(
+        ours.GroupLasso(0.1, tol=1e-11).fit(X, Y[:, 0]).coef_,
+        ours.Lasso(0.1, tol=1e-11).fit(X, Y[:, 0]).coef_,
+        atol=1e-5,
+    )
+    labels = ["abcdef"[j % 6] for j in range(24)]
+    first, second = (ours.GroupLasso(0.1, groups=g, tol=1e-11).fit(X, Y[:, 0]) for g in (labels, GROUPS))
+    np.testing.assert_allclose(first.coef_, second.coef_, atol=1e-6)
+    rooted = ours.GroupLasso(0.1, groups=4, weights="sqrt", tol=1e-11).fit(X, Y[:, 0])
+    doubled = ours.GroupLasso(0.2, groups=4, tol=1e-11).fit(X, Y[:, 0])
+    np.testing.assert_allclose(rooted.coef_, doubled.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+def test_cross_validation_agrees_with_scikit_learn(weight):
+    shared = {"alphas": 12, "eps": 0.02, "cv": 4}
+    mine = ours.MultiTaskLassoCV(**shared, tol=1e-11).fit(X, Y, sample_weight=weight)
+    theirs = peers.MultiTaskLassoCV(**shared, **PRECISE)
+    if weight is not None and "sample_weight" not in inspect.signature(theirs.fit).parameters:
+        pytest.skip("this scikit-learn takes no weights here")
+    theirs.fit(X, Y) if weight is None else theirs.fit(X, Y, sample_weight=weight)
+    np.testing.assert_allclose(mine.alphas_, theirs.alphas_, rtol=1e-9)
+    np.testing.assert_allclose(mine.mse_path_, theirs.mse_path_, rtol=1e-4)
+    assert mine.alpha_ == pytest.approx(theirs.alpha_)
+    np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-5)
+
+
+def test_cross_validation_over_ratios_and_for_groups():
+    model = ours.MultiTaskElasticNetCV(l1_ratio=[0.2, 0.9], alphas=6, cv=3).fit(X, Y)
+    assert model.mse_path_.shape == (2, 6, 3)
+    assert model.alphas_.shape == (2, 6)
+    assert model.l1_ratio_ in (0.2, 0.9)
+    assert model.coef_path_.shape == (24, 6)
+    chosen = ours.GroupLassoCV(groups=GROUPS, alphas=8, cv=3, n_jobs=2).fit(X, Y[:, 0])
+    again = ours.GroupLasso(chosen.alpha_, groups=GROUPS).fit(X, Y[:, 0])
+    np.testing.assert_allclose(chosen.coef_, again.coef_, atol=1e-3)
+    assert chosen.alpha_1se_ >= chosen.alpha_
+    assert chosen.coef_path_.shape == (24, 8)
+
+
+PEERS = ("MultiTaskLasso", "MultiTaskElasticNet", "MultiTaskLassoCV", "MultiTaskElasticNetCV")
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_parameters_attributes_and_tags_are_scikit_learns(name):
+    theirs, mine = getattr(peers, name)(), getattr(ours, name)()
+    for parameter, default in theirs.get_params().items():
+        if parameter != "tol":
+            assert mine.get_params()[parameter] == default, parameter
+    assert get_tags(mine).target_tags == get_tags(theirs).target_tags
+    theirs.fit(X, Y)
+    mine.fit(X, Y)
+    for attribute in (a for a in vars(theirs) if a.endswith("_") and not a.startswith("_")):
+        assert np.shape(getattr(mine, attribute)) == np.shape(getattr(theirs, attribute)), attribute
+    assert mine.predict(X).shape == Y.shape
+    with pytest.raises(ValueError, match="mono-task"):
+        mine.fit(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("name", [*PEERS, "GroupLasso", "SparseGroupLasso", "GroupLassoCV"])
+def test_every_estimator_pickles_clones_and_keeps_names(name):
+    small = {"alphas": 4, "cv": 3} if name.endswith("CV") else {"alpha": 0.1}
+    target = Y if name in PEERS else Y[:, 0]
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(24)])
+    model = getattr(ours, name)(**small, tol=1e-7).fit(frame, target)
+    back = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(back.predict(frame), model.predict(frame))
+    assert list(model.feature_names_in_) == list(frame.columns)
+    assert clone(model).get_params() == model.get_params()
+    assert getattr(ascd, name) is getattr(ours, name)
+    single = getattr(ours, name)(**small, tol=1e-4).fit(X.astype(np.float32), target)
+    assert single.coef_.dtype == np.float32
+    assert single.certificate_.gap <= single.certificate_.tolerance
+
+
+def test_a_float32_certificate_is_about_the_rounded_coefficients():
+    model = ours.MultiTaskLasso(0.1, tol=1e-5).fit(X.astype(np.float32), Y)
+    exact = ours.MultiTaskLasso(0.1, tol=1e-13, max_iter=50).fit(X.astype(np.float32).astype(float), Y)
+    here = ours.MultiTaskLasso()
+    here.coef_, here.intercept_ = model.coef_.astype(float), model.intercept_.astype(float)
+
+    def value(fitted):
+        residuals = X.astype(np.float32).astype(float) @ fitted.coef_.T + fitted.intercept_ - Y
+        return 0.5 * (residuals**2).sum() / 80 + 0.1 * np.linalg.norm(fitted.coef_, axis=0).sum()
+
+    assert value(here) - value(exact) <= model.certificate_.gap
+    assert value(here) == pytest.approx(model.certificate_.objective, rel=1e-12)
+
+
+def test_a_warm_start_goes_on():
+    model = ours.MultiTaskLasso(0.1, warm_start=True, tol=1e-9).fit(X, Y)
+    assert model.fit(X, Y).certificate_.n_iter == 0
+    group = ours.GroupLasso(0.1, groups=4, warm_start=True, tol=1e-9).fit(X, Y[:, 0])
+    assert group.fit(X, Y[:, 0]).certificate_.n_iter == 0
+
+
+def test_a_fit_that_ends_early_says_so():
+    with pytest.warns(ConvergenceWarning, match="MultiTaskLasso stopped early"):
+        ours.MultiTaskLasso(1e-3, max_iter=1, tol=1e-14).fit(X, Y)
+
+
+@pytest.mark.parametrize("value", [0.1, 3.7, 1e6 + 0.1])
+def test_a_constant_target_is_the_intercept(value):
+    model = ours.MultiTaskLassoCV(alphas=3, cv=3).fit(X, np.full((80, 2), value))
+    np.testing.assert_array_equal(model.coef_, 0.0)
+    np.testing.assert_allclose(model.intercept_, value)
+    assert ours.GroupLasso().fit(X, np.full(80, value)).intercept_ == pytest.approx(value)
+
+
+def test_unpenalised_features_are_free():
+    factors = np.r_[0.0, np.ones(23)]
+    model = ours.MultiTaskLasso(100.0, penalty_weights=factors).fit(X, Y)
+    expected = np.linalg.lstsq(np.c_[X[:, :1], np.ones(80)], Y, rcond=None)[0]
+    np.testing.assert_allclose(model.coef_[:, 0], expected[0], atol=1e-6)
+    assert not model.coef_[:, 1:].any()
+    assert model.certificate_.converged
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"groups": 5}, "divide the number of columns, 24"),
+        ({"groups": [[0, 1], [1]]}, "must not overlap"),
+        ({"weights": [1.0]}, "weights must have length 24"),
+        ({"alpha": -1.0}, "'alpha' parameter of GroupLasso"),
+    ],
+)
+def test_wrong_parameters_are_named(params, words):
+    with pytest.raises(ValueError, match=words):
+        ours.GroupLasso(**params).fit(X, Y[:, 0])
