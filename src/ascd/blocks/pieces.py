@@ -97,10 +97,8 @@ def try_lengths(
     lengths at which some of them arrive there: where columns depend on each other, steps are far too long.
     """
     before = blocks_cost(penalty, working.blocks, working.starts, x.ravel(), x.shape[1])
-    crossing = np.divide(-x, change, out=np.full(x.shape, np.inf), where=x * change < 0.0)
-    ends = np.sort(crossing[crossing < 1.0])
     best, gain = None, 0.0
-    for length in (1.0, *ends[[i for i in tuning.CROSSINGS if i < ends.size]], *tuning.LENGTHS):
+    for length, crossing in _lengths(working, x, change):
         if length in tuning.LENGTHS and best is not None:
             break
         straight = x + length * change
@@ -112,6 +110,20 @@ def try_lengths(
             if value < gain:
                 best, gain = moved, value
     return best
+
+
+def _lengths(working: Working, x: Array, change: Array) -> list[tuple[float, Array]]:
+    """Lengths to try, each with those at which coefficients arrive at 0: one by one, or blocks where nearest."""
+    single = np.divide(-x, change, out=np.full(x.shape, np.inf), where=x * change < 0.0)
+    along = np.add.reduceat((x * change).sum(axis=1), working.starts[:-1])
+    square = np.add.reduceat((change**2).sum(axis=1), working.starts[:-1])
+    nearest = np.divide(-along, square, out=np.full(along.size, np.inf), where=(along < 0.0) & (square > 0.0))
+    whole = np.broadcast_to(np.repeat(nearest, np.diff(working.starts))[:, None], x.shape)
+    tried = [(1.0, single)]
+    for crossing in (single, whole):
+        ends = np.unique(crossing[crossing < 1.0])
+        tried += [(float(ends[i]), crossing) for i in tuning.CROSSINGS if i < ends.size]
+    return tried + [(length, single) for length in tuning.LENGTHS]
 
 
 @kernel
