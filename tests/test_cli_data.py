@@ -212,7 +212,7 @@ def test_every_class_has_its_table(capsys, tmp_path):
     _, out, _ = run(capsys, "fit", path, "--target", "kind", "--model", "logistic", "--out", tmp_path / "m.npz")
     loaded = load_model(tmp_path / "m.npz")
     for number, name in enumerate(["ant", "bee", "cat"]):
-        part = out.split(f"class {name} against the rest")[1].split("intercept")[0]
+        part = out.split(f"class {name}")[1].split("intercept")[0]
         largest = int(np.abs(loaded.coef[number]).argmax())
         assert part.split()[3:5] == ["xyz"[largest], f"{loaded.coef[number, largest]:+.6g}"]
 

@@ -46,6 +46,6 @@ def _show_largest(fitted: Model, number: int) -> None:
     rows = [(names[j], f"{coef[j]:+.6g}") for j in order if coef[j] != 0.0]
     left = np.count_nonzero(coef) - len(rows)
     rows += [(f"… and {left:,} more", "")] if left else []
-    title = "" if not fitted.classes.size else f"class {fitted.class_of(number)} against the rest"
+    title = "" if not fitted.classes.size else f"class {fitted.class_of(number)}"
     show_table(("largest coefficients", "value"), [*rows, ("intercept", f"{fitted.intercept[number]:+.6g}")], title)
     say()
