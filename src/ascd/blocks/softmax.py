@@ -86,6 +86,7 @@ class Softmax:
             if not there.value <= here.value * (1.0 + 1e-15) or t <= 1e-6:
                 break
             is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(image).max())
+            is_small = is_small or (t < 1.0 and there.value >= here.value)  # rounding is all that is left
             shift, here = shift + t * step, there
             image += t * step
             if is_small:
@@ -133,10 +134,18 @@ class Softmax:
 
 
 def solve_singular(matrix: Array, right: Array) -> Array:
-    """The shortest solution where the vector of ones is in the null space."""
-    values, vectors = np.linalg.eigh(matrix)
-    kept = values > 1e-12 * max(float(values[-1]), 1e-300)
-    solution: Array = vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept])
+    """The solution that sums to 0, where the vector of ones is in the null space.
+
+    The entry with the largest diagonal is held at 0 first, and the others are measured in units of their own: classes
+    may differ in weight by many orders of magnitude.
+    """
+    kept = np.delete(np.arange(right.size), int(np.argmax(np.diagonal(matrix))))
+    unit = np.sqrt(np.maximum(np.diagonal(matrix)[kept], 0.0))
+    unit[unit == 0.0] = 1.0
+    inner = matrix[np.ix_(kept, kept)] / np.outer(unit, unit)
+    solution = np.zeros(right.size)
+    solution[kept] = np.linalg.lstsq(inner, right[kept] / unit, rcond=1e-13)[0] / unit
+    solution -= solution.mean()
     return solution
 
 
