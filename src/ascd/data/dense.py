@@ -105,10 +105,12 @@ class DenseMultiplier:
 def gather_rows(
     values: Array, columns: Array, row: int, root: Array, mean: Array, out: Array, start: int, stop: int
 ) -> None:
-    for i in range(start, stop):
+    first = wide(row)
+    for number in range(start, stop):
+        i = wide(number)
         j, less = wide(columns[i]), mean[i] if mean.size else 0.0
         for k in range(root.size):
-            out[i, k] = root[k] * (values[row + k, j] - less)
+            out[i, k] = root[k] * (values[first + wide(k), j] - less)
 
 
 @kernel

@@ -123,8 +123,8 @@ def fill_survey(
     stop: int,
 ) -> None:  # fmt: skip
     """Column by column, so that the second look at one finds it in the cache."""
-    for j in range(start, stop):
-        weighted, square_sum, entry_sum = 0.0, 0.0, 0.0
+    for number in range(start, stop):
+        j, weighted, square_sum, entry_sum = wide(number), 0.0, 0.0, 0.0
         for p in range(matrix.start(j), matrix.stop(j)):
             entry = matrix.entry(p, j)
             weighted += at(weight, matrix.row(p)) * entry * entry
@@ -150,8 +150,14 @@ def fill_dots(matrix: Any, columns: Array, vector: Array, out: Array, start: int
 @kernel
 def add_columns(matrix: Any, columns: Array, factors: Array, out: Array, start: int, stop: int) -> None:
     """out += Σ factors_i·a_i on the rows from ``start`` to ``stop``: each thread has rows of its own."""
+    is_whole = start == 0 and stop == out.size
     for i in range(columns.size):
         j, factor = wide(columns[i]), factors[i]
-        if factor != 0.0:
+        if factor == 0.0:
+            continue
+        if is_whole:
+            for p in range(matrix.start(j), matrix.stop(j)):
+                out[matrix.row(p)] += factor * matrix.entry(p, j)
+        else:
             for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
                 out[matrix.row(p)] += factor * matrix.entry(p, j)

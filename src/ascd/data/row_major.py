@@ -93,18 +93,21 @@ def survey_rows(
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
         for k in range(values.shape[0]):
-            for j in range(first, last):
+            for number in range(first, last):
+                j = wide(number)
                 entry = float(values[k, j])
                 plain[j] += entry * entry
                 total[j] += entry
             if is_weighted:
                 share_of = at(weight, k)
-                for j in range(first, last):
+                for number in range(first, last):
+                    j = wide(number)
                     entry = float(values[k, j])
                     square[j] += share_of * entry * entry
             for m in range(vectors.shape[0]):
                 factor = vectors[m, k]
-                for j in range(first, last):
+                for number in range(first, last):
+                    j = wide(number)
                     products[m, j] += factor * float(values[k, j])
 
 
@@ -118,7 +121,8 @@ def add_row_dots(values: Array, columns: Array, vector: Array, out: Array, start
         else:
             for k in range(values.shape[0]):
                 factor = vector[k]
-                for i in range(first, last):
+                for number in range(first, last):
+                    i = wide(number)
                     out[i] += factor * float(values[k, wide(columns[i])])
 
 
@@ -128,20 +132,22 @@ def add_whole_rows(values: Array, vector: Array, out: Array, first: int, last: i
     d = values.shape[0]
     for k in range(0, d - d % 4, 4):
         a, b, c, e = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
-        for j in range(first, last):
+        for number in range(first, last):
+            j = wide(number)
             ahead = a * float(values[k, j]) + b * float(values[k + 1, j])
             out[j] += ahead + (c * float(values[k + 2, j]) + e * float(values[k + 3, j]))
     for k in range(d - d % 4, d):
         factor = vector[k]
-        for j in range(first, last):
+        for number in range(first, last):
+            j = wide(number)
             out[j] += factor * float(values[k, j])
 
 
 @kernel
 def add_to_rows(values: Array, columns: Array, factors: Array, image: Array, start: int, stop: int) -> None:
     """image_k += Σ_i factors_i·a_k,columns_i."""
-    for k in range(start, stop):
-        total = 0.0
+    for number in range(start, stop):
+        k, total = wide(number), 0.0
         for i in range(factors.size):
             total += factors[i] * float(values[k, i if columns.size == 0 else wide(columns[i])])
         image[k] += total
@@ -150,5 +156,6 @@ def add_to_rows(values: Array, columns: Array, factors: Array, image: Array, sta
 @kernel
 def copy_columns(values: Array, columns: Array, out: Array, start: int, stop: int) -> None:
     for k in range(values.shape[0]):
-        for i in range(start, stop):
+        for number in range(start, stop):
+            i = wide(number)
             out[k, i] = float(values[k, wide(columns[i])])

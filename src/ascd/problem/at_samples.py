@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import at, helper, kernel
+from ascd._base.jit import at, helper, kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
 from ascd.problem.tuning import BALANCED, LONGER_STRIDE, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
@@ -113,12 +113,15 @@ def fill_slopes(
 ) -> tuple[float, float, float, float]:
     """Slopes s·loss' and curvatures s·loss'' of some samples; what these, the losses and the slopes' sizes sum to."""
     total, first, second, size = 0.0, 0.0, 0.0, 0.0
-    for k in range(start, stop):
+    for number in range(start, stop):
+        k = wide(number)
         weight, target, z = at(sample.weight, k), sample.target[k], image[k] + t
         is_counted = weight > 0.0  # exp may overflow in a sample without weight: 0·inf is nan
         total += weight * loss.value(target, z) if is_counted else 0.0
         slope[k] = weight * loss.derivative(target, z) if is_counted else 0.0
         curvature[k] = weight * loss.curvature(target, z) if is_counted else 0.0
+    for number in range(start, stop):  # apart: the loop above goes through several samples at a time
+        k = wide(number)
         first += slope[k]
         second += curvature[k]
         size += abs(slope[k])

@@ -90,7 +90,8 @@ def sample_gap(sample: Any, loss: Any, image: Array, slope: Array, scale: float,
     Over the samples from ``start`` to ``stop``.
     """
     total = 0.0
-    for k in range(start, stop):
+    for number in range(start, stop):
+        k = wide(number)
         weight, target = at(sample.weight, k), sample.target[k]
         if weight > 0.0:
             dual = scale * slope[k] / weight
@@ -105,7 +106,8 @@ def precise_sample_gap(
 ) -> float:
     """The largest Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for |θ − scale·dual| ≤ reach (none where that is empty)."""
     total = 0.0
-    for k in range(start, stop):
+    for number in range(start, stop):
+        k = wide(number)
         weight, target, z = at(sample.weight, k), sample.target[k], image[k]
         if weight > 0.0:
             u = scale * dual[k] / weight
@@ -255,7 +257,8 @@ def movable_curvatures(
     sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, out: Array, start: int, stop: int
 ) -> None:
     """The curvatures, 0 for samples whose θ_k stands so near the end of its domain that it must not be moved."""
-    for k in range(start, stop):
+    for number in range(start, stop):
+        k = wide(number)
         weight, target = at(sample.weight, k), sample.target[k]
         out[k] = 0.0
         if weight > 0.0 and curvature[k] > 0.0:

@@ -129,13 +129,15 @@ def slope_sums(slope: Array, kept: Array, slots: Array, out: Array, start: int, 
     for part in range(start, stop):
         first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, slope.size)
         size, total = 0.0, 0.0
-        for k in range(first, last):
+        for number in range(first, last):
+            k = wide(number)
             size += slope[k] * slope[k]
             total += slope[k]
         out[part, 0], out[part, 1] = size, total
         for i in range(slots.size):
             r, along = wide(slots[i]), 0.0
-            for k in range(first, last):
+            for number in range(first, last):
+                k = wide(number)
                 along += kept[r, k] * slope[k]
             out[part, 2 + i] = along
 
@@ -147,7 +149,8 @@ def rest_sums(slope: Array, kept: Array, slots: Array, shares: Array, out: Array
         first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, slope.size)
         for i in range(slots.size):
             r, along, rest = wide(slots[i]), shares[i], 0.0
-            for k in range(first, last):
+            for number in range(first, last):
+                k = wide(number)
                 away = slope[k] - along * kept[r, k]
                 rest += away * away
             out[part, i] = rest
