@@ -33,14 +33,14 @@ def progress_bar(wanted: bool, total: int) -> Iterator[Show]:
     columns = (
         TextColumn("descending"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%  objective {task.fields[objective]:.6g}"),
+        TextColumn("{task.percentage:>3.0f}%{task.fields[said]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
     is_terminal = sys.stderr.isatty()
     with Progress(*columns, transient=True) as bar, announcing(_on_stderr) if is_terminal else nullcontext():
-        task = bar.add_task("descend", total=total, objective=float("nan"))
-        yield lambda iteration, objective: bar.update(task, completed=iteration, objective=objective)
+        task = bar.add_task("descend", total=total, said="")
+        yield lambda iteration, objective: bar.update(task, completed=iteration, said=told(objective))
 
 
 def _on_stderr(text: str) -> None:
@@ -75,6 +75,17 @@ def notebook_bar(display: Any, total: int) -> Iterator[Show]:
         handle.update(display.HTML(""))
 
 
+def told(objective: float, before: str = "  ") -> str:
+    """The objective for a bar; nothing where there is none, as for folds.
+
+    Examples
+    --------
+    >>> told(1.25), told(float("nan"))
+    ('  objective 1.25', '')
+    """
+    return "" if objective != objective else f"{before}objective {objective:.6g}"
+
+
 def bar_html(iteration: int, total: int, objective: float, seconds: float) -> str:
     """The bar itself.
 
@@ -84,6 +95,6 @@ def bar_html(iteration: int, total: int, objective: float, seconds: float) -> st
     '<progress value="5" max="10"></progress> 50%, objective 1.25, 2 s, at most 2 s left'
     """
     left = f", at most {seconds / iteration * (total - iteration):.0f} s left" if iteration else ""
-    said = "" if objective != objective else f", objective {objective:.6g}"
+    said = told(objective, ", ")
     share = iteration / max(total, 1)
     return f'<progress value="{iteration}" max="{total}"></progress> {share:.0%}{said}, {seconds:.0f} s{left}'
