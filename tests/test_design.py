@@ -132,4 +132,4 @@ def test_every_question_is_in_the_contract():
     for storage in STORAGES.values():
         offered = {name for name in dir(open_design(storage)) if not name.startswith("_")}
         assert asked <= offered
-        assert offered - asked == {"matrix", "entry_price", "pass_price", "running_entries"}
+        assert offered - asked == {"matrix", "entry_price", "pass_price", "price_of_products", "running_entries"}

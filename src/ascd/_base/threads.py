@@ -75,10 +75,10 @@ def share(
     else:
         ends = [0, *np.searchsorted(total, total[-1] * np.arange(1, parts) / parts).tolist(), size]
     spans = [span for span in pairwise(ends) if span[0] < span[1]]
-    side_by_side([partial(kernel, *arguments, *([room()] if room else []), *span) for span in spans])
+    run_together([partial(kernel, *arguments, *([room()] if room else []), *span) for span in spans])
 
 
-def side_by_side(tasks: Sequence[Callable[[], Any]]) -> None:
+def run_together(tasks: Sequence[Callable[[], Any]]) -> None:
     """Run the tasks on the threads of this context, this one among them; returns when all have ended."""
     waiting = deque(tasks)
     others = min(_jobs.get(), len(tasks)) - 1

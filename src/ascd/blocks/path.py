@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, as_finite_vector, as_number
+from ascd._base.checks import Array, as_count, as_number
 from ascd._base.clock import Stopwatch
 from ascd._base.threads import as_n_jobs, quiet
 from ascd.blocks.problem import BlockProblem
@@ -19,6 +19,7 @@ from ascd.blocks.terms import fill_distances
 from ascd.results.limits import Limits
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status
+from ascd.solver.path import as_alphas
 from ascd.solver.solve import Watch
 from ascd.solver.tuning import DEFAULT_ROUNDS
 
@@ -97,7 +98,7 @@ def path_blocks(
     if not hasattr(problem.penalty, "scaled"):
         raise TypeError(f"path_blocks needs a penalty with a method scaled(factor); {problem.penalty!r} has none")
     tol, eps = as_number(tol, "tol", low=0.0), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
-    factors, count, threads = _as_alphas(alphas), as_count(n_alphas, "n_alphas"), as_n_jobs(n_jobs)
+    factors, count, threads = as_alphas(alphas), as_count(n_alphas, "n_alphas"), as_n_jobs(n_jobs)
     clock = Stopwatch()
     with quiet(threads, problem.n_samples * problem.n_features):
         solver = Solver(problem, *start)
@@ -138,15 +139,6 @@ def _walk(
         objectives=table[0], gaps=table[1], n_iters=table[2].astype(np.int64), reads=int(solver.reads),
         status=Status.of_all(statuses), zero_objective=reference, seconds=clock.seconds,
     )  # fmt: skip
-
-
-def _as_alphas(alphas: Any) -> Array | None:
-    if alphas is None:
-        return None
-    given = np.sort(as_finite_vector(alphas, "alphas"))[::-1].copy()
-    if given.size == 0 or given[-1] < 0.0:
-        raise ValueError(f"alphas must be finite and at least 0; got {alphas!r}")
-    return given
 
 
 def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits) -> float:

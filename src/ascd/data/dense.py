@@ -59,8 +59,8 @@ class LocalDense(Local):
     def sweep_price(self, columns: Array) -> float:
         return prices.DENSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size
 
-    def products_price(self, columns: Array) -> float:
-        return prices.DENSE_PRODUCT * columns.size * self.entries(columns) + prices.CALLS
+    def price_of_products(self, count: int, stored: int) -> float:
+        return prices.DENSE_PRODUCT * count * stored + prices.CALLS
 
     def multiplier(self, keeps: bool) -> DenseMultiplier:
         return DenseMultiplier(self.matrix.values, keeps)

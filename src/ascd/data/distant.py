@@ -24,8 +24,6 @@ from ascd.data.local import Local
 class Block(Protocol):
     """Some rows of some columns."""
 
-    @property
-    def nbytes(self) -> int: ...
     def survey(self, weight: Any, vectors: Array, out: Survey) -> None:
         """Add what these rows bring."""
 
@@ -84,7 +82,7 @@ class Distant:
         return self._near.local.entry_price * 2.0 * self.entries(columns) + prices.VISIT * columns.size
 
     def products_price(self, columns: Array) -> float:
-        return prices.DENSE_PRODUCT * columns.size * self.entries(columns) + prices.CALLS
+        return self._near.local.price_of_products(columns.size, self.entries(columns))
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
         n = self.shape[1]

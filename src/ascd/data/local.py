@@ -93,9 +93,13 @@ class Local(ABC):
     def sweep_price(self, columns: Array) -> float:
         """Nanoseconds of a sweep over these columns."""
 
-    @abstractmethod
     def products_price(self, columns: Array) -> float:
         """Nanoseconds of the products of all pairs of these columns."""
+        return self.price_of_products(columns.size, self.entries(columns))
+
+    @abstractmethod
+    def price_of_products(self, count: int, stored: int) -> float:
+        """Nanoseconds of the products of all pairs of so many columns with so many entries."""
 
     @abstractmethod
     def multiplier(self, keeps: bool) -> Multiplier:

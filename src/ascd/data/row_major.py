@@ -65,10 +65,6 @@ class DenseRowBlock:
         self.count = values.shape[1] if columns is None else columns.size
         self.price = 0.5 * prices.DENSE_ENTRY * values.shape[0] * self.count
 
-    @property
-    def nbytes(self) -> int:
-        return int(self.values.nbytes)
-
     def survey(self, weight: Any, vectors: Array, out: Survey) -> None:
         is_weighted = np.ndim(weight) > 0
         share(2.0 * self.price, self.count, survey_rows, self.values, weight, is_weighted, vectors, *out)

@@ -61,7 +61,6 @@ class SparseRowBlock:
 
     def __init__(self, source: SparseRows, columns: Array | None) -> None:
         self.source, self.columns = source, columns
-        self.nbytes = source.nbytes
         self.price = prices.SPARSE_ENTRY * source.data.size
         n, stored = source.shape[1], source.data.size
         self.parts = int(min(prices.SPARSE_PARTS, max(1, stored // (8 * n))))

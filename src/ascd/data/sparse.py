@@ -96,8 +96,7 @@ class LocalSparse(Local):
     def sweep_price(self, columns: Array) -> float:
         return prices.SPARSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size
 
-    def products_price(self, columns: Array) -> float:
-        stored = self.entries(columns)
+    def price_of_products(self, count: int, stored: int) -> float:
         return (prices.SPARSE_PRODUCT * stored / self.shape[0] + prices.LISTED) * stored + prices.CALLS
 
     def multiplier(self, keeps: bool) -> SparseMultiplier:

@@ -16,7 +16,7 @@ from ascd.data.row_sparse import SparseRows
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
 
 #: Numbers that are read where they are; others are converted.
-READ_IN_PLACE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8))
+READ_IN_PLACE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8, np.bool_))
 
 
 def open_design(A: Any) -> Design:
@@ -30,19 +30,19 @@ def open_design(A: Any) -> Design:
         return A
     if hasattr(A, "tocsc"):
         check_sparse(A)
-        return _open_sparse(A) if A.nnz > prices.SMALL_DATA else as_local(A)
+        return _sparse_in_place(A) if is_read_in_place(A) else as_local(A)
     array = as_matrix(A)
-    return _open_dense(array) if array.size > prices.SMALL_DATA else as_local(array)
+    return _dense_in_place(array) if is_read_in_place(array) else as_local(array)
 
 
 def is_read_in_place(A: Any) -> bool:
-    """Is this an array or a sparse matrix that ``open_design`` does not convert?"""
+    """Is this an array or a sparse matrix that is not converted?"""
     if hasattr(A, "tocsc"):
-        is_known = A.format in ("csc", "csr") and A.nnz > prices.SMALL_DATA
+        is_large = A.format in ("csc", "csr") and A.nnz > prices.SMALL_DATA and A.has_canonical_format
     else:
-        is_known = isinstance(A, np.ndarray) and A.ndim == 2 and A.size > prices.SMALL_DATA
-        is_known = is_known and (A.flags.c_contiguous or A.flags.f_contiguous)
-    return bool(is_known and (A.dtype in READ_IN_PLACE or A.dtype == np.bool_))
+        is_large = isinstance(A, np.ndarray) and A.ndim == 2 and A.size > prices.SMALL_DATA
+        is_large = is_large and (A.flags.c_contiguous or A.flags.f_contiguous)
+    return bool(is_large and A.dtype in READ_IN_PLACE)
 
 
 def as_local(A: Any) -> LocalDense | LocalSparse:
@@ -53,30 +53,21 @@ def as_local(A: Any) -> LocalDense | LocalSparse:
     return LocalSparse(CSC(*map(unlocked, unsigned(given, short_width(given)))), given.shape)
 
 
-def _open_dense(array: Array) -> Design:
-    readable = _readable(array.view(np.ndarray))
-    if readable is not None and array.flags.f_contiguous:
-        return LocalDense(Dense(readable), array.shape)
-    if readable is not None and array.flags.c_contiguous:
-        return Distant(DenseRows(readable))
-    return as_local(array)
+def _dense_in_place(array: Array) -> Design:
+    values = _readable(array.view(np.ndarray))
+    return LocalDense(Dense(values), array.shape) if array.flags.f_contiguous else Distant(DenseRows(values))
 
 
-def _open_sparse(A: Any) -> Design:
-    readable = _readable(A.data) if A.format in ("csc", "csr") and A.has_canonical_format else None
-    if readable is None:
-        return as_local(A)
+def _sparse_in_place(A: Any) -> Design:
     _, indices, indptr = map(unlocked, unsigned(A, short_width(A)))
     if A.format == "csc":
-        return LocalSparse(CSC(readable, indices, indptr), A.shape)
-    return Distant(SparseRows(readable, indices, indptr, A.shape))
+        return LocalSparse(CSC(_readable(A.data), indices, indptr), A.shape)
+    return Distant(SparseRows(_readable(A.data), indices, indptr, A.shape))
 
 
-def _readable(values: Array) -> Array | None:
-    """The same memory as compiled code reads it: booleans are bytes.  None for types that are converted."""
-    if values.dtype == np.bool_:
-        values = values.view(np.uint8)
-    return unlocked(values) if values.dtype in READ_IN_PLACE else None
+def _readable(values: Array) -> Array:
+    """The same memory as compiled code reads it: booleans are bytes."""
+    return unlocked(values.view(np.uint8) if values.dtype == np.bool_ else values)
 
 
 def entry_price(matrix: Any) -> float:

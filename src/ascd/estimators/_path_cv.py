@@ -161,7 +161,7 @@ class PathCV(SplitterRouting, LinearRegressor):
         self.alphas_ = grids[0] if len(ratios) == 1 or not isinstance(self.alphas, Integral) else np.array(grids)
         self.alpha_best_ = float(grids[best][row])
         self.alpha_1se_ = float(grids[best][simplest_within_one_error(errors[best], row)])
-        self.alpha_ = self.alpha_1se_ if getattr(self, "choose", "best") == "1se" else self.alpha_best_
+        self.alpha_ = self.alpha_1se_ if self.choose == "1se" else self.alpha_best_
         kept = [one.coefs for one in found[best * n_folds : (best + 1) * n_folds]]
         self.coef_path_ = sparse.csc_matrix(sum(kept[1:], start=kept[0]) / n_folds)
         self._chosen = (grids[best], errors[best])

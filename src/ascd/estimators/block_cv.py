@@ -31,6 +31,8 @@ CHOOSING = {name: PathCV._parameter_constraints[name] for name in ("eps", "alpha
 class BlockPathCV(BlockRegressor, PathCV, ABC):
     """A path of alphas on every fold, one fit with the best, for block problems."""
 
+    choose = "best"
+
     @abstractmethod
     def _keep_fit(self, solution: Any, unit: float) -> None:
         """The fitted attributes."""

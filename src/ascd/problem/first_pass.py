@@ -24,11 +24,11 @@ class FirstPass(NamedTuple):
     slopes: Array
 
     def products_at(self, slope: Array) -> Array | None:
-        """Products of all columns with this slope, if it is one of those."""
+        """Products of all columns with this slope, if it is one of those, or zero."""
         for products, known in zip(self.survey.products, self.slopes, strict=True):
             if np.array_equal(known, slope):
                 return products
-        return None
+        return None if slope.any() else np.zeros(self.survey.square.size)
 
     def without_products(self) -> FirstPass:
         """For other targets: norms and sums stay."""
@@ -42,12 +42,17 @@ def read_first(design: Design, sample: Any, loss: Any) -> FirstPass:
 
 
 def _slopes_at_zero(sample: Any, loss: Any) -> Array:
-    """Without an intercept, and with the best; none for a user's loss, which would be compiled for this alone."""
+    """Without an intercept, and with the best, where they differ and are not zero.
+
+    None for a user's loss, which would be compiled for this alone.
+    """
     size = sample.target.size
-    if not may_be_stored(loss):
-        return np.empty((0, size))
-    slopes = np.empty((2, size))
-    with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
-        for slope, most in zip(slopes, (None, most_curvature(sample, loss)), strict=True):
-            evaluate_samples(sample, loss, np.zeros(size), slope, np.empty(size), most)
-    return slopes
+    found: list[Array] = []
+    if may_be_stored(loss):
+        with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
+            for most in (None, most_curvature(sample, loss)):
+                slope = np.empty(size)
+                evaluate_samples(sample, loss, np.zeros(size), slope, np.empty(size), most)
+                if slope.any() and not any(np.array_equal(slope, other) for other in found):
+                    found.append(slope)
+    return np.array(found).reshape(len(found), size)

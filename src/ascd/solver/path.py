@@ -72,7 +72,7 @@ def path(
     if not hasattr(problem.parts.penalty, "scaled"):
         raise TypeError(f"path needs a penalty with a method scaled(factor); {problem.parts.penalty!r} has none")
     tol = as_number(tol, "tol", low=0.0)
-    factors = _as_alphas(alphas)
+    factors = as_alphas(alphas)
     n_alphas, eps = as_count(n_alphas, "n_alphas"), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
     stop_early = alphas is None if early_stop is None else bool(early_stop)
     x = as_start(problem, x0, bool(intercept))
@@ -209,7 +209,7 @@ def factor_at_zero(penalty: Any, rest: Any, gradient: Array) -> float:
     return factor if kinks > 0 else math.inf
 
 
-def _as_alphas(alphas: Any) -> Array | None:
+def as_alphas(alphas: Any) -> Array | None:
     if alphas is None:
         return None
     factors = as_finite_vector(alphas, "alphas")
