@@ -43,6 +43,12 @@ def test_answers_equal_numpy(storage):
     np.testing.assert_allclose(image, VECTOR + A[:, 5] - 2.0 * A[:, 3])
     np.testing.assert_allclose(design.means(COLUMNS, WEIGHT), WEIGHT @ A[:, COLUMNS] / WEIGHT.sum())
     np.testing.assert_array_equal(as_block(design.take(COLUMNS), 12), A[:, COLUMNS])
+    several = np.stack([VECTOR, WEIGHT, -VECTOR], axis=1)
+    for columns in (COLUMNS, np.arange(7)):
+        np.testing.assert_allclose(design.dots_with_several(columns, several), A[:, columns].T @ several, atol=1e-13)
+        factors, together = RNG.standard_normal((columns.size, 3)), several.copy()
+        design.add_several(columns, factors, together)
+        np.testing.assert_allclose(together, several + A[:, columns] @ factors, atol=1e-13)
 
 
 @storages
@@ -132,4 +138,7 @@ def test_every_question_is_in_the_contract():
     for storage in STORAGES.values():
         offered = {name for name in dir(open_design(storage)) if not name.startswith("_")}
         assert asked <= offered
-        assert offered - asked == {"matrix", "entry_price", "pass_price", "price_of_products", "running_entries"}
+        assert offered - asked == {
+            "matrix", "entry_price", "pass_price", "price_of_products", "running_entries", "dots_with_several",
+            "add_several",
+        }  # fmt: skip

@@ -142,6 +142,7 @@ def test_no_two_numbers_have_one_name():
 #: Where the numbers of a package stand, if it has several.  Those of the command line and of reports are no tuning.
 PLACES = {
     "_base": "tuning", "data": "prices", "problem": "tuning", "engine": "tuning", "solver": "tuning",
+    "blocks": "tuning",
     "estimators": "_tuning", "experiments": "tuning",
 }  # fmt: skip
 #: Facts of arithmetic, which no measurement could change; experiments: what is run, and how large.

@@ -17,10 +17,8 @@ from ascd._base.checks import Array
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import products
 from ascd.blocks.terms import fill_lengths
+from ascd.blocks.tuning import BLOCK_SLOTS
 from ascd.data.careful import UNIT
-
-#: Slopes remembered.
-SLOTS = 3
 
 
 class GradientBounds:
@@ -39,8 +37,8 @@ class GradientBounds:
         self.square = np.add.reduceat(square, groups.starts[:-1])
         self.width = np.sqrt(self.square)
         self.slot = np.full(groups.count, -1)
-        self.kept: list[Array] = [np.empty(0)] * SLOTS
-        self.count = np.zeros(SLOTS, dtype=np.int64)
+        self.kept: list[Array] = [np.empty(0)] * BLOCK_SLOTS
+        self.count = np.zeros(BLOCK_SLOTS, dtype=np.int64)
         self.product = np.zeros((problem.n_features, problem.n_outputs))
         self.estimate, self.radius = self.product.copy(), np.full(groups.count, math.inf)
         self.noise = (d + 8.0) * UNIT
@@ -48,7 +46,7 @@ class GradientBounds:
 
     def locate(self, slope: Array) -> None:
         """Balls for a slope that has moved, without reading a column."""
-        share, away, total, size = np.zeros((4, SLOTS + 1))  # the last for blocks that were never read
+        share, away, total, size = np.zeros((4, BLOCK_SLOTS + 1))  # the last for blocks that were never read
         here = float(np.linalg.norm(slope))
         for r in np.flatnonzero(self.count):
             kept = self.kept[r]

@@ -25,6 +25,7 @@ from ascd.blocks.products import add, products
 from ascd.blocks.softmax import solve_singular
 from ascd.data.design import Design
 from ascd.data.local import as_block
+from ascd.solver import tuning as shared
 from ascd.solver.tuning import VISITED
 
 
@@ -49,8 +50,8 @@ class ColumnModel:
         """Until no block violates its optimality condition by more than ``target``; what is left."""
         sweeps, violation, best, stale = 0, math.inf, math.inf, 0
         can_newton = hasattr(self.penalty, "block_piece")
-        while sweeps < tuning.MOST_SWEEPS:
-            for _ in range(tuning.FEWEST_SWEEPS):
+        while sweeps < tuning.MOST_BLOCK_SWEEPS:
+            for _ in range(shared.FEWEST_SWEEPS):
                 violation = self._sweep(target)
                 sweeps += 1
                 if violation <= target:
@@ -169,8 +170,8 @@ class ColumnModel:
         z, w = r / own, q / total
         p, o = z.copy(), w.copy()
         size = first = float(np.vdot(r, z) + q @ w)
-        for _ in range(tuning.MOST_CG_STEPS):
-            if size <= tuning.CG_ACCURACY**2 * first or not size > 0.0:
+        for _ in range(tuning.MOST_BLOCK_CG_STEPS):
+            if size <= tuning.BLOCK_CG_ACCURACY**2 * first or not size > 0.0:
                 break
             bent, pull = self._times(found, p, o)
             curvature = float(np.vdot(p, bent) + o @ pull)

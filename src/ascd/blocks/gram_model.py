@@ -29,6 +29,7 @@ from ascd.blocks import tuning
 from ascd.blocks.newton import direct_newton_of_gram
 from ascd.blocks.pieces import Working, free_rows, held, pieces_of, try_lengths
 from ascd.blocks.tuning import STEPS_INSIDE
+from ascd.solver import tuning as shared
 from ascd.solver.tuning import VISITED
 
 
@@ -45,8 +46,10 @@ class GramModel:
         sweeps, violation, best = 0, np.inf, np.inf
         can_newton = hasattr(self.penalty, "block_piece")
         stale = 0
-        while sweeps < tuning.MOST_SWEEPS:
-            between = min(self._between() if can_newton else tuning.MOST_BETWEEN, tuning.MOST_SWEEPS - sweeps)
+        while sweeps < tuning.MOST_BLOCK_SWEEPS:
+            between = min(
+                self._between() if can_newton else shared.MOST_SWEEPS_BETWEEN, tuning.MOST_BLOCK_SWEEPS - sweeps
+            )
             violation, done = sweep_gram(
                 self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.working.starts,
                 self.working.blocks, self.lipschitz, self.rooms, self.x.shape[1], target, between,
@@ -54,7 +57,7 @@ class GramModel:
             sweeps += done
             stale = 0 if violation < 0.9 * best else stale + 1
             best = min(best, violation)
-            if violation <= target or stale > tuning.MOST_STALE:
+            if violation <= target or stale > shared.MOST_STALE:
                 break
             if can_newton:
                 self._newton_step()
@@ -64,8 +67,8 @@ class GramModel:
         """As many sweeps as cost what a Newton step costs."""
         moved = int(np.count_nonzero(self.x.any(axis=1)))
         outputs = self.x.shape[1]
-        price = 2.0 * moved**3 / tuning.BLOCKED_GAIN + 2.0 * moved**2 * outputs
-        return int(min(max(price / max(moved * self.x.size, 1), tuning.FEWEST_SWEEPS), tuning.MOST_BETWEEN))
+        price = 2.0 * moved**3 / shared.BLOCKED_GAIN + 2.0 * moved**2 * outputs
+        return int(min(max(price / max(moved * self.x.size, 1), shared.FEWEST_SWEEPS), shared.MOST_SWEEPS_BETWEEN))
 
     def _direction(self) -> Array | None:
         """Newton's direction on what is free; None where nothing is, or too much for one dense matrix."""
@@ -112,7 +115,7 @@ def _largest(gram: Array, first: int, last: int) -> float:
 def kronecker_newton(gram: Array, kappa: Array, ridge: Array, unit: Array, starts: Array, right: Array) -> Array | None:
     """Solve Newton's system; ``kappa``, ``ridge`` one number a row, ``unit`` x̂ by rows, ``starts`` of the blocks."""
     diagonal = np.diagonal(gram) + kappa + ridge
-    for shift in tuning.SHIFTS:
+    for shift in tuning.BLOCK_SHIFTS:
         inverse = _inverse(gram + np.diag(kappa + ridge + shift * diagonal))
         if inverse is None:
             continue

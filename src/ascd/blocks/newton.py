@@ -74,7 +74,7 @@ def _solved(matrix: Array, right: Array) -> Array | None:
 
     diagonal = np.diagonal(matrix).copy()
     size = float(np.mean(diagonal)) if diagonal.size else 1.0
-    for shift in tuning.SHIFTS[1:]:
+    for shift in tuning.BLOCK_SHIFTS[1:]:
         np.fill_diagonal(matrix, diagonal + shift * (diagonal + size))
         try:
             solved: Array = cho_solve(cho_factor(matrix, lower=True), right)

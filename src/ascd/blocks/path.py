@@ -16,17 +16,13 @@ from ascd.blocks.problem import BlockProblem
 from ascd.blocks.solve import as_reference, check_block_run
 from ascd.blocks.solver import Solver
 from ascd.blocks.terms import fill_distances
+from ascd.blocks.tuning import ALPHA_HALVINGS, FINE_FIT, MOST_FIRST_FITS, WIDEST_ALPHA
 from ascd.results.limits import Limits
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status
 from ascd.solver.path import as_alphas
 from ascd.solver.solve import Watch
 from ascd.solver.tuning import DEFAULT_ROUNDS
-
-#: Where unpenalised blocks are fitted first, so often, and to this share of F at zero.
-MOST_FITS, FINE = 20, 1e-12
-#: Factors by which the largest alpha is looked for, and halvings that find it.
-WIDEST, HALVINGS = 2.0**400, 900
 
 
 @dataclass(frozen=True)
@@ -147,8 +143,8 @@ def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits
         raise ValueError("alphas must be given where the path does not start at zero (x0)")
     solver.bounds.read_all(solver.fit.slope)
     factor = needed = _alpha_at_zero(solver, penalty)
-    for _ in range(MOST_FITS):
-        solver.minimise(penalty.scaled(factor), FINE * reference, limits, lambda solver: False)
+    for _ in range(MOST_FIRST_FITS):
+        solver.minimise(penalty.scaled(factor), FINE_FIT * reference, limits, lambda solver: False)
         solver.bounds.read_all(solver.fit.slope)
         needed = _alpha_at_zero(solver, penalty)
         if needed <= factor * (1.0 + 1e-9):
@@ -166,7 +162,7 @@ def _alpha_at_zero(solver: Solver, penalty: Any) -> float:
     def is_enough(factor: float) -> bool:
         return float(fill_distances(penalty.scaled(factor), zero, gradient, problem.ends, blocks, room)) == 0.0
 
-    fill_distances(penalty.scaled(WIDEST), zero, gradient, problem.ends, blocks, room)
+    fill_distances(penalty.scaled(WIDEST_ALPHA), zero, gradient, problem.ends, blocks, room)
     blocks = blocks[room <= 0.0]  # the others have no kink at zero
     if blocks.size == 0:
         raise ValueError("alphas must be given: the penalty has no kink at zero, so no alpha makes all blocks zero")
@@ -175,7 +171,7 @@ def _alpha_at_zero(solver: Solver, penalty: Any) -> float:
     low, high = 0.0, 1.0
     while not is_enough(high):
         low, high = high, 2.0 * high
-    for _ in range(HALVINGS):
+    for _ in range(ALPHA_HALVINGS):
         middle = 0.5 * (low + high) if low > 0.25 * high else (math.sqrt(low * high) if low > 0.0 else 0.5 * high)
         if not low < middle < high:
             break

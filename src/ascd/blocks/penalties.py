@@ -33,9 +33,7 @@ import numpy as np
 from ascd._base.checks import Array, as_number, as_parameter
 from ascd._base.jit import helper
 from ascd.blocks.groups import Groups, as_groups
-
-#: Halvings that find the scale of a dual point for two norms at once.
-HALVINGS = 60
+from ascd.blocks.tuning import SCALE_HALVINGS
 
 
 @helper
@@ -119,7 +117,7 @@ class BlockNorm(NamedTuple):
         if self.l1[b] == 0.0:
             return self.group[b] / (length_beyond(u, 1.0, 0.0, self.positive) + radius)
         low, high = 0.0, 1.0
-        for _ in range(HALVINGS):
+        for _ in range(SCALE_HALVINGS):
             middle = 0.5 * (low + high)
             if length_beyond(u, middle, self.l1[b], self.positive) + middle * radius <= self.group[b]:
                 low = middle

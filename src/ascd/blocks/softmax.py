@@ -25,13 +25,10 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.blocks.losses import Curvature, DualPoint, Look
+from ascd.blocks.tuning import LARGEST_SHARE, MOST_BALANCING_STEPS
 from ascd.data.careful import UNIT, careful_sum
 from ascd.data.design import Design
-
-#: Newton steps for the intercepts; they end when slopes sum to this share of the samples.
-MOST_STEPS, BALANCED = 50, 1e-15
-#: Where η is larger than this the dual point may leave the simplex.
-LARGEST_SHARE = 0.25
+from ascd.problem.tuning import BALANCED
 
 
 class Softmax:
@@ -74,7 +71,7 @@ class Softmax:
         """Move the image, in place, to the best constants, which sum to 0; how far."""
         shift = np.zeros(self.n_outputs)
         here = self.look(image)
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_BALANCING_STEPS):
             first = here.slope.sum(axis=0)
             if np.abs(first).max() <= BALANCED * float(np.abs(here.slope).sum()):
                 break

@@ -29,6 +29,7 @@ from ascd.blocks.terms import fill_distances, fill_open
 from ascd.data.careful import UNIT
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.solution import Status
+from ascd.solver import tuning as shared
 from ascd.solver.assessment import NOTHING, Standing
 from ascd.solver.loop import Progress
 from ascd.solver.tuning import MOST_IDLE
@@ -119,7 +120,7 @@ class Solver:
     def _working_set(self) -> Working:
         """The blocks that have moved, and the worst of the others."""
         groups, moved = self.problem.groups, self._moved()
-        size = max(tuning.FIRST_SET, tuning.GROWTH * int(moved.sum()))
+        size = max(tuning.FIRST_SET, shared.GROWTH * int(moved.sum()))
         waiting = np.flatnonzero((self.distance > 0.0) & ~moved)
         room = max(size - int(moved.sum()), 1)
         if waiting.size > room:
@@ -138,11 +139,11 @@ class Solver:
             return least
         squares = np.add.reduceat((fit.x**2).sum(axis=1), self.problem.groups.starts[:-1])
         spread = float(np.sqrt(squares).sum()) or self.standing.objective / max(violation, 1e-300)
-        goal = tuning.ENOUGH * tolerance / max(spread, 1e-300)
-        share = tuning.NEWTON_SHARE if not self.problem.loss.is_quadratic else tuning.SHARE
+        goal = shared.ENOUGH * tolerance / max(spread, 1e-300)
+        share = shared.NEWTON_SHARE if not self.problem.loss.is_quadratic else tuning.BLOCK_SHARE
         if self.problem.loss.is_quadratic and self.has_all:
-            share = tuning.LAST_SHARE
-        return max(min(goal, tuning.ENOUGH * violation), share * violation, least)
+            share = shared.LAST_SHARE
+        return max(min(goal, shared.ENOUGH * violation), share * violation, least)
 
     def _is_stationary(self, tolerance: float) -> bool:
         """Would first-order steps of the blocks gain less than the tolerance?"""

@@ -17,6 +17,7 @@ from ascd.blocks.gram_model import GramModel
 from ascd.blocks.pieces import Working, blocks_cost
 from ascd.blocks.products import products
 from ascd.blocks.terms import fill_distances
+from ascd.solver import tuning as shared
 from ascd.solver.gram import Gram
 
 
@@ -31,8 +32,8 @@ class Steps:
 
     def improve(self, working: Working, target: float, left: float) -> None:
         """Until the violation, now ``left``, is at most the target on the working set, or little is gained."""
-        for _ in range(1 if self.is_quadratic else tuning.MOST_MODELS):
-            goal = target if self.is_quadratic else max(0.5 * target, tuning.MODEL_SHARE * left)
+        for _ in range(1 if self.is_quadratic else shared.MOST_MODELS):
+            goal = target if self.is_quadratic else max(0.5 * target, tuning.BLOCK_MODEL_SHARE * left)
             if not self._step(working, goal):
                 break
             if self.is_quadratic:
@@ -95,7 +96,7 @@ class Steps:
         before, start = fit.x[working.places].copy(), fit.seen.value
         cost = self._cost(working, before)
         promised = float(np.vdot(fit.slope, direction)) + self._cost(working, x) - cost
-        rounding = tuning.HARDLY_SEEN * (abs(start) + abs(cost))
+        rounding = tuning.UNSEEN_FALL * (abs(start) + abs(cost))
         length, image, constant = 1.0, fit.image, fit.constant
         for _ in range(tuning.MOST_HALVINGS):
             there = x if length == 1.0 else before + length * (x - before)
@@ -105,7 +106,7 @@ class Steps:
             seen = loss.look(fit.image)
             fall = seen.value - start + self._cost(working, there) - cost
             is_seen = -length * promised > rounding
-            if fall <= (tuning.ENOUGH_FALL * length * promised if is_seen else rounding):
+            if fall <= (shared.ENOUGH_FALL * length * promised if is_seen else rounding):
                 fit.seen = seen
                 fit.x[working.places] = there
                 return True

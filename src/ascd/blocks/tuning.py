@@ -1,40 +1,60 @@
-"""Every number that the block solver was tuned by; what it shares with the other solver is in ``solver.tuning``."""
+"""Every number of the block solver that it does not share with the other one (``solver.tuning``).
+
+They are first guesses: none has been varied yet, and the races of blocks (``benchmarks/race/block_tasks.py``) have not
+been timed.  Numbers under "rounding" follow from what is said beside them.
+"""
 
 from __future__ import annotations
 
-#: Blocks in the first working set; later ones hold at least so many times the blocks that have moved.
-FIRST_SET, GROWTH = 50, 2
-#: Violations that a working set may keep, as a share of the largest one anywhere; for losses that are not quadratic.
-SHARE, NEWTON_SHARE = 0.1, 0.1
-#: A violation of this share of tolerance/Σ‖x_b‖ is enough: the gap is at most about their product.
-ENOUGH = 0.3
+# ---- intervals and working sets
+
+#: Slopes remembered; one has as many numbers as samples times outputs.
+BLOCK_SLOTS = 3
+#: Blocks in the first working set.
+FIRST_SET = 50
+#: Violations that a working set may keep for quadratic losses, as a share of the largest one anywhere.
+BLOCK_SHARE = 0.1
+
+# ---- models
+
 #: A Gram matrix may have this many columns; more are read anew in every sweep.
 LARGEST_GRAM = 2500
-#: Sweeps over a model between Newton steps, at least and at most, and all in all.
-FEWEST_SWEEPS, MOST_BETWEEN, MOST_SWEEPS = 4, 40, 400
-#: The work of a factor is done this much faster than that of a sweep.
-BLOCKED_GAIN = 24.0
+#: Sweeps over a model, all in all.
+MOST_BLOCK_SWEEPS = 400
 #: Steps inside a block of several columns before its neighbours are looked at.
 STEPS_INSIDE = 8
 #: A singular matrix is made regular by this share of its diagonal; the next if the one before was too little.
-SHIFTS = (0.0, 1e-12, 1e-9, 1e-6)
+BLOCK_SHIFTS = (0.0, 1e-12, 1e-9, 1e-6)
 #: Lengths of a Newton step that are tried where the whole one, and those at which the first coefficients (of these
 #: numbers) change their sign, do not lower Q.
 LENGTHS, CROSSINGS = (0.5, 0.25, 0.0625), (0, 1, 3, 7, 15, 31, 63)
-#: Newton steps, sweeps after each, that may fail to lower the violation: then rounding errors are all that is left;
-#: and for models that are read from columns, whose steps cost more.
-MOST_STALE, MOST_STALE_COLUMNS = 20, 3
-#: F is a sum with rounding errors: it cannot tell whether a step was good that promises less than this share of it.
-HARDLY_SEEN = 1e-13
+#: Newton steps that may fail to lower the violation in models that are read from columns, whose steps cost more.
+MOST_STALE_COLUMNS = 3
 #: Conjugate gradients: steps at most, and the share of the residual they stop at.
-MOST_CG_STEPS, CG_ACCURACY = 60, 1e-3
+MOST_BLOCK_CG_STEPS, BLOCK_CG_ACCURACY = 60, 1e-3
 #: Free coefficients whose Newton system is one dense matrix, at most, and the work that it may take.
 LARGEST_DENSE, MOST_DENSE_WORK = 3000, 3e10
 #: Newton steps in a row that end where coefficients become 0.
 MOST_CUTS = 30
-#: Models on a working set where the loss is not quadratic, and the share of the violation that each may keep.
-MOST_MODELS, MODEL_SHARE = 8, 0.1
-#: A step must keep this share of the fall that the model promised; it is halved at most so often.
-ENOUGH_FALL, MOST_HALVINGS = 1e-4, 30
-#: Where no violation is outside the working set, it may be the last: such a share is kept.
-LAST_SHARE = 1e-5
+#: Where the loss is not quadratic, the share of the violation that each model may keep.
+BLOCK_MODEL_SHARE = 0.1
+
+# ---- line search, intercepts, paths
+
+#: A step is halved at most so often.
+MOST_HALVINGS = 30
+#: Newton steps for the intercepts of a softmax loss.
+MOST_BALANCING_STEPS = 50
+#: Before a path, unpenalised blocks are fitted so often at most, and to this share of F at zero.
+MOST_FIRST_FITS, FINE_FIT = 20, 1e-12
+#: Factors by which the largest alpha is looked for, and halvings that find it to its last digit.
+WIDEST_ALPHA, ALPHA_HALVINGS = 2.0**400, 900
+
+# ---- rounding
+
+#: F is a sum with rounding errors: it cannot tell whether a step was good that promises less than this share of it.
+UNSEEN_FALL = 1e-13
+#: Halvings that find the scale of a dual point for two norms at once: all digits of a float64 and some more.
+SCALE_HALVINGS = 60
+#: Where the share of a probability that a dual point may be off is larger, it may leave the simplex.
+LARGEST_SHARE = 0.25

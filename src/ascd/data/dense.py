@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,25 @@ class LocalDense(Local):
 
     def price_of_products(self, count: int, stored: int) -> float:
         return prices.DENSE_PRODUCT * count * stored + prices.CALLS
+
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        out = np.empty((columns.size, vectors.shape[1]))
+        for there, part in self._runs(columns):
+            out[there] = part.T @ vectors
+        return out
+
+    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
+        for there, part in self._runs(columns):
+            image += part @ factors[there]
+
+    def _runs(self, columns: Array) -> Iterator[tuple[slice, Array]]:
+        """So many columns at a time, as they lie where they are neighbours, gathered where they are not."""
+        step = max(1, prices.BLOCK // self.shape[0])
+        for start in range(0, columns.size, step):
+            there = slice(start, min(start + step, columns.size))
+            chosen = columns[there]
+            is_run = bool((np.diff(chosen) == 1).all())
+            yield there, self.matrix.values[:, slice(chosen[0], chosen[-1] + 1) if is_run else chosen]
 
     def multiplier(self, keeps: bool) -> DenseMultiplier:
         return DenseMultiplier(self.matrix.values, keeps)

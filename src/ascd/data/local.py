@@ -86,6 +86,14 @@ class Local(ABC):
         """Stored entries, of these columns or all."""
 
     @abstractmethod
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        """⟨a_j, vector_t⟩ for the columns of ``vectors``, one row a column here."""
+
+    @abstractmethod
+    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
+        """image += A_columns·factors, both with a column an output."""
+
+    @abstractmethod
     def running_entries(self, columns: Array | None) -> Array | None:
         """How many entries the columns up to each have, together; None where all have the same number."""
 

@@ -1,0 +1,170 @@
+"""Products of sparse columns with each other, row by row.
+
+The entries of the columns are listed by rows once; then every row adds the products of its entries, weighted by its
+curvature.  Threads list rows of their own, and multiply columns of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import helper, kernel, wide
+from ascd._base.threads import parts_of, share
+from ascd.data import prices
+from ascd.data.matrices import first_at
+
+
+class Rows(NamedTuple):
+    """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1].
+
+    ``filled`` lists the rows that have any.
+    """
+
+    offsets: Array
+    filled: Array
+    name: Array
+    number: Array
+
+
+class SparseMultiplier:
+    """Products by rows: the entries of the columns are listed by rows once, and again with every other H used."""
+
+    #: means are taken out of the products
+    constant = 1e-12
+
+    def __init__(self, design: Any, keeps: bool) -> None:
+        self.design, self.keeps = design, keeps
+        self.rows: dict[bytes, Rows] = {}
+
+    def is_cheap(self, count: int, size: int) -> bool:
+        """One list of rows serves all columns, now and with other curvatures."""
+        return self.keeps
+
+    def forget(self) -> None:
+        self.rows.clear()
+
+    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
+        right_rows = self._list(columns, right)
+        left_rows = right_rows if left is right else self._list(columns, left)
+        filled = min(left_rows.filled, right_rows.filled, key=len)
+        price = prices.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
+        # every part looks at all rows that are filled
+        parts = min(parts_of(price), int(price / (2.0 * prices.FILLED_ROW * max(1, filled.size))))
+        passing = min(prices.PASSING, -(-right.size // max(1, parts)))
+        share(
+            price, -(-right.size // passing),
+            add_products, left, left_rows, right, right_rows, filled, left is right, weight, store, passing,
+            room=lambda: right_rows.offsets[filled],
+        )  # fmt: skip
+        if left is right:
+            mirror_upper(left, store)
+        if means is not None:
+            mean, total = means[columns], float(weight.sum())
+            store[np.ix_(left, right)] -= total * np.outer(mean[left], mean[right])
+
+    def _list(self, columns: Array, positions: Array) -> Rows:
+        """The entries of the columns at these positions, row by row."""
+        key = positions.tobytes() if self.keeps else b""
+        if key in self.rows:
+            return self.rows[key]
+        chosen, d = columns[positions], self.design.shape[0]
+        stored = self.design.entries(chosen)
+        offsets, filled = np.zeros(d + 2, dtype=np.int64), np.empty(min(d, stored) + 1, dtype=np.int64)
+        rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
+        matrix, price = self.design.matrix, 0.5 * prices.LISTED * stored
+        share(price, d, count_rows, matrix, chosen, offsets)
+        rows = rows._replace(filled=filled[: add_offsets(offsets, filled)])
+        share(price, d, list_rows, matrix, chosen, positions, rows)
+        if self.keeps:
+            self.rows[key] = rows
+        return rows
+
+
+@kernel
+def mirror_upper(positions: Array, store: Array) -> None:
+    for i in positions:
+        for other in positions:
+            if other > i:
+                store[other, i] = store[i, other]
+
+
+@kernel
+def count_rows(matrix: Any, columns: Array, offsets: Array, start: int, stop: int) -> None:
+    """Entries of each row from ``start`` to ``stop``, counted two places further."""
+    for i in range(columns.size):
+        j = wide(columns[i])
+        for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
+            offsets[wide(matrix.row(p)) + 2] += 1
+
+
+@kernel
+def add_offsets(offsets: Array, filled: Array) -> int:
+    """Where each row begins, one place further; list the rows that have any entries, and tell their number."""
+    count = 0
+    for k in range(offsets.size - 2):
+        filled[count] = k
+        count += 1 if offsets[k + 2] > 0 else 0
+        offsets[k + 2] += offsets[k + 1]
+    return count
+
+
+@kernel
+def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows, start: int, stop: int) -> None:
+    """The entries of some columns, row by row, in the order of the columns; those of some rows."""
+    offsets = rows.offsets
+    for i in range(columns.size):
+        j, name = wide(columns[i]), names[i]
+        for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
+            k = wide(matrix.row(p)) + 1
+            rows.name[offsets[k]] = name
+            rows.number[offsets[k]] = matrix.entry(p, j)
+            offsets[k] += 1
+
+
+@kernel
+def add_products(
+    left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array, upper: bool, weight: Array, out: Array,
+    passing: int, reached: Array, start: int, stop: int,
+) -> None:  # fmt: skip
+    """out[left, right] = A_leftᵀ H A_right, row by row: each adds the products of its entries.
+
+    ``passing`` columns at a time, the parts from ``start`` to ``stop``.  Rows come one after the other, so that their
+    entries stream through the cache; ``filled`` lists them.  Names rise in every row, and ``reached`` (where the rows
+    begin, at first) tells how far each row is.  Where ``upper``, both are the same rows, and only entries up to the
+    right one are multiplied.
+    """
+    if start > 0:
+        skip_names(right_rows, filled, right[start * passing], reached)
+    for part in range(start, stop):
+        last_place = min((part + 1) * passing, right.size) - 1
+        for i in right[part * passing : last_place + 1]:
+            for other in left:
+                out[other, i] = 0.0
+        end = right[last_place]
+        for f in range(reached.size):
+            k = wide(filled[f])
+            first, last = wide(left_rows.offsets[k]), wide(left_rows.offsets[k + 1])
+            q, ends = wide(reached[f]), wide(right_rows.offsets[k + 1])
+            while q < ends and right_rows.name[q] <= end:
+                i, factor = right_rows.name[q], weight[k] * right_rows.number[q]
+                q += 1
+                for p in range(first, q if upper else last):
+                    out[left_rows.name[p], i] += factor * left_rows.number[p]
+            reached[f] = q
+
+
+@helper
+def skip_names(rows: Rows, filled: Array, name: int, reached: Array) -> None:
+    """In every row go on to the first entry with this name or a later one."""
+    for f in range(reached.size):
+        low, high = reached[f], rows.offsets[filled[f] + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if rows.name[middle] < name:
+                low = middle + 1
+            else:
+                high = middle
+        reached[f] = low
