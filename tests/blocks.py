@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+import ascd
+
 LONG = np.longdouble
 
 
@@ -42,3 +44,42 @@ def objective(problem, A, target, x, constant, name="squared"):
     image = np.asarray(A, dtype=LONG) @ x + np.asarray(constant, dtype=LONG)
     target = target if name == "softmax" else np.asarray(target, dtype=LONG).reshape(image.shape)
     return loss_of(name, target, problem.weight.astype(LONG), image) + penalty_of(problem, x)
+
+
+RNG = np.random.default_rng(0)
+A = RNG.standard_normal((60, 40))
+A[RNG.random(A.shape) < 0.3] = 0.0
+SIGNAL = A[:, :6] @ RNG.standard_normal((6, 3))
+Y = SIGNAL + 0.3 * RNG.standard_normal(SIGNAL.shape) + [1.0, -2.0, 3.0]
+WEIGHT = RNG.integers(0, 4, 60) * 0.5
+CLASSES = np.digitize(SIGNAL[:, 0] + RNG.standard_normal(60), [-1.0, 0.5])
+GROUPS = [list(range(first, 40, 8)) for first in range(8)]
+
+PROBLEMS = {
+    "group": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.GroupL2(8.0, GROUPS), **how),
+    "group sqrt": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.GroupL2(4.0, 5, "sqrt"), **how),
+    "group ridge": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.GroupL2(4.0, GROUPS, ridge=2.0), **how),
+    "positive": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.GroupL2(2.0, GROUPS, positive=True), **how),
+    "unpenalised": lambda **how: ascd.BlockProblem(
+        A, Y[:, 0], penalty=ascd.GroupL2(6.0, GROUPS, [0, 1, 1, 1, 2, 1, 1, 1]), **how
+    ),
+    "sparse group": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.SparseGroup(2.0, 4.0, GROUPS), **how),
+    "rows": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.L21(6.0), **how),
+    "rows sparse": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.SparseGroup(0.5, 0.5, GROUPS), **how),
+    "rows ridge": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.L21(6.0, ridge=3.0), **how),
+    "rows of groups": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(6.0, GROUPS), **how),
+    "logistic": lambda **how: ascd.BlockProblem(
+        A, np.sign(Y[:, 0]), "logistic", penalty=ascd.GroupL2(1.5, GROUPS), **how
+    ),
+    "softmax rows": lambda **how: ascd.BlockProblem(A, CLASSES, "softmax", penalty=ascd.L21(2.0), **how),
+    "softmax l1": lambda **how: ascd.BlockProblem(A, CLASSES, "softmax", penalty=ascd.SparseGroup(1.0, 0.0), **how),
+    "softmax l2": lambda **how: ascd.BlockProblem(A, CLASSES, "softmax", penalty=ascd.L21(0.0, ridge=1.0), **how),
+}
+
+
+def target_of(name):
+    if name.startswith("softmax"):
+        return CLASSES, "softmax"
+    if name == "logistic":
+        return np.sign(Y[:, 0]), "logistic"
+    return (Y, "squared") if name.startswith("rows") else (Y[:, 0], "squared")

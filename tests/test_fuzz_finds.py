@@ -1,0 +1,154 @@
+"""The fuzzer sees, shrinks and prints what it is made to find."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from operator import mul
+
+import numpy as np
+import pytest
+from dying import dies_at_three
+from fuzz.calls import CALLS
+from fuzz.cases import Case
+from fuzz.checks import Violation, check_answer, judge
+from fuzz.command import judge_seeds, side_by_side
+from fuzz.draw import draw
+from fuzz.report import Tally, markdown
+from fuzz.shrink import as_test, shrink
+from fuzz.steps import faults, watched
+from fuzz_small import small_case
+
+import ascd
+
+
+@pytest.fixture
+def boastful(monkeypatch, interpreted):
+    """A library whose gap is a tenth of the true one."""
+    honest = ascd.solve
+
+    def solve(problem, **options):
+        solution = honest(problem, **{**options, "max_iter": 0})
+        return replace(solution, gap=0.1 * solution.gap)
+
+    monkeypatch.setattr(ascd, "solve", solve)
+
+
+def test_a_false_gap_is_found_and_shrunk(boastful):
+    case = small_case(storage="csr", options={"tol": 1e-3, "max_iter": 7})
+    violations = [violation for violation in judge(case)[1] if violation.kind == "gap"]
+    assert violations
+    assert violations[0].size > 0.1
+    small, violation = shrink(case, violations[0])
+    assert small.shape == (1, 1)
+    assert (small.storage, small.options, violation.kind) == ("F", {}, "gap")
+    assert set(np.abs(np.r_[small.A.ravel(), small.b])) <= {0.0, 1.0}
+
+
+def test_a_violation_is_printed_as_a_test(boastful):
+    case = small_case()
+    violation = next(violation for violation in judge(case)[1] if violation.kind == "gap")
+    names = {"Case": Case, "np": np, "judge": judge}
+    exec(as_test(case, violation, "boast"), names)
+    with pytest.raises(AssertionError):
+        names["test_boast"]()
+
+
+def said(monkeypatch, **changes):
+    """The kinds of violations where the solution says something else."""
+    honest = ascd.solve
+    monkeypatch.setattr(ascd, "solve", lambda problem, **options: replace(honest(problem, **options), **changes))
+    return {violation.kind for violation in judge(small_case(penalty="Box"))[1]}
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"gap": -1e-9}, "gap nan or negative"),
+        ({"gap": math.nan}, "gap nan or negative"),
+        ({"objective": 1e3}, "objective"),
+        ({"gap": 1.0}, "converged above tolerance"),
+        ({"x": np.array([2.0, 0.0, 1.0])}, "outside the box"),
+        ({"x": np.array([math.nan, 0.0, 1.0])}, "point not finite"),
+        ({"zero_objective": 1e6}, "zero_objective"),
+    ],
+)
+def test_each_false_word_is_found(monkeypatch, changes, kind):
+    assert kind in said(monkeypatch, **changes)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ZeroDivisionError("division by zero"), "exception ZeroDivisionError"),
+        (ValueError("something went wrong"), "unclear error"),
+        (ValueError("x0 must be finite"), "unjustified error"),
+    ],
+)
+def test_errors_are_judged(monkeypatch, error, kind):
+    def solve(problem, **options):
+        raise error
+
+    monkeypatch.setattr(ascd, "solve", solve)
+    assert [violation.kind for violation in judge(small_case())[1]] == [kind]
+
+
+def test_a_run_that_depends_on_chance_is_found(monkeypatch, interpreted):
+    honest, calls = ascd.solve, iter(range(9))
+    monkeypatch.setattr(ascd, "solve", lambda problem, **options: honest(problem, **options, max_iter=next(calls)))
+    assert "not deterministic" in {violation.kind for violation in judge(small_case(twist="again"))[1]}
+
+
+def test_an_interval_that_is_too_narrow_is_found(monkeypatch, interpreted):
+    parts = {"rule": "cyclic", "oracle": "norm", "max_iter": 12, "tol": 0.0, "rng": 0}
+    case = small_case(family="steps", options=parts)
+    assert list(faults(case)) == []
+    from ascd.engine.intervals import Intervals
+
+    monkeypatch.setattr(Intervals, "width_at", lambda self, j: 0.0)
+    assert [kind for kind, _ in faults(case)] == ["interval"]
+
+
+def test_intervals_hold_in_exact_arithmetic_after_a_long_step():
+    """One step moves the clock by 2e7: the radius, a difference of such numbers, has lost the digits of the others."""
+    case = draw(202000047767)
+    A = [[Fraction(float(entry)) for entry in row] for row in case.A]
+    for seen in watched(case):
+        x = [Fraction(float(entry)) for entry in seen.x]
+        slope = [sum(map(mul, row, x)) - Fraction(float(y)) for row, y in zip(A, case.b, strict=True)]
+        for j, (middle, width) in enumerate(zip(seen.estimate, seen.radius, strict=True)):
+            entry = sum(row[j] * v for row, v in zip(A, slope, strict=True))
+            assert abs(entry - Fraction(float(middle))) <= Fraction(float(width))
+    assert list(faults(case)) == []
+
+
+def test_an_objective_that_is_next_to_nothing_beside_its_constant():
+    """P = σ·Σs + (2/σ)·F with F = 3e-173: what P is beside its constant is rounding, and a little more is wrong."""
+    case = draw(202000013617)
+    (answer,) = CALLS["HuberRegressor"](case)
+    assert check_answer(answer) == []
+    wrong = replace(answer, objective=answer.objective + 1e3 * answer.rounding)
+    assert [violation.kind for violation in check_answer(wrong)] == ["objective"]
+
+
+def test_a_process_that_dies_is_a_violation():
+    total = Tally()
+    for tally in side_by_side([(0, 2), (2, 2), (4, 1)], 2, dies_at_three):
+        total.add(tally)
+    assert total.cases == 5
+    assert [(found.seed, found.violation.kind) for found in total.found] == [(3, "process died")]
+
+
+def test_reports_add_up(interpreted):
+    whole, parts = judge_seeds(0, 6, True, "solve"), Tally()
+    for seed in range(6):
+        parts.add(judge_seeds(seed, 1, True, "solve"))
+    assert parts.counts == whole.counts
+    assert (parts.cases, parts.answers, parts.certified) == (whole.cases, whole.answers, whole.certified)
+    whole.found = []
+    whole.count(7, small_case(), judge(small_case())[0], [Violation("gap", "too small", 0.5)], 0.1)
+    text = markdown(whole, "make fuzz", 1.0, ["def test(): ..."])
+    assert "| gap | solve | coarse | 1 | 0.5 | 7 |" in text
+    assert "Cases: **7**" in text
