@@ -171,7 +171,7 @@ def test_the_progress_bar_follows(monkeypatch):
     monkeypatch.setattr(Progress, "update", lambda self, task, **fields: updates.append(fields))
     solution = ascd.minimize(problem(), rule="cyclic", tol=0.0, max_iter=30, progress=True)
     assert [fields["completed"] for fields in updates] == [10, 20, 30]
-    assert updates[-1]["objective"] == solution.objective
+    assert updates[-1]["said"] == f"  objective {solution.objective:.6g}"
 
 
 def test_without_rich_the_error_says_what_to_install(monkeypatch):

@@ -214,7 +214,7 @@ def as_alphas(alphas: Any) -> Array | None:
         return None
     factors = as_finite_vector(alphas, "alphas")
     if factors.size == 0 or factors.min() < 0.0:
-        raise ValueError(f"alphas must be non-negative and at least one; got {alphas!r}")
+        raise ValueError(f"alphas must be finite and at least 0, one or more of them; got {alphas!r}")
     return np.sort(factors)[::-1].copy()
 
 
