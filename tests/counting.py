@@ -54,6 +54,10 @@ class Counting:
     def nbytes(self):
         return self._inner.nbytes
 
+    @property
+    def at_once(self):
+        return self._inner.at_once
+
     def _note(self, question: str, columns: Any) -> None:
         check_columns(columns, self.shape[1])
         self.asked[question] += columns.size

@@ -38,7 +38,7 @@ def everything_is_large(monkeypatch):
 
 
 def shares_memory(given: object, design: object) -> bool:
-    source = getattr(design, "_source", design)
+    source = getattr(design, "source", design)
     held = getattr(source, "values", None) if hasattr(source, "values") else getattr(source, "data", None)
     held = held if held is not None else source.matrix[0]
     return np.shares_memory(held, given if isinstance(given, np.ndarray) else given.data)

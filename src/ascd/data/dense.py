@@ -51,6 +51,10 @@ class LocalDense(Local):
     matrix: Dense
     entry_price = 0.5 * prices.DENSE_ENTRY
 
+    @property
+    def counts(self) -> Array:
+        return np.full(self.shape[1], self.shape[0])
+
     def entries(self, columns: Array | None = None) -> int:
         return self.shape[0] * (self.shape[1] if columns is None else columns.size)
 
@@ -62,6 +66,10 @@ class LocalDense(Local):
 
     def price_of_products(self, count: int, stored: int) -> float:
         return prices.DENSE_PRODUCT * count * stored + prices.CALLS
+
+    def beside(self, other: LocalDense) -> LocalDense:
+        values = np.concatenate([self.matrix.values.T, other.matrix.values.T]).T
+        return LocalDense(Dense(values), values.shape)
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         out = np.empty((columns.size, vectors.shape[1]))

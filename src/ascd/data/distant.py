@@ -1,59 +1,63 @@
-"""Data that are read block by block: rows as they lie in memory or in a file, passed by from first to last.
+"""Data that are not near: read block by block from memory or a file, or asked for in parts elsewhere.
 
-A pass over the blocks answers for all columns at once, so single columns cost as much as all.  Therefore columns that
-are asked for in small numbers are fetched in one pass and kept *near*, in local memory (``prices.NEAR_SHARE`` of the
-data at most).  Working sets and columns that intervals leave open are such; from then on they are answered from there.
-A pass is needed for the rest alone.
+A pass answers for all columns at once, so single columns may cost as much as all.  Therefore columns that are asked for
+in small numbers are fetched in one pass and kept *near*, in local memory (``near_limit`` bytes at most).  Working sets
+and columns that intervals leave open are such; from then on they are answered from there.  A pass is needed for the
+rest alone.
 
-``bytes_read`` counts what was read of the data.
+Where the data are dear to move (``RemoteSource``) only working sets are brought near, never columns whose products are
+asked for.  Where rows are many and columns few (``gives_products``) not even those are: products of columns with each
+other are computed where the data are.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data import prices
-from ascd.data.design import Part, Survey
+from ascd.data.design import Multiplier, Part, Survey
 from ascd.data.local import Local
 
 
-class Block(Protocol):
-    """Some rows of some columns."""
+class Source(Protocol):
+    """Where the data are: every answer is a pass over them, or over what it needs of them."""
 
-    def survey(self, weight: Any, vectors: Array, out: Survey) -> None:
-        """Add what these rows bring."""
+    shape: tuple[int, int]
+    nbytes: int
+    #: Bytes read of the data so far.
+    bytes_read: int
+    #: Bytes of columns that may be kept near.
+    near_limit: float
 
-    def dots(self, vector: Array, out: Array) -> None:
-        """out += products with the vector's entries for these rows."""
+    #: Stored entries of each column.
+    counts: Array
 
-    def add(self, factors: Array, image: Array) -> None:
-        """image (of these rows) += Σ factors·columns."""
+    def survey(self, weight: Any, vectors: Array) -> Survey: ...
+    def dots(self, columns: Array, vector: Array) -> Array: ...
+    def add(self, columns: Array, factors: Array, image: Array) -> None: ...
+    def fetch(self, columns: Array) -> Local:
+        """These columns in local memory."""
 
     def check_finite(self) -> None: ...
 
 
-class Source(Protocol):
-    """Where blocks come from."""
+class RemoteSource(Source, Protocol):
+    """Data whose columns are dearer to fetch than their products: it answers for them itself."""
 
-    shape: tuple[int, int]
-    nbytes: int
+    #: Are products of columns with each other computed there too, because rows are many?
+    gives_products: bool
+    #: Up to so many columns may be one working set: their products come with a pass.
+    at_once: int
 
-    def entries(self, columns: Array | None) -> int: ...
-    def blocks(self, columns: Array | None) -> Iterator[tuple[slice, Block]]:
-        """Blocks of all rows, one after the other, with these columns (all)."""
-
-    def fetch(self, columns: Array) -> Local:
-        """These columns in local memory; one pass."""
-
-    def join(self, near: Local, other: Local) -> Local:
-        """The columns of both."""
-
-    def passed(self, columns: Array | None) -> int:
-        """Bytes that a pass for these columns reads."""
+    def squares(self, weight: Any, columns: Array) -> Array: ...
+    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]: ...
+    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
+        """Products of the first columns with the second, each less its mean; ``means`` are those of all columns."""
 
 
 class Near(NamedTuple):
@@ -65,46 +69,58 @@ class Near(NamedTuple):
 
 
 class Distant:
-    """A design of row blocks."""
+    """A design whose data are at a source; some columns are near."""
 
     def __init__(self, source: Source) -> None:
-        self._source, self.shape, self.nbytes = source, source.shape, source.nbytes
-        self._limit = max(prices.NEAR_FLOOR, prices.NEAR_SHARE * source.nbytes)
+        self.source, self.shape, self.nbytes = source, source.shape, source.nbytes
+        self.counts = source.counts
+        self._remote = cast(RemoteSource, source) if hasattr(source, "gives_products") else None
+        self.at_once = self._remote.at_once if self._remote else 0
         nothing = np.empty(0, dtype=np.int64)
         # replaced as a whole: folds of a cross-validation ask from several threads
         self._near = Near(source.fetch(nothing), nothing, np.full(self.shape[1], -1, dtype=np.int64))
-        self.bytes_read = 0
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read of the data so far."""
+        return self.source.bytes_read
 
     def entries(self, columns: Array | None = None) -> int:
-        return self._source.entries(columns)
+        return int((self.counts if columns is None else self.counts[columns]).sum())
 
     def sweep_price(self, columns: Array) -> float:
+        if self._remote and self._remote.gives_products:  # columns are never fetched where products can be
+            return math.inf
         return self._near.local.entry_price * 2.0 * self.entries(columns) + prices.VISIT * columns.size
 
     def products_price(self, columns: Array) -> float:
         return self._near.local.price_of_products(columns.size, self.entries(columns))
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
-        n = self.shape[1]
-        out = Survey(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((len(vectors), n)))
-        for rows, block in self._pass(None):
-            block.survey(weight if np.ndim(weight) == 0 else weight[rows], vectors[:, rows], out)
-        return out
+        return self.source.survey(weight, vectors)
 
     def dots(self, columns: Array, vector: Array) -> Array:
-        near = self._bring(columns)
-        if near is not None:
-            return near.local.dots(near.place[columns], vector)
-        out = np.zeros(columns.size)
-        for rows, block in self._pass(columns):
-            block.dots(vector[rows], out)
+        near = self._near if self._remote else self._bring(columns)
+        if near is None:
+            return self.source.dots(columns, vector)
+        places = near.place[columns]
+        is_near = places >= 0
+        if is_near.all():
+            return near.local.dots(places, vector)
+        out = np.empty(columns.size)
+        out[is_near] = near.local.dots(places[is_near], vector)
+        out[~is_near] = self.source.dots(columns[~is_near], vector)
         return out
 
     def squares(self, weight: Any, columns: Array) -> Array:
+        if self._remote:
+            return self._remote.squares(weight, columns)
         local, places = self.local(columns)
         return local.squares(weight, places)
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
+        if self._remote:
+            return self._remote.careful_dots(columns, vector)
         product, error = np.empty((2, columns.size))
         for start, stop in self._portions(columns):
             local, places = self.local(columns[start:stop])
@@ -112,19 +128,21 @@ class Distant:
         return product, error
 
     def add(self, columns: Array, factors: Array, image: Array) -> None:
-        near = self._bring(columns)
+        near = self._bring(columns) if not self._remote or self._are_near(columns) else None
         if near is not None:
             near.local.add(near.place[columns], factors, image)
-            return
-        for rows, block in self._pass(columns):
-            block.add(factors, image[rows])
+        elif columns.size:
+            self.source.add(columns, factors, image)
 
     def means(self, columns: Array, weight: Array) -> Array:
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
 
-    def multiplier(self, keeps: bool) -> DistantMultiplier:
-        return DistantMultiplier(self, keeps, self._near.local.multiplier(keeps).constant)
+    def multiplier(self, keeps: bool) -> Multiplier:
+        constant = self._near.local.multiplier(keeps).constant
+        if self._remote and self._remote.gives_products:
+            return RemoteMultiplier(self._remote, constant)
+        return NearMultiplier(self, keeps, constant)
 
     def take(self, columns: Array) -> Part:
         local, places = self.local(columns)
@@ -132,30 +150,21 @@ class Distant:
 
     def in_memory(self) -> Local:
         """A copy of all columns in local memory."""
-        return self._fetch(np.arange(self.shape[1]))
+        return self.source.fetch(np.arange(self.shape[1]))
 
     def check_finite(self) -> None:
-        for _, block in self._pass(None):
-            block.check_finite()
+        self.source.check_finite()
 
     def local(self, columns: Array) -> tuple[Local, Array]:
         """The columns in local memory, and their places: near, or fetched for this once where they are too many."""
         near = self._bring(columns)
         if near is not None:
             return near.local, near.place[columns]
-        return self._fetch(columns), np.arange(columns.size)
-
-    def _pass(self, columns: Array | None) -> Iterator[tuple[slice, Block]]:
-        self.bytes_read += self._source.passed(columns)
-        return self._source.blocks(columns)
-
-    def _fetch(self, columns: Array) -> Local:
-        self.bytes_read += self._source.passed(columns)
-        return self._source.fetch(columns)
+        return self.source.fetch(columns), np.arange(columns.size)
 
     def _portions(self, columns: Array) -> Iterator[tuple[int, int]]:
         """Parts of the columns that may be fetched together."""
-        size = max(1, int(columns.size * self._limit / max(1.0, 2.0 * self._bytes(columns))))
+        size = max(1, int(columns.size * self.source.near_limit / max(1.0, 2.0 * self._bytes(columns))))
         for start in range(0, columns.size, size):
             yield start, min(start + size, columns.size)
 
@@ -163,25 +172,28 @@ class Distant:
         """What the columns take in local memory, at most: a float64 and an index an entry."""
         return 12.0 * self.entries(columns)
 
+    def _are_near(self, columns: Array) -> bool:
+        return bool((self._near.place[columns] >= 0).all())
+
     def _bring(self, columns: Array) -> Near | None:
         """The columns kept near, with these among them: they are fetched where there is room."""
-        near = self._near
+        near, limit = self._near, self.source.near_limit
         missing = columns[near.place[columns] < 0]
         if missing.size == 0:
             return near
-        if self._bytes(columns) > self._limit:
+        if self._bytes(columns) > limit:
             return None
-        if self._bytes(near.held) + self._bytes(missing) <= self._limit:
-            local, held = self._source.join(near.local, self._fetch(missing)), np.concatenate([near.held, missing])
+        if self._bytes(near.held) + self._bytes(missing) <= limit:
+            local, held = near.local.beside(self.source.fetch(missing)), np.concatenate([near.held, missing])
         else:
-            local, held = self._fetch(columns), columns.copy()
+            local, held = self.source.fetch(columns), columns.copy()
         place = np.full(self.shape[1], -1, dtype=np.int64)
         place[held] = np.arange(held.size)
         self._near = Near(local, held, place)
         return self._near
 
 
-class DistantMultiplier:
+class NearMultiplier:
     """Products of columns that are brought near first."""
 
     def __init__(self, design: Distant, keeps: bool, constant: float) -> None:
@@ -202,6 +214,23 @@ class DistantMultiplier:
 
     def forget(self) -> None:
         self.local = self.inner = None
+
+
+class RemoteMultiplier:
+    """Products computed where the data are."""
+
+    def __init__(self, source: RemoteSource, constant: float) -> None:
+        self.source, self.constant = source, constant
+
+    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
+        store[np.ix_(left, right)] = self.source.products(columns[left], columns[right], weight, means)
+
+    def is_cheap(self, count: int, size: int) -> bool:
+        """One pass for all is cheaper than one for each that moves."""
+        return True
+
+    def forget(self) -> None:
+        """Nothing is kept."""
 
 
 def _spread(values: Array, places: Array) -> Array:

@@ -20,6 +20,8 @@ class Local(ABC):
 
     #: Nanoseconds to read an entry.
     entry_price: float
+    #: Products are computed as they are needed.
+    at_once = 0
 
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
         self.matrix, self.shape = matrix, shape
@@ -81,9 +83,18 @@ class Local(ABC):
         """Raise a ValueError that names what is not finite."""
         finite_values(self.matrix.stored(), "A")
 
+    @property
+    @abstractmethod
+    def counts(self) -> Array:
+        """Stored entries of each column."""
+
     @abstractmethod
     def entries(self, columns: Array | None = None) -> int:
         """Stored entries, of these columns or all."""
+
+    @abstractmethod
+    def beside(self, other: Any) -> Local:
+        """These columns, and those of another matrix of this kind."""
 
     @abstractmethod
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:

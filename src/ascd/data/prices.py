@@ -25,6 +25,8 @@ CHEAP = 300_000
 BLOCK, PASSING = 1 << 18, 128
 #: What the columns kept near may take of the data's size, and always (in bytes).
 NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
+#: Columns whose products with each other all come with a pass over tall data that are elsewhere (32 MB of them).
+AT_ONCE = 2000
 #: Bytes of rows that pass at a time.
 BLOCK_BYTES = 32 << 20
 #: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.

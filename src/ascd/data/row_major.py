@@ -17,18 +17,16 @@ from ascd._base.threads import share
 from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
-from ascd.data.local import Local
 from ascd.data.prices import TILE
+from ascd.data.row_blocks import RowBlocks
 
 
-class DenseRows:
+class DenseRows(RowBlocks):
     """A dense array in C order."""
 
     def __init__(self, values: Array) -> None:
-        self.values, self.shape, self.nbytes = values, values.shape, values.nbytes
-
-    def entries(self, columns: Array | None) -> int:
-        return self.shape[0] * (self.shape[1] if columns is None else columns.size)
+        super().__init__(values.shape, values.nbytes)
+        self.values, self.counts = values, np.full(values.shape[1], values.shape[0])
 
     def passed(self, columns: Array | None) -> int:
         """Rows lie together: a page or a cache line is read for every entry in it."""
@@ -43,23 +41,19 @@ class DenseRows:
             rows = slice(start, min(start + step, d))
             yield rows, DenseRowBlock(self.values[rows], columns)
 
-    def fetch(self, columns: Array) -> LocalDense:
+    def gather(self, columns: Array) -> LocalDense:
         values = np.empty((self.shape[0], columns.size), order="F")
         for rows, block in self.blocks(columns) if columns.size else ():
             price = prices.DENSE_ENTRY * columns.size * block.values.shape[0]
             share(price, columns.size, copy_columns, block.values, columns, values[rows])
         return LocalDense(Dense(values), (self.shape[0], columns.size))
 
-    def join(self, near: Local, other: Local) -> LocalDense:
-        values = np.concatenate([near.matrix.values.T, other.matrix.values.T]).T
-        return LocalDense(Dense(values), values.shape)
-
 
 class DenseRowBlock:
     """Some rows of a dense array, with these columns (all)."""
 
     def __init__(self, values: Array, columns: Array | None) -> None:
-        self.values = values
+        self.values, self.counts = values, np.full(values.shape[1], values.shape[0])
         is_all = columns is None or (columns.size == values.shape[1] and bool((np.diff(columns) == 1).all()))
         self.columns = np.empty(0, dtype=np.int64) if is_all or columns is None else columns
         self.count = values.shape[1] if columns is None else columns.size

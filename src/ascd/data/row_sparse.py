@@ -16,21 +16,18 @@ from ascd._base.jit import at, kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
 from ascd.data.design import Survey
-from ascd.data.local import Local
+from ascd.data.row_blocks import RowBlocks
 from ascd.data.sparse import CSC, LocalSparse
 
 
-class SparseRows:
+class SparseRows(RowBlocks):
     """Compressed sparse rows: data, indices and offsets (unsigned) as they lie."""
 
     def __init__(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
-        self.data, self.indices, self.indptr, self.shape = data, indices, indptr, shape
-        self.nbytes = data.nbytes + indices.nbytes + indptr.nbytes
+        super().__init__(shape, data.nbytes + indices.nbytes + indptr.nbytes)
+        self.data, self.indices, self.indptr = data, indices, indptr
         self.counts = np.zeros(shape[1], dtype=np.int64)
         count_columns(indices, self.counts)
-
-    def entries(self, columns: Array | None) -> int:
-        return int(self.data.size if columns is None else self.counts[columns].sum())
 
     def passed(self, columns: Array | None) -> int:
         return self.nbytes
@@ -38,7 +35,7 @@ class SparseRows:
     def blocks(self, columns: Array | None) -> Iterator[tuple[slice, SparseRowBlock]]:
         yield slice(0, self.shape[0]), SparseRowBlock(self, columns)
 
-    def fetch(self, columns: Array) -> LocalSparse:
+    def gather(self, columns: Array) -> LocalSparse:
         counts = self.counts[columns]
         offsets = np.concatenate([[0], np.cumsum(counts)])
         kind = self.indices.dtype
@@ -48,12 +45,6 @@ class SparseRows:
         if columns.size:
             pick_columns(self.data, self.indices, self.indptr, where, offsets[:-1].copy(), data, rows)
         return LocalSparse(CSC(data, rows, offsets.astype(kind)), (self.shape[0], columns.size))
-
-    def join(self, near: Local, other: Local) -> LocalSparse:
-        first, second = near.matrix, other.matrix
-        offsets = np.concatenate([first.indptr, second.indptr[1:] + first.indptr[-1]]).astype(first.indptr.dtype)
-        data, rows = np.concatenate([first.data, second.data]), np.concatenate([first.indices, second.indices])
-        return LocalSparse(CSC(data, rows, offsets), (self.shape[0], offsets.size - 1))
 
 
 class SparseRowBlock:

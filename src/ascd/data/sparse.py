@@ -85,6 +85,10 @@ class LocalSparse(Local):
     matrix: CSC
     entry_price = 0.5 * prices.SPARSE_ENTRY
 
+    @property
+    def counts(self) -> Array:
+        return np.diff(self.matrix.indptr).astype(np.int64)
+
     def entries(self, columns: Array | None = None) -> int:
         if columns is None:
             return int(self.matrix.data.size)
@@ -99,6 +103,12 @@ class LocalSparse(Local):
 
     def price_of_products(self, count: int, stored: int) -> float:
         return (prices.SPARSE_PRODUCT * stored / self.shape[0] + prices.LISTED) * stored + prices.CALLS
+
+    def beside(self, other: LocalSparse) -> LocalSparse:
+        first, second = self.matrix, other.matrix
+        offsets = np.concatenate([first.indptr, second.indptr[1:] + first.indptr[-1]]).astype(first.indptr.dtype)
+        data, rows = np.concatenate([first.data, second.data]), np.concatenate([first.indices, second.indices])
+        return LocalSparse(CSC(data, rows, offsets), (self.shape[0], offsets.size - 1))
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         out = np.zeros((columns.size, vectors.shape[1]))

@@ -57,7 +57,7 @@ class WorkingSets:
 
     def _columns(self, assessment: Assessment) -> Array:
         fit, score = self.fit, assessment.score
-        if fit.n <= tuning.LARGEST_SET:
+        if fit.n <= max(tuning.LARGEST_SET, fit.design.at_once):
             self.size = fit.n
             return np.arange(fit.n)
         columns = assessment.candidates[score[assessment.candidates] > 0.0]

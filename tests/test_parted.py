@@ -1,0 +1,148 @@
+"""A matrix in parts: every partition of every problem gives the answer of the whole."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from solving import LOSSES, make_case
+
+import ascd
+from ascd.data import prices
+from ascd.data.design import Design
+from ascd.data.distant import Distant
+from ascd.data.local import as_block
+from ascd.data.parted import InTurn, Parted, add_carefully
+from ascd.data.storages import open_design
+
+RNG = np.random.default_rng(1)
+A = RNG.standard_normal((20, 9)) * (RNG.random((20, 9)) < 0.6)
+WEIGHT, VECTORS = RNG.random(20), RNG.standard_normal((2, 20))
+#: name → where row parts and column parts end, as shares of all
+PARTITIONS = {"rows": ([0.3, 0.7], []), "columns": ([], [0.2, 0.5]), "both": ([0.4], [0.3, 0.8]), "whole": ([], [])}
+partitions = pytest.mark.parametrize("partition", PARTITIONS)
+
+
+def cut(A, partition, storage="dense"):
+    """A in parts; "mixed" has sparse and dense columns side by side."""
+    rows, columns = (
+        np.array([0, *(int(share * size) for share in shares), size])
+        for shares, size in zip(PARTITIONS[partition], A.shape, strict=True)
+    )
+    parts = []
+    for top, bottom in pairwise(rows):
+        for number, (left, right) in enumerate(pairwise(columns)):
+            block = A[top:bottom, left:right]
+            is_sparse = storage == "sparse" or (storage == "mixed" and number % 2 == 0)
+            parts.append(open_design(sp.csr_array(block) if is_sparse else block))
+    return Distant(Parted(InTurn(parts), rows, columns))
+
+
+@partitions
+@pytest.mark.parametrize("storage", ["dense", "sparse", "mixed"])
+@pytest.mark.parametrize("columns", [np.array([7, 0, 3, 8]), np.arange(9)])
+def test_answers_equal_numpys(partition, storage, columns):
+    design = cut(A, partition, storage)
+    assert all(hasattr(design, name) for name in vars(Design) if not name.startswith("_"))
+    assert design.shape == A.shape
+    survey = design.survey(WEIGHT, VECTORS)
+    np.testing.assert_allclose(survey.square, WEIGHT @ A**2)
+    np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0))
+    np.testing.assert_allclose(survey.total, A.sum(axis=0), atol=1e-13)
+    np.testing.assert_allclose(survey.products, VECTORS @ A, atol=1e-13)
+    np.testing.assert_allclose(design.survey(1.0, VECTORS[:0]).square, (A**2).sum(axis=0))
+    for _ in range(2):  # the second time some columns are near
+        np.testing.assert_allclose(design.squares(WEIGHT, columns), WEIGHT @ A[:, columns] ** 2)
+        np.testing.assert_allclose(design.dots(columns, VECTORS[0]), VECTORS[0] @ A[:, columns], atol=1e-13)
+        product, error = design.careful_dots(columns, VECTORS[0])
+        np.testing.assert_allclose(product, VECTORS[0] @ A[:, columns], atol=1e-13)
+        assert np.all(error <= 1e-14)
+        image = WEIGHT.copy()
+        design.add(columns, np.arange(columns.size) - 1.0, image)
+        np.testing.assert_allclose(image, WEIGHT + A[:, columns] @ (np.arange(columns.size) - 1.0))
+        np.testing.assert_allclose(design.means(columns, WEIGHT), WEIGHT @ A[:, columns] / WEIGHT.sum(), atol=1e-13)
+        np.testing.assert_array_equal(as_block(design.take(columns[:2]), 20), A[:, columns[:2]])
+    assert 0 < design.entries(columns[:2]) < design.entries() <= A.size
+
+
+@partitions
+@pytest.mark.parametrize("at_once", [0, 2000])
+@pytest.mark.parametrize("centred", [False, True])
+def test_products_equal_numpys(partition, at_once, centred, monkeypatch):
+    monkeypatch.setattr(prices, "AT_ONCE", at_once)
+    design, columns = cut(A, partition, "mixed"), np.array([6, 2, 0, 8])
+    means = design.means(np.arange(9), WEIGHT) if centred else None
+    B = (A - means if centred else A)[:, columns]
+    store, multiplier = np.zeros((4, 4), order="F"), design.multiplier(False)
+    for left, right in [(np.arange(4), np.arange(4)), (np.array([1, 3]), np.array([0, 2]))]:
+        store[:] = 0.0
+        multiplier.fill(store, columns, left, right, WEIGHT, means)
+        expected = B[:, left].T @ (WEIGHT[:, None] * B[:, right])
+        np.testing.assert_allclose(store[np.ix_(left, right)], expected, atol=1e-12)
+
+
+@pytest.mark.usefixtures("interpreted")
+@partitions
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    ("penalty", "intercept"), [("l1", True), ("none", False), ("box", True), ("elastic net, some free", False)]
+)
+def test_every_partition_gives_the_answer_of_the_whole(partition, loss, penalty, intercept):
+    case = make_case(loss, penalty, intercept, seed=4)
+    expected = ascd.solve(case.problem(), tol=1e-9, intercept=intercept)
+    problem = case.problem(cut(case.A, partition, "mixed"))
+    found = ascd.solve(problem, tol=1e-9, intercept=intercept)
+    assert str(found.status) == str(expected.status)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9, abs=1e-12)
+    assert problem.gap(found.x) < np.inf
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("partition", ["rows", "columns"])
+def test_paths_too(partition):
+    case = make_case("squared", "l1", True, seed=4)
+    expected = ascd.path(case.problem(), n_alphas=5, eps=0.05, intercept=True)
+    found = ascd.path(case.problem(cut(case.A, partition)), n_alphas=5, eps=0.05, intercept=True)
+    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-9)
+
+
+def test_tall_data_give_products_and_no_columns(monkeypatch):
+    rng = np.random.default_rng(3)
+    tall = rng.standard_normal((300, 12))
+    design = cut(tall, "rows")
+    monkeypatch.setattr(design.source, "fetch", lambda columns: pytest.fail(f"{columns.size} columns were fetched"))
+    problem = ascd.Problem(design, tall[:, 0] - tall[:, 5] + rng.standard_normal(300), penalty=ascd.L1(5.0))
+    found = ascd.solve(problem, tol=1e-10)
+    assert found.gap <= 1e-10 * problem.objective(np.zeros(12))
+    assert design.source.rounds <= 8  # facts, survey, products; twice the image and the gradient; F at zero
+
+
+def test_parts_without_a_column_in_question_are_not_asked():
+    design = cut(A, "both")
+    before = design.source.calls
+    design.dots(np.array([0, 1]), VECTORS[0])
+    assert design.source.calls == before + 2  # one column part, two row parts
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e16])
+def test_the_bound_of_a_careful_sum_holds(scale):
+    """Products that cancel: the sum of row parts is as good as its bound says."""
+    rng = np.random.default_rng(2)
+    terms = rng.standard_normal((5, 8)) * scale
+    terms[-1] = -terms[:-1].sum(axis=0) + rng.standard_normal(8)
+    total, error = add_carefully([(row, np.zeros(8)) for row in terms])
+    for j in range(8):
+        exact = sum((Fraction(float(value)) for value in terms[:, j]), Fraction(0))
+        assert abs(Fraction(float(total[j])) - exact) <= Fraction(float(error[j]))
+    assert np.all(error <= 1e-14 * np.abs(total) + 1e-15 * scale)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_named(bad):
+    broken = A.copy()
+    broken[3, 4] = bad
+    with pytest.raises(ValueError, match=r"A must be finite; it has 1 nan or inf"):
+        ascd.Problem(cut(broken, "both"), VECTORS[0])
