@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ascd._base.checks import Array, as_finite_vector
 from ascd.data.storages import is_read_in_place
 from ascd.estimators._deviations import deviations
+from ascd.estimators._elsewhere import Elsewhere, is_elsewhere, predicted, read_elsewhere
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, to_numpy
 from ascd.estimators._penalty import regulariser
@@ -65,6 +66,9 @@ class LinearEstimator(BaseEstimator):
 
         Whether X is finite is seen when the problem is built, without another pass over the data.
         """
+        if is_elsewhere(X):
+            data, y = read_elsewhere(self, X, y, **checks)
+            return data, y, as_sample_weight(sample_weight, data)
         X, y = validate_data(self, X, y, **{**layout_of(X), "ensure_all_finite": False, **checks})
         return X, y, as_sample_weight(sample_weight, X)
 
@@ -79,7 +83,8 @@ class LinearEstimator(BaseEstimator):
         try:
             return build()
         except ValueError as error:
-            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+            if not is_elsewhere(X):
+                assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
             message = re.sub(r"\bb\b", "y", re.sub(r"\bA\b", "X", str(error)))
             raise ValueError(message) from None
 
@@ -128,9 +133,11 @@ class LinearEstimator(BaseEstimator):
 
     def _linear_predictor(self, X: Any, offset: Any = None) -> Array:
         check_is_fitted(self)
+        columns = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
+        if is_elsewhere(X):
+            return with_offset(predicted(self, X, columns) + self.intercept_, offset)
         check_namespace(X, self, "predict")
         X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
-        columns = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
         return with_offset(safe_sparse_dot(X, columns, dense_output=True) + self.intercept_, offset)
 
     def __sklearn_tags__(self) -> Any:
@@ -179,10 +186,16 @@ def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
     """Non-negative weights with a positive sum, or None for equal ones."""
     if sample_weight is None:
         return None
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    seen = X.stand_in() if is_elsewhere(X) else X
+    weight = _check_sample_weight(sample_weight, seen, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight
+
+
+def as_features(X: Any) -> Any:
+    """X as functions take it: checked as an array, or left where it is."""
+    return Elsewhere(X) if is_elsewhere(X) else check_array(X, **layout_of(X))
 
 
 def layout_of(X: Any) -> dict[str, Any]:

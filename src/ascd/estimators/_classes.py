@@ -12,10 +12,28 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array
 from ascd.estimators._base import LinearEstimator
+from ascd.estimators._elsewhere import is_elsewhere
 
 
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
     """A linear estimator of classes."""
+
+    def decision_function(self, X: Any) -> Array:
+        """X·coef + intercept: positive for the second of two classes; of more, one column a class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        if not is_elsewhere(X):
+            found: Array = super().decision_function(X)
+            return found
+        z = self._linear_predictor(X)
+        return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
 
     def _encode(self, y: Array, weight: Array | None) -> Array:
         """The samples' class numbers; ``weight`` must leave samples of each class."""

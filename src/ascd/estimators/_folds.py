@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_ro
 
 from ascd._base.checks import Array
 from ascd._base.threads import crew
+from ascd.estimators._elsewhere import is_elsewhere
 from ascd.results.progress import progress_bar
 
 Result = TypeVar("Result")
@@ -56,8 +57,9 @@ class SplitterRouting:
             known = {"sample_weight": weight} if weight is not None and takes_weights else {}
             routed = process_routing(self, "fit", **known, **params).splitter.split
         n = X.shape[0]
+        seen = X.stand_in() if is_elsewhere(X) else X
         return [
-            _as_fold(np.arange(n)[train], np.arange(n)[test], n, weight) for train, test in cv.split(X, y, **routed)
+            _as_fold(np.arange(n)[train], np.arange(n)[test], n, weight) for train, test in cv.split(seen, y, **routed)
         ]
 
 

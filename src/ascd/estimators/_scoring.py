@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
 from ascd._base.checks import Array
 from ascd.estimators._base import as_offset
+from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._folds import Fold, SplitterRouting
 from ascd.estimators._given import to_numpy
 from ascd.estimators._odds import with_known
@@ -31,16 +32,24 @@ class Scoring(SplitterRouting):
     def _scores(
         self, X: Any, y: Array, coefs: Array, fold: Fold, score_params: dict[str, Array], offset: Array | None
     ) -> Array:
-        rows = X.tocsr()[fold.test] if sparse.issparse(X) else np.ascontiguousarray(X[fold.test])
+        rows = self._rows(X, fold.test)
         known, scorer = None if offset is None else offset[fold.test], self._get_scorer()
         chosen = {name: np.asarray(values)[fold.test] for name, values in score_params.items()}
         scores = []
         for one in coefs:
             coef = one[:, :-1] if self.fit_intercept else one
             constants = one[:, -1] if self.fit_intercept else np.zeros(len(one))
+            if is_elsewhere(X):  # the predictors are the features then
+                rows, coef = X.times(coef.T)[fold.test], np.eye(len(coef))
             model, wider = self._standing_for(coef, constants, rows, known)
             scores.append(scorer(model, wider, y[fold.test], **chosen))
         return np.array(scores)
+
+    @staticmethod
+    def _rows(X: Any, chosen: Array) -> Any:
+        if is_elsewhere(X):
+            return None
+        return X.tocsr()[chosen] if sparse.issparse(X) else np.ascontiguousarray(X[chosen])
 
     def _standing_for(self, coef: Array, constants: Array, X: Any, offset: Array | None) -> tuple[Any, Any]:
         """A fitted model with these coefficients, and X as a scorer may pass it on: with the offset as a feature."""

@@ -7,11 +7,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
-from ascd.estimators._base import as_sample_weight, as_threads, layout_of
+from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._classes import side_factors, times
 from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings
@@ -91,7 +91,7 @@ def logistic_path(
     >>> coefs.shape, bool(coefs[0, 0] == 0.0)
     ((2, 2), True)
     """
-    X = check_array(X, **layout_of(X))
+    X = as_features(X)
     y = column_or_1d(y)
     check_consistent_length(X, y)
     check_classification_targets(y)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
-from ascd.estimators._base import as_sample_weight, as_threads, layout_of
+from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
@@ -141,7 +141,7 @@ def enet_path(
     >>> alphas.round(2), int((coefs != 0).sum())
     (array([2. , 0.2]), 3)
     """
-    X = check_array(X, **layout_of(X))
+    X = as_features(X)
     y = column_or_1d(check_array(y, dtype=np.float64, ensure_2d=False))
     check_consistent_length(X, y)
     weight = as_sample_weight(sample_weight, X)

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ascd._base.checks import Array, as_parameter
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import LinearClassifier, liblinear_class_weights, positives, signs, times
+from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import fit_method
 from ascd.estimators._layouts import by_features, by_samples, with_constant
@@ -153,7 +154,7 @@ class LinearSVC(LinearClassifier):
         X, y, weight = self._read(X, y, sample_weight, order=None, dtype=np.float64, accept_sparse=["csr", "csc"])
         codes = self._encode(y, weight)
         weights = self._class_weights(codes, weight)
-        is_dual = self._is_dual(X.shape[0] < X.shape[1])
+        is_dual = self._is_dual(X.shape[0] < X.shape[1] and not is_elsewhere(X))
         X = by_samples(X) if is_dual else by_features(X)
         restrictions = self._restrictions(X.shape[1])
         if self.fit_intercept:
