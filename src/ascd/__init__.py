@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ascd import estimators
 from ascd._base.jit import at, helper
 from ascd.blocks import L21, BlockPath, BlockProblem, BlockSolution, GroupL2, SparseGroup, path_blocks, solve_blocks
+from ascd.data.table import Table
 from ascd.engine.minimize import minimize
 from ascd.engine.oracles import Blind, Cached, Exact, Measured, Norm, Random, Reference, Simulated, Sketch
 from ascd.engine.rules import (
@@ -130,6 +131,7 @@ __all__ = [
     "SquaredHinge",
     "Status",
     "Steepest",
+    "Table",
     "Trace",
     "Uniform",
     "UpperASCD",
