@@ -136,11 +136,7 @@ def test_blocks_of_any_kind(monkeypatch):
 BAD = [
     (lambda: ascd.Table(frame().assign(name="Ada")), TypeError, r"column 'name' has the dtype .*astype\('category'\)"),
     (lambda: ascd.Table(frame().assign(day=pandas.Timestamp("2020-01-01"))), TypeError, "column 'day' has the dtype"),
-    (
-        lambda: ascd.Table([np.ones((3, 1)), np.ones((4, 2))]),
-        ValueError,
-        r"of rows; got '0': 3, '1\[0\]': 4",
-    ),
+    (lambda: ascd.Table([np.ones((3, 1)), np.ones((4, 2))]), ValueError, r"of rows; got '0': 3, '1\[0\]': 4"),
     (lambda: ascd.Table([]), ValueError, "at least one column"),
     (lambda: ascd.Table(frame()[["age", "age"]]), ValueError, "'age' is there twice"),
     (lambda: ascd.Table(frame(), like=3), TypeError, "like must be an ascd.Table; got int"),

@@ -34,6 +34,7 @@ from ascd.engine.rules import (
     Uniform,
     UpperASCD,
 )
+from ascd.files.opening import OnDisk, open_data
 from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
 from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
 from ascd.problem.problem import Problem
@@ -114,6 +115,7 @@ __all__ = [
     "MultiTaskLasso",
     "MultiTaskLassoCV",
     "Norm",
+    "OnDisk",
     "Path",
     "Poisson",
     "PoissonRegressor",
@@ -143,6 +145,7 @@ __all__ = [
     "lasso_path",
     "logistic_path",
     "minimize",
+    "open_data",
     "path",
     "path_blocks",
     "solve",

@@ -29,13 +29,15 @@ class Source(Protocol):
 
     shape: tuple[int, int]
     nbytes: int
-    #: Bytes read of the data so far.
-    bytes_read: int
     #: Bytes of columns that may be kept near.
     near_limit: float
 
     #: Stored entries of each column.
     counts: Array
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read of the data so far."""
 
     def survey(self, weight: Any, vectors: Array) -> Survey: ...
     def dots(self, columns: Array, vector: Array) -> Array: ...
