@@ -65,7 +65,7 @@ def command(
         table = table._replace(y=as_classes(table.y))
     tell_reading(table, label)
     clock = Stopwatch()
-    with fitting(f"fitting {model}", estimator, bool(cv)), warnings.catch_warnings():
+    with fitting(_doing(model, table.X), estimator, bool(cv)), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(table.X, table.y)
     seconds, compile_seconds = clock.seconds, clock.compile_seconds
@@ -83,6 +83,13 @@ def command(
         numbers["bytes_read"] = table.X.bytes_read
     answer({**header, **times, **numbers, "model_file": out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
+
+
+def _doing(model: str, X: Any) -> Any:
+    """What is going on: for data on a disk, how often they have been read."""
+    if not hasattr(X, "bytes_read"):
+        return f"fitting {model}"
+    return lambda: f"fitting {model}: {X.bytes_read / X.size:.1f} times the data read"
 
 
 def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:
