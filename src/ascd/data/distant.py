@@ -34,6 +34,8 @@ class Source(Protocol):
 
     #: Stored entries of each column.
     counts: Array
+    #: Is a pass so dear that a proof from intervals is not confirmed by one?
+    is_dear: bool
 
     @property
     def bytes_read(self) -> int:
@@ -75,7 +77,7 @@ class Distant:
 
     def __init__(self, source: Source) -> None:
         self.source, self.shape, self.nbytes = source, source.shape, source.nbytes
-        self.counts = source.counts
+        self.counts, self.is_dear = source.counts, source.is_dear
         self._remote = cast(RemoteSource, source) if hasattr(source, "gives_products") else None
         self.at_once = self._remote.at_once if self._remote else 0
         nothing = np.empty(0, dtype=np.int64)

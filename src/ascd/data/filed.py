@@ -55,6 +55,8 @@ class Piece(NamedTuple):
 class Filed:
     """A source that reads files; ``memory`` is what it may take, in bytes."""
 
+    is_dear = True
+
     def __init__(self, reader: Reader, memory: float) -> None:
         self.reader, self.shape, self.counts = reader, reader.shape, reader.counts
         self.nbytes = int(min(reader.size, memory))

@@ -78,6 +78,7 @@ class Parted:
         self.gives_products = (
             gives_products and columns.size == 2 and self.shape[1] <= min(prices.AT_ONCE, self.shape[0])
         )
+        self.is_dear = not isinstance(executor, InTurn)
         self.at_once = prices.AT_ONCE if self.gives_products else 0
         self.near_limit = 0.0 if self.gives_products else max(prices.NEAR_FLOOR, prices.NEAR_SHARE * self.nbytes)
 
