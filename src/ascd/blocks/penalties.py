@@ -10,6 +10,7 @@ A compiled block penalty is a NamedTuple whose methods speak of one block b, as 
 ``block_scale``         the largest s in [0, 1] with Ψ_b*(s·u') finite for ‖u' − u‖ ≤ radius
 ``block_piece``         (optional) where Ψ_b is smooth around x: fill in its slope, nan for entries that are held at a
                         kink, and return (k, m): its Hessian on the others is k/‖x‖·(I − x̂x̂ᵀ) + m·I.  Newton steps
+``block_slack``         (optional) as the distance; where −g is inside ∂Ψ_b(x), minus a distance from the boundary
 ``scaled``              (optional, uncompiled) the penalty times a factor; for paths
 ======================  ============================================================================================
 
@@ -62,6 +63,15 @@ def largest_entry(u: Array, positive: bool) -> float:
     return most
 
 
+@helper
+def largest_below(g: Array, positive: bool) -> float:
+    """The largest |g_i|; of −g_i where coefficients must not be negative."""
+    most = -math.inf
+    for i in range(g.size):
+        most = max(most, -g[i] if positive else abs(g[i]))
+    return most
+
+
 class BlockNorm(NamedTuple):
     """l1·‖x‖₁ + group·‖x‖ + ½·ridge·‖x‖², one number a block each; with ``positive`` x ≥ 0."""
 
@@ -102,6 +112,14 @@ class BlockNorm(NamedTuple):
             total += away * away
         return math.sqrt(total)
 
+    def block_slack(self, x: Array, g: Array, b: int) -> float:
+        for i in range(x.size):
+            if x[i] != 0.0:
+                return self.block_distance(x, g, b)
+        over = length_beyond(g, -1.0, self.l1[b], self.positive)
+        # within ±l1 the largest entry tells how far the nearest face is
+        return (over if over > 0.0 else largest_below(g, self.positive) - self.l1[b]) - self.group[b]
+
     def block_conjugate(self, u: Array, radius: float, b: int) -> float:
         over = length_beyond(u, 1.0, self.l1[b], self.positive) + radius - self.group[b]
         is_inside = self.group[b] == 0.0 and largest_entry(u, self.positive) + radius <= self.l1[b]
@@ -136,6 +154,9 @@ class BlockNorm(NamedTuple):
             at_kink = x[i] == 0.0 and (self.positive or self.l1[b] > 0.0)
             slope[i] = math.nan if is_held or at_kink else along * x[i] + math.copysign(self.l1[b], x[i])
         return kink, self.ridge[b]
+
+    def is_smooth(self) -> bool:
+        return not (self.group.any() or self.l1.any() or self.positive)
 
     def scaled(self, factor: float) -> BlockNorm:
         return BlockNorm(factor * self.group, factor * self.l1, factor * self.ridge, self.positive)
