@@ -56,19 +56,10 @@ def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> f
 
 
 @helper
-def largest_entry(u: Array, positive: bool) -> float:
+def largest_entry(u: Array, scale: float, positive: bool) -> float:
     most = 0.0
     for i in range(u.size):
-        most = max(most, u[i] if positive else abs(u[i]))
-    return most
-
-
-@helper
-def largest_below(g: Array, positive: bool) -> float:
-    """The largest |g_i|; of −g_i where coefficients must not be negative."""
-    most = -math.inf
-    for i in range(g.size):
-        most = max(most, -g[i] if positive else abs(g[i]))
+        most = max(most, scale * u[i] if positive else abs(scale * u[i]))
     return most
 
 
@@ -118,11 +109,11 @@ class BlockNorm(NamedTuple):
                 return self.block_distance(x, g, b)
         over = length_beyond(g, -1.0, self.l1[b], self.positive)
         # within ±l1 the largest entry tells how far the nearest face is
-        return (over if over > 0.0 else largest_below(g, self.positive) - self.l1[b]) - self.group[b]
+        return (over if over > 0.0 else largest_entry(g, -1.0, self.positive) - self.l1[b]) - self.group[b]
 
     def block_conjugate(self, u: Array, radius: float, b: int) -> float:
         over = length_beyond(u, 1.0, self.l1[b], self.positive) + radius - self.group[b]
-        is_inside = self.group[b] == 0.0 and largest_entry(u, self.positive) + radius <= self.l1[b]
+        is_inside = self.group[b] == 0.0 and largest_entry(u, 1.0, self.positive) + radius <= self.l1[b]
         if over <= 0.0 or is_inside:
             return 0.0
         return 0.5 * over * over / self.ridge[b] if self.ridge[b] > 0.0 else math.inf
@@ -131,7 +122,7 @@ class BlockNorm(NamedTuple):
         if self.block_conjugate(u, radius, b) < math.inf:
             return 1.0
         if self.group[b] == 0.0:
-            return self.l1[b] / (largest_entry(u, self.positive) + radius)
+            return self.l1[b] / (largest_entry(u, 1.0, self.positive) + radius)
         if self.l1[b] == 0.0:
             return self.group[b] / (length_beyond(u, 1.0, 0.0, self.positive) + radius)
         low, high = 0.0, 1.0

@@ -48,12 +48,15 @@ class Recipe(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A design, its target (None where the file holds none), the names of the features and of the target (or None)."""
+    """A design, its target (None where the file holds none), the names of the features and of the target (or None).
+
+    Several targets are columns of y, and ``target`` is then the list of their names.
+    """
 
     X: Any
     y: Any
     names: list[str] | None
-    target: str | None = None
+    target: Any = None
     notes: tuple[str, ...] = ()
     recipe: Recipe = Recipe()
 
@@ -61,17 +64,21 @@ class Table(NamedTuple):
 def as_table(
     frame: Any,
     path: Path,
-    target: str | None,
+    target: Any,
     target_optional: bool,
     features: Sequence[str] | None,
     choices: Choices,
     recipe: Recipe,
 ) -> Table:
-    """The target's column apart from the others, and these as numbers."""
+    """The target's column (or those of several) apart from the others, and these as numbers."""
     frame.columns = names = [str(name) for name in frame.columns]
     frame, notes = _left_after(frame, choices.without)
-    chosen = _target_of([str(name) for name in frame.columns], target, target_optional)
-    y = None if chosen is None else _numbers_or_words(frame[chosen])
+    left = [str(name) for name in frame.columns]
+    is_one = target is None or isinstance(target, str)
+    chosen: Any = (_target_of if is_one else _targets_of)(left, target, target_optional)
+    y = None
+    if chosen is not None:
+        y = _numbers_or_words(frame[chosen]) if is_one else np.column_stack([_numbers(frame[name]) for name in chosen])
     rest = frame if chosen is None else frame.drop(columns=chosen)
     if features is not None:
         wanted = list(dict.fromkeys(_source(name, recipe) for name in features))
@@ -106,7 +113,7 @@ def _without_rows(table: Table, every_gap: bool) -> Table:
     X, y = table.X, table.y
     kept = ~_gaps_by_row(X) if every_gap else np.ones(X.shape[0], dtype=bool)
     if y is not None:
-        kept &= np.array([value is not None and value == value for value in y], dtype=bool)
+        kept &= has_target(y)
     if kept.all():
         return table
     rest = X.tocsr()[kept].tocsc() if hasattr(X, "tocsr") else np.asfortranarray(X[kept])
@@ -170,12 +177,46 @@ def _target_of(names: list[str], target: str | None, optional: bool) -> str | No
     return None
 
 
+def _targets_of(names: list[str], targets: Sequence[str], optional: bool) -> list[str] | None:
+    """Several targets, each once; None where some are not there and need not be."""
+    twice = next((name for number, name in enumerate(targets) if name in targets[:number]), None)
+    if twice is not None:
+        raise ValueError(f"target {twice!r} is named twice")
+    strange = [name for name in targets if name not in names]
+    if strange and not optional:
+        raise unknown_name(strange[0], "target", names)
+    return None if strange else list(targets)
+
+
+def _numbers(column: Any) -> Any:
+    """A column of several targets: numbers only."""
+    values = _numbers_or_words(column)
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"target {column.name!r} must be numbers where there are several; its first is {values[0]!r}")
+    return values.astype(float)
+
+
+def has_target(y: Any) -> Any:
+    """Which rows have a target, all of several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ascd.files.columns import has_target
+    >>> has_target(np.array(["a", None], dtype=object)).tolist(), has_target(np.array([[1.0, np.nan]])).tolist()
+    ([True, False], [False])
+    """
+    if getattr(y, "ndim", 1) == 2:
+        return ~np.isnan(y).any(axis=1)
+    return np.array([value is not None and value == value for value in y], dtype=bool)
+
+
 def _source(feature: str, recipe: Recipe) -> str:
     """The column that a feature is made from."""
-    return next((name for name, values in recipe.levels.items() if feature in _level_names(name, values)), feature)
+    return next((name for name, values in recipe.levels.items() if feature in level_names(name, values)), feature)
 
 
-def _level_names(name: str, values: Sequence[str]) -> list[str]:
+def level_names(name: str, values: Sequence[str]) -> list[str]:
     """One 0/1 column a value; of two values the second alone, which tells the first as well."""
     return [f"{name}={value}" for value in (values[1:] if len(values) == 2 else values)]
 
@@ -211,7 +252,7 @@ def _encoded(
         strange = sorted(set(found) - set(levels[name]))
         if strange:
             notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(strange[:SHOWN])}")
-        made = _level_names(name, levels[name])
+        made = level_names(name, levels[name])
         notes.append(f"text column {name!r} as {len(made)} columns of 0 and 1: {', '.join(made[:SHOWN])}")
         for column in made:
             columns[column] = np.where(words == "", np.nan, words == column.removeprefix(f"{name}="))

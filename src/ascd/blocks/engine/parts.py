@@ -124,6 +124,8 @@ def block_lengths(columns: Any, groups: Groups, weight: Array) -> Lengths:
         blocks = np.flatnonzero(sizes == size)
         stack = grams[places[blocks][:, None] + np.arange(size**2)].reshape(-1, size, size)
         square[blocks] = np.trace(stack, axis1=1, axis2=2)
+        if not np.isfinite(square[blocks]).all():
+            raise ValueError("A has blocks whose squared norm overflows float64: rescale A")
         # computed eigenvalues are off by a few ulps of the largest
         largest = stack[:, 0, 0] if size == 1 else np.linalg.eigvalsh(stack)[:, -1] * (1.0 + 1e-14 * size)
         spectral[blocks] = np.minimum(largest, square[blocks])

@@ -61,7 +61,7 @@ class BlockMinimum(NamedTuple):
 
     before: Array
     change: Array
-    row: Array
+    there: Array  # a row of the image
 
     def take_block(self, point: Any, i: int, x: Array, g: Array) -> float:
         problem, first = point.problem, point.problem.ends[i]
@@ -84,8 +84,8 @@ class BlockMinimum(NamedTuple):
         for r in range(trail.filled[0]):
             k = wide(trail.rows[r])
             for t in range(outputs):
-                self.row[t] = point.image[k * outputs + t] + trail.image[k * outputs + t]
-            problem.loss.row_slope(k, self.row, trail.slope[k * outputs : (k + 1) * outputs])
+                self.there[t] = point.image[k * outputs + t] + trail.image[k * outputs + t]
+            problem.loss.row_slope(k, self.there, trail.slope[k * outputs : (k + 1) * outputs])
         read_block(problem.matrix, i, trail.slope, g)
         wipe(trail, outputs)
         point.reads[0] += 2.0 * (problem.matrix.starts[i + 1] - problem.matrix.starts[i])
