@@ -12,22 +12,32 @@ import numpy as np
 from ascd._base.clock import Stopwatch
 from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, fitting, say
-from ascd.cli.estimating import CLASSIFIERS, MODELS, make_estimator
+from ascd.cli.estimating import CLASSIFIERS, MODELS, SEVERAL_TARGETS, make_estimator
 from ascd.cli.explain import examine, explain, page_beside
 from ascd.cli.models import as_classes, model_of, save_model
-from ascd.cli.options import Source, class_target, large_data_options, numeric_target, read_data, tell_reading
+from ascd.cli.options import (
+    Source,
+    class_target,
+    fit_options,
+    numeric_target,
+    read_data,
+    single_target,
+    tell_reading,
+)  # fmt: skip
 from ascd.cli.places import check_file, file_options
 from ascd.cli.summary import show_summary
-from ascd.files import Table
+from ascd.files import Table, groups_of, read_groups
 
 
 @click.command()
-@large_data_options
+@fit_options
 @click.option("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
 @click.option("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
 @click.option("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
 @click.option("--C", "C", type=float, help="Inverse strength for classifiers.")
 @click.option("--loss", type=click.Choice(["hinge", "squared_hinge"]), help="Of the SVM.")
+@click.option("--groups", help="Groups of features: a file with a label a line, or JSON; or a number of neighbours.")
+@click.option("--weights", type=click.Choice(["sqrt"]), help="Of groups: the roots of their sizes.  [1 each]")
 @click.option("--epsilon", type=float, help="Where Huber's loss turns linear.")
 @click.option("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")
 @click.option("--cv", type=click.IntRange(2), help="Choose alpha or C by so many folds.")
@@ -50,6 +60,8 @@ def command(
     DATA is a LIBSVM, CSV, parquet or npz file; with --memory one that stays on its disk.  The exit code is 3 where the
     tolerance was not reached: the model is written, and the certificate says how far it can be from optimal.
     """
+    if given["groups"] is not None:
+        given["groups"] = read_groups(given["groups"])
     estimator = make_estimator(model, cv, given)
     check_file(out, force)
     if explained:
@@ -57,6 +69,13 @@ def command(
         if source.memory is not None:
             raise ValueError("--explain fits half-samples, which need the data in memory: leave out --memory")
     table, label = read_data(source)
+    if model not in SEVERAL_TARGETS:
+        single_target(table, model)
+    elif np.ndim(table.y) == 1:
+        numeric_target(table)
+        table = table._replace(y=np.asarray(table.y).reshape(-1, 1))
+    if given["groups"] is not None:
+        estimator.set_params(groups=groups_of(given["groups"], table))
     if model not in CLASSIFIERS:
         numeric_target(table)
     else:
@@ -81,6 +100,8 @@ def command(
     if hasattr(table.X, "bytes_read"):
         say(f"read {table.X.bytes_read / table.X.size:.2f} times the data, {table.X.bytes_read / 1e6:,.1f} MB")
         numbers["bytes_read"] = table.X.bytes_read
+    if fitted.classes.size:
+        numbers["classes"] = fitted.classes.tolist()
     answer({**header, **times, **numbers, "model_file": out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
 

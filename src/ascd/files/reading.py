@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import unknown_name
-from ascd.files.columns import Choices, Recipe, Table, as_table, without_gaps
+from ascd.files.columns import Choices, Recipe, Table, as_table
 from ascd.files.dialect import WHITESPACE, Dialect, detect, first_look, separator_name
+from ascd.files.gaps import without_gaps
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
@@ -25,7 +26,7 @@ DETECT, AS_IT_IS, NO_RECIPE = Dialect(), Choices(), Recipe()
 
 def read_table(
     path: Any,
-    target: str | None = None,
+    target: Any = None,
     format: str | None = None,
     n_features: int | None = None,
     target_optional: bool = False,
@@ -40,7 +41,8 @@ def read_table(
     Parameters
     ----------
     path : the file
-    target : column of a CSV or parquet file that holds the target; "target", "y" or "label", else the last, by default
+    target : column of a CSV or parquet file that holds the target; "target", "y" or "label", else the last, by default.
+        A list of columns: several targets, the columns of y
     format : {"libsvm", "csv", "parquet", "npz"}; by default from the file's name
     n_features : width of a LIBSVM file, where it should be more than its largest index
     target_optional : accept a table without a target (for predictions): only a column named ``target`` is taken away
@@ -73,7 +75,7 @@ def read_table(
         table = _read_npz(path, target_optional)
     else:
         frame, found = _read_frame(path, kind, dialect, na)
-        if found is not None and found.header is False and target is not None and target.isdigit():
+        if found is not None and found.header is False and isinstance(target, str) and target.isdigit():
             target = f"column {target}"
         table = as_table(frame, path, target, target_optional, features, choices, recipe)
         if found is not None:
