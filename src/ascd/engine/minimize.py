@@ -11,6 +11,7 @@ import numpy as np
 
 from ascd._base.checks import as_finite_vector, as_number
 from ascd._base.jit import debugging
+from ascd.engine.constant import seen_without, started, with_constant, without_constant
 from ascd.engine.descent import Point
 from ascd.engine.intervals import start_intervals
 from ascd.engine.oracles import as_oracle
@@ -46,6 +47,7 @@ def minimize(
     callback: Callable[[Snapshot], Any] | None = None,
     progress: bool = False,
     debug: bool = False,
+    intercept: bool = False,
 ) -> Solution:
     """Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
 
@@ -83,6 +85,7 @@ def minimize(
     progress : show a progress bar (needs ``rich`` outside of notebooks)
     debug : run the parts as plain Python, hundreds of times slower: every index is checked, and errors name class,
         method and line of a part of your own; ``ASCD_DEBUG=1`` in the environment does the same everywhere
+    intercept : fit a constant c in f(Ax + c·1), as one more coordinate without penalty; ``solution.intercept`` has it
 
     Returns
     -------
@@ -104,6 +107,16 @@ def minimize(
     if form is None:
         raise TypeError(f"problem must be an ascd.Problem or an ascd.BlockProblem; got {type(problem).__name__}")
     check_callback(callback)
+    if intercept:
+        if not isinstance(problem, Problem):
+            raise TypeError("intercept=True needs an ascd.Problem; in a block problem an unpenalised block is one")
+        wider, start = with_constant(_with_local_columns(problem)), started(x0, problem.n_features)
+        return without_constant(
+            minimize(
+                wider, rule, oracle, steepness, step, init, start, max_iter, tol, max_time, rng, record, record_gap,
+                seen_without(callback), progress, debug,
+            )
+        )  # fmt: skip
     count = form.count(problem)
     limits = as_limits(DEFAULT_EPOCHS * count if max_iter is None else max_iter, max_time)
     tol = as_number(tol, "tol", low=0.0)
@@ -136,7 +149,7 @@ def _with_local_columns(problem: Problem) -> Problem:
     """Steps read single columns: data that are read by rows are copied for them."""
     if problem.parts.matrix is not None:
         return problem
-    if not hasattr(problem.design, "in_memory"):
+    if problem.design.is_dear or not hasattr(problem.design, "in_memory"):
         name = type(problem.design).__name__
         raise TypeError(
             f"minimize reads single columns, which must be in local memory; {name} keeps them: use ascd.solve"
