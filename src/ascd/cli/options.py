@@ -13,8 +13,9 @@ from click.shell_completion import CompletionItem
 
 from ascd.cli.console import say
 from ascd.files import FORMATS, Choices, Dialect, Recipe, Table, read_table
-from ascd.files.columns import FILLS, has_target
+from ascd.files.columns import FILLS
 from ascd.files.dialect import WHITESPACE
+from ascd.files.targets import has_target
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 GENERATED = ("synthetic", "text")
