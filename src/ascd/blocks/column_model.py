@@ -88,12 +88,15 @@ class ColumnModel:
         if self.intercept:
             first = self.slope.sum(axis=0)
             violation = max(violation, float(np.linalg.norm(first)) / math.sqrt(self.slope.shape[0]))
-            self._move_intercept(-solve_singular(self._intercept_curvature(), first))
+            self._move_intercept(self._intercept_step(first))
         return float(violation)
 
-    def _intercept_curvature(self) -> Array:
-        total = np.diag(self.curvature.own.sum(axis=0))
-        return total - self.shared.T @ self.shared
+    def _intercept_step(self, first: Array) -> Array:
+        """The change of the constants that brings this sum of slopes to 0."""
+        total = self.curvature.own.sum(axis=0)
+        if self.curvature.shared is None:
+            return -np.divide(first, total, out=np.zeros(first.shape), where=total > 0.0)
+        return -solve_singular(np.diag(total) - self.shared.T @ self.shared, first)
 
     def _move_intercept(self, change: Array) -> None:
         self.shift += change
@@ -180,7 +183,7 @@ class ColumnModel:
         if not self.intercept:
             return np.zeros(image.shape[1])
         first = self.slope.sum(axis=0) + self.curvature.times(image).sum(axis=0)
-        return -solve_singular(self._intercept_curvature(), first)
+        return self._intercept_step(first)
 
     def _image(self, change: Array) -> Array:
         image = np.zeros(self.slope.shape)
