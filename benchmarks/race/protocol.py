@@ -162,7 +162,8 @@ def searched(peer, task, targets, budget):
 
 
 def _search_in_child(pipe, peer, task, targets, budget):
-    search(peer, task, targets, budget, pipe.send)
+    with contextlib.suppress(Failed):
+        search(peer, task, targets, budget, pipe.send)
     pipe.close()
 
 
@@ -227,6 +228,8 @@ def warm_up(peers, kinds, storages=("dense", "sparse")):
             for name in (name for name in peers if kind in peers[name].kinds):
                 try:
                     spent[name] += timed(peers[name], task, 1e-4)[1]
+                except Failed as error:  # with this storage; it stays in the races of the other
+                    unable[f"{name} for {kind}, {storage}"] = str(error)
                 except Exception as error:
                     unable[f"{name} for {kind}, {storage}"] = f"{type(error).__name__}: {error}"
                     peers[name].kinds = tuple(other for other in peers[name].kinds if other != kind)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from race.block_tasks import GROUPED, TASKS
-from race.peers.base import Answer, Peer
+from race.peers.base import Answer, Failed, Peer
 
 
 class Celer(Peer):
@@ -22,10 +22,12 @@ class Celer(Peer):
         return self._path(task, [task.l1], tol)[:, 0]
 
     def tasks(self, task, tol):
-        from celer import MultiTaskLasso
+        """Its path: the estimator calls what newer versions of scikit-learn no longer have."""
+        from celer.homotopy import mtl_path
 
-        model = MultiTaskLasso(alpha=task.l1 / len(task.y), tol=tol, fit_intercept=False, **self.limits)
-        return model.fit(task.X, task.y).coef_.T
+        if not isinstance(task.X, np.ndarray):
+            raise Failed("celer's multi-task Lasso takes no sparse data")
+        return mtl_path(task.X, task.y, alphas=[task.l1 / len(task.y)], tol=tol, **self.limits)[1][:, :, 0].T
 
     def grouped(self, task, tol):
         from celer import GroupLasso

@@ -56,7 +56,7 @@ class Skglm(Peer):
         order = np.arange(features, dtype=np.int32)
         one, each = np.ones(features), np.ones(len(task.starts))
         penalty = WeightedL1GroupL2(task.l1 / n, each, task.single / task.l1 * one, bounds, order)
-        solver = GroupBCD(tol=tol, **self.limits)
+        solver = GroupBCD(tol=tol, ws_strategy="fixpoint", **self.limits)
         return GeneralizedLinearEstimator(QuadraticGroup(bounds, order), penalty, solver).fit(task.X, task.y).coef_
 
     def logistic(self, task, tol):

@@ -4,8 +4,8 @@
 
 The slope of the smooth part, U = V + HD, follows every step; the gradient of a block is A_bᵀU.  A sweep takes one
 prox step a block, with the curvature L_b = λ_max(A_bᵀ diag(most) A_b), and then the intercept's own Newton step.  On
-the free coefficients, and the intercept, Newton's system is solved: as one matrix where these are few (``newton``), by
-conjugate gradients, preconditioned by the diagonal, where they are many.
+the free coefficients, and the intercept, Newton's system is solved: as one matrix where these are few, or samples are
+(``newton``), by conjugate gradients, preconditioned by the diagonal, where both are many.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ascd._base.checks import Array
 from ascd._base.jit import kernel, wide
 from ascd.blocks import tuning
 from ascd.blocks.losses import Curvature
-from ascd.blocks.newton import direct_newton
-from ascd.blocks.pieces import Pieces, Working, held, pieces_of, try_lengths
+from ascd.blocks.newton import direct_newton, wide_newton
+from ascd.blocks.pieces import Pieces, Working, free_rows, held, pieces_of, try_lengths
 from ascd.blocks.products import add, products
 from ascd.blocks.softmax import solve_singular
 from ascd.data.design import Design
@@ -43,6 +43,8 @@ class ColumnModel:
         self.lipschitz = curvatures_of(design, columns, working, curvature.most)
         self.rooms, self.reads = np.empty((3, working.longest)), 0
         self.block: Array | None = None
+        # least squares, or one output
+        self.has_one_curvature = curvature.shared is None and bool((curvature.own == curvature.most[:, None]).all())
         empty = np.empty((0, x.shape[1]))
         self.shared = empty if curvature.shared is None else curvature.shared
 
@@ -51,19 +53,31 @@ class ColumnModel:
         sweeps, violation, best, stale = 0, math.inf, math.inf, 0
         can_newton = hasattr(self.penalty, "block_piece")
         while sweeps < tuning.MOST_BLOCK_SWEEPS:
-            for _ in range(shared.FEWEST_SWEEPS):
+            for _ in range(self._between()):
                 violation = self._sweep(target)
                 sweeps += 1
                 if violation <= target:
                     return violation
+            is_fast = self.has_one_curvature and violation < tuning.FAST_FALL * best
             stale = 0 if violation < 0.9 * best else stale + 1
             best = min(best, violation)
             if stale > tuning.MOST_STALE_COLUMNS:
                 break
-            cuts = 0
-            while can_newton and cuts < tuning.MOST_CUTS and self._newton_step():
+            if is_fast:
+                continue
+            cuts, most = 0, 1 if self.has_one_curvature else tuning.MOST_CUTS
+            while can_newton and cuts < most and self._newton_step():
                 cuts += 1
         return violation
+
+    def _between(self) -> int:
+        """Where outputs share their curvatures, as many sweeps as cost what a Newton step costs."""
+        if not self.has_one_curvature:
+            return shared.FEWEST_SWEEPS
+        (d, outputs), moved = self.slope.shape, max(int(np.count_nonzero(self.x.any(axis=1))), 1)
+        products = 2.0 * d * d * moved + (moved**2 * (d + moved / 3.0) if outputs > 1 else 0.0)
+        sweeps = products / shared.BLOCKED_GAIN / (4.0 * d * moved * outputs)
+        return int(min(max(sweeps, shared.FEWEST_SWEEPS), shared.MOST_SWEEPS_BETWEEN))
 
     def _sweep(self, target: float) -> float:
         violation = sweep_columns(
@@ -74,12 +88,15 @@ class ColumnModel:
         if self.intercept:
             first = self.slope.sum(axis=0)
             violation = max(violation, float(np.linalg.norm(first)) / math.sqrt(self.slope.shape[0]))
-            self._move_intercept(-solve_singular(self._intercept_curvature(), first))
+            self._move_intercept(self._intercept_step(first))
         return float(violation)
 
-    def _intercept_curvature(self) -> Array:
-        total = np.diag(self.curvature.own.sum(axis=0))
-        return total - self.shared.T @ self.shared
+    def _intercept_step(self, first: Array) -> Array:
+        """The change of the constants that brings this sum of slopes to 0."""
+        total = self.curvature.own.sum(axis=0)
+        if self.curvature.shared is None:
+            return -np.divide(first, total, out=np.zeros(first.shape), where=total > 0.0)
+        return -solve_singular(np.diag(total) - self.shared.T @ self.shared, first)
 
     def _move_intercept(self, change: Array) -> None:
         self.shift += change
@@ -98,8 +115,10 @@ class ColumnModel:
         right = np.where(found.is_free, -(gradient + found.slope), 0.0)
         change = self._direction(found, right)
 
-        def model(moved: Array) -> float:
-            image = self._image(moved)
+        whole = self._image(change)
+
+        def model(moved: Array, length: float) -> float:
+            image = length * whole + self._image(moved - length * change)
             image += self._best_constant(image)
             value = np.vdot(self.slope, image) + 0.5 * np.vdot(image, self.curvature.times(image))
             return float(value)
@@ -117,6 +136,9 @@ class ColumnModel:
 
     def _direction(self, found: Pieces, right: Array) -> Array:
         """Newton's direction, from one dense matrix where that is small."""
+        wide = self._wide_direction(right)
+        if wide is not None:
+            return wide
         constant = -self.slope.sum(axis=0)
         count = int(found.is_free.sum())
         work = count**2 * (self.slope.shape[0] + count)
@@ -135,12 +157,33 @@ class ColumnModel:
                 return change
         return self._conjugate_gradients(found, right, constant * self.intercept)[0]
 
+    def _wide_direction(self, right: Array) -> Array | None:
+        """Newton's direction where outputs share their curvatures and free columns outnumber the samples."""
+        d = self.slope.shape[0]
+        if not self.has_one_curvature or self.columns.size < d or d * self.columns.size > tuning.LARGEST_WIDE:
+            return None
+        found = free_rows(self.penalty, self.working, self.x)
+        if found is None or found.rows.size < d:
+            return None
+        if self.block is None:
+            self.block = as_block(self.part, d)
+        block, weight = self.block[:, found.rows], self.curvature.most
+        if self.intercept:
+            block = block - (weight @ block) / weight.sum()
+        self.reads += found.rows.size
+        step = wide_newton(block, weight, found, right[found.rows])
+        if step is None or not np.isfinite(step).all():
+            return None
+        change = np.zeros(right.shape)
+        change[found.rows] = step
+        return change
+
     def _best_constant(self, image: Array) -> Array:
         """The intercept's change that lowers Q most after a step with this image."""
         if not self.intercept:
             return np.zeros(image.shape[1])
         first = self.slope.sum(axis=0) + self.curvature.times(image).sum(axis=0)
-        return -solve_singular(self._intercept_curvature(), first)
+        return self._intercept_step(first)
 
     def _image(self, change: Array) -> Array:
         image = np.zeros(self.slope.shape)

@@ -26,7 +26,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import kernel, wide
 from ascd.blocks import tuning
-from ascd.blocks.newton import direct_newton_of_gram
+from ascd.blocks.newton import direct_newton_of_gram, shares_of_kinks, sums_of_blocks
 from ascd.blocks.pieces import Working, free_rows, held, pieces_of, try_lengths
 from ascd.blocks.tuning import STEPS_INSIDE
 from ascd.solver import tuning as shared
@@ -96,7 +96,7 @@ class GramModel:
         if change is None:
             return
 
-        def model(moved: Array) -> float:
+        def model(moved: Array, length: float) -> float:
             return float(np.vdot(self.gradient, moved) + 0.5 * np.vdot(moved, self.gram @ moved))
 
         taken = try_lengths(self.penalty, self.working, self.x, change, model)
@@ -131,16 +131,9 @@ def kronecker_newton(gram: Array, kappa: Array, ridge: Array, unit: Array, start
 
 def _less_the_kinks(inverse: Array, first: Array, kink: Array, unit: Array, starts: Array, bent: Array) -> Array | None:
     """The step with the parts along x̂ taken out of the Hessian, one rank a block with a kink."""
-    weighed = inverse * (unit @ unit.T)
-    is_single = starts.size == weighed.shape[0]
-    small = weighed if is_single else np.add.reduceat(np.add.reduceat(weighed, starts, axis=0), starts, axis=1)
-    small_inverse = _inverse(np.diag(1.0 / kink[bent]) - small[np.ix_(bent, bent)])
-    if small_inverse is None:
-        return None
-    share = np.zeros(starts.size)
-    share[bent] = small_inverse @ np.add.reduceat((unit * first).sum(axis=1), starts)[bent]
-    sizes = np.diff(np.append(starts, inverse.shape[0]))
-    step: Array = first + inverse @ (np.repeat(share, sizes)[:, None] * unit)
+    weighed = sums_of_blocks(inverse * (unit @ unit.T), starts)
+    along = shares_of_kinks(weighed, first, kink, unit, starts, bent)
+    step: Array | None = None if along is None else first + inverse @ along
     return step
 
 

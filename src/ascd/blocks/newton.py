@@ -5,6 +5,11 @@ With free entries (j, t) and H_k = diag(h_k) − r_k r_kᵀ the Hessian of the s
     Σ_k a_kj a_kj'·(δ_tt' h_kt − r_kt r_kt'),
 
 that is, one product A_jᵀ diag(·) A_j' for each pair of outputs; the intercepts are one more column of ones.
+
+Where outputs share the curvatures H and there are more free columns than samples, the matrix K = AᵀHA + D of
+``gram_model`` has an inverse from one as large as the samples (Woodbury): with B = H^½AD^(−½) and LLᵀ = I + BBᵀ,
+
+    K⁻¹ = D^(−½)(I − WᵀW)D^(−½),      W = L⁻¹B.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.losses import Curvature
-from ascd.blocks.pieces import Pieces
+from ascd.blocks.pieces import Free, Pieces
 
 
 def direct_newton(
@@ -66,6 +71,70 @@ def direct_newton_of_gram(gram: Array, found: Pieces, starts: Array, right: Arra
     step = np.zeros(is_free.shape)
     step[is_free] = solved
     return step.T.copy()
+
+
+def wide_newton(block: Array, weight: Array, found: Free, right: Array) -> Array | None:
+    """Newton's step for columns that outnumber the samples, H = diag(weight); None where it is not to be had."""
+    from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+    scaled = np.sqrt(weight)[:, None] * block
+    floor = tuning.WIDE_SHIFT * np.einsum("kj,kj->j", scaled, scaled)
+    root = np.sqrt(np.maximum(found.kappa + found.ridge, np.where(floor > 0.0, floor, 1.0)))
+    scaled /= root
+    inner = scaled @ scaled.T
+    inner[np.diag_indices_from(inner)] += 1.0
+    try:
+        across = solve_triangular(cholesky(inner, lower=True), scaled, lower=True)
+    except (LinAlgError, ValueError):
+        return None
+
+    def solve(sides: Array) -> Array:
+        plain = sides / root[:, None]
+        solved: Array = (plain - across.T @ (across @ plain)) / root[:, None]
+        return solved
+
+    first, unit = solve(right), found.unit / root[:, None]
+    bent = np.flatnonzero(found.kappa[found.starts] > 0.0)
+    if bent.size == 0:
+        return first
+    small = _inner_products(across, unit, found.starts)
+    along = shares_of_kinks(small, first, found.kappa[found.starts], found.unit, found.starts, bent)
+    return None if along is None else first + solve(along)
+
+
+def _inner_products(across: Array, unit: Array, starts: Array) -> Array:
+    """Σ_t over rows i of one block and j of another of (I − WᵀW)_ij u_it u_jt."""
+    if unit.shape[1] > 1:
+        inverse = -(across.T @ across)
+        inverse[np.diag_indices_from(inverse)] += 1.0
+        return sums_of_blocks(inverse * (unit @ unit.T), starts)
+    sums = np.add.reduceat(across * unit[:, 0], starts, axis=1)
+    return np.diag(np.add.reduceat(unit[:, 0] ** 2, starts)) - sums.T @ sums
+
+
+def sums_of_blocks(matrix: Array, starts: Array) -> Array:
+    """The sum of each block of rows and columns."""
+    if starts.size == matrix.shape[0]:
+        return matrix
+    sums: Array = np.add.reduceat(np.add.reduceat(matrix, starts, axis=0), starts, axis=1)
+    return sums
+
+
+def shares_of_kinks(small: Array, first: Array, kink: Array, unit: Array, starts: Array, bent: Array) -> Array | None:
+    """What the parts along x̂, one rank a block with a kink, add to the right side; None where that has no sense.
+
+    ``small`` is Ûᵀ(K⁻¹⊗I)Û, one row a block, and ``first`` the step without these parts.
+    """
+    from scipy.linalg.lapack import dpotrf, dpotrs
+
+    factor, failed = dpotrf(np.diag(1.0 / kink[bent]) - small[np.ix_(bent, bent)], lower=1)
+    if failed:
+        return None
+    share = np.zeros(starts.size)
+    share[bent] = dpotrs(factor, np.add.reduceat((unit * first).sum(axis=1), starts)[bent], lower=1)[0]
+    sizes = np.diff(np.append(starts, unit.shape[0]))
+    along: Array = np.repeat(share, sizes)[:, None] * unit
+    return along
 
 
 def _solved(matrix: Array, right: Array) -> Array | None:

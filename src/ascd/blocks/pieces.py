@@ -89,9 +89,11 @@ def free_rows(penalty: Any, working: Working, x: Array) -> Free | None:
 
 
 def try_lengths(
-    penalty: Any, working: Working, x: Array, change: Array, model: Callable[[Array], float]
+    penalty: Any, working: Working, x: Array, change: Array, model: Callable[[Array, float], float]
 ) -> Array | None:
     """The length of a step that lowers Q most, of those tried, as a change of x; None if none lowers it.
+
+    ``model`` is asked for the smooth part of Q after a move, which differs from length·change in few coefficients.
 
     The penalty may have a kink where a coefficient changes its sign.  So such coefficients are also tried at 0, and
     lengths at which some of them arrive there: where columns depend on each other, steps are far too long.
@@ -106,7 +108,7 @@ def try_lengths(
         for there in (straight, np.where(stops, 0.0, straight))[: 1 + int(stops.any())]:
             moved: Array = there - x
             after = blocks_cost(penalty, working.blocks, working.starts, there.ravel(), x.shape[1])
-            value = model(moved) + after - before
+            value = model(moved, length) + after - before
             if value < gain:
                 best, gain = moved, value
     return best

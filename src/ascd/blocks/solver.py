@@ -120,7 +120,9 @@ class Solver:
     def _working_set(self) -> Working:
         """The blocks that have moved, and the worst of the others."""
         groups, moved = self.problem.groups, self._moved()
-        size = max(tuning.FIRST_SET, shared.GROWTH * int(moved.sum()))
+        narrow = tuning.FIRST_COLUMNS * groups.count // groups.order.size  # so many blocks have that many columns
+        first = min(max(narrow, tuning.FEWEST_FIRST), tuning.FIRST_SET)
+        size = max(first, shared.GROWTH * int(moved.sum()))
         waiting = np.flatnonzero((self.distance > 0.0) & ~moved)
         room = max(size - int(moved.sum()), 1)
         if waiting.size > room:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 #: Slopes remembered; one has as many numbers as samples times outputs.
 BLOCK_SLOTS = 3
-#: Blocks in the first working set.
-FIRST_SET = 50
+#: Blocks in the first working set, at most; fewer where they are so wide that these have more columns than that, but
+#: not fewer than the last.
+FIRST_SET, FIRST_COLUMNS, FEWEST_FIRST = 50, 300, 10
 #: Violations that a working set may keep for quadratic losses, as a share of the largest one anywhere.
 BLOCK_SHARE = 0.1
 
@@ -34,6 +35,11 @@ MOST_STALE_COLUMNS = 3
 MOST_BLOCK_CG_STEPS, BLOCK_CG_ACCURACY = 60, 1e-3
 #: Free coefficients whose Newton system is one dense matrix, at most, and the work that it may take.
 LARGEST_DENSE, MOST_DENSE_WORK = 3000, 3e10
+#: Columns that outnumber the samples are solved for by a matrix of these, if it has at most so many entries; where
+#: the penalty has no curvature, it gets this share of the losses' own.
+LARGEST_WIDE, WIDE_SHIFT = 3e7, 1e-9
+#: Sweeps that bring the violation below this share of what it was need no Newton step after them.
+FAST_FALL = 0.3
 #: Newton steps in a row that end where coefficients become 0.
 MOST_CUTS = 30
 #: Where the loss is not quadratic, the share of the violation that each model may keep.

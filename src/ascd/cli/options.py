@@ -14,7 +14,8 @@ from click.shell_completion import CompletionItem
 from ascd.cli.console import say
 from ascd.files import FORMATS, Choices, Dialect, Recipe, Table, read_table
 from ascd.files.dialect import WHITESPACE
-from ascd.files.gaps import FILLS, has_target
+from ascd.files.gaps import FILLS
+from ascd.files.targets import has_target, target_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 GENERATED = ("synthetic", "text")
@@ -163,7 +164,6 @@ def read_data(source: Source) -> Loaded:
 
 def _left_on_disk(source: Source) -> Table:
     """Data that are read piece by piece, and their target."""
-    from ascd.files.columns import target_of
     from ascd.files.opening import open_data
 
     for option, given in (("--drop", source.drop), ("--impute", source.impute), ("--without", source.without)):

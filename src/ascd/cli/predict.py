@@ -14,7 +14,7 @@ from ascd.cli.models import Model, as_classes, load_model
 from ascd.cli.options import FILE, Source, complete, recipe_of, with_source
 from ascd.cli.places import check_file, file_options
 from ascd.files import Table, write_text
-from ascd.files.gaps import has_target
+from ascd.files.targets import has_target
 
 MENDED = "a model that was fitted with --impute fills them"
 

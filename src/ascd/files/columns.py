@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import unknown_name
-from ascd.files.dialect import is_missing
+from ascd.files.targets import numbers_or_words, target_of, target_values, targets_of
 
-#: Names that a target is looked for by.
-TARGETS = ("target", "y", "label")
 #: At least this share of a column's values are numbers: the others are mistakes rather than words.
 MOSTLY = 0.5
 SHOWN = 5
@@ -73,10 +71,8 @@ def as_table(
     frame, notes = left_after(frame, choices.without)
     left = [str(name) for name in frame.columns]
     is_one = target is None or isinstance(target, str)
-    chosen: Any = (target_of if is_one else _targets_of)(left, target, target_optional)
-    y = None
-    if chosen is not None:
-        y = numbers_or_words(frame[chosen]) if is_one else np.column_stack([_numbers(frame[name]) for name in chosen])
+    chosen: Any = (target_of if is_one else targets_of)(left, target, target_optional)
+    y = None if chosen is None else target_values(frame, chosen)
     rest = frame if chosen is None else frame.drop(columns=chosen)
     if features is not None:
         wanted = list(dict.fromkeys(_source(name, recipe) for name in features))
@@ -108,36 +104,6 @@ def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
     return frame, notes
 
 
-def target_of(names: list[str], target: str | None, optional: bool) -> str | None:
-    chosen = target if target is not None else next((name for name in TARGETS if name in names), None)
-    if chosen is None and not optional:
-        chosen = names[-1]
-    if chosen is None or chosen in names:
-        return chosen
-    if not optional:
-        raise unknown_name(chosen, "target", names)
-    return None
-
-
-def _targets_of(names: list[str], targets: Sequence[str], optional: bool) -> list[str] | None:
-    """Several targets, each once; None where some are not there and need not be."""
-    twice = next((name for number, name in enumerate(targets) if name in targets[:number]), None)
-    if twice is not None:
-        raise ValueError(f"target {twice!r} is named twice")
-    strange = [name for name in targets if name not in names]
-    if strange and not optional:
-        raise unknown_name(strange[0], "target", names)
-    return None if strange else list(targets)
-
-
-def _numbers(column: Any) -> Any:
-    """A column of several targets: numbers only."""
-    values = numbers_or_words(column)
-    if values.dtype.kind not in "fiub":
-        raise ValueError(f"target {column.name!r} must be numbers where there are several; its first is {values[0]!r}")
-    return values.astype(float)
-
-
 def _source(feature: str, recipe: Recipe) -> str:
     """The column that a feature is made from."""
     return next((name for name, values in recipe.levels.items() if feature in level_names(name, values)), feature)
@@ -146,20 +112,6 @@ def _source(feature: str, recipe: Recipe) -> str:
 def level_names(name: str, values: Sequence[str]) -> list[str]:
     """One 0/1 column a value; of two values the second alone, which tells the first as well."""
     return [f"{name}={value}" for value in (values[1:] if len(values) == 2 else values)]
-
-
-def numbers_or_words(column: Any) -> Any:
-    """A column as numbers where all its values are (a word for a missing value is nan), else as it is."""
-    import pandas
-
-    if column.dtype.kind in "fiub":
-        return column.to_numpy()
-    text = column.astype(object).where(column.notna(), "").astype(str)
-    known = text.map(is_missing)
-    numbers = pandas.to_numeric(text.where(~known), errors="coerce")
-    if (numbers.notna() | known).all() and numbers.notna().any():
-        return numbers.to_numpy(dtype=float)
-    return text.where(~known, None).to_numpy(dtype=object)
 
 
 def _encoded(

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.files.columns import left_after, numbers_or_words, target_of
+from ascd.files.columns import left_after
 from ascd.files.dialect import OPENERS, Dialect, detect
 from ascd.files.folders import INDEX, VERSION, group_name
 from ascd.files.opening import OnDisk, as_bytes, open_data
 from ascd.files.reading import csv_options, guess_format, name_columns
+from ascd.files.targets import numbers_or_words, target_of
 from ascd.files.writing import whole_folder
 
 #: What a portion may take of the memory: parsing takes several times as much.

@@ -12,6 +12,7 @@ import numpy as np
 
 from ascd._base.checks import unknown_name
 from ascd.files.columns import Choices, Recipe, Table
+from ascd.files.targets import has_target
 
 #: What a missing value of a column can be filled with.
 FILLS: dict[str, Callable[[Any], float]] = {"mean": np.nanmean, "median": np.nanmedian, "zero": lambda column: 0.0}
@@ -71,18 +72,3 @@ def _gaps_by_row(X: Any) -> Any:
     gone = np.zeros(X.shape[0], dtype=bool)
     gone[stored.row[np.isnan(stored.data)]] = True
     return gone
-
-
-def has_target(y: Any) -> Any:
-    """Which rows have a target, all of several.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ascd.files.gaps import has_target
-    >>> has_target(np.array(["a", None], dtype=object)).tolist(), has_target(np.array([[1.0, np.nan]])).tolist()
-    ([True, False], [False])
-    """
-    if getattr(y, "ndim", 1) == 2:
-        return ~np.isnan(y).any(axis=1)
-    return np.array([value is not None and value == value for value in y], dtype=bool)

@@ -123,7 +123,8 @@ def block_lengths(columns: Any, groups: Groups, weight: Array) -> Lengths:
     for size in np.unique(sizes):
         blocks = np.flatnonzero(sizes == size)
         stack = grams[places[blocks][:, None] + np.arange(size**2)].reshape(-1, size, size)
-        square[blocks] = np.trace(stack, axis1=1, axis2=2)
+        with np.errstate(over="ignore"):
+            square[blocks] = np.trace(stack, axis1=1, axis2=2)
         if not np.isfinite(square[blocks]).all():
             raise ValueError("A has blocks whose squared norm overflows float64: rescale A")
         # computed eigenvalues are off by a few ulps of the largest

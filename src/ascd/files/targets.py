@@ -1,0 +1,80 @@
+"""Targets of a table: one column or several, found by name, and which rows have one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import unknown_name
+from ascd.files.dialect import is_missing
+
+#: Names that a target is looked for by.
+TARGETS = ("target", "y", "label")
+
+
+def target_of(names: list[str], target: str | None, optional: bool) -> str | None:
+    chosen = target if target is not None else next((name for name in TARGETS if name in names), None)
+    if chosen is None and not optional:
+        chosen = names[-1]
+    if chosen is None or chosen in names:
+        return chosen
+    if not optional:
+        raise unknown_name(chosen, "target", names)
+    return None
+
+
+def targets_of(names: list[str], targets: Sequence[str], optional: bool) -> list[str] | None:
+    """Several targets, each once; None where some are not there and need not be."""
+    twice = next((name for number, name in enumerate(targets) if name in targets[:number]), None)
+    if twice is not None:
+        raise ValueError(f"target {twice!r} is named twice")
+    strange = [name for name in targets if name not in names]
+    if strange and not optional:
+        raise unknown_name(strange[0], "target", names)
+    return None if strange else list(targets)
+
+
+def target_values(frame: Any, chosen: Any) -> Any:
+    """The values of a target; several as columns of numbers."""
+    if isinstance(chosen, str):
+        return numbers_or_words(frame[chosen])
+    return np.column_stack([_numbers(frame[name]) for name in chosen])
+
+
+def _numbers(column: Any) -> Any:
+    """A column of several targets: numbers only."""
+    values = numbers_or_words(column)
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"target {column.name!r} must be numbers where there are several; its first is {values[0]!r}")
+    return values.astype(float)
+
+
+def has_target(y: Any) -> Any:
+    """Which rows have a target, all of several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ascd.files.targets import has_target
+    >>> has_target(np.array(["a", None], dtype=object)).tolist(), has_target(np.array([[1.0, np.nan]])).tolist()
+    ([True, False], [False])
+    """
+    if getattr(y, "ndim", 1) == 2:
+        return ~np.isnan(y).any(axis=1)
+    return np.array([value is not None and value == value for value in y], dtype=bool)
+
+
+def numbers_or_words(column: Any) -> Any:
+    """A column as numbers where all its values are (a word for a missing value is nan), else as it is."""
+    import pandas
+
+    if column.dtype.kind in "fiub":
+        return column.to_numpy()
+    text = column.astype(object).where(column.notna(), "").astype(str)
+    known = text.map(is_missing)
+    numbers = pandas.to_numeric(text.where(~known), errors="coerce")
+    if (numbers.notna() | known).all() and numbers.notna().any():
+        return numbers.to_numpy(dtype=float)
+    return text.where(~known, None).to_numpy(dtype=object)
