@@ -28,14 +28,18 @@ class Source(Protocol):
     """Where the data are: every answer is a pass over them, or over what it needs of them."""
 
     shape: tuple[int, int]
-    nbytes: int
     #: Bytes read of the data so far.
     bytes_read: int
-    #: Bytes of columns that may be kept near.
-    near_limit: float
 
-    #: Stored entries of each column.
-    counts: Array
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def near_limit(self) -> float:
+        """Bytes of columns that may be kept near."""
+
+    @property
+    def counts(self) -> Array:
+        """Stored entries of each column."""
 
     def survey(self, weight: Any, vectors: Array) -> Survey: ...
     def dots(self, columns: Array, vector: Array) -> Array: ...
@@ -55,6 +59,7 @@ class RemoteSource(Source, Protocol):
     at_once: int
 
     def squares(self, weight: Any, columns: Array) -> Array: ...
+    def means(self, columns: Array, weight: Array) -> Array: ...
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]: ...
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Products of the first columns with the second, each less its mean; ``means`` are those of all columns."""
@@ -72,13 +77,27 @@ class Distant:
     """A design whose data are at a source; some columns are near."""
 
     def __init__(self, source: Source) -> None:
-        self.source, self.shape, self.nbytes = source, source.shape, source.nbytes
-        self.counts = source.counts
+        self.source, self.shape = source, source.shape
         self._remote = cast(RemoteSource, source) if hasattr(source, "gives_products") else None
         self.at_once = self._remote.at_once if self._remote else 0
-        nothing = np.empty(0, dtype=np.int64)
         # replaced as a whole: folds of a cross-validation ask from several threads
-        self._near = Near(source.fetch(nothing), nothing, np.full(self.shape[1], -1, dtype=np.int64))
+        self._held: Near | None = None
+
+    @property
+    def _near(self) -> Near:
+        """Nothing at first; what kind of nothing is known once the source has been asked for something."""
+        if self._held is None:
+            nothing = np.empty(0, dtype=np.int64)
+            self._held = Near(self.source.fetch(nothing), nothing, np.full(self.shape[1], -1, dtype=np.int64))
+        return self._held
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes
+
+    @property
+    def counts(self) -> Array:
+        return self.source.counts
 
     @property
     def bytes_read(self) -> int:
@@ -135,6 +154,8 @@ class Distant:
             self.source.add(columns, factors, image)
 
     def means(self, columns: Array, weight: Array) -> Array:
+        if self._remote:
+            return self._remote.means(columns, weight)
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
 
@@ -189,8 +210,8 @@ class Distant:
             local, held = self.source.fetch(columns), columns.copy()
         place = np.full(self.shape[1], -1, dtype=np.int64)
         place[held] = np.arange(held.size)
-        self._near = Near(local, held, place)
-        return self._near
+        self._held = Near(local, held, place)
+        return self._held
 
 
 class NearMultiplier:

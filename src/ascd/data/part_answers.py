@@ -2,15 +2,27 @@
 
 Arguments and answers are arrays, so that they can travel.  A part is a design (``Local``, ``Distant``) or anything
 else with these methods; what only designs of numbers can answer is put together here.
+
+Answers of row parts to the questions in ``SUMS`` add up.  Whoever holds several of them may add them up where they are
+(``together``), so that one answer travels.  Products of centred columns add up too, each part with its own means m_p
+and total weight s_p: with m the means of all,
+
+    Σ_k s_k (a_k − m)(a_k − m)ᵀ = Σ_p [Σ_{k in p} s_k (a_k − m_p)(a_k − m_p)ᵀ + s_p (m_p − m)(m_p − m)ᵀ],
+
+a sum without cancellation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.data.careful import UNIT
 
 
 class Facts(NamedTuple):
@@ -21,9 +33,23 @@ class Facts(NamedTuple):
     is_sparse: bool
 
 
+class Moments(NamedTuple):
+    """Σs, the means of all columns weighted by s, and the products of the columns less these."""
+
+    total: float
+    means: Array
+    products: Array
+
+
 def answer(part: Any, question: str, arguments: tuple[Any, ...]) -> Any:
     """What the part answers to one of ``QUESTIONS``."""
-    return QUESTIONS[question](part, *arguments)
+    with np.errstate(all="ignore"):  # what is not finite is told by name, once norms have shown it
+        return QUESTIONS[question](part, *arguments)
+
+
+def shape(part: Any) -> tuple[int, int]:
+    found: tuple[int, int] = part.shape
+    return found
 
 
 def facts(part: Any) -> Facts:
@@ -34,6 +60,19 @@ def facts(part: Any) -> Facts:
 
 def survey(part: Any, weight: Any, vectors: Array) -> tuple[Array, ...]:
     return tuple(part.survey(weight, np.ascontiguousarray(vectors)))
+
+
+def first(part: Any, weight: Any, vectors: Array, with_products: bool) -> tuple[Any, ...]:
+    """Facts, survey and, where they are wanted, moments: all that a first pass can bring."""
+    return facts(part), survey(part, weight, vectors), moments(part, weight) if with_products else None
+
+
+def moments(part: Any, weight: Any) -> Moments:
+    d, n = part.shape
+    weights = np.full(d, float(weight)) if np.ndim(weight) == 0 else weight
+    total, everything = float(weights.sum()), np.arange(n)
+    means = part.dots(everything, weights) / total if total > 0.0 else np.zeros(n)
+    return Moments(total, means, products(part, everything, 0, weights, means))
 
 
 def squares(part: Any, columns: Array, weight: Any) -> Array:
@@ -89,5 +128,70 @@ def check_finite(part: Any) -> str:
 
 
 QUESTIONS = {
-    made.__name__: made for made in (facts, survey, squares, dots, careful_dots, image, columns, products, check_finite)
+    made.__name__: made
+    for made in (shape, facts, first, survey, squares, dots, careful_dots, image, columns, products, check_finite)
+}
+
+
+def together(question: str, answers: Sequence[Any]) -> Any:
+    """The answer of several row parts with the same columns, to a question in ``SUMS``."""
+    with np.errstate(all="ignore"):
+        return answers[0] if len(answers) == 1 else SUMS[question](answers)
+
+
+def _add_fields(answers: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
+    return tuple(reduce(add, field) for field in zip(*answers, strict=True))
+
+
+def _add_facts(answers: Sequence[Facts]) -> Facts:
+    nbytes, counts, is_sparse = zip(*answers, strict=True)
+    return Facts(sum(nbytes), reduce(add, counts), any(is_sparse))
+
+
+def _add_moments(answers: Sequence[Moments]) -> Moments:
+    total = sum(one.total for one in answers)
+    means = answers[0].means
+    if total > 0.0:
+        means = _add_all([one.total * one.means for one in answers]) / total
+    found = answers[0].products.copy()
+    for one in answers[1:]:
+        found += one.products
+    for one in answers:
+        away = one.means - means
+        found += np.outer(one.total * away, away)
+    return Moments(total, means, found)
+
+
+def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    known, surveys, found = zip(*answers, strict=True)
+    return _add_facts(known), _add_fields(surveys), None if found[0] is None else _add_moments(found)
+
+
+def add_carefully(answers: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """The sum of products with error bounds, and its own: two-sums keep what every addition loses."""
+    total, error = answers[0]
+    if len(answers) == 1:
+        return total, error
+    rest, lost = np.zeros((2, total.size))
+    for product, bound in answers[1:]:
+        grown = total + product
+        back = grown - total
+        left = (total - (grown - back)) + (product - back)
+        total, rest, lost, error = grown, rest + left, lost + np.abs(left), error + bound
+    result = total + rest
+    return result, 1.01 * (error + np.where(rest != 0.0, UNIT * np.abs(result), 0.0) + len(answers) * UNIT * lost)
+
+
+def _add_all(answers: Sequence[Array]) -> Array:
+    return np.asarray(reduce(add, answers))
+
+
+SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "facts": _add_facts,
+    "first": _add_first,
+    "survey": _add_fields,
+    "squares": _add_all,
+    "dots": _add_all,
+    "careful_dots": add_carefully,
+    "products": _add_all,
 }

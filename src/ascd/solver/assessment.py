@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.data.design import DataGone
 from ascd.problem.problem import Parts
 from ascd.problem.proof import Certificate, Place, Products, prove
 from ascd.results.solution import Status
@@ -78,6 +79,16 @@ class Assessment:
         if math.isfinite(self.standing.objective):
             self._prove(enough)
         else:
+            self.standing = self.standing._replace(gap=math.inf)
+
+    def settle_from_intervals(self, enough: float) -> None:
+        """What can be proved where no column can be read any more; inf where that is nothing."""
+        self.bounds.locate(self.fit.slope)
+        self.screen()
+        self.measure()
+        try:
+            self._prove(enough)
+        except DataGone:
             self.standing = self.standing._replace(gap=math.inf)
 
     def confirm(self, tolerance: float, is_last: bool) -> Status | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 from ascd._base.checks import Array, as_finite_vector, as_number
 from ascd._base.clock import Stopwatch
 from ascd._base.threads import as_n_jobs, quiet
+from ascd.data.design import DataGone
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
@@ -102,9 +104,12 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
     reference = as_reference(problem, solver.fit)
     watch = Watch(solver, callback, show, clock)
     status = Status.INTERRUPTED
-    with suppress(KeyboardInterrupt):
-        status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
-    if not status.is_answer:
+    try:
+        with suppress(KeyboardInterrupt):
+            status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
+    except DataGone as error:
+        status = give_up(solver, tol * reference, error)
+    if not status.is_answer and status is not Status.UNREACHABLE:
         solver.assessment.settle(tol * reference)
         if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
             status = Status.CONVERGED
@@ -123,6 +128,13 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
         intercept=solver.fit.constant,
         zero_objective=reference,
     )
+
+
+def give_up(solver: Solver, enough: float, error: DataGone) -> Status:
+    """The data are gone: what is known of the point is all there will be."""
+    solver.assessment.settle_from_intervals(enough)
+    warnings.warn(f"{error}. The best point so far is returned", RuntimeWarning, stacklevel=4)
+    return Status.UNREACHABLE
 
 
 class Watch:

@@ -14,6 +14,7 @@ import math
 from typing import NamedTuple
 
 from ascd._base.checks import Array
+from ascd.data.design import DataGone
 from ascd.solver import tuning
 from ascd.solver.column_model import ColumnModel
 from ascd.solver.fit import Fit
@@ -69,6 +70,10 @@ class Subproblem:
             return self.follower.follow(*self.begun)
         except KeyboardInterrupt:
             self.follower.interrupted(*self.begun)
+            raise
+        except DataGone:  # the image cannot follow any more
+            columns, before = self.begun
+            self.fit.x[columns] = before
             raise
 
     def _minimise(self, task: Task, weight: Array, target: float) -> None:
