@@ -119,7 +119,7 @@ class Distant:
         return self.source.survey(weight, vectors)
 
     def dots(self, columns: Array, vector: Array) -> Array:
-        near = self._near if self._remote else self._bring(columns)
+        near = self._held if self._remote else self._bring(columns)
         if near is None:
             return self.source.dots(columns, vector)
         places = near.place[columns]
@@ -194,7 +194,7 @@ class Distant:
         return 12.0 * self.entries(columns)
 
     def _are_near(self, columns: Array) -> bool:
-        return bool((self._near.place[columns] >= 0).all())
+        return self._held is not None and bool((self._held.place[columns] >= 0).all())
 
     def _bring(self, columns: Array) -> Near | None:
         """The columns kept near, with these among them: they are fetched where there is room."""
