@@ -132,8 +132,12 @@ class OnCluster:
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         """One task a worker; Dask sends it elsewhere, and computes the parts again, where a worker is lost."""
+        import dask
+
         tasks: list[Any] = []
-        with told(self.client):
+        # vectors are what a round is about: that they are large is no mistake of the user's
+        quiet = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+        with told(self.client), quiet:
             try:
                 groups = self._groups(calls)
                 shared = _in_many(groups.values(), calls)

@@ -34,8 +34,9 @@ class Facts(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Σs, the means of all columns weighted by s, and the products of the columns less these."""
+    """Of some columns: Σs, their means weighted by s, and the products of the columns less these."""
 
+    columns: Array
     total: float
     means: Array
     products: Array
@@ -64,15 +65,15 @@ def survey(part: Any, weight: Any, vectors: Array) -> tuple[Array, ...]:
 
 def first(part: Any, weight: Any, vectors: Array, with_products: bool) -> tuple[Any, ...]:
     """Facts, survey and, where they are wanted, moments: all that a first pass can bring."""
-    return facts(part), survey(part, weight, vectors), moments(part, weight) if with_products else None
+    found = moments(part, np.arange(part.shape[1]), weight) if with_products else None
+    return facts(part), survey(part, weight, vectors), found
 
 
-def moments(part: Any, weight: Any) -> Moments:
-    d, n = part.shape
-    weights = np.full(d, float(weight)) if np.ndim(weight) == 0 else weight
-    total, everything = float(weights.sum()), np.arange(n)
-    means = part.dots(everything, weights) / total if total > 0.0 else np.zeros(n)
-    return Moments(total, means, products(part, everything, 0, weights, means))
+def moments(part: Any, columns: Array, weight: Any) -> Moments:
+    weights = np.full(part.shape[0], float(weight)) if np.ndim(weight) == 0 else weight
+    total = float(weights.sum())
+    means = part.dots(columns, weights) / total if total > 0.0 else np.zeros(columns.size)
+    return Moments(columns, total, means, products(part, columns, 0, weights, means))
 
 
 def squares(part: Any, columns: Array, weight: Any) -> Array:
@@ -129,8 +130,10 @@ def check_finite(part: Any) -> str:
 
 QUESTIONS = {
     made.__name__: made
-    for made in (shape, facts, first, survey, squares, dots, careful_dots, image, columns, products, check_finite)
-}
+    for made in (
+        shape, facts, first, moments, survey, squares, dots, careful_dots, image, columns, products, check_finite,
+    )
+}  # fmt: skip
 
 
 def together(question: str, answers: Sequence[Any]) -> Any:
@@ -159,7 +162,7 @@ def _add_moments(answers: Sequence[Moments]) -> Moments:
     for one in answers:
         away = one.means - means
         found += np.outer(one.total * away, away)
-    return Moments(total, means, found)
+    return Moments(answers[0].columns, total, means, found)
 
 
 def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -189,6 +192,7 @@ def _add_all(answers: Sequence[Array]) -> Array:
 SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "facts": _add_facts,
     "first": _add_first,
+    "moments": _add_moments,
     "survey": _add_fields,
     "squares": _add_all,
     "dots": _add_all,

@@ -109,17 +109,21 @@ class Parted:
         known, surveys, moments = zip(*(together("first", column.answers) for column in found), strict=True)
         self._learn(known)
         if wanted:
-            most = max(1, prices.PRODUCTS_KEPT // moments[0].products.nbytes)
-            kept = weight if np.ndim(weight) == 0 else weight.copy()
-            self._kept = ((kept, moments[0]), *self._kept)[:most]
+            self._keep(weight, moments[0])
         return Survey(*(np.concatenate(field, axis=-1) for field in zip(*surveys, strict=True)))
 
-    def moments(self, weight: Array) -> tuple[float, Moments] | None:
-        """Moments that are known for a multiple of these weights, and that multiple."""
+    def _keep(self, weight: Any, moments: Moments) -> None:
+        most = max(1, prices.PRODUCTS_KEPT // moments.products.nbytes)
+        kept = weight if np.ndim(weight) == 0 else weight.copy()
+        self._kept = ((kept, moments), *self._kept)[:most]
+
+    def _known(self, weight: Array, columns: Array) -> tuple[float, Moments, Array] | None:
+        """Moments known for a multiple of these weights, that multiple, and where the columns stand in them."""
         for kept, found in self._kept:
-            factor = _multiple(weight, kept)
-            if factor is not None:
-                return factor, found
+            factor, place = _multiple(weight, kept), np.full(self.shape[1], -1)
+            place[found.columns] = np.arange(found.columns.size)
+            if factor is not None and (place[columns] >= 0).all():
+                return factor, found, place
         return None
 
     def squares(self, weight: Any, columns: Array) -> Array:
@@ -129,10 +133,18 @@ class Parted:
         return self._sums("dots", columns, lambda rows: (vector[rows],))
 
     def means(self, columns: Array, weight: Array) -> Array:
-        """Σ_k s_k·a_kj / Σ_k s_k, 0 where no sample counts."""
-        known, total = self.moments(weight), float(weight.sum())
-        if known is not None:
-            return known[1].means[columns]
+        """Σ_k s_k·a_kj / Σ_k s_k, 0 where no sample counts.
+
+        Who asks for means of columns wants their products next: these come along where parts give them.
+        """
+        if self.gives_products:
+            known = self._known(weight, columns)
+            if known is not None:
+                return known[1].means[known[2][columns]]
+            found = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0].answers)
+            self._keep(weight, found._replace(columns=columns.copy()))
+            return np.asarray(found.means)
+        total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
@@ -148,7 +160,7 @@ class Parted:
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Of row parts that hold all columns."""
-        known = self.moments(weight)
+        known = self._known(weight, np.concatenate([first, second]))
         if known is not None:
             return _centred(*known, first, second, means)
         is_same = np.array_equal(first, second)
@@ -245,7 +257,13 @@ def _multiple(weight: Array, kept: Any) -> float | None:
     return factor if bool(np.all(weight == factor * kept)) else None
 
 
-def _centred(factor: float, known: Moments, first: Array, second: Array, means: Array | None) -> Array:
+def _centred(
+    factor: float, known: Moments, place: Array, first: Array, second: Array, means: Array | None
+) -> Array:  # fmt: skip
     """Products of columns less these means (None: 0), from those less their own: one sum of squares more."""
-    left, right = (known.means[chosen] - (0.0 if means is None else means[chosen]) for chosen in (first, second))
-    return np.asarray(factor * (known.products[np.ix_(first, second)] + known.total * np.outer(left, right)))
+    there = place[first], place[second]
+    left, right = (
+        known.means[here] - (0.0 if means is None else means[chosen])
+        for here, chosen in zip(there, (first, second), strict=True)
+    )
+    return np.asarray(factor * (known.products[np.ix_(*there)] + known.total * np.outer(left, right)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ def entry_price(matrix: Any) -> float:
 
 
 def _check_design(design: Any) -> None:
-    missing = [name for name in vars(Design) if not name.startswith("_") and not hasattr(design, name)]
+    # looked up without asking: a property may be a pass over data that are elsewhere
+    missing = [name for name in vars(Design) if not name.startswith("_") and getattr_static(design, name, None) is None]
     if missing:
         raise TypeError(f"A: {type(design).__name__} does not answer {', '.join(missing)}; see ascd.data.design.Design")

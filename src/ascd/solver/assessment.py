@@ -51,7 +51,9 @@ class Assessment:
         if self.bounds.is_moved:
             listed = self.candidates
             undecided = listed[(self.score[listed] > 0.0) & (self.bounds.radius[listed] > 0.0)]
-            if undecided.size:
+            if undecided.size and self.fit.design.at_once:  # one pass for all of them
+                self.bounds.read_all(self.fit.slope)
+            elif undecided.size:
                 self.bounds.read(undecided, self.fit.slope)
         self.measure()
 
@@ -110,8 +112,11 @@ class Assessment:
         return None
 
     def _read_afresh(self) -> None:
-        self.fit.recompute()
-        self.bounds.read_all(self.fit.slope)
+        """Where a pass is dear, what one has just shown is not asked again."""
+        fit = self.fit
+        if not (fit.design.at_once and fit.is_fresh and not self.bounds.is_moved):
+            fit.recompute()
+            self.bounds.read_all(fit.slope)
         self.screen()
         self.measure()
 
