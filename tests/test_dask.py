@@ -167,7 +167,7 @@ def missing():
     import dask.dataframe as dd
     import pandas
 
-    return dd.from_pandas(pandas.DataFrame({"a": [1, None, 3] * 30, "b": 1}, dtype="Int64")[:4], npartitions=2)
+    return dd.from_pandas(pandas.DataFrame({"a": [None, *range(89)], "b": 1}, dtype="Int64"), npartitions=2)
 
 
 def wrong_chunks(block):

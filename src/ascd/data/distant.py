@@ -153,6 +153,16 @@ class Distant:
         elif columns.size:
             self.source.add(columns, factors, image)
 
+    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
+        """image += A_columns·factors, both with a column an output: one round where the data are elsewhere."""
+        if self._remote and columns.size and not self._are_near(columns):
+            self.source.add(columns, factors, image)
+            return
+        for number in range(image.shape[1]):
+            column = image[:, number].copy()
+            self.add(columns, factors[:, number].copy(), column)
+            image[:, number] = column
+
     def means(self, columns: Array, weight: Array) -> Array:
         if self._remote:
             return self._remote.means(columns, weight)

@@ -92,10 +92,11 @@ def careful_dots(part: Any, columns: Array, vector: Array) -> tuple[Array, Array
 
 
 def image(part: Any, columns: Array, factors: Array) -> Array:
-    """A_columns·factors on the rows of this part."""
-    out = np.zeros(part.shape[0])
-    part.add(columns, factors, out)
-    return out
+    """A_columns·factors on the rows of this part; one column an output, where there are several."""
+    out = np.zeros((*factors.shape[1:], part.shape[0]))
+    for line, factor in zip(out.reshape(-1, part.shape[0]), factors.reshape(columns.size, -1).T, strict=True):
+        part.add(columns, np.ascontiguousarray(factor), line)
+    return out.T
 
 
 def columns(part: Any, chosen: Array) -> Any:

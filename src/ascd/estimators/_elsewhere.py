@@ -36,11 +36,19 @@ class Elsewhere:
     def times(self, coefs: Array) -> Array:
         """X·coefs, for one vector or for one a column."""
         several = coefs.reshape(self.shape[1], -1)
+        if hasattr(self.design, "add_several") and several.shape[1] > 1:
+            return self._times_several(several)
         out = np.zeros((several.shape[1], self.shape[0]))
         for image, coef in zip(out, several.T, strict=True):
             used = np.flatnonzero(coef)
             self.design.add(used, np.ascontiguousarray(coef[used], dtype=np.float64), image)
         return out[0] if coefs.ndim == 1 else out.T
+
+    def _times_several(self, coefs: Array) -> Array:
+        """All in one round where the data are elsewhere."""
+        used, out = np.flatnonzero(coefs.any(axis=1)), np.zeros((self.shape[0], coefs.shape[1]), order="F")
+        self.design.add_several(used, np.asarray(coefs[used], dtype=np.float64), out)  # type: ignore[attr-defined]
+        return out
 
     def moments(self, weight: Array | None) -> tuple[Array, Array]:
         """Means and variances of the columns."""

@@ -70,7 +70,7 @@ def as_table(
     """The target's column apart from the others, and these as numbers."""
     frame.columns = names = [str(name) for name in frame.columns]
     frame, notes = _left_after(frame, choices.without)
-    chosen = _target_of([str(name) for name in frame.columns], target, target_optional)
+    chosen = target_of([str(name) for name in frame.columns], target, target_optional)
     y = None if chosen is None else _numbers_or_words(frame[chosen])
     rest = frame if chosen is None else frame.drop(columns=chosen)
     if features is not None:
@@ -159,7 +159,8 @@ def _left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
     return frame, notes
 
 
-def _target_of(names: list[str], target: str | None, optional: bool) -> str | None:
+def target_of(names: list[str], target: str | None, optional: bool) -> str | None:
+    """The target's name among these; None where it is optional and there is none."""
     chosen = target if target is not None else next((name for name in TARGETS if name in names), None)
     if chosen is None and not optional:
         chosen = names[-1]

@@ -18,7 +18,7 @@ from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
 from ascd.results.limits import Limits, as_limits
-from ascd.results.progress import progress_bar
+from ascd.results.progress import Round, progress_bar, tell_onlooker
 from ascd.results.solution import Snapshot, Solution, Status, check_callback
 from ascd.results.trace import Trace
 from ascd.solver import tuning
@@ -148,6 +148,8 @@ class Watch:
         self._record()
         objective = solver.standing.objective
         self.show(solver.n_iter, objective)
+        rounds = getattr(getattr(getattr(solver.fit, "design", None), "source", None), "rounds", 0)
+        tell_onlooker(Round(solver.n_iter, rounds, objective, solver.standing.gap))
         if self.callback is None:
             return False
         return bool(self.callback(Snapshot(solver.n_iter, solver.fit.x, objective, self.trace)))
