@@ -115,7 +115,7 @@ def wide():
 @pytest.mark.parametrize("make", [tall, wide])
 def test_a_killed_worker_changes_nothing(client, make, monkeypatch):
     """In whatever round: the chunks are computed again, and no round is lost."""
-    monkeypatch.setattr("ascd.data.prices.NEAR_FLOOR", 0)
+    monkeypatch.setattr("ascd.data.prices.NEAR_FETCHED", 0)
     problem = make()
     count = in_round(problem, 0, None)
     expected = ascd.solve(problem, tol=1e-9)

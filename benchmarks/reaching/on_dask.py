@@ -84,10 +84,10 @@ def rounds(options):
             sent, back = source.executor.sent, source.executor.received
             skipped = 1.0 - source.calls / (source.rounds * X.npartitions)
             a_round = (sent + back) / source.rounds / (8.0 * max(A.shape))
-            rows.append(
-                [f"{name} {A.shape[0]} x {A.shape[1]}", f"/{share}", str(source.rounds),
-                 f"{found.reads / A.shape[1]:.1f}", f"{sent / 1e6:.2f}", f"{back / 1e6:.2f}", f"{a_round:.2f}", f"{skipped:.2f}", str(found.status)]
-            )  # fmt: skip
+            label, passes = f"{name} {A.shape[0]} x {A.shape[1]}", f"{found.reads / A.shape[1]:.1f}"
+            bytes_moved = [f"{sent / 1e6:.2f}", f"{back / 1e6:.2f}", f"{a_round:.2f}"]
+            ends = [f"{skipped:.2f}", str(found.status)]
+            rows.append([label, f"/{share}", str(source.rounds), passes, *bytes_moved, *ends])
     head = ["data", "λ_max", "rounds", "passes", "MB out", "MB back", "a round / max(d, n)", "calls skipped", "status"]
     show("Dask: rounds to a gap of 1e-6, two workers, 20 chunks", head, rows)
 

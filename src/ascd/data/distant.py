@@ -60,6 +60,7 @@ class RemoteSource(Source, Protocol):
 
     def squares(self, weight: Any, columns: Array) -> Array: ...
     def means(self, columns: Array, weight: Array) -> Array: ...
+    def expect(self, columns: Array, weight: Array) -> None: ...
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]: ...
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Products of the first columns with the second, each less its mean; ``means`` are those of all columns."""
@@ -162,6 +163,11 @@ class Distant:
             column = image[:, number].copy()
             self.add(columns, factors[:, number].copy(), column)
             image[:, number] = column
+
+    def expect(self, columns: Array, weight: Array) -> None:
+        """Products of these columns with such weights will be asked for; where that is a round, another brings them."""
+        if self._remote:
+            self._remote.expect(columns, weight)
 
     def means(self, columns: Array, weight: Array) -> Array:
         if self._remote:

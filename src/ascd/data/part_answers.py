@@ -86,6 +86,11 @@ def dots(part: Any, columns: Array, vector: Array) -> Array:
     return found
 
 
+def dots_and_moments(part: Any, columns: Array, vector: Array, others: Array, weight: Array) -> tuple[Any, ...]:
+    """Products with a vector, and the moments of these or other columns that will be asked for next."""
+    return dots(part, columns, vector), moments(part, others, weight)
+
+
 def careful_dots(part: Any, columns: Array, vector: Array) -> tuple[Array, Array]:
     found: tuple[Array, Array] = part.careful_dots(columns, vector)
     return found
@@ -132,7 +137,8 @@ def check_finite(part: Any) -> str:
 QUESTIONS = {
     made.__name__: made
     for made in (
-        shape, facts, first, moments, survey, squares, dots, careful_dots, image, columns, products, check_finite,
+        shape, facts, first, moments, survey, squares, dots, dots_and_moments, careful_dots, image, columns, products,
+        check_finite,
     )
 }  # fmt: skip
 
@@ -190,6 +196,11 @@ def _add_all(answers: Sequence[Array]) -> Array:
     return np.asarray(reduce(add, answers))
 
 
+def _add_dots_and_moments(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    found, others = zip(*answers, strict=True)
+    return _add_all(found), _add_moments(others)
+
+
 SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "facts": _add_facts,
     "first": _add_first,
@@ -197,6 +208,7 @@ SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "survey": _add_fields,
     "squares": _add_all,
     "dots": _add_all,
+    "dots_and_moments": _add_dots_and_moments,
     "careful_dots": add_carefully,
     "products": _add_all,
 }

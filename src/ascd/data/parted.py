@@ -78,6 +78,7 @@ class Parted:
         self.at_once = prices.AT_ONCE if self.gives_products else 0
         self._facts: Facts | None = None
         self._kept: tuple[tuple[Any, Moments], ...] = ()
+        self._expected: tuple[Array, Array] | None = None
 
     @property
     def facts(self) -> Facts:
@@ -101,7 +102,7 @@ class Parted:
 
     @property
     def near_limit(self) -> float:
-        return 0.0 if self.gives_products else max(prices.NEAR_FLOOR, prices.NEAR_SHARE * self.nbytes)
+        return 0.0 if self.gives_products else max(prices.NEAR_FETCHED, prices.NEAR_SHARE * self.nbytes)
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
         wanted = self.gives_products
@@ -129,7 +130,19 @@ class Parted:
     def squares(self, weight: Any, columns: Array) -> Array:
         return self._sums("squares", columns, lambda rows: (_of_rows(weight, rows),))
 
+    def expect(self, columns: Array, weight: Array) -> None:
+        """Means and products of these columns will be asked for: they come with the next products with a vector."""
+        if self.gives_products and columns.size and self._known(weight, columns) is None:
+            self._expected = columns, weight
+
     def dots(self, columns: Array, vector: Array) -> Array:
+        expected, self._expected = self._expected, None
+        if expected is not None and columns.size:
+            others, weight = expected
+            found = self._ask("dots_and_moments", columns, lambda rows: (vector[rows], others, weight[rows]))
+            product, moments = together("dots_and_moments", found[0].answers)
+            self._keep(weight, moments)
+            return np.asarray(product)
         return self._sums("dots", columns, lambda rows: (vector[rows],))
 
     def means(self, columns: Array, weight: Array) -> Array:
@@ -142,7 +155,7 @@ class Parted:
             if known is not None:
                 return known[1].means[known[2][columns]]
             found = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0].answers)
-            self._keep(weight, found._replace(columns=columns.copy()))
+            self._keep(weight, found)
             return np.asarray(found.means)
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)

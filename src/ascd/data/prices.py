@@ -25,6 +25,8 @@ CHEAP = 300_000
 BLOCK, PASSING = 1 << 18, 128
 #: What the columns kept near may take of the data's size, and always (in bytes).
 NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
+#: What they may always take (in bytes) where they are fetched from elsewhere, which should happen once.
+NEAR_FETCHED = 256_000_000
 #: Columns whose products with each other all come with a pass over tall data that are elsewhere (32 MB of them).
 AT_ONCE = 2000
 #: Bytes of such products that are kept for other weights (folds of a cross-validation).

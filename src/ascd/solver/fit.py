@@ -80,16 +80,20 @@ class Fit:
         self.evaluate()
         self.is_fresh = is_first and abs(before) <= tuning.CANCELS * abs(self.constant)
 
-    def try_out(self, direction: Array, t: float) -> Trial:
-        """The losses at the image plus t times the direction."""
+    def try_out(self, direction: Array, t: float, end: Array | None = None) -> Trial:
+        """The losses at the image plus t times the direction; at its ``end``, where that is known by itself."""
         image, slope, curvature = self.elsewhere
-        np.multiply(direction, t, out=image)
-        image += self.image
+        if end is not None and t == 1.0:
+            image[:] = end
+        else:
+            np.multiply(direction, t, out=image)
+            image += self.image
         return Trial(image, slope, curvature, *self.samples.evaluate(image, slope, curvature))
 
-    def accept(self, trial: Trial, shift: float) -> None:
+    def accept(self, trial: Trial, shift: float, is_fresh: bool = False) -> None:
         """The place that was tried is the present one now; ``shift`` is the direction's part of the constant."""
-        self.is_fresh = False
+        before = self.constant + shift
+        self.is_fresh = is_fresh and abs(before) <= tuning.CANCELS * abs(before + trial.shift)
         self.elsewhere = (self.image, self.slope, self.curvature)
         self.image, self.slope, self.curvature = trial.image, trial.slope, trial.curvature
         self.loss_sum = trial.loss

@@ -57,10 +57,21 @@ class Subproblem:
             bounds.locate(fit.slope)
             if self.is_quadratic:
                 break
-            bounds.read(task.columns, fit.slope)
+            self._read_after_step(task.columns)
             left = float(worst_violation(fit.penalty, fit.x, bounds.estimate, task.columns))
             if left <= task.target:
                 break
+
+    def _read_after_step(self, columns: Array) -> None:
+        """Exact entries where the step has led; where a round is dear, all of them and what the next model needs."""
+        fit = self.fit
+        if not fit.design.at_once:
+            self.bounds.read(columns, fit.slope)
+            return
+        expect = getattr(fit.design, "expect", None)
+        if expect is not None:
+            expect(self.gram.columns, self.follower.curvatures())
+        self.bounds.read_all(fit.slope)
 
     def _step(self, task: Task, target: float) -> bool:
         """Minimise the model at the present point, and go there."""
