@@ -12,7 +12,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[bench]" --group test
+	$(BIN)/python -m pip install --quiet --editable ".[bench,dask]" --group test
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.test
@@ -92,7 +92,7 @@ wheel-test: dist
 	rm -rf $(WHEEL)
 	$(PYTHON) -m venv $(WHEEL)/venv
 	$(WHEEL)/venv/bin/python -m pip install --quiet --upgrade pip
-	$(WHEEL)/venv/bin/python -m pip install --quiet "$$(ls dist/*.whl)[plot,cli,bench]" --group test
+	$(WHEEL)/venv/bin/python -m pip install --quiet "$$(ls dist/*.whl)[plot,cli,bench,dask]" --group test
 	cd $(WHEEL) && venv/bin/ascd demo
 	git ls-files --cached --others --exclude-standard | grep -v '^src/' | tar -c -T - | tar -x -C $(WHEEL)
 	cd $(WHEEL) && OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 venv/bin/python -m pytest -n 2 --dist worksteal $(or $(PYTEST),tests)

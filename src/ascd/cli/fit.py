@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
 from ascd._base.clock import Stopwatch
 from ascd.cli import UNCONVERGED
+from ascd.cli.clusters import Cluster, connected, read_parts, rounds_shown
 from ascd.cli.console import answer, common, fitting, say
 from ascd.cli.estimating import CLASSIFIERS, MODELS, SEVERAL_TARGETS, make_estimator
 from ascd.cli.explain import examine, explain, page_beside
 from ascd.cli.models import as_classes, model_of, save_model
 from ascd.cli.options import (
+    Loaded,
     Source,
     class_target,
     fit_options,
@@ -26,11 +29,15 @@ from ascd.cli.options import (
 )  # fmt: skip
 from ascd.cli.places import check_file, file_options
 from ascd.cli.summary import show_summary
+from ascd.data.on_dask import is_collection
 from ascd.files import Table, groups_of, read_groups
 
 
 @click.command()
 @fit_options
+@click.argument("more", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--scheduler", metavar="ADDRESS", help="Fit on the cluster of this scheduler of Dask's: tcp://…:8786.")
+@click.option("--workers", type=click.IntRange(1), help="Fit on so many workers of Dask's, started on this machine.")
 @click.option("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
 @click.option("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
 @click.option("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
@@ -52,30 +59,55 @@ from ascd.files import Table, groups_of, read_groups
 @file_options(Path("model.npz"), "The model file.")
 @common
 def command(
-    source: Source, model: str, cv: int | None, classes: bool, explained: bool, resamples: int, out: Path, force: bool,
-    **given: Any,
+    source: Source, more: tuple[Path, ...], scheduler: str | None, workers: int | None, model: str, cv: int | None,
+    classes: bool, explained: bool, resamples: int, out: Path, force: bool, **given: Any,
 ) -> int:  # fmt: skip
     """Fit a model to a data file; write a model file and a summary with its certificate.
 
     DATA is a LIBSVM, CSV, parquet or npz file; with --memory one that stays on its disk.  The exit code is 3 where the
     tolerance was not reached: the model is written, and the certificate says how far it can be from optimal.
+
+    On a cluster (--scheduler, --workers) DATA MORE… are parquet or CSV files with the same columns, which its workers
+    read.
     """
+    cluster = Cluster(scheduler, workers)
+    if more and not cluster.is_wanted:
+        raise ValueError(f"{1 + len(more)} files can be fitted together on a cluster only: --workers 2 starts one here")
+    if explained and (cluster.is_wanted or source.memory is not None):
+        raise ValueError(
+            "--explain fits half-samples, which need the data in memory: leave out --memory or the cluster"
+        )
     if given["groups"] is not None:
         given["groups"] = read_groups(given["groups"])
     estimator = make_estimator(model, cv, given)
     check_file(out, force)
     if explained:
         check_file(page_beside(out), force)
-        if source.memory is not None:
-            raise ValueError("--explain fits half-samples, which need the data in memory: leave out --memory")
-    table, label = read_data(source)
+    with connected(cluster) if cluster.is_wanted else nullcontext():
+        table, label = read_parts(source, more) if cluster.is_wanted else read_data(source)
+        if given["groups"] is not None:
+            estimator.set_params(groups=groups_of(given["groups"], table))
+        return _fit(Loaded(table, label), estimator, Choice(model, bool(cv), classes, explained, resamples, out))
+
+
+class Choice(NamedTuple):
+    """What the options say besides the data and the estimator."""
+
+    model: str
+    has_folds: bool
+    classes: bool
+    explained: bool
+    resamples: int
+    out: Path
+
+
+def _fit(data: Loaded, estimator: Any, choice: Choice) -> int:
+    (table, label), (model, has_folds, classes, explained, resamples, out) = data, choice
     if model not in SEVERAL_TARGETS:
         single_target(table, model)
     elif np.ndim(table.y) == 1:
         numeric_target(table)
         table = table._replace(y=np.asarray(table.y).reshape(-1, 1))
-    if given["groups"] is not None:
-        estimator.set_params(groups=groups_of(given["groups"], table))
     if model not in CLASSIFIERS:
         numeric_target(table)
     else:
@@ -84,7 +116,8 @@ def command(
         table = table._replace(y=as_classes(table.y))
     tell_reading(table, label)
     clock = Stopwatch()
-    with fitting(_doing(model, table.X), estimator, bool(cv)), warnings.catch_warnings():
+    watched = rounds_shown(f"fitting {model}") if is_collection(table.X) else None
+    with watched or fitting(_doing(model, table.X), estimator, has_folds), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(table.X, table.y)
     seconds, compile_seconds = clock.seconds, clock.compile_seconds
@@ -119,7 +152,7 @@ def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:
     found = (name for name in ("alpha_", "C_") if hasattr(estimator, name))
     chosen = {name: float(np.ravel(getattr(estimator, name))[0]) for name in found}
     parameters = {name: value for name, value in estimator.get_params().items() if isinstance(value, str | int | float)}
-    shape = {"samples": table.X.shape[0], "features": table.X.shape[1], "target": table.target}
+    shape = {"samples": len(table.y), "features": table.X.shape[1], "target": table.target}
     return {
         "estimator": type(estimator).__name__,
         "parameters": parameters,

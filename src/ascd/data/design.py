@@ -32,6 +32,10 @@ from typing import Any, NamedTuple, Protocol
 from ascd._base.checks import Array
 
 
+class DataGone(ConnectionError):
+    """The data cannot be asked any more: what they were on has gone away.  The message says what, and what to do."""
+
+
 class Part(NamedTuple):
     """Columns in local memory: ``matrix`` is a compiled storage, ``places`` are their numbers in it."""
 

@@ -28,14 +28,20 @@ class Source(Protocol):
     """Where the data are: every answer is a pass over them, or over what it needs of them."""
 
     shape: tuple[int, int]
-    nbytes: int
-    #: Bytes of columns that may be kept near.
-    near_limit: float
 
-    #: Stored entries of each column.
-    counts: Array
-    #: Is a pass so dear that a proof from intervals is not confirmed by one?
-    is_dear: bool
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def near_limit(self) -> float:
+        """Bytes of columns that may be kept near."""
+
+    @property
+    def counts(self) -> Array:
+        """Stored entries of each column."""
+
+    @property
+    def is_dear(self) -> bool:
+        """Is a pass so dear that a proof from intervals is not confirmed by one?"""
 
     @property
     def bytes_read(self) -> int:
@@ -59,6 +65,8 @@ class RemoteSource(Source, Protocol):
     at_once: int
 
     def squares(self, weight: Any, columns: Array) -> Array: ...
+    def means(self, columns: Array, weight: Array) -> Array: ...
+    def expect(self, columns: Array, weight: Array) -> None: ...
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]: ...
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Products of the first columns with the second, each less its mean; ``means`` are those of all columns."""
@@ -76,13 +84,27 @@ class Distant:
     """A design whose data are at a source; some columns are near."""
 
     def __init__(self, source: Source) -> None:
-        self.source, self.shape, self.nbytes = source, source.shape, source.nbytes
-        self.counts, self.is_dear = source.counts, source.is_dear
+        self.source, self.shape, self.is_dear = source, source.shape, source.is_dear
         self._remote = cast(RemoteSource, source) if hasattr(source, "gives_products") else None
         self.at_once = self._remote.at_once if self._remote else 0
-        nothing = np.empty(0, dtype=np.int64)
         # replaced as a whole: folds of a cross-validation ask from several threads
-        self._near = Near(source.fetch(nothing), nothing, np.full(self.shape[1], -1, dtype=np.int64))
+        self._held: Near | None = None
+
+    @property
+    def _near(self) -> Near:
+        """Nothing at first; what kind of nothing is known once the source has been asked for something."""
+        if self._held is None:
+            nothing = np.empty(0, dtype=np.int64)
+            self._held = Near(self.source.fetch(nothing), nothing, np.full(self.shape[1], -1, dtype=np.int64))
+        return self._held
+
+    @property
+    def nbytes(self) -> int:
+        return self.source.nbytes
+
+    @property
+    def counts(self) -> Array:
+        return self.source.counts
 
     @property
     def bytes_read(self) -> int:
@@ -104,7 +126,7 @@ class Distant:
         return self.source.survey(weight, vectors)
 
     def dots(self, columns: Array, vector: Array) -> Array:
-        near = self._near if self._remote else self._bring(columns)
+        near = self._held if self._remote else self._bring(columns)
         if near is None:
             return self.source.dots(columns, vector)
         places = near.place[columns]
@@ -138,7 +160,24 @@ class Distant:
         elif columns.size:
             self.source.add(columns, factors, image)
 
+    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
+        """image += A_columns·factors, both with a column an output: one round where the data are elsewhere."""
+        if self._remote and columns.size and not self._are_near(columns):
+            self.source.add(columns, factors, image)
+            return
+        for number in range(image.shape[1]):
+            column = image[:, number].copy()
+            self.add(columns, factors[:, number].copy(), column)
+            image[:, number] = column
+
+    def expect(self, columns: Array, weight: Array) -> None:
+        """Products of these columns with such weights will be asked for; where that is a round, another brings them."""
+        if self._remote:
+            self._remote.expect(columns, weight)
+
     def means(self, columns: Array, weight: Array) -> Array:
+        if self._remote:
+            return self._remote.means(columns, weight)
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
 
@@ -177,7 +216,7 @@ class Distant:
         return 12.0 * self.entries(columns)
 
     def _are_near(self, columns: Array) -> bool:
-        return bool((self._near.place[columns] >= 0).all())
+        return self._held is not None and bool((self._held.place[columns] >= 0).all())
 
     def _bring(self, columns: Array) -> Near | None:
         """The columns kept near, with these among them: they are fetched where there is room."""
@@ -193,8 +232,8 @@ class Distant:
             local, held = self.source.fetch(columns), columns.copy()
         place = np.full(self.shape[1], -1, dtype=np.int64)
         place[held] = np.arange(held.size)
-        self._near = Near(local, held, place)
-        return self._near
+        self._held = Near(local, held, place)
+        return self._held
 
 
 class NearMultiplier:

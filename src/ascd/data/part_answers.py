@@ -2,15 +2,27 @@
 
 Arguments and answers are arrays, so that they can travel.  A part is a design (``Local``, ``Distant``) or anything
 else with these methods; what only designs of numbers can answer is put together here.
+
+Answers of row parts to the questions in ``SUMS`` add up.  Whoever holds several of them may add them up where they are
+(``together``), so that one answer travels.  Products of centred columns add up too, each part with its own means m_p
+and total weight s_p: with m the means of all,
+
+    Σ_k s_k (a_k − m)(a_k − m)ᵀ = Σ_p [Σ_{k in p} s_k (a_k − m_p)(a_k − m_p)ᵀ + s_p (m_p − m)(m_p − m)ᵀ],
+
+a sum without cancellation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.data.careful import UNIT
 
 
 class Facts(NamedTuple):
@@ -21,9 +33,24 @@ class Facts(NamedTuple):
     is_sparse: bool
 
 
+class Moments(NamedTuple):
+    """Of some columns: Σs, their means weighted by s, and the products of the columns less these."""
+
+    columns: Array
+    total: float
+    means: Array
+    products: Array
+
+
 def answer(part: Any, question: str, arguments: tuple[Any, ...]) -> Any:
     """What the part answers to one of ``QUESTIONS``."""
-    return QUESTIONS[question](part, *arguments)
+    with np.errstate(all="ignore"):  # what is not finite is told by name, once norms have shown it
+        return QUESTIONS[question](part, *arguments)
+
+
+def shape(part: Any) -> tuple[int, int]:
+    found: tuple[int, int] = part.shape
+    return found
 
 
 def facts(part: Any) -> Facts:
@@ -36,6 +63,19 @@ def survey(part: Any, weight: Any, vectors: Array) -> tuple[Array, ...]:
     return tuple(part.survey(weight, np.ascontiguousarray(vectors)))
 
 
+def first(part: Any, weight: Any, vectors: Array, with_products: bool) -> tuple[Any, ...]:
+    """Facts, survey and, where they are wanted, moments: all that a first pass can bring."""
+    found = moments(part, np.arange(part.shape[1]), weight) if with_products else None
+    return facts(part), survey(part, weight, vectors), found
+
+
+def moments(part: Any, columns: Array, weight: Any) -> Moments:
+    weights = np.full(part.shape[0], float(weight)) if np.ndim(weight) == 0 else weight
+    total = float(weights.sum())
+    means = part.dots(columns, weights) / total if total > 0.0 else np.zeros(columns.size)
+    return Moments(columns, total, means, products(part, columns, 0, weights, means))
+
+
 def squares(part: Any, columns: Array, weight: Any) -> Array:
     found: Array = part.squares(weight, columns)
     return found
@@ -46,16 +86,22 @@ def dots(part: Any, columns: Array, vector: Array) -> Array:
     return found
 
 
+def dots_and_moments(part: Any, columns: Array, vector: Array, others: Array, weight: Array) -> tuple[Any, ...]:
+    """Products with a vector, and the moments of these or other columns that will be asked for next."""
+    return dots(part, columns, vector), moments(part, others, weight)
+
+
 def careful_dots(part: Any, columns: Array, vector: Array) -> tuple[Array, Array]:
     found: tuple[Array, Array] = part.careful_dots(columns, vector)
     return found
 
 
 def image(part: Any, columns: Array, factors: Array) -> Array:
-    """A_columns·factors on the rows of this part."""
-    out = np.zeros(part.shape[0])
-    part.add(columns, factors, out)
-    return out
+    """A_columns·factors on the rows of this part; one column an output, where there are several."""
+    out = np.zeros((*factors.shape[1:], part.shape[0]))
+    for line, factor in zip(out.reshape(-1, part.shape[0]), factors.reshape(columns.size, -1).T, strict=True):
+        part.add(columns, np.ascontiguousarray(factor), line)
+    return out.T
 
 
 def columns(part: Any, chosen: Array) -> Any:
@@ -89,5 +135,80 @@ def check_finite(part: Any) -> str:
 
 
 QUESTIONS = {
-    made.__name__: made for made in (facts, survey, squares, dots, careful_dots, image, columns, products, check_finite)
+    made.__name__: made
+    for made in (
+        shape, facts, first, moments, survey, squares, dots, dots_and_moments, careful_dots, image, columns, products,
+        check_finite,
+    )
+}  # fmt: skip
+
+
+def together(question: str, answers: Sequence[Any]) -> Any:
+    """The answer of several row parts with the same columns, to a question in ``SUMS``."""
+    with np.errstate(all="ignore"):
+        return answers[0] if len(answers) == 1 else SUMS[question](answers)
+
+
+def _add_fields(answers: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
+    return tuple(reduce(add, field) for field in zip(*answers, strict=True))
+
+
+def _add_facts(answers: Sequence[Facts]) -> Facts:
+    nbytes, counts, is_sparse = zip(*answers, strict=True)
+    return Facts(sum(nbytes), reduce(add, counts), any(is_sparse))
+
+
+def _add_moments(answers: Sequence[Moments]) -> Moments:
+    total = sum(one.total for one in answers)
+    means = answers[0].means
+    if total > 0.0:
+        means = _add_all([one.total * one.means for one in answers]) / total
+    found = answers[0].products.copy()
+    for one in answers[1:]:
+        found += one.products
+    for one in answers:
+        away = one.means - means
+        found += np.outer(one.total * away, away)
+    return Moments(answers[0].columns, total, means, found)
+
+
+def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    known, surveys, found = zip(*answers, strict=True)
+    return _add_facts(known), _add_fields(surveys), None if found[0] is None else _add_moments(found)
+
+
+def add_carefully(answers: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """The sum of products with error bounds, and its own: two-sums keep what every addition loses."""
+    total, error = answers[0]
+    if len(answers) == 1:
+        return total, error
+    rest, lost = np.zeros((2, total.size))
+    for product, bound in answers[1:]:
+        grown = total + product
+        back = grown - total
+        left = (total - (grown - back)) + (product - back)
+        total, rest, lost, error = grown, rest + left, lost + np.abs(left), error + bound
+    result = total + rest
+    return result, 1.01 * (error + np.where(rest != 0.0, UNIT * np.abs(result), 0.0) + len(answers) * UNIT * lost)
+
+
+def _add_all(answers: Sequence[Array]) -> Array:
+    return np.asarray(reduce(add, answers))
+
+
+def _add_dots_and_moments(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    found, others = zip(*answers, strict=True)
+    return _add_all(found), _add_moments(others)
+
+
+SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "facts": _add_facts,
+    "first": _add_first,
+    "moments": _add_moments,
+    "survey": _add_fields,
+    "squares": _add_all,
+    "dots": _add_all,
+    "dots_and_moments": _add_dots_and_moments,
+    "careful_dots": add_carefully,
+    "products": _add_all,
 }

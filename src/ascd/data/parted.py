@@ -12,26 +12,24 @@ one they do not change.  ``careful_dots`` adds them with compensation, and its b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
-from operator import add
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ascd._base.checks import Array, unlocked
 from ascd.data import prices
-from ascd.data.careful import UNIT
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
 from ascd.data.local import Local
-from ascd.data.part_answers import answer
+from ascd.data.part_answers import SUMS, Facts, Moments, answer, together
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
 
 
 class Call(NamedTuple):
-    """A question (see ``part_answers``) to a part; parts are numbered row by row."""
+    """A question (see ``part_answers``) to a part; parts are numbered row by row, ``column`` says which columns."""
 
     part: int
+    column: int
     question: str
     arguments: tuple[Any, ...]
 
@@ -40,7 +38,11 @@ class Executor(Protocol):
     """Where parts are."""
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
-        """The answers, in the order of the calls; one round trip."""
+        """The answers, in the order of the calls; one round trip.
+
+        Answers that add up (``part_answers.SUMS``, of parts with the same columns) may come as one: the others are
+        None then.
+        """
 
 
 class InTurn:
@@ -64,39 +66,106 @@ class Parted:
     """A source of parts; ``rows`` and ``columns`` are where parts end, from 0 on.
 
     Where rows are many and columns at most ``prices.AT_ONCE``, products of columns are computed by the parts, and no
-    column is ever fetched, unless told otherwise (``gives_products``); this needs columns that are not cut.
+    column is ever fetched, unless told otherwise (``gives_products``); this needs columns that are not cut.  All of
+    these products come with the first pass and are kept: none is asked for again while weights are a multiple of the
+    ones there.
     """
 
     def __init__(self, executor: Executor, rows: Array, columns: Array, gives_products: bool = True) -> None:
         self.executor, self.rows, self.columns = executor, rows, columns
         self.shape = int(rows[-1]), int(columns[-1])
         self.rounds = self.calls = self.bytes_read = 0
-        known = self._ask("facts", None, lambda _: ())
-        self.counts = np.concatenate([reduce(add, [part.counts for part in column.answers]) for column in known])
-        self.nbytes = sum(part.nbytes for column in known for part in column.answers)
-        self.is_sparse = any(part.is_sparse for column in known for part in column.answers)
-        self.gives_products = (
-            gives_products and columns.size == 2 and self.shape[1] <= min(prices.AT_ONCE, self.shape[0])
-        )
-        self.is_dear = not isinstance(executor, InTurn)
+        is_tall = columns.size == 2 and self.shape[1] <= min(prices.AT_ONCE, self.shape[0])
+        self.gives_products, self.is_dear = gives_products and is_tall, not isinstance(executor, InTurn)
         self.at_once = prices.AT_ONCE if self.gives_products else 0
-        self.near_limit = 0.0 if self.gives_products else max(prices.NEAR_FLOOR, prices.NEAR_SHARE * self.nbytes)
+        self._facts: Facts | None = None
+        self._kept: tuple[tuple[Any, Moments], ...] = ()
+        self._expected: tuple[Array, Array] | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """Of all parts; they come with the first pass, or by themselves where somebody asks before."""
+        if self._facts is None:
+            self._learn([together("facts", column.answers) for column in self._ask("facts", None, lambda _: ())])
+        assert self._facts is not None
+        return self._facts
+
+    def _learn(self, known: Sequence[Facts]) -> None:
+        nbytes, counts, is_sparse = zip(*known, strict=True)
+        self._facts = Facts(sum(nbytes), np.concatenate(counts), any(is_sparse))
+
+    @property
+    def counts(self) -> Array:
+        return self.facts.counts
+
+    @property
+    def nbytes(self) -> int:
+        return self.facts.nbytes
+
+    @property
+    def near_limit(self) -> float:
+        return 0.0 if self.gives_products else max(prices.NEAR_FETCHED, prices.NEAR_SHARE * self.nbytes)
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
-        found = self._ask("survey", None, lambda rows: (_of_rows(weight, rows), vectors[:, rows]))
-        summed = [[reduce(add, field) for field in zip(*column.answers, strict=True)] for column in found]
-        return Survey(*(np.concatenate(field, axis=-1) for field in zip(*summed, strict=True)))
+        wanted = self.gives_products
+        found = self._ask("first", None, lambda rows: (_of_rows(weight, rows), vectors[:, rows], wanted))
+        known, surveys, moments = zip(*(together("first", column.answers) for column in found), strict=True)
+        self._learn(known)
+        if wanted:
+            self._keep(weight, moments[0])
+        return Survey(*(np.concatenate(field, axis=-1) for field in zip(*surveys, strict=True)))
+
+    def _keep(self, weight: Any, moments: Moments) -> None:
+        most = max(1, prices.PRODUCTS_KEPT // moments.products.nbytes)
+        kept = weight if np.ndim(weight) == 0 else weight.copy()
+        self._kept = ((kept, moments), *self._kept)[:most]
+
+    def _known(self, weight: Array, columns: Array) -> tuple[float, Moments, Array] | None:
+        """Moments known for a multiple of these weights, that multiple, and where the columns stand in them."""
+        for kept, found in self._kept:
+            factor, place = _multiple(weight, kept), np.full(self.shape[1], -1)
+            place[found.columns] = np.arange(found.columns.size)
+            if factor is not None and (place[columns] >= 0).all():
+                return factor, found, place
+        return None
 
     def squares(self, weight: Any, columns: Array) -> Array:
         return self._sums("squares", columns, lambda rows: (_of_rows(weight, rows),))
 
+    def expect(self, columns: Array, weight: Array) -> None:
+        """Means and products of these columns will be asked for: they come with the next products with a vector."""
+        if self.gives_products and columns.size and self._known(weight, columns) is None:
+            self._expected = columns, weight
+
     def dots(self, columns: Array, vector: Array) -> Array:
+        expected, self._expected = self._expected, None
+        if expected is not None and columns.size:
+            others, weight = expected
+            found = self._ask("dots_and_moments", columns, lambda rows: (vector[rows], others, weight[rows]))
+            product, moments = together("dots_and_moments", found[0].answers)
+            self._keep(weight, moments)
+            return np.asarray(product)
         return self._sums("dots", columns, lambda rows: (vector[rows],))
+
+    def means(self, columns: Array, weight: Array) -> Array:
+        """Σ_k s_k·a_kj / Σ_k s_k, 0 where no sample counts.
+
+        Who asks for means of columns wants their products next: these come along where parts give them.
+        """
+        if self.gives_products:
+            known = self._known(weight, columns)
+            if known is not None:
+                return known[1].means[known[2][columns]]
+            found = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0].answers)
+            self._keep(weight, found)
+            return np.asarray(found.means)
+        total = float(weight.sum())
+        return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         product, error = np.zeros((2, columns.size))
         for there, answers in self._ask("careful_dots", columns, lambda rows: (vector[rows],)):
-            product[there], error[there] = add_carefully(answers)
+            product[there], error[there] = together("careful_dots", answers)
         return product, error
 
     def add(self, columns: Array, factors: Array, image: Array) -> None:
@@ -106,16 +175,19 @@ class Parted:
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Of row parts that hold all columns."""
+        known = self._known(weight, np.concatenate([first, second]))
+        if known is not None:
+            return _centred(*known, first, second, means)
         is_same = np.array_equal(first, second)
         chosen, count = (first, 0) if is_same else (np.concatenate([first, second]), first.size)
         less = None if means is None else means[chosen]
         found = self._ask("products", chosen, lambda rows: (count, weight[rows], less))
-        return np.asarray(reduce(add, found[0].answers))
+        return np.asarray(together("products", found[0].answers))
 
     def fetch(self, columns: Array) -> Local:
         """These columns in local memory, sparse if a part is."""
         found = self._ask("columns", columns, lambda _: ())
-        if self.is_sparse:
+        if self.facts.is_sparse:
             return self._join_sparse(found, columns.size)
         values = np.empty((self.shape[0], columns.size), order="F")
         for there, answers in found:
@@ -142,7 +214,7 @@ class Parted:
     def _sums(self, question: str, columns: Array, of_rows: Callable[[slice], tuple[Any, ...]]) -> Array:
         out = np.zeros(columns.size)
         for there, answers in self._ask(question, columns, of_rows):
-            out[there] = reduce(add, answers)
+            out[there] = together(question, answers)
         return out
 
     def _ask(
@@ -160,13 +232,17 @@ class Parted:
             begin: tuple[Any, ...] = () if here is None else (here,)
             begin = begin if factors is None else (*begin, factors[there])
             for row, arguments in enumerate(for_rows):
-                calls.append(Call(row * (self.columns.size - 1) + column, question, (*begin, *arguments)))
+                part = row * (self.columns.size - 1) + column
+                calls.append(Call(part, column, question, (*begin, *arguments)))
         if not calls:
             return []
         answers, parts = self.executor.ask(calls), len(spans)
         self.rounds += 1
         self.calls += len(calls)
-        return [Asked(there, answers[i * parts : (i + 1) * parts]) for i, (_, there, _) in enumerate(chosen)]
+        found = [Asked(there, answers[i * parts : (i + 1) * parts]) for i, (_, there, _) in enumerate(chosen)]
+        if question not in SUMS:
+            return found
+        return [Asked(there, [one for one in some if one is not None]) for there, some in found]
 
     def _holding(self, columns: Array | None) -> Iterator[tuple[int, Any, Array | None]]:
         """Column parts with some of the columns: where those stand among them, and their numbers in the part."""
@@ -182,20 +258,27 @@ class Parted:
         return slice(int(self.rows[row]), int(self.rows[row + 1]))
 
 
-def add_carefully(answers: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """The sum of products with error bounds, and its own: two-sums keep what every addition loses."""
-    total, error = answers[0]
-    if len(answers) == 1:
-        return total, error
-    rest, lost = np.zeros((2, total.size))
-    for product, bound in answers[1:]:
-        grown = total + product
-        back = grown - total
-        left = (total - (grown - back)) + (product - back)
-        total, rest, lost, error = grown, rest + left, lost + np.abs(left), error + bound
-    result = total + rest
-    return result, 1.01 * (error + np.where(rest != 0.0, UNIT * np.abs(result), 0.0) + len(answers) * UNIT * lost)
-
-
 def _of_rows(weight: Any, rows: slice) -> Any:
     return weight if np.ndim(weight) == 0 else weight[rows]
+
+
+def _multiple(weight: Array, kept: Any) -> float | None:
+    """The factor f with weight = f·kept, exactly; None where there is none."""
+    where = int(np.argmax(kept)) if np.ndim(kept) else 0
+    base = float(kept[where] if np.ndim(kept) else kept)
+    if base <= 0.0:
+        return None
+    factor = float(weight[where]) / base
+    return factor if bool(np.all(weight == factor * kept)) else None
+
+
+def _centred(
+    factor: float, known: Moments, place: Array, first: Array, second: Array, means: Array | None
+) -> Array:  # fmt: skip
+    """Products of columns less these means (None: 0), from those less their own: one sum of squares more."""
+    there = place[first], place[second]
+    left, right = (
+        known.means[here] - (0.0 if means is None else means[chosen])
+        for here, chosen in zip(there, (first, second), strict=True)
+    )
+    return np.asarray(factor * (known.products[np.ix_(*there)] + known.total * np.outer(left, right)))

@@ -25,8 +25,16 @@ CHEAP = 300_000
 BLOCK, PASSING = 1 << 18, 128
 #: What the columns kept near may take of the data's size, and always (in bytes).
 NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
+#: What they may always take (in bytes) where they are fetched from elsewhere, which should happen once.
+NEAR_FETCHED = 256_000_000
 #: Columns whose products with each other all come with a pass over tall data that are elsewhere (32 MB of them).
 AT_ONCE = 2000
+#: Bytes of such products that are kept for other weights (folds of a cross-validation).
+PRODUCTS_KEPT = 128 << 20
+#: Without a cluster, parts of a collection stay in memory if they take at most this share of what is free.
+MEMORY_SHARE = 0.5
+#: An array that more workers need in a round than this goes out once, unless it is a small message.
+SENT_TO_EACH, SMALL_MESSAGE = 2, 100_000
 #: Bytes of rows that pass at a time.
 BLOCK_BYTES = 32 << 20
 #: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
 from ascd.data.distant import Distant
+from ascd.data.on_dask import is_collection, open_collection
 from ascd.data.row_major import DenseRows
 from ascd.data.row_sparse import SparseRows
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
@@ -22,10 +24,13 @@ READ_IN_PLACE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int
 def open_design(A: Any) -> Design:
     """The data behind their door; read as they come, or converted once; never modified.
 
-    A design of one's own is taken as it is, and what opens as one (``as_design``) is opened.  Small data are converted
+    A design of one's own is taken as it is, and what opens as one (``as_design``) is opened; the chunks of Dask's
+    collections are opened where they are.  Small data are converted
     to column-major float64, for which everything is compiled already; data of more than ``prices.SMALL_DATA`` entries
     are read in place where they can be.
     """
+    if is_collection(A):
+        return open_collection(A, open_design)
     if is_design(A):
         design = A.as_design() if hasattr(A, "as_design") else A
         _check_design(design)
@@ -39,7 +44,7 @@ def open_design(A: Any) -> Design:
 
 def is_design(A: Any) -> bool:
     """Does this answer a design's questions, or open as something that does?"""
-    return hasattr(A, "careful_dots") or hasattr(A, "as_design")  # no array has these
+    return hasattr(A, "careful_dots") or hasattr(A, "as_design") or is_collection(A)  # no array has these
 
 
 def is_read_in_place(A: Any) -> bool:
@@ -84,6 +89,7 @@ def entry_price(matrix: Any) -> float:
 
 
 def _check_design(design: Any) -> None:
-    missing = [name for name in vars(Design) if not name.startswith("_") and not hasattr(design, name)]
+    # looked up without asking: a property may be a pass over data that are elsewhere
+    missing = [name for name in vars(Design) if not name.startswith("_") and getattr_static(design, name, None) is None]
     if missing:
         raise TypeError(f"A: {type(design).__name__} does not answer {', '.join(missing)}; see ascd.data.design.Design")

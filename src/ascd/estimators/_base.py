@@ -11,12 +11,14 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ascd._base.checks import Array, as_finite_vector
+from ascd.data.on_dask import is_collection
 from ascd.data.storages import is_read_in_place
 from ascd.estimators._deviations import deviations
 from ascd.estimators._elsewhere import Elsewhere, is_elsewhere, predicted, read_elsewhere
@@ -170,6 +172,24 @@ class LinearRegressor(RegressorMixin, LinearEstimator):
         array of shape (n_samples,) or (n_samples, n_targets)
         """
         return self._linear_predictor(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R², the share of the variance that is explained; 1 is best.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        if is_collection(X):
+            found = to_numpy(self.predict(X))
+            return float(r2_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
+        return float(super().score(X, y, sample_weight))
 
 
 def with_offset(z: Any, offset: Any) -> Any:

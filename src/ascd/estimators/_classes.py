@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array
+from ascd.data.on_dask import is_collection
 from ascd.estimators._base import LinearEstimator
 from ascd.estimators._elsewhere import is_elsewhere
+from ascd.estimators._given import to_numpy
+from ascd.estimators._lazily import classes_lazily
 
 
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
@@ -34,6 +38,40 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
             return found
         z = self._linear_predictor(X)
         return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
+
+    def predict(self, X: Any) -> Array:
+        """The class of each sample.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        if is_collection(X):
+            return classes_lazily(self.decision_function(X), self.classes_)
+        found: Array = super().predict(X)
+        return found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : labels of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        if is_collection(X):
+            found = to_numpy(self.predict(X))
+            return float(accuracy_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
+        return float(super().score(X, y, sample_weight))
 
     def _encode(self, y: Array, weight: Array | None) -> Array:
         """The samples' class numbers; ``weight`` must leave samples of each class."""

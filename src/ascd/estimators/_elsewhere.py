@@ -16,8 +16,10 @@ from ascd._base.checks import Array
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
 from ascd.data.distant import Distant
+from ascd.data.on_dask import is_collection
 from ascd.data.parted import InTurn, Parted
 from ascd.data.storages import is_design, open_design
+from ascd.estimators._lazily import times_lazily
 
 
 class Elsewhere:
@@ -26,8 +28,7 @@ class Elsewhere:
     def __init__(self, X: Any) -> None:
         self.design: Design = open_design(X)
         self.shape = self.design.shape
-        names = getattr(X, "feature_names", None)
-        self.names = None if names is None else np.asarray(names, dtype=object)
+        self.names = names_of(X)
 
     def as_design(self) -> Design:
         return self.design
@@ -35,11 +36,19 @@ class Elsewhere:
     def times(self, coefs: Array) -> Array:
         """X·coefs, for one vector or for one a column."""
         several = coefs.reshape(self.shape[1], -1)
+        if hasattr(self.design, "add_several") and several.shape[1] > 1:
+            return self._times_several(several)
         out = np.zeros((several.shape[1], self.shape[0]))
         for image, coef in zip(out, several.T, strict=True):
             used = np.flatnonzero(coef)
             self.design.add(used, np.ascontiguousarray(coef[used], dtype=np.float64), image)
         return out[0] if coefs.ndim == 1 else out.T
+
+    def _times_several(self, coefs: Array) -> Array:
+        """All in one round where the data are elsewhere."""
+        used, out = np.flatnonzero(coefs.any(axis=1)), np.zeros((self.shape[0], coefs.shape[1]), order="F")
+        self.design.add_several(used, np.asarray(coefs[used], dtype=np.float64), out)  # type: ignore[attr-defined]
+        return out
 
     def moments(self, weight: Array | None) -> tuple[Array, Array]:
         """Means and variances of the columns."""
@@ -82,17 +91,33 @@ def read_elsewhere(
     return data, target if multi_output else column_or_1d(target)
 
 
-def predicted(estimator: Any, X: Any, columns: Array) -> Array:
-    """X·columns for data that must have the features of the fit."""
+def predicted(estimator: Any, X: Any, columns: Array) -> Any:
+    """X·columns for data that must have the features of the fit; computed later where X is (``_lazily``)."""
+    if is_collection(X):
+        check_features(estimator, X.shape[1], names_of(X))
+        return times_lazily(X, np.asarray(columns))
     data = X if isinstance(X, Elsewhere) else Elsewhere(X)
+    check_features(estimator, data.shape[1], data.names)
+    return data.times(np.asarray(columns, dtype=np.float64))
+
+
+def names_of(X: Any) -> Array | None:
+    """The names of the features, where they have any."""
+    names: Any = getattr(X, "feature_names", None)
+    if names is None and is_collection(X) and all(isinstance(name, str) for name in getattr(X, "columns", [0])):
+        names = list(X.columns)
+    return None if names is None else np.asarray(names, dtype=object)
+
+
+def check_features(estimator: Any, found: int, names: Array | None) -> None:
+    """Raise a ValueError unless there are as many features as in the fit, of the same names."""
     name, count = type(estimator).__name__, estimator.n_features_in_
-    if data.shape[1] != count:
-        raise ValueError(f"X has {data.shape[1]} features, but {name} is expecting {count} features as input.")
+    if found != count:
+        raise ValueError(f"X has {found} features, but {name} is expecting {count} features as input.")
     known = getattr(estimator, "feature_names_in_", None)
-    if data.names is not None and known is not None and list(known) != list(data.names):
-        first = next(j for j in range(count) if known[j] != data.names[j])
+    if names is not None and known is not None and list(known) != list(names):
+        first = next(j for j in range(count) if known[j] != names[j])
         raise ValueError(
             f"The feature names of X should match those that {name} was fitted with: feature {first} was "
-            f"{known[first]!r}, here it is {data.names[first]!r}"
+            f"{known[first]!r}, here it is {names[first]!r}"
         )
-    return data.times(np.asarray(columns, dtype=np.float64))

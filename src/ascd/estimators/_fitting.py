@@ -111,6 +111,7 @@ ADVICE = {
     Status.TIME_LIMIT: "Allow more time, or increase tol if such a gap is good enough.",
     Status.INTERRUPTED: "Fit again to finish; warm_start=True continues from here where the estimator has it.",
     Status.STALLED: "Increase tol: what is left cannot be told from rounding errors; rescaling the features may help.",
+    Status.UNREACHABLE: "Fit again where the data can be reached; warm_start=True continues from here where it exists.",
     Status.DIVERGED: "The objective has no minimum that can be reached: add a penalty or rescale the features.",
 }
 

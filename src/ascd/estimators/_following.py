@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ascd._base.checks import Array
+from ascd.data.design import DataGone
 from ascd.estimators._fitting import ADVICE, Settings, frames_to_the_user
 from ascd.estimators._solving import solve_problem
 from ascd.problem.problem import Problem
@@ -41,6 +42,8 @@ def follow(
     found = steps(problem, factors, settings, intercept, x0)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
+    if found.status is Status.UNREACHABLE:
+        raise DataGone(f"{found.status.sentence} {found.gaps.size} of {len(factors)} fits were done")
     if found.gaps.size < len(factors) or not np.isfinite(found.coefs).all():
         raise ValueError(
             f"the fits ended ({found.status}) before the last penalty or with coefficients that are not finite. The "

@@ -2,6 +2,7 @@
 
 - float32 data: ``coef_`` and ``intercept_`` are float32 where scikit-learn's are, and so is what the certificate is
   about (``_rounding``).
+- Targets, weights and offsets in Dask's collections are computed: vectors have room here, X has not.
 - With scikit-learn's array API dispatch, data of another namespace (on another device) are brought to NumPy, and the
   fitted arrays back; ``classes_`` stay NumPy's, as they may be text.
 """
@@ -17,6 +18,8 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import _fit_context
 from sklearn.utils import _array_api
+
+from ascd.data.on_dask import is_collection
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 #: Versions of scikit-learn before this function cannot move arrays between namespaces.
@@ -67,7 +70,9 @@ def is_foreign(array: Any) -> bool:
 
 
 def to_numpy(array: Any) -> Any:
-    """The same values as NumPy's array, where they are another namespace's; anything else as it is."""
+    """The same values as NumPy's array, where they are another namespace's or Dask's; anything else as it is."""
+    if is_collection(array):
+        return np.asarray(array.compute())
     return _array_api.move_to(array, xp=np, device="cpu") if is_foreign(array) else array
 
 
@@ -80,7 +85,8 @@ def as_given(fit: Fit) -> Fit:
         self._to_float32 = form.is_float32 and self._keeps_float32
         try:
             known = {name: to_numpy(value) for name, value in params.items()}
-            fitted = fit(self, to_numpy(X), to_numpy(y), to_numpy(sample_weight), **known)
+            data = X if is_collection(X) else to_numpy(X)
+            fitted = fit(self, data, to_numpy(y), to_numpy(sample_weight), **known)
         finally:
             del self._to_float32
         form.give_back(self)

@@ -12,9 +12,11 @@ from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from ascd._base.checks import Array
+from ascd.data.on_dask import is_collection
 from ascd.estimators._base import as_offset, with_offset
 from ascd.estimators._classes import LinearClassifier
 from ascd.estimators._given import check_namespace, namespace_of, to_numpy
+from ascd.estimators._lazily import classes_lazily, probabilities_lazily
 
 
 class LogOdds(LinearClassifier):
@@ -53,6 +55,8 @@ class LogOdds(LinearClassifier):
         -------
         array of shape (n_samples,)
         """
+        if is_collection(X):
+            return classes_lazily(self.decision_function(X, offset=offset), self.classes_)
         if offset is None:
             return super().predict(X)
         above = to_numpy(self.decision_function(X, offset=offset) > 0.0)
@@ -72,6 +76,8 @@ class LogOdds(LinearClassifier):
         array of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
+        if is_collection(X):
+            return probabilities_lazily(self.decision_function(X, offset=offset))
         check_namespace(X, self, "predict_proba")
         if len(self.classes_) > 2:
             probabilities: Array = softmax(self.decision_function(X, offset=offset), copy=False)
@@ -95,7 +101,8 @@ class LogOdds(LinearClassifier):
         array of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        check_namespace(X, self, "predict_log_proba")
+        if not is_collection(X):
+            check_namespace(X, self, "predict_log_proba")
         with np.errstate(divide="ignore"):
             return namespace_of(X).log(self.predict_proba(X, offset=offset))
 
@@ -114,7 +121,8 @@ class LogOdds(LinearClassifier):
         -------
         float
         """
-        return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
+        found = to_numpy(self.predict(X, offset=offset))
+        return float(accuracy_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
 
 
 def _expit(odds: Any) -> Any:

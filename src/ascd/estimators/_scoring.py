@@ -12,8 +12,9 @@ from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
 from ascd._base.checks import Array
+from ascd.data.on_dask import is_collection
 from ascd.estimators._base import as_offset
-from ascd.estimators._elsewhere import is_elsewhere
+from ascd.estimators._elsewhere import is_elsewhere, predicted
 from ascd.estimators._folds import Fold, SplitterRouting
 from ascd.estimators._given import to_numpy
 from ascd.estimators._odds import with_known
@@ -99,7 +100,12 @@ class Scoring(SplitterRouting):
         if _routing_enabled():
             known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
         model: Any = self
-        if offset is not None:
+        if is_collection(X):  # the predictors are the features
+            z, known = to_numpy(predicted(self, X, self.coef_.T)), {k: to_numpy(one) for k, one in known.items()}
+            shift = None if offset is None else as_offset(offset, z)
+            model, X = self._standing_for(np.eye(z.shape[1]), self.intercept_, z, shift)
+            y = to_numpy(y)
+        elif offset is not None:
             X = check_array(X, accept_sparse="csr")
             model, X = self._standing_for(to_numpy(self.coef_), to_numpy(self.intercept_), X, as_offset(offset, X))
         return float(self._get_scorer()(model, X, y, **known))

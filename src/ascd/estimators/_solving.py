@@ -24,7 +24,7 @@ from ascd.estimators._penalty import curvatures
 from ascd.estimators._rounding import rounded
 from ascd.estimators._tuning import FALL, FINEST, ROUNDS
 from ascd.problem.problem import Problem
-from ascd.results.solution import Solution
+from ascd.results.solution import Solution, Status
 from ascd.solver import solve
 from ascd.solver.samples import cost_of
 
@@ -58,7 +58,8 @@ def solve_problem(
         energy = energy or energy_of(problem.parts.penalty)
         if energy is not None and closely:
             found = refined(solve, problem, settings, intercept, found, energy)
-    return rounded(problem, found, settings.tol) if settings.to_float32 else found
+    is_rounded = settings.to_float32 and found.status is not Status.UNREACHABLE
+    return rounded(problem, found, settings.tol) if is_rounded else found
 
 
 def energy_of(penalty: Any) -> Energy | None:

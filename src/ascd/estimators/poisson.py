@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from ascd._base.checks import Array
 from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor, as_offset
-from ascd.estimators._given import fit_method, namespace_of
+from ascd.estimators._given import fit_method, namespace_of, to_numpy
 from ascd.estimators._solving import solve_problem
 
 if TYPE_CHECKING:
@@ -161,7 +161,8 @@ class PoissonRegressor(LinearRegressor):
         -------
         float
         """
-        return float(d2_tweedie_score(y, self.predict(X, offset=offset), sample_weight=sample_weight, power=1))
+        found = to_numpy(self.predict(X, offset=offset))
+        return float(d2_tweedie_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight), power=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,13 +6,42 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 from ascd._base.clock import announcing
 
 Show = Callable[[int, float], None]
 #: Seconds between two pictures of a notebook's bar.
 PAUSE = 0.1
+
+
+class Round(NamedTuple):
+    """Where a run is: iterations, rounds of questions to data that are elsewhere (0: they are here), objective, gap."""
+
+    iteration: int
+    rounds: int
+    objective: float
+    gap: float
+
+
+_onlooker: ContextVar[Callable[[Round], None] | None] = ContextVar("who is told of rounds", default=None)
+
+
+@contextmanager
+def looking_on(tell: Callable[[Round], None]) -> Iterator[None]:
+    """Let ``tell`` be called in every round of the runs inside."""
+    token = _onlooker.set(tell)
+    try:
+        yield
+    finally:
+        _onlooker.reset(token)
+
+
+def tell_onlooker(now: Round) -> None:
+    tell = _onlooker.get()
+    if tell is not None:
+        tell(now)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ class Status(str, Enum):
     INTERRUPTED = "interrupted"
     DIVERGED = "diverged"
     STALLED = "stalled"
+    UNREACHABLE = "unreachable"
 
     def __str__(self) -> str:
         return self.value
@@ -66,6 +67,7 @@ _SENTENCES = {
     Status.INTERRUPTED: "Interrupted by Ctrl-C or by the callback; x is the current point.",
     Status.DIVERGED: "Diverged: the objective left the finite numbers or fell without end.",
     Status.STALLED: "Stopped before the tolerance was reached: rounding errors leave nothing to gain.",
+    Status.UNREACHABLE: "The data went out of reach during the run; x is the best point so far.",
 }
 
 

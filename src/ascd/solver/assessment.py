@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.data.design import DataGone
 from ascd.problem.problem import Parts
 from ascd.problem.proof import Certificate, Place, Products, prove
 from ascd.results.solution import Status
@@ -50,7 +51,9 @@ class Assessment:
         if self.bounds.is_moved:
             listed = self.candidates
             undecided = listed[(self.score[listed] > 0.0) & (self.bounds.radius[listed] > 0.0)]
-            if undecided.size:
+            if undecided.size and self.fit.design.at_once:  # one pass for all of them
+                self.bounds.read_all(self.fit.slope)
+            elif undecided.size:
                 self.bounds.read(undecided, self.fit.slope)
         self.measure()
 
@@ -80,6 +83,16 @@ class Assessment:
         else:
             self.standing = self.standing._replace(gap=math.inf)
 
+    def settle_from_intervals(self, enough: float) -> None:
+        """What can be proved where no column can be read any more; inf where that is nothing."""
+        self.bounds.locate(self.fit.slope)
+        self.screen()
+        self.measure()
+        try:
+            self._prove(enough)
+        except DataGone:
+            self.standing = self.standing._replace(gap=math.inf)
+
     def confirm(self, tolerance: float, is_last: bool) -> Status | None:
         """Does a proof hold what the gap says?  Computed afresh, from exact entries where the point ``is_last``."""
         if is_last:
@@ -99,8 +112,11 @@ class Assessment:
         return None
 
     def _read_afresh(self) -> None:
-        self.fit.recompute()
-        self.bounds.read_all(self.fit.slope)
+        """Where a pass is dear, what one has just shown is not asked again."""
+        fit = self.fit
+        if not (fit.design.at_once and fit.is_fresh and not self.bounds.is_moved):
+            fit.recompute()
+            self.bounds.read_all(fit.slope)
         self.screen()
         self.measure()
 

@@ -39,6 +39,7 @@ class Fit:
         self.elsewhere = tuple(np.empty((3, room)))  # room for a place that is tried
         self.means = np.zeros(self.n)  # of the columns, weighted by the curvatures; for the intercept
         self.reads = 0
+        self.is_fresh = True  # is the image the sum over x itself, rather than one of steps?
         self.zero_objective = self._begin()
 
     def _begin(self) -> float:
@@ -59,6 +60,7 @@ class Fit:
         if abs(before) > tuning.CANCELS * abs(self.constant):  # a large constant leaves Ax few digits, or none
             self._compute(moved)
         self.reads += moved.size
+        self.is_fresh = True
 
     def _compute(self, moved: Array) -> None:
         self.image[:] = self.constant
@@ -71,19 +73,27 @@ class Fit:
         self.constant += shift
 
     def add(self, columns: Array, change: Array) -> None:
-        """The image follows a change of these coordinates."""
+        """The image follows a change of these coordinates, which x has made."""
+        before = self.constant
+        is_first = np.array_equal(self.x[columns], change) and np.count_nonzero(self.x) == np.count_nonzero(change)
         self.design.add(columns, change, self.image)
         self.evaluate()
+        self.is_fresh = is_first and abs(before) <= tuning.CANCELS * abs(self.constant)
 
-    def try_out(self, direction: Array, t: float) -> Trial:
-        """The losses at the image plus t times the direction."""
+    def try_out(self, direction: Array, t: float, end: Array | None = None) -> Trial:
+        """The losses at the image plus t times the direction; at its ``end``, where that is known by itself."""
         image, slope, curvature = self.elsewhere
-        np.multiply(direction, t, out=image)
-        image += self.image
+        if end is not None and t == 1.0:
+            image[:] = end
+        else:
+            np.multiply(direction, t, out=image)
+            image += self.image
         return Trial(image, slope, curvature, *self.samples.evaluate(image, slope, curvature))
 
-    def accept(self, trial: Trial, shift: float) -> None:
+    def accept(self, trial: Trial, shift: float, is_fresh: bool = False) -> None:
         """The place that was tried is the present one now; ``shift`` is the direction's part of the constant."""
+        before = self.constant + shift
+        self.is_fresh = is_fresh and abs(before) <= tuning.CANCELS * abs(before + trial.shift)
         self.elsewhere = (self.image, self.slope, self.curvature)
         self.image, self.slope, self.curvature = trial.image, trial.slope, trial.curvature
         self.loss_sum = trial.loss

@@ -94,6 +94,7 @@ class Line(NamedTuple):
     cost: float
     promised: float
     size: float
+    there: Array | None  # the image at its end, where a pass has brought that too
 
     def point(self, t: float) -> Array:
         """The coordinates after the share t of the step; rounding must not lead beyond its ends."""
@@ -132,10 +133,10 @@ class LineSearch:
         fit.x[columns] = before
         t = 1.0
         while t >= tuning.SMALLEST_STEP:
-            trial, there = fit.try_out(line.direction, t), line.point(t)
+            trial, there = fit.try_out(line.direction, t, line.there), line.point(t)
             end_slope = float(trial.slope @ line.direction)
             if self._falls_enough(line, t, trial.loss, end_slope, there):
-                fit.accept(trial, -t * line.drift)
+                fit.accept(trial, -t * line.drift, is_fresh=t == 1.0 and line.there is not None)
                 fit.x[columns] = there
                 break
             if t == 1.0 and self.tries < self.most_tries:
@@ -157,11 +158,25 @@ class LineSearch:
     def _line(self, columns: Array, before: Array, change: Array) -> Line:
         fit = self.fit
         end, drift = fit.x[columns], float(fit.means[columns] @ change)
-        direction = np.full(fit.d, -drift)
-        fit.design.add(columns, change, direction)
+        direction, there = np.full(fit.d, -drift), None
+        if fit.design.at_once and hasattr(fit.design, "add_several"):
+            there = self._both(columns, change, direction) + (fit.constant - drift)
+        else:
+            fit.design.add(columns, change, direction)
         slope, cost = float(fit.slope @ direction), float(cost_of(fit.penalty, columns, before))
         promised = slope + float(cost_of(fit.penalty, columns, end)) - cost
-        return Line(columns, before, end, direction, drift, slope, cost, promised, abs(fit.loss_sum) + abs(cost))
+        size = abs(fit.loss_sum) + abs(cost)
+        return Line(columns, before, end, direction, drift, slope, cost, promised, size, there)
+
+    def _both(self, columns: Array, change: Array, direction: Array) -> Array:
+        """A·x at the end of the step, beside the direction, from one pass: no other is needed to prove that point."""
+        fit = self.fit
+        steps = np.zeros(fit.n)
+        steps[columns] = change
+        moved, both = np.flatnonzero((steps != 0.0) | (fit.x != 0.0)), np.zeros((fit.d, 2), order="F")
+        fit.design.add_several(moved, np.stack([steps[moved], fit.x[moved]], axis=1), both)  # type: ignore[attr-defined]
+        direction += both[:, 0]
+        return both[:, 1]
 
     def _falls_enough(self, line: Line, t: float, loss: float, end_slope: float, there: Array) -> bool:
         """Has F kept a share of the fall that was promised?  F is a sum with rounding errors, which are forgiven."""

@@ -17,6 +17,7 @@ from ascd._base.clock import Stopwatch
 from ascd._base.contracts import check_methods
 from ascd._base.jit import helper, kernel
 from ascd._base.threads import as_n_jobs, quiet
+from ascd.data.design import DataGone
 from ascd.problem.penalties import as_penalty
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
@@ -28,7 +29,7 @@ from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
-from ascd.solver.solve import Watch, as_reference, as_start, check_run
+from ascd.solver.solve import Watch, as_reference, as_start, check_run, give_up
 
 
 def path(
@@ -121,6 +122,8 @@ class _Walk:
                     break
         except KeyboardInterrupt:
             return Status.INTERRUPTED
+        except DataGone as error:
+            return give_up(self.solver, self.tolerance, error)
         return worst
 
     def _minimise(self, factor: float, watch: Watch, confirm: bool) -> Status:

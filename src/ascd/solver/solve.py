@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -12,11 +13,12 @@ import numpy as np
 from ascd._base.checks import Array, as_finite_vector, as_number
 from ascd._base.clock import Stopwatch
 from ascd._base.threads import as_n_jobs, quiet
+from ascd.data.design import DataGone
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
 from ascd.results.limits import Limits, as_limits
-from ascd.results.progress import progress_bar
+from ascd.results.progress import Round, progress_bar, tell_onlooker
 from ascd.results.solution import Snapshot, Solution, Status, check_callback
 from ascd.results.trace import Trace
 from ascd.solver import tuning
@@ -102,9 +104,12 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
     reference = as_reference(problem, solver.fit)
     watch = Watch(solver, callback, show, clock)
     status = Status.INTERRUPTED
-    with suppress(KeyboardInterrupt):
-        status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
-    if not status.is_answer:
+    try:
+        with suppress(KeyboardInterrupt):
+            status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
+    except DataGone as error:
+        status = give_up(solver, tol * reference, error)
+    if not status.is_answer and status is not Status.UNREACHABLE:
         solver.assessment.settle(tol * reference)
         if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
             status = Status.CONVERGED
@@ -125,6 +130,13 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
     )
 
 
+def give_up(solver: Solver, enough: float, error: DataGone) -> Status:
+    """The data are gone: what is known of the point is all there will be."""
+    solver.assessment.settle_from_intervals(enough)
+    warnings.warn(f"{error}. The best point so far is returned", RuntimeWarning, stacklevel=4)
+    return Status.UNREACHABLE
+
+
 class Watch:
     """Called in every round: records, shows progress, asks the callback."""
 
@@ -136,6 +148,8 @@ class Watch:
         self._record()
         objective = solver.standing.objective
         self.show(solver.n_iter, objective)
+        rounds = getattr(getattr(getattr(solver.fit, "design", None), "source", None), "rounds", 0)
+        tell_onlooker(Round(solver.n_iter, rounds, objective, solver.standing.gap))
         if self.callback is None:
             return False
         return bool(self.callback(Snapshot(solver.n_iter, solver.fit.x, objective, self.trace)))

@@ -14,6 +14,7 @@ import math
 from typing import NamedTuple
 
 from ascd._base.checks import Array
+from ascd.data.design import DataGone
 from ascd.solver import tuning
 from ascd.solver.column_model import ColumnModel
 from ascd.solver.fit import Fit
@@ -56,10 +57,21 @@ class Subproblem:
             bounds.locate(fit.slope)
             if self.is_quadratic:
                 break
-            bounds.read(task.columns, fit.slope)
+            self._read_after_step(task.columns)
             left = float(worst_violation(fit.penalty, fit.x, bounds.estimate, task.columns))
             if left <= task.target:
                 break
+
+    def _read_after_step(self, columns: Array) -> None:
+        """Exact entries where the step has led; where a round is dear, all of them and what the next model needs."""
+        fit = self.fit
+        if not fit.design.at_once:
+            self.bounds.read(columns, fit.slope)
+            return
+        expect = getattr(fit.design, "expect", None)
+        if expect is not None:
+            expect(self.gram.columns, self.follower.curvatures())
+        self.bounds.read_all(fit.slope)
 
     def _step(self, task: Task, target: float) -> bool:
         """Minimise the model at the present point, and go there."""
@@ -69,6 +81,10 @@ class Subproblem:
             return self.follower.follow(*self.begun)
         except KeyboardInterrupt:
             self.follower.interrupted(*self.begun)
+            raise
+        except DataGone:  # the image cannot follow any more
+            columns, before = self.begun
+            self.fit.x[columns] = before
             raise
 
     def _minimise(self, task: Task, weight: Array, target: float) -> None:

@@ -1,0 +1,109 @@
+"""``ascd fit`` on a cluster of Dask's: files are read by its workers, and nothing of them comes here but the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from glob import glob
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import unknown_name
+from ascd.cli.console import announcing_on, say
+from ascd.cli.options import SEPARATORS, Loaded, Source
+from ascd.files import Table, guess_format
+from ascd.files.targets import target_of
+from ascd.results.progress import Round, looking_on
+
+#: What files may be in, to be read in parts.
+IN_PARTS = ("parquet", "csv")
+#: Options that change the table as a whole, which no worker has.
+WHOLE = ("drop", "impute", "header")
+
+
+class Cluster(NamedTuple):
+    """Where to fit: a scheduler's address, or how many workers to start here."""
+
+    scheduler: str | None
+    workers: int | None
+
+    @property
+    def is_wanted(self) -> bool:
+        return bool(self.scheduler or self.workers)
+
+
+@contextmanager
+def connected(cluster: Cluster) -> Iterator[Any]:
+    """A client; workers that are started here end with it."""
+    if cluster.scheduler and cluster.workers:
+        raise ValueError("--scheduler and --workers exclude each other: one names a cluster, the other starts one")
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise ImportError("--scheduler and --workers need dask: pip install ascd[dask]") from error
+    if cluster.scheduler:
+        try:
+            client = Client(cluster.scheduler)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise ConnectionError(f"no scheduler answers at {cluster.scheduler}: {error}") from None
+        with client:
+            say(f"cluster at {cluster.scheduler}, dashboard {client.dashboard_link}")
+            yield client
+        return
+    start = LocalCluster(n_workers=cluster.workers, threads_per_worker=1, dashboard_address=":0")
+    with start as here, Client(here) as client:
+        say(f"{cluster.workers} workers on this machine, dashboard {client.dashboard_link}")
+        yield client
+
+
+def read_parts(source: Source, others: Sequence[Path]) -> Loaded:
+    """The files as one table whose features stay on the workers."""
+    paths = [found for path in (source.data, *others) for found in (sorted(glob(str(path))) or [str(path)])]
+    kinds = {source.format or guess_format(path) for path in paths}
+    if len(kinds) > 1 or not kinds <= set(IN_PARTS):
+        raise ValueError(f"on a cluster all files must be {' or all '.join(IN_PARTS)}; got {', '.join(sorted(kinds))}")
+    for name in WHOLE:
+        if getattr(source, name):
+            raise ValueError(f"--{name} looks at the table as a whole, which no worker has: do it before, or fit here")
+    missing = [path for path in paths if not Path(path).exists()]
+    if missing:
+        raise FileNotFoundError(f"no such file: {missing[0]}")
+    frame = _frame(kinds.pop(), paths, source)
+    names = [str(name) for name in frame.columns]
+    for name in source.without:
+        if name not in names:
+            raise unknown_name(name, "column", names)
+    frame = frame.drop(columns=list(source.without))
+    target = target_of([name for name in names if name not in source.without], source.target, False)
+    X, y = frame.drop(columns=[target]), np.asarray(frame[target].compute())
+    label = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
+    say(f"read {label}: {len(y):,} rows, {X.shape[1]:,} features in {X.npartitions} parts, target {target!r}")
+    return Loaded(Table(X, y, [str(name) for name in X.columns], target), label)
+
+
+def _frame(kind: str, paths: list[str], source: Source) -> Any:
+    try:
+        import dask.dataframe as dd
+    except ImportError as error:
+        raise ImportError("--scheduler and --workers need dask's tables: pip install ascd[dask]") from error
+    if kind == "parquet":
+        return dd.read_parquet(paths)
+    sep = "," if source.sep is None else SEPARATORS.get(source.sep, source.sep)
+    return dd.read_csv(paths, sep=sep, decimal=source.decimal or ".", na_values=list(source.na) or None)
+
+
+@contextmanager
+def rounds_shown(text: str) -> Iterator[None]:
+    """On a terminal: rounds and gap as they come."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status(text) as status, announcing_on(console):
+
+        def show(now: Round) -> None:
+            status.update(f"{text}: {now.rounds} rounds on the cluster, gap {now.gap:.2g}, F {now.objective:.8g}")
+
+        with looking_on(show):
+            yield

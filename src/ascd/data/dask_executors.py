@@ -1,0 +1,216 @@
+"""Where the chunks of Dask's collections answer: on the workers of a cluster, or by the collection's own scheduler.
+
+A round on a cluster is one task a worker: parts are futures that stay where they are, their calls are grouped by the
+worker that holds them, and answers that add up are added up there.  So a worker sends one answer, however many parts it
+has.  A task may run elsewhere where its worker is gone; parts are computed again from their graph then, by Dask.
+
+What many workers need alike (the vector of a pass over columns) goes out once: as a task of its own, from which the
+others take it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.threads import crew
+from ascd.data import prices
+from ascd.data.dask_faults import check_workers, told
+from ascd.data.part_answers import SUMS, answer, together
+from ascd.data.parted import Call, Executor
+
+
+def executor_for(collection: Any, parts: Sequence[Any]) -> Executor:
+    """Parts are delayed; the scheduler is the one that would compute the collection."""
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(collections=[collection]), "__self__", None)
+    return OnCluster(client, parts) if hasattr(client, "who_has") else Scheduled(collection, parts)
+
+
+class Sheet:
+    """The calls to some parts, as one thing that travels; ``shared`` says which arrays go separately."""
+
+    def __init__(self, calls: Sequence[Call], shared: dict[int, int]) -> None:
+        self.calls = [
+            call._replace(arguments=tuple(Elsewhere(shared[id(one)]) if id(one) in shared else one for one in call[3]))
+            for call in calls
+        ]
+
+    def filled(self, shared: Sequence[Array]) -> Iterator[Call]:
+        for call in self.calls:
+            given = tuple(shared[one.number] if isinstance(one, Elsewhere) else one for one in call.arguments)
+            yield call._replace(arguments=given)
+
+
+class Elsewhere:
+    """Stands for an array that many sheets have in common."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Held:
+    """An array as one thing that travels."""
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+
+def unpack(held: Held) -> Array:
+    return held.values
+
+
+def answer_sheet(parts: Sequence[Any], sheet: Sheet, shared: Sequence[Array]) -> list[Any]:
+    """The answers of parts in one place; those that add up come as one, with None for the others."""
+    calls = list(sheet.filled(shared))
+    with crew(_threads()):
+        answers = [answer(part, call.question, call.arguments) for part, call in zip(parts, calls, strict=True)]
+    alike: dict[Any, list[int]] = {}
+    for number, call in enumerate(calls):
+        alike.setdefault((call.question, call.column) if call.question in SUMS else number, []).append(number)
+    out: list[Any] = [None] * len(calls)
+    for numbers in alike.values():
+        out[numbers[0]] = together(calls[numbers[0]].question, [answers[number] for number in numbers])
+    return out
+
+
+def _threads() -> int:
+    """Of the worker that this runs on: one task is all it has to do in a round."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return int(distributed.get_worker().state.nthreads) if distributed else 1
+    except ValueError:  # no worker: the threads of a local scheduler have a part each
+        return 1
+
+
+class Scheduled:
+    """No cluster: the collection's own scheduler computes every round.
+
+    Parts are kept in memory where they have room; else every round computes them anew, from file to file, say.
+    """
+
+    def __init__(self, collection: Any, parts: Sequence[Any]) -> None:
+        import dask
+
+        size = float(collection.nbytes) if hasattr(collection, "chunks") else math.nan  # a DataFrame's is not known
+        is_small = not size > prices.MEMORY_SHARE * _free_bytes()
+        self.parts = list(dask.persist(*parts)) if is_small else list(parts)
+
+    def ask(self, calls: Sequence[Call]) -> list[Any]:
+        import dask
+
+        make = dask.delayed(answer_sheet, pure=False, traverse=False)
+        tasks = [make([self.parts[call.part]], Sheet([call], {}), []) for call in calls]
+        return [found[0] for found in dask.compute(*tasks)]
+
+
+def _free_bytes() -> float:
+    """Of memory; where the system does not say, nothing is too much."""
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+class OnCluster:
+    """Parts on the workers of a cluster; ``sent`` and ``received`` count bytes of arrays."""
+
+    def __init__(self, client: Any, parts: Sequence[Any]) -> None:
+        check_workers(client)
+        self.client = client
+        self.sent = self.received = 0
+        self.homes: dict[int, str] = {}
+        with told(client):
+            self.parts = client.compute(list(parts))
+
+    def ask(self, calls: Sequence[Call]) -> list[Any]:
+        """One task a worker; Dask sends it elsewhere, and computes the parts again, where a worker is lost."""
+        import dask
+
+        tasks: list[Any] = []
+        # vectors are what a round is about: that they are large is no mistake of the user's
+        quiet = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+        with told(self.client), quiet:
+            try:
+                groups = self._groups(calls)
+                shared = _in_many(groups.values(), calls)
+                held = [self.client.submit(unpack, Held(one), pure=False) for one in shared.values()]
+                tasks += held
+                places = {key: number for number, key in enumerate(shared)}
+                for home, numbers in groups.items():
+                    tasks.append(self._task(home, [calls[number] for number in numbers], places, held))
+                found = self.client.gather(tasks[len(held) :])
+            except BaseException:  # Ctrl-C too: nobody waits for them any more
+                self.homes.clear()
+                self._cancel(tasks)
+                raise
+        self.received += sum(map(_bytes, found))
+        answers: list[Any] = [None] * len(calls)
+        for numbers, some in zip(groups.values(), found, strict=True):
+            for number, one in zip(numbers, some, strict=True):
+                answers[number] = one
+        return answers
+
+    def _task(self, home: str, calls: list[Call], places: dict[int, int], held: list[Any]) -> Any:
+        sheet = Sheet(calls, places)
+        self.sent += sum(one.nbytes for one in _arrays(sheet.calls).values())
+        parts = [self.parts[call.part] for call in calls]
+        how = {"workers": [home], "allow_other_workers": True} if home else {}
+        return self.client.submit(answer_sheet, parts, sheet, held, pure=False, **how)
+
+    def _groups(self, calls: Sequence[Call]) -> dict[str, list[int]]:
+        """Numbers of calls by the worker that holds their part."""
+        if any(call.part not in self.homes for call in calls):
+            self._find()
+        groups: dict[str, list[int]] = {}
+        for number, call in enumerate(calls):
+            groups.setdefault(self.homes[call.part], []).append(number)
+        return groups
+
+    def _find(self) -> None:
+        """Where the parts are, once they are there; any worker, for those that are nowhere."""
+        from distributed import wait
+
+        wait(self.parts)
+        where = self.client.who_has(self.parts)
+        for number, part in enumerate(self.parts):
+            self.homes[number] = next(iter(sorted(where.get(part.key, ()))), "")
+
+    def _cancel(self, tasks: list[Any]) -> None:
+        if tasks and self.client.status == "running":
+            self.client.cancel(tasks, reason="the round was given up")
+
+
+def _arrays(calls: Sequence[Call]) -> dict[int, Array]:
+    """The arrays in the calls' arguments, each once."""
+    return {id(one): one for call in calls for one in call.arguments if isinstance(one, np.ndarray)}
+
+
+def _in_many(groups: Any, calls: Sequence[Call]) -> dict[int, Array]:
+    """Large arrays that more than a few workers need."""
+    counts: dict[int, int] = {}
+    known: dict[int, Array] = {}
+    for numbers in groups:
+        for key, one in _arrays([calls[number] for number in numbers]).items():
+            counts[key], known[key] = counts.get(key, 0) + 1, one
+    return {
+        key: one
+        for key, one in known.items()
+        if counts[key] > prices.SENT_TO_EACH and one.nbytes > prices.SMALL_MESSAGE
+    }
+
+
+def _bytes(answers: Any) -> int:
+    """Bytes of arrays in answers."""
+    if isinstance(answers, np.ndarray):
+        return int(answers.nbytes)
+    if isinstance(answers, list | tuple):
+        return sum(map(_bytes, answers))
+    return sum(map(_bytes, (answers.data, answers.indices, answers.indptr))) if hasattr(answers, "indptr") else 0

@@ -1,0 +1,56 @@
+"""Clusters for tests: workers are processes of their own that run kernels as plain Python, so that none compiles."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+#: name → chunks, as shares of rows and columns; "frame" and "unknown" do not say how many rows they have
+KINDS = ("rows", "columns", "both", "sparse", "frame", "unknown")
+
+
+@contextmanager
+def local_cluster(n_workers=2, interpreted=True):
+    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    how = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    env = {"NUMBA_DISABLE_JIT": str(int(interpreted))}
+    with (
+        distributed.LocalCluster(n_workers=n_workers, env=env, **how) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def as_chunks(X, kind):
+    """X as one of Dask's collections."""
+    import dask.array as da
+    import dask.dataframe as dd
+    import pandas
+
+    d, n = X.shape
+    third, half = -(-d // 3), max(1, n // 2)
+    if kind == "frame":
+        return dd.from_pandas(pandas.DataFrame(X, columns=[f"x{j}" for j in range(n)]), npartitions=3)
+    if kind == "unknown":
+        return dd.from_pandas(pandas.DataFrame(X), npartitions=2).to_dask_array()
+    chunks = {"rows": (third, n), "columns": (d, half), "both": (third, half), "sparse": (third, half)}[kind]
+    array = da.from_array(np.asarray(X), chunks=chunks)
+    return array.map_blocks(sp.csr_array) if kind == "sparse" else array
+
+
+def kill_a_worker(client):
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
+def ready(client):
+    """Two workers: those that were killed are back; where Dask has lost one for good, all begin anew."""
+    try:
+        client.wait_for_workers(2, timeout=15)
+    except TimeoutError:
+        client.restart()

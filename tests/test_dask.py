@@ -1,0 +1,275 @@
+"""Dask's collections: the same estimators, the same answers, and the data stay where they are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from dask_clusters import KINDS, as_chunks, local_cluster
+from solving import LOSSES, make_case
+
+import ascd
+from ascd.data import prices
+from ascd.data.storages import open_design
+
+dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
+pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
+import dask.array as da  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("plain_python")
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((90, 8)) * (RNG.random((90, 8)) < 0.7)
+SIGNAL = X[:, 0] - 2.0 * X[:, 3] + 0.3 * RNG.standard_normal(90)
+WEIGHT = RNG.random(90)
+LABELS = np.where(SIGNAL > 0.0, "yes", "no")
+COUNTS = RNG.poisson(np.exp(0.3 * SIGNAL)).astype(float)
+MODELS = {
+    "lasso": (ascd.Lasso(0.05), SIGNAL),
+    "lasso, standardised": (ascd.Lasso(0.05, standardize=True), SIGNAL),
+    "elastic net, positive": (ascd.ElasticNet(0.05, positive=True, penalty_weights=np.arange(8.0)), SIGNAL),
+    "ridge": (ascd.Ridge(2.0, tol=1e-12), SIGNAL),
+    "lasso with bounds": (ascd.Lasso(0.05, bounds=(-1.0, 0.5)), SIGNAL),
+    "huber": (ascd.HuberRegressor(tol=1e-10), SIGNAL),
+    "poisson": (ascd.PoissonRegressor(alpha=0.1, tol=1e-12), COUNTS),
+    "logistic": (ascd.LogisticRegression(tol=1e-12, l1_ratio=1.0), LABELS),
+    "svm": (ascd.LinearSVC(dual=False, tol=1e-12), LABELS),
+    "lasso cv": (ascd.LassoCV(alphas=4, cv=3), SIGNAL),
+    "logistic cv": (ascd.LogisticRegressionCV(Cs=2, cv=3, tol=1e-10), LABELS),
+    "three classes": (ascd.LogisticRegression(tol=1e-12), np.digitize(SIGNAL, [-1.0, 1.0])),
+}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with local_cluster() as client:
+        yield client
+
+
+#: each kind of chunks with every other problem, so that each two values meet in some row
+ROWS = [
+    (kind, loss, penalty, number % 2 == 0)
+    for number, (kind, loss) in enumerate((kind, loss) for kind in KINDS for loss in LOSSES)
+    for penalty in [("l1", "none", "box", "elastic net, some free")[(number + number // 6) % 4]]
+]
+
+
+@pytest.mark.parametrize(("kind", "loss", "penalty", "intercept"), ROWS)
+def test_every_partition_gives_the_answer_of_the_whole(client, kind, loss, penalty, intercept):
+    case = make_case(loss, penalty, intercept, seed=4)
+    expected = ascd.solve(case.problem(), tol=1e-9, intercept=intercept)
+    problem = case.problem(as_chunks(case.A, kind))
+    found = ascd.solve(problem, tol=1e-9, intercept=intercept)
+    assert str(found.status) == str(expected.status)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9, abs=1e-12)
+
+
+#: Models of many rounds, which are the same on a cluster; those of one process take less time.
+LONG = ("huber", "logistic cv", "three classes")
+
+
+@pytest.mark.parametrize(("name", "kind"), [(name, KINDS[number % 6]) for number, name in enumerate(MODELS)])
+def test_estimators(client, name, kind):
+    with dask.config.set(scheduler="sync" if name in LONG else None):
+        compare_estimator(*MODELS[name], kind)
+
+
+def compare_estimator(model, y, kind):
+    expected = model.fit(X, y, sample_weight=WEIGHT)
+    coef, predicted, score = expected.coef_.copy(), expected.predict(X), expected.score(X, y)
+    data, target = as_chunks(X, kind), da.from_array(y, chunks=40)
+    found = model.fit(data, target, sample_weight=da.from_array(WEIGHT, chunks=30))
+    np.testing.assert_allclose(found.coef_, coef, atol=1e-6)
+    assert found.n_features_in_ == 8
+    assert hasattr(found, "feature_names_in_") == (kind == "frame")
+    lazy = found.predict(data)
+    assert isinstance(lazy, da.Array)
+    if y.dtype.kind == "f":
+        np.testing.assert_allclose(lazy.compute(), predicted, atol=1e-5)
+    else:
+        assert np.array_equal(lazy.compute(), predicted)
+    if hasattr(found, "predict_proba"):
+        probabilities = found.predict_proba(data)
+        assert isinstance(probabilities, da.Array)
+        np.testing.assert_allclose(probabilities.compute().sum(axis=1), 1.0)
+    assert found.score(data, target) == pytest.approx(score, abs=1e-6)
+
+
+def test_paths(client):
+    for kind in ("rows", "columns"):
+        found = ascd.lasso_path(as_chunks(X, kind), da.from_array(SIGNAL), alphas=5, eps=0.05)[1]
+        np.testing.assert_allclose(found, ascd.lasso_path(X, SIGNAL, alphas=5, eps=0.05)[1], atol=1e-6)
+
+
+def test_a_series_is_a_target_and_single_precision_stays(client):
+    import dask.dataframe as dd
+    import pandas
+
+    frame = dd.from_pandas(pandas.DataFrame(X.astype(np.float32)).rename(columns=str).assign(y=SIGNAL), npartitions=3)
+    model = ascd.Lasso(0.05).fit(frame.drop(columns="y"), frame["y"])
+    assert model.coef_.dtype == np.float32
+    np.testing.assert_allclose(model.coef_, ascd.Lasso(0.05).fit(X, SIGNAL).coef_, atol=1e-5)
+    assert model.predict(frame.drop(columns="y")).dtype == np.float32
+    with pytest.raises(ValueError, match="feature 0 was '0', here it is '1'"):
+        model.predict(frame[["1", "0", *map(str, range(2, 8))]])
+
+
+def test_a_round_is_one_task_a_worker_and_one_answer(client, monkeypatch):
+    data = da.from_array(RNG.standard_normal((400, 6)), chunks=(20, 6)).persist()
+    design = open_design(data)
+    executor = design.source.executor
+    design.survey(1.0, np.zeros((1, 400)))
+    submit, tasks = client.submit, []
+    monkeypatch.setattr(client, "submit", lambda *given, **how: tasks.append(given) or submit(*given, **how))
+    before = executor.sent, executor.received
+    design.dots(np.arange(6), np.ones(400))
+    assert len(tasks) == 2
+    assert executor.sent - before[0] <= 8 * (400 + 20 * 6)  # the vector once, and column numbers
+    assert executor.received - before[1] == 2 * 8 * 6  # of twenty parts on two workers
+
+
+def test_what_many_workers_need_goes_out_once(client, monkeypatch):
+    monkeypatch.setattr(prices, "SENT_TO_EACH", 1)
+    monkeypatch.setattr(prices, "SMALL_MESSAGE", 100)
+    design = open_design(da.from_array(X, chunks=(90, 2)))
+    np.testing.assert_allclose(design.dots(np.arange(8), SIGNAL), X.T @ SIGNAL)
+    assert design.source.executor.sent <= 8 * 8  # column numbers
+
+
+@pytest.mark.parametrize("share", [0.5, 0.0])
+@pytest.mark.parametrize("kind", ["both", "frame"])
+def test_without_a_cluster_the_collections_own_scheduler_is_used(kind, share, monkeypatch):
+    """Parts that have no room in memory are computed anew in every round."""
+    monkeypatch.setattr(prices, "MEMORY_SHARE", share)
+    with dask.config.set(scheduler="threads"):
+        found = ascd.Lasso(0.05).fit(as_chunks(X, kind), SIGNAL)
+    np.testing.assert_allclose(found.coef_, ascd.Lasso(0.05).fit(X, SIGNAL).coef_, atol=1e-12)
+
+
+def test_empty_chunks_are_left_out(client):
+    import dask.dataframe as dd
+    import pandas
+
+    table = pandas.DataFrame(X).rename(columns=str).assign(y=SIGNAL, number=np.arange(90))
+    frame = dd.from_pandas(table, npartitions=6)
+    kept = frame[frame["number"] >= 40]
+    found = ascd.Lasso(0.05).fit(kept.drop(columns=["y", "number"]), kept["y"])
+    np.testing.assert_allclose(found.coef_, ascd.Lasso(0.05).fit(X[40:], SIGNAL[40:]).coef_, atol=1e-12)
+    with_gaps = da.concatenate([da.zeros((0, 8)), da.from_array(X), da.zeros((0, 8))])
+    np.testing.assert_allclose(open_design(with_gaps).dots(np.arange(8), SIGNAL), X.T @ SIGNAL)
+
+
+def missing():
+    import dask.dataframe as dd
+    import pandas
+
+    return dd.from_pandas(pandas.DataFrame({"a": [None, *range(89)], "b": 1}, dtype="Int64"), npartitions=2)
+
+
+def wrong_chunks(block):
+    return block[:, :-1]
+
+
+BAD = {
+    "object": (lambda: da.from_array(X.astype(object), chunks=30), TypeError, "real numbers.*dtype object"),
+    "complex": (lambda: da.from_array(X * 1j), TypeError, "real numbers.*dtype complex"),
+    "object chunks": (
+        lambda: da.from_array(X, chunks=(30, 8)).map_blocks(np.ndarray.astype, object, dtype=float),
+        TypeError,
+        "real numbers.*dtype object",
+    ),
+    "one dimension": (lambda: da.from_array(SIGNAL), ValueError, "two-dimensional"),
+    "three dimensions": (lambda: da.zeros((3, 3, 3)), ValueError, "two-dimensional"),
+    "no rows": (lambda: da.zeros((0, 3)), ValueError, "at least one sample"),
+    "no columns": (lambda: da.zeros((3, 0)), ValueError, "at least one sample"),
+    "other shapes": (
+        lambda: da.from_array(X, chunks=(30, 8)).map_blocks(wrong_chunks, dtype=float, chunks=((30, 30, 30), (8,))),
+        ValueError,
+        r"chunk of shape \(30, 7\) where the collection says \(30, 8\)",
+    ),
+    "text": (lambda: as_chunks(X, "frame").assign(town="Zug"), TypeError, "real numbers.*'town'"),
+    "bag": (lambda: pytest.importorskip("dask.bag").from_sequence([1, 2]), TypeError, "an array or a DataFrame.*Bag"),
+    "nan": (lambda: da.from_array(np.where(X.max() == X, np.nan, X), chunks=30), ValueError, "finite; it has 1 nan"),
+    "missing": (lambda: missing(), ValueError, "finite; it has 1 nan"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_named(client, name):
+    make, kind, words = BAD[name]
+    with pytest.raises(kind, match=rf"[AX] (must|has).*{words}|{words}"):
+        ascd.Problem(make(), SIGNAL)
+    with pytest.raises(kind, match=words):
+        ascd.Lasso().fit(make(), SIGNAL)
+
+
+def test_targets_of_another_length_are_an_error(client):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ascd.Lasso().fit(as_chunks(X, "rows"), da.from_array(SIGNAL[:-1]))
+    with pytest.raises(ValueError, match=r"shape.*89"):
+        ascd.Lasso().fit(as_chunks(X, "rows"), SIGNAL, sample_weight=da.from_array(WEIGHT[:-1]))
+
+
+def test_mixed_kinds_of_numbers_and_of_chunks(client):
+    blocks = [da.from_array(X[:, :3].astype(np.float32)), da.from_array(X[:, 3:5]).map_blocks(sp.csc_matrix)]
+    blocks += [da.from_array((X[:, 5:] > 0.0).astype(np.int8), chunks=(40, 3)).rechunk((90, 3))]
+    whole = np.hstack([X[:, :3].astype(np.float32), X[:, 3:5], X[:, 5:] > 0.0])
+    found = ascd.Lasso(0.05).fit(da.concatenate(blocks, axis=1), SIGNAL)
+    np.testing.assert_allclose(found.coef_, ascd.Lasso(0.05).fit(whole, SIGNAL).coef_, atol=1e-9)
+
+
+def test_nothing_of_dask_is_imported_without_its_collections():
+    code = "import sys, numpy, ascd; ascd.Lasso().fit(numpy.eye(3), [1.0, 2.0, 3.0]); print('dask' in sys.modules)"
+    how = {"capture_output": True, "text": True, "env": {**os.environ, "NUMBA_DISABLE_JIT": "1"}}
+    assert subprocess.run([sys.executable, "-c", code], check=True, **how).stdout == "False\n"
+
+
+MEMORY = """
+import resource, sys
+import numpy as np, dask.array as da, ascd
+from distributed import Client
+
+def chunk(block_info=None):
+    (rows, columns) = block_info[None]["chunk-location"]
+    shape = block_info[None]["chunk-shape"]
+    return np.random.default_rng([rows, columns]).standard_normal(shape)
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+if __name__ == "__main__":
+    with Client(sys.argv[1]) as client:
+        small = da.map_blocks(chunk, chunks=((2000,) * 2, (8,)), dtype=float)
+        ascd.Lasso(0.5).fit(small, np.arange(4000.0))
+        before = peak()
+        tall = da.map_blocks(chunk, chunks=((12_500,) * 8, (200,)), dtype=float)
+        y = tall[:, 0] - tall[:, 1]
+        found = ascd.Lasso(0.1).fit(tall, y)
+        assert found.certificate_.converged
+        print(tall.nbytes, peak() - before)
+"""
+
+
+def test_the_clients_memory_grows_by_vectors_not_by_the_data(tmp_path):
+    """160 MB of data on the workers; the client's largest size is measured in a process of its own."""
+    script = tmp_path / "memory.py"
+    script.write_text(MEMORY)
+    with local_cluster(1, interpreted=False) as client:
+        command, alone = [sys.executable, str(script), client.scheduler.address], {"NUMBA_DISABLE_JIT": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **alone}, check=False)
+    assert done.returncode == 0, done.stderr
+    data, grown = map(int, done.stdout.split())
+    assert data == 160e6
+    assert grown < 0.25 * data  # 50 vectors of 100,000 samples are 40 MB
+
+
+def test_warnings_of_dask_do_not_come_through(client):
+    """A vector that is larger than what Dask likes in a graph."""
+    design = open_design(da.ones((100_000, 1), chunks=(50_000, 1)))
+    with warnings.catch_warnings(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "100kB"}):
+        warnings.simplefilter("error")
+        assert design.dots(np.arange(1), np.ones(100_000)) == 1e5

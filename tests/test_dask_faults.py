@@ -1,0 +1,198 @@
+"""What can go wrong on a cluster: lost workers and data, a scheduler that goes away, Ctrl-C, other versions."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from dask_clusters import as_chunks, kill_a_worker, local_cluster, ready
+
+import ascd
+
+distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+import dask  # noqa: E402
+import dask.array as da  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("plain_python")
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 80))
+Y = X[:, :6] @ RNG.standard_normal(6) + RNG.standard_normal(60)
+RNG_ROWS = RNG.standard_normal(60)
+STRENGTH = float(np.abs(X.T @ Y).max()) / 20.0
+
+
+@pytest.fixture(scope="module")
+def client():
+    with local_cluster() as client:
+        yield client
+
+
+def stated(data):
+    return ascd.Problem(data, Y, penalty=ascd.L1(STRENGTH))
+
+
+def in_round(problem, number, action):
+    """Do something right before a round."""
+    executor = problem.design.source.executor
+    ask, count = executor.ask, [0]
+
+    def asked(calls):
+        count[0] += 1
+        if count[0] == number:
+            action()
+        return ask(calls)
+
+    executor.ask = asked
+    return count
+
+
+@pytest.mark.parametrize(("version", "words"), [("0.0.1", "has ascd 0.0.1"), (None, "has no ascd")])
+def test_another_version_is_told_before_any_work(client, version, words, monkeypatch):
+    here = {"packages": {"ascd": "1.0"}}
+    workers = {"tcp://a": here, "tcp://b": {"packages": {"ascd": version}}}
+    known = {"client": here, "scheduler": here, "workers": workers}
+    monkeypatch.setattr(client, "get_versions", lambda packages: known)
+    monkeypatch.setattr(client, "compute", lambda parts: pytest.fail("work was done"))
+    with pytest.raises(RuntimeError, match=rf"1 of 3 places.*tcp://b {words}; install ascd==1\.0"):
+        stated(as_chunks(X, "rows"))
+
+
+def test_two_fits_at_once(client):
+    ready(client)
+    strengths, found = (0.05, 0.1, 0.2), {}
+    data = as_chunks(X, "both")
+    threads = [
+        threading.Thread(target=lambda alpha=alpha: found.update({alpha: ascd.Lasso(alpha).fit(data, Y).coef_}))
+        for alpha in strengths
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for alpha in strengths:
+        np.testing.assert_allclose(found[alpha], ascd.Lasso(alpha).fit(X, Y).coef_, atol=1e-6)
+
+
+def test_an_interrupt_cancels_the_tasks_and_keeps_the_point(client, monkeypatch):
+    ready(client)
+    problem = stated(as_chunks(X, "columns"))
+    cancelled, cancel = [], client.cancel
+    monkeypatch.setattr(client, "cancel", lambda tasks, **how: cancelled.append(len(tasks)) or cancel(tasks, **how))
+    gather, count = client.gather, [0]
+
+    def interrupted(tasks, **how):
+        count[0] += 1
+        if count[0] == 1:
+            raise KeyboardInterrupt
+        return gather(tasks, **how)
+
+    monkeypatch.setattr(client, "gather", interrupted)
+    found = ascd.solve(problem, tol=1e-12)
+    assert str(found.status) == "interrupted"
+    assert len(cancelled) == 1
+    assert cancelled[0] > 0
+    assert found.gap < np.inf  # what there is was looked at
+
+
+def tall():
+    """Rows in parts, and a loss that takes many rounds."""
+    labels = np.where(Y + RNG_ROWS > 0.0, 1.0, -1.0)
+    return ascd.Problem(as_chunks(X[:, :8], "rows"), labels, loss="logistic", penalty=ascd.L1(1.0))
+
+
+def wide():
+    """Columns in parts; few of them have room here, so that there are many rounds."""
+    return stated(as_chunks(X, "columns"))
+
+
+@pytest.mark.parametrize("make", [tall, wide])
+def test_a_killed_worker_changes_nothing(client, make, monkeypatch):
+    """In whatever round: the chunks are computed again, and no round is lost."""
+    monkeypatch.setattr("ascd.data.prices.NEAR_FETCHED", 0)
+    problem = make()
+    count = in_round(problem, 0, None)
+    expected = ascd.solve(problem, tol=1e-9)
+    assert count[0] > 2
+    for number in (1, 2, count[0]):
+        ready(client)
+        problem = make()
+        counted = in_round(problem, number, lambda: kill_a_worker(client))
+        found = ascd.solve(problem, tol=1e-9)
+        np.testing.assert_allclose(found.x, expected.x, atol=1e-12)
+        assert found.converged
+        assert counted == count
+
+
+def test_a_worker_killed_while_it_works(client):
+    ready(client)
+    problem = stated(as_chunks(X, "both"))
+    later = threading.Timer(0.02, kill_a_worker, [client])
+    in_round(problem, 1, later.start)
+    np.testing.assert_allclose(ascd.solve(problem, tol=1e-9).x, ascd.solve(stated(X), tol=1e-9).x, atol=1e-12)
+    later.join()
+
+
+def test_scattered_data_that_are_lost_are_an_error_that_says_so(client):
+    ready(client)
+    futures = client.scatter([X[:, :40], X[:, 40:]])
+    pieces = [da.from_delayed(dask.delayed(future), (60, 40), dtype=float) for future in futures]
+    problem = stated(da.concatenate(pieces, axis=1))
+    del pieces
+    for process in client.run(os.getpid).values():
+        os.kill(process, signal.SIGKILL)
+    with pytest.warns(RuntimeWarning, match=r"lost and cannot be computed again.*client\.scatter.*best point so far"):
+        found = ascd.solve(problem)
+    assert str(found.status) == "unreachable"
+    ready(client)
+
+
+def suicidal(block):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_workers_that_die_of_a_chunk_are_told_of(client, monkeypatch):
+    ready(client)
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
+    with pytest.raises(MemoryError, match=r"want of memory\. Make chunks smaller"):
+        stated(da.from_array(X, chunks=60).map_blocks(suicidal, meta=np.empty((0, 0))))
+
+
+@contextmanager
+def programs(folder):
+    """A scheduler and a worker as programs of their own: the scheduler's process and a client."""
+    where = folder / "scheduler.json"
+    begin, env = [sys.executable, "-m", "dask"], {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    how = {"env": env, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    options = ["--scheduler-file", str(where), "--no-dashboard"]
+    started = [subprocess.Popen([*begin, "scheduler", "--port", "0", *options], **how)]
+    started.append(subprocess.Popen([*begin, "worker", "--nthreads", "1", *options], **how))
+    try:
+        while not where.exists():
+            time.sleep(0.05)
+        with distributed.Client(scheduler_file=str(where), timeout=3) as client:
+            client.wait_for_workers(1)
+            yield started[0]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def test_programs_and_a_scheduler_that_goes_away(tmp_path):
+    """The best point so far, with a status."""
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), programs(tmp_path) as scheduler:
+        model = ascd.Lasso(0.1, tol=1e-9).fit(as_chunks(X, "rows"), Y)
+        np.testing.assert_allclose(model.coef_, ascd.Lasso(0.1, tol=1e-9).fit(X, Y).coef_, atol=1e-9)
+        problem = stated(as_chunks(X, "columns"))
+        in_round(problem, 1, scheduler.kill)
+        with pytest.warns(RuntimeWarning, match="scheduler has gone away.*The best point so far"):
+            found = ascd.solve(problem, tol=1e-12)
+        assert str(found.status) == "unreachable"
+        assert found.objective <= problem.parts.sample.target @ problem.parts.sample.target
