@@ -153,3 +153,27 @@ BAD = [
 def test_wrong_input_is_named(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+def test_blocks_with_the_same_names_are_told_apart():
+    one, two = frame()[["town", "age"]], frame()[["town"]].assign(town=pandas.Categorical(["Bern", "Ulm"] * (D // 2)))
+    table = ascd.Table({"a": one, "b": two})
+    assert table.feature_names == ["a.town=Basel", "a.town=Bern", "a.town=Ulm", "a.age", "b.town=Bern", "b.town=Ulm"]
+    assert ascd.Table({"a": one, "b": two}, like=table).feature_names == table.feature_names
+    with pytest.raises(ValueError, match="'c=1' is there twice"):
+        ascd.Table(pandas.DataFrame({"c": pandas.Categorical([1, "1"], categories=[1, "1"])}))
+
+
+def test_a_category_alone_and_sparse_columns_of_other_fills():
+    assert ascd.Table({"grade": pandas.Categorical(["a", "b"])}).feature_names == ["grade=a", "grade=b"]
+    odd = pandas.DataFrame({"s": pandas.arrays.SparseArray([1.0, 1.0, 0.0], fill_value=1.0)})
+    with pytest.raises(ValueError, match="the sparse column 's' must hold numbers and leave out zeros"):
+        ascd.Table(odd)
+
+
+def test_predictions_refuse_what_is_not_finite():
+    data = frame().drop(columns="visits")
+    model = ascd.Lasso(100.0).fit(ascd.Table(data), np.arange(D))
+    data.loc[3, "age"] = np.nan
+    with pytest.raises(ValueError, match="X must be finite; it has 1 nan"):
+        model.predict(ascd.Table(data))

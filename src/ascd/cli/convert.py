@@ -8,37 +8,33 @@ from typing import Any
 import click
 
 from ascd.cli.console import answer, common, say, working
+from ascd.cli.options import COLUMNS, FILE, SEPARATORS, Source, with_source
+from ascd.cli.places import announce_folder
 
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
+@with_source(*FILE, COLUMNS[0], COLUMNS[1])
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--target", help="The target's column in a CSV file.  [target, y or label, else the last]")
-@click.option("--without", multiple=True, help="A column to leave out; repeat for several.")
 @click.option("--memory", help="What converting may take, as in 500MB or 2GB.  [2GB]")
 @click.option("--float32", "is_single", is_flag=True, help="Write float32: half the size, seven digits.")
 @click.option("--force", is_flag=True, help="Replace what is in the folder OUT.")
 @common
-def command(
-    data: Path,
-    out: Path,
-    target: str | None,
-    without: tuple[str, ...],
-    memory: str | None,
-    is_single: bool,
-    force: bool,
-) -> int:
+def command(source: Source, out: Path, is_single: bool, force: bool) -> int:
     """Turn the CSV or LIBSVM file DATA into the folder OUT, once.
 
     Fits then read it piece by piece, and only the columns they need: ascd fit OUT --memory 2GB.
     """
-    from ascd.files import convert
+    from ascd.files import Dialect, convert
 
-    with working(f"converting {data}"):
+    is_new = announce_folder(out)
+    dialect = Dialect(SEPARATORS.get(source.sep or "", source.sep), source.decimal, source.header)
+    with working(f"converting {source.data}"):
         made = convert(
-            data, out, target=target, without=without, memory=memory, dtype="float32" if is_single else "float64",
-            force=force,
+            source.data, out, target=source.target, without=source.without, memory=source.memory,
+            dtype="float32" if is_single else "float64", dialect=dialect, na=source.na, force=force,
         )  # fmt: skip
+    if is_new:
+        say(f"created the folder {out}")
     facts: dict[str, Any] = {"samples": made.shape[0], "features": made.shape[1], "bytes": made.size, "folder": out}
     say(f"wrote {out}: {made.shape[0]:,} rows, {made.shape[1]:,} features, {made.size / 1e6:,.1f} MB")
     answer(facts)

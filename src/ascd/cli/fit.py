@@ -73,7 +73,7 @@ def command(
     cluster = Cluster(scheduler, workers)
     if more and not cluster.is_wanted:
         raise ValueError(f"{1 + len(more)} files can be fitted together on a cluster only: --workers 2 starts one here")
-    if explained and (cluster.is_wanted or source.memory is not None):
+    if explained and (cluster.is_wanted or source.memory is not None or source.data.is_dir()):
         raise ValueError(
             "--explain fits half-samples, which need the data in memory: leave out --memory or the cluster"
         )
@@ -84,7 +84,7 @@ def command(
     if explained:
         check_file(page_beside(out), force)
     with connected(cluster) if cluster.is_wanted else nullcontext():
-        table, label = read_parts(source, more) if cluster.is_wanted else read_data(source)
+        table, label = read_parts(source, more) if cluster.is_wanted else read_data(source, may_stay=True)
         if given["groups"] is not None:
             estimator.set_params(groups=groups_of(given["groups"], table))
         return _fit(Loaded(table, label), estimator, Choice(model, bool(cv), classes, explained, resamples, out))

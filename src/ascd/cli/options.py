@@ -130,7 +130,7 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 
 
 MEMORY = click.option(
-    "--memory", help="Read DATA piece by piece, with so much memory (2GB): Parquet, .npy, Zarr, ascd convert's folders."
+    "--memory", help="Read DATA piece by piece, with so much memory (2GB): Parquet, folders of ascd convert."
 )
 data_options = with_source(*FILE, *COLUMNS)
 large_data_options = with_source(*FILE, *COLUMNS, MEMORY)
@@ -147,15 +147,15 @@ fit_options = with_source(
 )
 
 
-def read_data(source: Source) -> Loaded:
-    """Read the data file, or generate what a word stands for."""
+def read_data(source: Source, may_stay: bool = False) -> Loaded:
+    """Read the data file, or generate what a word stands for; it ``may_stay`` on its disk."""
     data = source.data
     if str(data) in GENERATED and not data.exists():
         from ascd.datasets import make_synthetic, make_text_like
 
         made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
         return Loaded(Table(made.A, made.b, None), f"generated data ({data})")
-    if source.memory is not None or data.is_dir() or data.suffix in (".npy", ".zarr"):
+    if may_stay and (source.memory is not None or data.is_dir() or data.suffix in (".npy", ".zarr")):
         return Loaded(_left_on_disk(source), data.name)
     table = source.read()
     complete(table, data.name)
@@ -164,14 +164,17 @@ def read_data(source: Source) -> Loaded:
 
 def _left_on_disk(source: Source) -> Table:
     """Data that are read piece by piece, and their target."""
+    from ascd.files.folders import is_folder_of_groups
     from ascd.files.opening import open_data
 
     for option, given in (("--drop", source.drop), ("--impute", source.impute), ("--without", source.without)):
         if given:
-            raise ValueError(f"{option} needs the data in memory: leave out --memory, or prepare the file before")
+            raise ValueError(f"{option} needs the data in memory; prepare the file before, as ascd convert does")
     if isinstance(source.target, tuple):
         raise ValueError(f"several targets need the data in memory: leave out --memory; got {', '.join(source.target)}")
-    data, target = open_data(source.data, memory=source.memory), source.target
+    is_converted = is_folder_of_groups(source.data)
+    data = open_data(source.data, target=source.target if is_converted else None, memory=source.memory)
+    target = data.reader.index["target"] if is_converted else source.target
     if data.y is None and data.feature_names:
         target = target_of(data.feature_names, target, optional=False)
         data = open_data(source.data, target=target, memory=source.memory)

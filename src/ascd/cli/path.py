@@ -45,7 +45,7 @@ def command(source: Source, model: str, l1_ratio: float, points: int, eps: float
     An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
     """
     is_new = announce_folder(out)
-    table, label = read_data(source)
+    table, label = read_data(source, may_stay=True)
     problem = _problem(table, model, l1_ratio)
     tell_reading(table, label)
     found = _follow(problem, model, n_alphas=points, eps=eps, tol=tol)

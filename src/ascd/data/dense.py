@@ -31,7 +31,7 @@ class Dense(NamedTuple):
         return p
 
     def entry(self, p: int, j: int) -> float:
-        return float(self.values[p, j])
+        return np.float64(self.values[p, j])
 
     def ahead(self, j: int) -> None:
         """Columns are long: the machine sees by itself what comes next."""

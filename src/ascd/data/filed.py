@@ -24,6 +24,9 @@ from ascd.data.local import Local
 from ascd.data.row_major import DenseRowBlock
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
 
+#: Numbers that are read as they are.
+AS_THEY_ARE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8))
+
 
 class Reader(Protocol):
     """A file, or several: numbers by rows and columns."""
@@ -139,7 +142,7 @@ def _read_ahead(
         rows, there = span
         is_all = columns is None and there.stop - there.start == n
         chosen = None if is_all else np.arange(there.start, there.stop) if columns is None else columns[there]
-        return Piece(rows, there, reader.read(rows, chosen))
+        return Piece(rows, there, _plain(reader.read(rows, chosen)))
 
     pool = ThreadPoolExecutor(1, thread_name_prefix="ascd-read")
     try:
@@ -188,6 +191,13 @@ class _Rows:
 
     def add(self, factors: Array, image: Array) -> None:
         self.block.add(factors, image)
+
+
+def _plain(values: Any) -> Any:
+    """Numbers that compiled code reads as they are; others (half precision, the other byte order) as float64."""
+    if values.dtype == np.bool_:
+        return values.view(np.uint8)
+    return values if values.dtype in AS_THEY_ARE else values.astype(np.float64)
 
 
 def _answering(values: Any) -> _Columns | _Rows:

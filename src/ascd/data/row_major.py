@@ -85,20 +85,20 @@ def survey_rows(
         for k in range(values.shape[0]):
             for number in range(first, last):
                 j = wide(number)
-                entry = float(values[k, j])
+                entry = np.float64(values[k, j])
                 plain[j] += entry * entry
                 total[j] += entry
             if is_weighted:
                 share_of = at(weight, k)
                 for number in range(first, last):
                     j = wide(number)
-                    entry = float(values[k, j])
+                    entry = np.float64(values[k, j])
                     square[j] += share_of * entry * entry
             for m in range(vectors.shape[0]):
                 factor = vectors[m, k]
                 for number in range(first, last):
                     j = wide(number)
-                    products[m, j] += factor * float(values[k, j])
+                    products[m, j] += factor * np.float64(values[k, j])
 
 
 @kernel
@@ -113,7 +113,7 @@ def add_row_dots(values: Array, columns: Array, vector: Array, out: Array, start
                 factor = vector[k]
                 for number in range(first, last):
                     i = wide(number)
-                    out[i] += factor * float(values[k, wide(columns[i])])
+                    out[i] += factor * np.float64(values[k, wide(columns[i])])
 
 
 @helper
@@ -124,13 +124,13 @@ def add_whole_rows(values: Array, vector: Array, out: Array, first: int, last: i
         a, b, c, e = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
         for number in range(first, last):
             j = wide(number)
-            ahead = a * float(values[k, j]) + b * float(values[k + 1, j])
-            out[j] += ahead + (c * float(values[k + 2, j]) + e * float(values[k + 3, j]))
+            ahead = a * np.float64(values[k, j]) + b * np.float64(values[k + 1, j])
+            out[j] += ahead + (c * np.float64(values[k + 2, j]) + e * np.float64(values[k + 3, j]))
     for k in range(d - d % 4, d):
         factor = vector[k]
         for number in range(first, last):
             j = wide(number)
-            out[j] += factor * float(values[k, j])
+            out[j] += factor * np.float64(values[k, j])
 
 
 @kernel
@@ -139,7 +139,7 @@ def add_to_rows(values: Array, columns: Array, factors: Array, image: Array, sta
     for number in range(start, stop):
         k, total = wide(number), 0.0
         for i in range(factors.size):
-            total += factors[i] * float(values[k, i if columns.size == 0 else wide(columns[i])])
+            total += factors[i] * np.float64(values[k, i if columns.size == 0 else wide(columns[i])])
         image[k] += total
 
 
@@ -148,4 +148,4 @@ def copy_columns(values: Array, columns: Array, out: Array, start: int, stop: in
     for k in range(values.shape[0]):
         for number in range(start, stop):
             i = wide(number)
-            out[k, i] = float(values[k, wide(columns[i])])
+            out[k, i] = np.float64(values[k, wide(columns[i])])

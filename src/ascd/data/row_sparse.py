@@ -100,7 +100,7 @@ def pick_columns(
         for p in range(indptr[k], indptr[k + 1]):
             place = where[wide(indices[p])]
             if place >= 0:
-                picked[reached[place]] = float(data[p])
+                picked[reached[place]] = np.float64(data[p])
                 rows[reached[place]] = k
                 reached[place] += 1
 
@@ -114,7 +114,7 @@ def survey_sparse_rows(
         for k in range(part * d // sums.shape[0], (part + 1) * d // sums.shape[0]):
             share_of = at(weight, k)
             for p in range(indptr[k], indptr[k + 1]):
-                j, entry = wide(indices[p]), float(data[p])
+                j, entry = wide(indices[p]), np.float64(data[p])
                 sums[part, 0, j] += share_of * entry * entry
                 sums[part, 1, j] += entry * entry
                 sums[part, 2, j] += entry
@@ -131,7 +131,7 @@ def add_sparse_rows(
         for k in range(part * d // sums.shape[0], (part + 1) * d // sums.shape[0]):
             factor = vector[k]
             for p in range(indptr[k], indptr[k + 1]):
-                sums[part, wide(indices[p])] += factor * float(data[p])
+                sums[part, wide(indices[p])] += factor * np.float64(data[p])
 
 
 @kernel
@@ -141,5 +141,5 @@ def multiply_sparse_rows(
     for k in range(start, stop):
         total = 0.0
         for p in range(indptr[k], indptr[k + 1]):
-            total += float(data[p]) * x[wide(indices[p])]
+            total += np.float64(data[p]) * x[wide(indices[p])]
         image[k] += total

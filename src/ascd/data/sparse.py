@@ -43,7 +43,7 @@ class CSC(NamedTuple):
         return self.indices[p]
 
     def entry(self, p: int, j: int) -> float:
-        return float(self.data[p])
+        return np.float64(self.data[p])
 
     def ahead(self, j: int) -> None:
         fetch(self.indices, self.indptr[j])

@@ -17,11 +17,18 @@ from ascd.data.distant import Distant
 from ascd.data.parted import InTurn, Parted
 from ascd.data.storages import open_design
 
+#: Levels of categories, by block and column.
+Levels = Mapping[tuple[str, str], Sequence[Any]]
+
 
 class Columns(NamedTuple):
-    """One part of a table: what answers for it, the names of its columns, and the category's levels (or None)."""
+    """One part of a table: what answers for it, its block, the names of its columns, and a category's levels.
+
+    ``levels`` are ((block, column), levels), or None.
+    """
 
     part: Any
+    block: str
     names: list[str]
     levels: Any = None
 
@@ -61,15 +68,17 @@ class Table:
     def __init__(self, blocks: Any, *, like: Table | None = None) -> None:
         if like is not None and not isinstance(like, Table):
             raise TypeError(f"like must be an ascd.Table; got {type(like).__name__}")
-        known = {} if like is None else like.levels
-        self._columns = [columns for name, block in _named(blocks) for columns in _parts_of(name, block, known)]
+        known = {} if like is None else like._levels()
+        self._columns: list[Columns] = [
+            columns for name, block in _named(blocks) for columns in _parts_of(name, block, known)
+        ]
         if not self._columns:
             raise ValueError("blocks must hold at least one column; got none")
         heights = {columns.part.shape[0] for columns in self._columns}
         if len(heights) > 1:
             counts = ", ".join(f"{columns.names[0]!r}: {columns.part.shape[0]}" for columns in self._columns)
             raise ValueError(f"blocks must have the same number of rows; got {counts}")
-        self.feature_names = [name for columns in self._columns for name in columns.names]
+        self.feature_names = _different([name for columns in self._columns for name in columns.names], self._columns)
         self.shape = heights.pop(), len(self.feature_names)
         if like is not None and self.feature_names != like.feature_names:
             _say_difference(self.feature_names, like.feature_names)
@@ -77,7 +86,10 @@ class Table:
     @property
     def levels(self) -> dict[str, list[Any]]:
         """The levels of each category."""
-        return {columns.levels[0]: columns.levels[1] for columns in self._columns if columns.levels is not None}
+        return {name: found for (_, name), found in self._levels().items()}
+
+    def _levels(self) -> dict[tuple[str, str], list[Any]]:
+        return dict(columns.levels for columns in self._columns if columns.levels is not None)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -103,36 +115,40 @@ def _named(blocks: Any) -> Iterator[tuple[str, Any]]:
         yield "0", blocks
 
 
-def _parts_of(name: str, block: Any, known: Mapping[str, Sequence[Any]]) -> Iterator[Columns]:
+def _parts_of(name: str, block: Any, known: Levels) -> Iterator[Columns]:
     """The parts of one block; ``name`` is for blocks that have none of their own."""
     if isinstance(block, Table):
         yield from block._columns
     elif hasattr(block, "iloc") and hasattr(block, "columns"):
-        yield from _of_frame(block, known)
+        yield from _of_frame(name, block, known)
     elif hasattr(block, "iloc"):
-        yield from _of_frame(block.to_frame(name if block.name is None else block.name), known)
+        yield from _of_frame(name, block.to_frame(name if block.name is None else block.name), known)
+    elif hasattr(block, "categories") and hasattr(block, "codes"):
+        import pandas
+
+        yield from _of_frame(name, pandas.DataFrame({name: block}), known)
     else:
         values = block if hasattr(block, "tocsc") else np.asarray(block)
         values = values[:, None] if values.ndim == 1 and not hasattr(values, "tocsc") else values
         part = open_design(values)
-        yield Columns(part, [name] if part.shape[1] == 1 else [f"{name}[{j}]" for j in range(part.shape[1])])
+        yield Columns(part, name, [name] if part.shape[1] == 1 else [f"{name}[{j}]" for j in range(part.shape[1])])
 
 
-def _of_frame(frame: Any, known: Mapping[str, Sequence[Any]]) -> Iterator[Columns]:
+def _of_frame(block: str, frame: Any, known: Levels) -> Iterator[Columns]:
     """Neighbours of one kind are one part; a category is one by itself."""
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"blocks: the columns of a DataFrame must have different names; {twice!r} is there twice")
-    kinds = [_kind(frame.iloc[:, j], name, name in known) for j, name in enumerate(names)]
+    kinds = [_kind(frame.iloc[:, j], name, (block, name) in known) for j, name in enumerate(names)]
     for kind, run in groupby(range(len(names)), key=lambda j: kinds[j]):
         places = list(run)
         if kind == "category":
-            yield from (_category(frame.iloc[:, j], names[j], known.get(names[j])) for j in places)
+            yield from (_category(frame.iloc[:, j], (block, names[j]), known.get((block, names[j]))) for j in places)
             continue
         chosen = frame.iloc[:, places]
         values = chosen.sparse.to_coo().tocsc() if kind == "sparse" else _numbers(chosen)
-        yield Columns(open_design(values), [names[j] for j in places])
+        yield Columns(open_design(values), block, [names[j] for j in places])
 
 
 def _kind(column: Any, name: str, is_known: bool) -> str:
@@ -141,6 +157,8 @@ def _kind(column: Any, name: str, is_known: bool) -> str:
     if is_known or str(dtype) == "category":
         return "category"
     if str(dtype).startswith("Sparse"):
+        if dtype.fill_value != 0 or dtype.subtype.kind not in "fiub":
+            raise ValueError(f"blocks: the sparse column {name!r} must hold numbers and leave out zeros; it is {dtype}")
         return "sparse"
     if getattr(dtype, "kind", "O") not in "fiub":
         raise TypeError(
@@ -157,8 +175,9 @@ def _numbers(frame: Any) -> Array:
     return np.asarray(frame.to_numpy())
 
 
-def _category(column: Any, name: str, levels: Sequence[Any] | None) -> Columns:
+def _category(column: Any, key: tuple[str, str], levels: Sequence[Any] | None) -> Columns:
     """Codes of a category; of the given levels where there are some."""
+    block, name = key
     if levels is None:
         found, codes = list(column.cat.categories), np.ascontiguousarray(column.cat.codes)
     else:
@@ -168,7 +187,18 @@ def _category(column: Any, name: str, levels: Sequence[Any] | None) -> Columns:
         codes = pandas.Index(found).get_indexer(column.astype(object)).astype(np.min_scalar_type(-len(found)))
     if not found:
         raise ValueError(f"blocks: the category {name!r} has no level at all; leave it out")
-    return Columns(Codes(codes, len(found)), [f"{name}={level}" for level in found], (name, found))
+    return Columns(Codes(codes, len(found)), block, [f"{name}={level}" for level in found], (key, found))
+
+
+def _different(names: list[str], parts: list[Columns]) -> list[str]:
+    """The names of all columns; with those of their blocks before them where that tells columns apart."""
+    if len(set(names)) == len(names):
+        return names
+    longer = [f"{columns.block}.{name}" for columns in parts for name in columns.names]
+    if len(set(longer)) < len(longer):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"blocks: columns must have different names; {twice!r} is there twice")
+    return longer
 
 
 def _say_difference(mine: list[str], theirs: list[str]) -> None:

@@ -16,10 +16,12 @@ from ascd._base.checks import Array
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
 from ascd.data.distant import Distant
+from ascd.data.local import as_block
 from ascd.data.on_dask import is_collection
 from ascd.data.parted import InTurn, Parted
 from ascd.data.storages import is_design, open_design
 from ascd.estimators._lazily import times_lazily
+from ascd.estimators._tuning import CANCELLED, SQUARES_AT_A_TIME
 
 
 class Elsewhere:
@@ -54,8 +56,16 @@ class Elsewhere:
         """Means and variances of the columns."""
         share = np.full(self.shape[0], 1.0 / self.shape[0]) if weight is None else weight / weight.sum()
         found = self.design.survey(share, share[None])
-        means = found.products[0]
-        return means, np.maximum(found.square - means * means, 0.0)
+        means = found.products[0].copy()
+        variances = np.maximum(found.square - means * means, 0.0)
+        lost = np.flatnonzero((found.square > 0.0) & (variances <= CANCELLED * found.square))
+        step = max(1, SQUARES_AT_A_TIME // self.shape[0])
+        for start in range(0, lost.size, step):  # far from zero the difference has lost its digits
+            columns = lost[start : start + step]
+            block = as_block(self.design.take(columns), self.shape[0])
+            means[columns] = share @ block
+            variances[columns] = share @ (block - means[columns]) ** 2
+        return means, variances
 
     def with_constant(self, value: float) -> Elsewhere:
         """One more column, which is constant."""
@@ -63,6 +73,13 @@ class Elsewhere:
         parts = [self.design, LocalDense(Dense(column), (d, 1))]
         source = Parted(InTurn(parts), np.array([0, d]), np.array([0, n, n + 1]))
         return Elsewhere(Distant(source))
+
+    def check_finite(self) -> None:
+        """Raise a ValueError that names what is not finite."""
+        try:
+            self.design.check_finite()
+        except ValueError as error:
+            raise ValueError(str(error).replace("A must", "X must")) from None
 
     def stand_in(self) -> Array:
         """An array with as many rows, for what asks only for their number."""
@@ -98,6 +115,8 @@ def predicted(estimator: Any, X: Any, columns: Array) -> Any:
         return times_lazily(X, np.asarray(columns))
     data = X if isinstance(X, Elsewhere) else Elsewhere(X)
     check_features(estimator, data.shape[1], data.names)
+    if not data.design.is_dear:  # a pass for this alone would be too much elsewhere
+        data.check_finite()
     return data.times(np.asarray(columns, dtype=np.float64))
 
 

@@ -58,6 +58,8 @@ PRECISE, MOST_STEPS = 1e-14, 20_000
 
 #: Entries that are looked at together: their squares are the only copy there is.
 SQUARES_AT_A_TIME = 2**20
+#: A variance that is less than this share of the mean square has lost half its digits in their difference.
+CANCELLED = 1e-6
 
 # ---- paths and pictures (paths, _plots)
 

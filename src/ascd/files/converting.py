@@ -7,6 +7,7 @@ appears when everything has been written.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,16 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.files.columns import left_after
 from ascd.files.dialect import OPENERS, Dialect, detect
-from ascd.files.folders import INDEX, VERSION, group_name
+from ascd.files.folders import INDEX, VERSION, group_name, is_folder_of_groups, read_index
 from ascd.files.opening import OnDisk, as_bytes, open_data
-from ascd.files.reading import csv_options, guess_format, name_columns
+from ascd.files.reading import DETECT, csv_options, guess_format, name_columns
 from ascd.files.targets import numbers_or_words, target_of
 from ascd.files.writing import whole_folder
 
 #: What a portion may take of the memory: parsing takes several times as much.
 PORTION = 1.0 / 16.0
+#: An index 0 in a line of LIBSVM's format: indices count from 0 in this file.
+ZERO = re.compile(rb"\s0+:")
 #: Rows that show how many columns there are.
 FIRST_ROWS = 1000
 Told = Callable[[int], None]
@@ -31,7 +34,7 @@ Told = Callable[[int], None]
 
 def convert(
     source: Any, folder: Any, *, target: str | None = None, without: Any = (), memory: Any = None,
-    dtype: Any = np.float64, force: bool = False, told: Told | None = None,
+    dtype: Any = np.float64, dialect: Dialect = DETECT, na: Any = (), force: bool = False, told: Told | None = None,
 ) -> OnDisk:  # fmt: skip
     """Turn a CSV or LIBSVM file into a folder that ``open_data`` reads piece by piece.
 
@@ -43,6 +46,9 @@ def convert(
     without : columns of a CSV file to leave out
     memory : bytes that converting may take, as in "2GB"
     dtype : {float64, float32} of the numbers written
+    dialect : how a CSV file is written; what is left out is found out
+    na : further texts that stand for a missing value
+    force : replace what an earlier conversion wrote to the folder
     told : called with the number of rows written so far
 
     Examples
@@ -65,9 +71,18 @@ def convert(
     if kind not in ("csv", "libsvm"):
         raise ValueError(f"{source} is a {kind} file; CSV and LIBSVM files are converted, others are read as they are")
     _check_place(folder, force)
+    before = read_index(folder) if is_folder_of_groups(folder) else None
     with whole_folder(folder) as drafts:
-        portions = _libsvm(source, allowed) if kind == "libsvm" else _csv(source, target, tuple(without), allowed)
-        _write(drafts, portions, number, source, told)
+        if kind == "libsvm":
+            portions = _libsvm(source, allowed)
+        else:
+            portions = _csv(source, target, tuple(without), allowed, detect(source, dialect), na)
+        try:
+            _write(drafts, portions, number, source, told)
+        except OSError as error:
+            raise OSError(f"{folder} could not be written: {error}") from error
+    if before is not None:
+        _remove_old(folder, before)
     return open_data(folder, memory=memory)
 
 
@@ -76,9 +91,17 @@ def _check_place(folder: Path, force: bool) -> None:
         raise FileExistsError(f"{folder} is a file; name a folder")
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise FileExistsError(f"{folder} is not empty; name another folder, or allow it to be replaced (force)")
-    if force and folder.is_dir():
-        for path in folder.glob("rows-*.npy"):
-            path.unlink()
+
+
+def _remove_old(folder: Path, before: dict[str, Any]) -> None:
+    """Files of an earlier conversion that the new one has not replaced."""
+    now = read_index(folder)
+    for number in range(len(before["ends"]) - 1):
+        is_there = number < len(now["ends"]) - 1
+        for ending in ("npy", "data.npy", "indices.npy", "indptr.npy"):
+            is_new = is_there and (ending != "npy") == now["sparse"]
+            if not is_new:
+                (folder / f"{group_name(number)}.{ending}").unlink(missing_ok=True)
 
 
 class _Portion:
@@ -88,12 +111,15 @@ class _Portion:
         self.X, self.y, self.names, self.target = X, y, names, target
 
 
-def _csv(path: Path, target: str | None, without: tuple[str, ...], memory: float) -> Iterator[_Portion]:
+def _csv(
+    path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect, na: Any
+) -> Iterator[_Portion]:  # fmt: skip
     import pandas
 
-    dialect = detect(path, Dialect())
-    how = csv_options(dialect, ())
+    how = csv_options(dialect, na)
     first = pandas.read_csv(path, nrows=FIRST_ROWS, **how)
+    if not len(first):
+        raise ValueError(f"{path.name} has a header of {first.shape[1]} columns and no rows")
     rows = max(1, int(PORTION * memory / (8.0 * max(1, first.shape[1]))))
     chosen: str | None = None
     with pandas.read_csv(path, chunksize=rows, **how) as portions:
@@ -125,10 +151,12 @@ def _libsvm(path: Path, memory: float) -> Iterator[_Portion]:
     from sklearn.datasets import load_svmlight_file
 
     opener = OPENERS.get(path.suffix, open)
+    with opener(path, "rb") as file:  # one look at all of it: a portion by itself does not tell
+        starts_at_zero = any(ZERO.search(b"".join(lines)) for lines in iter(lambda: file.readlines(1 << 24), []))
     with opener(path, "rb") as file:
         while lines := file.readlines(int(PORTION * memory)):
             try:
-                X, y = load_svmlight_file(io.BytesIO(b"".join(lines)))
+                X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=starts_at_zero)
             except (ValueError, IndexError) as error:
                 raise ValueError(f"{path} is not a LIBSVM file: {error}") from error
             yield _Portion(X, y, None, "label")
@@ -136,8 +164,10 @@ def _libsvm(path: Path, memory: float) -> Iterator[_Portion]:
 
 def _write(drafts: Path, portions: Iterator[_Portion], dtype: Any, source: Path, told: Told | None) -> None:
     ends, targets, offsets, last = [0], [], [], None
-    for number, portion in enumerate(portions):
-        stem, last = drafts / group_name(number), portion
+    for portion in portions:
+        if not portion.X.shape[0]:  # comments
+            continue
+        stem, last = drafts / group_name(len(ends) - 1), portion
         if hasattr(portion.X, "tocsc"):
             columns = portion.X.tocsc()
             columns.sum_duplicates()
@@ -153,6 +183,8 @@ def _write(drafts: Path, portions: Iterator[_Portion], dtype: Any, source: Path,
     if last is None or ends[-1] == 0:
         raise ValueError(f"{source} has no rows")
     n = max((one.size - 1 for _, one in offsets), default=last.X.shape[1])
+    if n == 0 or (offsets and not any(one[-1] for _, one in offsets)):
+        raise ValueError(f"{source} has {ends[-1]} rows and no features")
     for stem, one in offsets:  # later portions may have more columns
         np.save(f"{stem}.indptr.npy", np.concatenate([one, np.full(n + 1 - one.size, one[-1])]).astype(np.int64))
     y = np.concatenate(targets)

@@ -14,17 +14,43 @@ import numpy as np
 from ascd._base.checks import Array
 
 
+class Seal:
+    """A file as it was when it was opened: columns that are kept would not be those of a file written since."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.state = path, self._now(path)
+
+    def check(self) -> None:
+        """Raise an OSError if the file has changed."""
+        try:
+            now = self._now(self.path)
+        except OSError as error:
+            raise OSError(f"{self.path} can no longer be read: {error.strerror}") from error
+        if now == self.state:
+            return
+        if now[1] < self.state[1]:
+            raise OSError(f"{self.path} has become shorter than it was: {now[1]:,} of {self.state[1]:,} bytes are left")
+        raise OSError(f"{self.path} has changed since it was opened: open it again")
+
+    @staticmethod
+    def _now(path: Path) -> tuple[int, int, int]:
+        found = path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
 class Numbers:
     """The numbers of a .npy file as one long vector, in the order of the file."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.bytes_read = path, 0
+        self.seal = Seal(path)
         self.shape, self.is_fortran, self.dtype, self.offset = _header(path)
         self.count = int(np.prod(self.shape))
         self.size = self.count * self.dtype.itemsize
 
     def take(self, start: int, count: int) -> Array:
         """So many numbers from ``start`` on; booleans as bytes."""
+        self.seal.check()
         found = np.fromfile(self.path, self.dtype, count, offset=self.offset + start * self.dtype.itemsize)
         self.bytes_read += found.nbytes
         if found.size < count:
@@ -43,6 +69,7 @@ class NpyReader:
             form = f"{len(self.numbers.shape)}-dimensional, of {self.numbers.dtype}"
             raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
         self.shape, self.size, self.by_columns = self.numbers.shape, self.numbers.size, self.numbers.is_fortran
+        self.dtype = self.numbers.dtype
         self.ends, self.counts = np.array([0, self.shape[0]]), np.full(self.shape[1], self.shape[0])
 
     @property

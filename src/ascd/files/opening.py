@@ -20,9 +20,14 @@ from ascd.files.zarr_arrays import ZarrReader
 
 #: What reading may take of the memory, where nothing is said: pieces, columns kept near, products.
 DEFAULT_MEMORY = 2 << 30
+PARQUET = (".parquet", ".pq")
 #: The least that works at all.
 LEAST_MEMORY = 1 << 20
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+UNITS = {"": 1, "B": 1} | {
+    f"{letter}{form}": base**power
+    for power, letter in enumerate("KMGT", start=1)
+    for form, base in (("", 1000), ("B", 1000), ("IB", 1024))
+}
 
 
 class OnDisk:
@@ -38,8 +43,14 @@ class OnDisk:
     """
 
     def __init__(self, reader: Any, memory: float, names: list[str] | None = None, y: Array | None = None) -> None:
+        if 0 in reader.shape or not reader.size:
+            raise ValueError(
+                f"the data have {reader.shape[0]} rows and {reader.shape[1]} features: there is nothing to fit"
+            )
         self.reader, self.shape, self.size, self._memory = reader, reader.shape, reader.size, memory
         self.feature_names, self.y = names, y
+        if getattr(reader, "dtype", None) == np.float32:
+            self.dtype = np.dtype(np.float32)  # coefficients shall be float32 too
 
     def __len__(self) -> int:
         return int(self.shape[0])
@@ -83,16 +94,22 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
     """
     allowed = as_bytes(memory)
     several = [Path(one) for one in path] if isinstance(path, list | tuple) else _files_of(Path(path))
+    if not several:
+        raise ValueError("path must name at least one file; got an empty list")
     first = several[0]
     for one in several:
         if not one.exists():
             raise FileNotFoundError(f"no such file or folder: {one}")
+    if len(several) > 1 and not all(one.suffix in PARQUET for one in several):
+        raise ValueError(f"path may be a list of Parquet files only; got {', '.join(one.name for one in several[:3])}")
     if is_folder_of_groups(first):
         folder = FolderReader(first)
-        y = np.load(first / "target.npy") if folder.index["target"] is not None else None
-        _refuse_target(target, first)
+        stored = folder.index["target"]
+        if target not in (None, stored):
+            raise ValueError(f"target must be {stored!r} for {first}, which was converted so; got {target!r}")
+        y = np.load(first / "target.npy") if stored is not None else None
         return OnDisk(folder, allowed, folder.index["names"], y)
-    if first.suffix in (".parquet", ".pq"):
+    if first.suffix in PARQUET:
         reader = ParquetReader(several, () if target is None else (target,))
         return OnDisk(reader, allowed, reader.names, None if target is None else reader.column(target))
     _refuse_target(target, first)
@@ -116,7 +133,7 @@ def as_bytes(memory: Any) -> float:
     """
     if memory is None:
         return float(DEFAULT_MEMORY)
-    found = re.fullmatch(r"\s*([\d.]+(?:e\d+)?)\s*([A-Za-z]*)\s*", str(memory))
+    found = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([A-Za-z]*)\s*", str(memory))
     unit = found[2].upper() if found else ""
     try:
         value = float(found[1]) * UNITS[unit] if found else float("nan")
@@ -130,7 +147,7 @@ def as_bytes(memory: Any) -> float:
 def _files_of(path: Path) -> Sequence[Path]:
     """The Parquet files of a folder, in the order of their names; else the path itself."""
     if path.is_dir() and not is_folder_of_groups(path):
-        found = sorted(file for file in path.iterdir() if file.suffix in (".parquet", ".pq"))
+        found = sorted(file for file in path.iterdir() if file.suffix in PARQUET)
         if found:
             return found
     return [path]

@@ -4,37 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from ascd._base.checks import Array, unknown_name
+from ascd.files.npy import Seal
 
 
 class ParquetReader:
-    """Parquet files, one after the other, without some columns; their row groups are the groups."""
+    """Parquet files, one after the other, without some columns; their row groups are the groups.
+
+    A file's handle serves one thread at a time; a copy in another process opens the files itself.
+    """
 
     by_columns, is_sparse = True, False
 
     def __init__(self, paths: Sequence[Path], without: Sequence[str] = ()) -> None:
-        files = [_opened(path) for path in paths]
-        schema = files[0].schema_arrow
+        self.paths, self.without, self.bytes_read = list(paths), tuple(without), 0
+        self._open()
+        schema = self.files[0].schema_arrow
         for name in without:
             if name not in schema.names:
                 raise unknown_name(name, "target", schema.names)
-        for path, file in zip(paths, files, strict=True):
+        if len(set(schema.names)) < len(schema.names):
+            twice = next(name for name in schema.names if schema.names.count(name) > 1)
+            raise ValueError(f"{paths[0]}: the column {twice!r} is there twice")
+        self.names = [name for name in schema.names if name not in without]
+        for path, file in zip(paths, self.files, strict=True):
             if file.schema_arrow.names != schema.names:
                 raise ValueError(f"{path} has other columns than {paths[0]}")
-        self.names = [name for name in schema.names if name not in without]
-        for name in self.names:
-            _check_type(name, schema.field(name).type, paths[0])
-        groups = [(file, g) for file in files for g in range(file.num_row_groups)]
-        self.groups = [(file, g) for file, g in groups if file.metadata.row_group(g).num_rows]
+            for name in self.names:
+                _check_type(name, file.schema_arrow.field(name).type, path)
+            for name in without:
+                _check_same(name, file.schema_arrow.field(name).type, schema.field(name).type, path, paths[0])
         heights = [file.metadata.row_group(g).num_rows for file, g in self.groups]
         self.ends = np.concatenate([[0], np.cumsum(heights)]).astype(np.int64)
-        self.shape, self.bytes_read = (int(self.ends[-1]), len(self.names)), 0
+        self.shape = (int(self.ends[-1]), len(self.names))
         self.size = 8 * self.shape[0] * self.shape[1]
         self.counts = np.full(self.shape[1], self.shape[0])
+
+    def _open(self) -> None:
+        self.files, self.seals, self.lock = [_opened(path) for path in self.paths], [*map(Seal, self.paths)], Lock()
+        groups = [(file, g) for file in self.files for g in range(file.num_row_groups)]
+        self.groups = [(file, g) for file, g in groups if file.metadata.row_group(g).num_rows]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("files", "groups", "lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        seals = self.seals
+        self._open()
+        self.seals = seals
 
     def read(self, rows: slice, columns: Array | None) -> Array:
         number = int(np.searchsorted(self.ends, rows.start, side="right")) - 1
@@ -45,21 +68,20 @@ class ParquetReader:
     def column(self, name: str) -> Array:
         """One column of all rows, as it is (the target may be text)."""
         parts = [file.read_row_group(g, columns=[name]).column(name).to_pandas() for file, g in self.groups]
-        return np.concatenate([part.to_numpy() for part in parts])
+        return np.concatenate([part.to_numpy() for part in parts]) if parts else np.empty(0)
 
     def _columns(self, number: int, names: Sequence[str]) -> Array:
         """Columns of one row group, in Fortran order; missing values are nan."""
         file, group = self.groups[number]
-        try:
+        with self.lock:
+            self.seals[self.files.index(file)].check()
             table = file.read_row_group(group, columns=list(names))
-        except OSError as error:
-            raise OSError(f"a Parquet file can no longer be read: {error}") from error
+            meta, wanted = file.metadata.row_group(group), set(names)
+            stored = (meta.column(k) for k in range(meta.num_columns))
+            self.bytes_read += sum(one.total_compressed_size for one in stored if one.path_in_schema in wanted)
         out = np.empty((table.num_rows, len(names)), order="F")
         for j, name in enumerate(names):
             out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
-        meta, wanted = file.metadata.row_group(group), set(names)
-        stored = (meta.column(k) for k in range(meta.num_columns))
-        self.bytes_read += sum(one.total_compressed_size for one in stored if one.path_in_schema in wanted)
         return out
 
 
@@ -80,3 +102,8 @@ def _check_type(name: str, kind: Any, path: Path) -> None:
 
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
         raise TypeError(f"{path}: column {name!r} must hold numbers; it holds {kind}. Encode it, or leave it out")
+
+
+def _check_same(name: str, kind: Any, first: Any, path: Path, before: Path) -> None:
+    if kind != first:
+        raise TypeError(f"{path}: the target {name!r} holds {kind}, in {before} it holds {first}")
