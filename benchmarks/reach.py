@@ -1,6 +1,6 @@
-"""How far the solver reaches: threads, storage as it comes, data on a cluster.
+"""How far the solver reaches: threads, storage as it comes, data on disk and on a cluster.
 
-    python benchmarks/reach.py [--only threads,storage,dask] [--scale SHARE] [--jobs 2,16] [--repeats N]
+    python benchmarks/reach.py [--only threads,storage,disk,dask] [--scale SHARE] [--jobs 2,16] [--repeats N]
 
 ``--scale`` makes the generated data smaller.  Ratios are of runs in turns in one process; fits end at equal gaps.
 """
@@ -11,9 +11,9 @@ import argparse
 import os
 from pathlib import Path
 
-from reaching import on_dask, storage, threads
+from reaching import disk, on_dask, storage, threads
 
-PARTS = {"threads": threads.run, "storage": storage.run, "dask": on_dask.run}
+PARTS = {"threads": threads.run, "storage": storage.run, "disk": disk.run, "dask": on_dask.run}
 
 
 def main(given=None):

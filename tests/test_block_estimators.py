@@ -140,6 +140,25 @@ def test_cross_validation_over_ratios_and_for_groups():
     assert chosen.coef_path_.shape == (24, 8)
 
 
+def test_cross_validation_of_the_sparse_group_lasso():
+    """Of one ratio it is the grid search by hand; at the ends it is the group Lasso's, and the Lasso's."""
+    y = Y[:, 0]
+    shared = {"alphas": 6, "cv": 3, "tol": 1e-10}
+    model = ours.SparseGroupLassoCV(l1_ratio=[0.0, 0.5, 1.0], groups=GROUPS, **shared).fit(X, y)
+    assert model.mse_path_.shape == (3, 6, 3)
+    group = ours.GroupLassoCV(groups=GROUPS, **shared).fit(X, y)
+    plain = ours.LassoCV(**shared).fit(X, y)
+    np.testing.assert_allclose(model.alphas_[0], group.alphas_, rtol=1e-9)
+    np.testing.assert_allclose(model.mse_path_[0], group.mse_path_, rtol=1e-6)
+    np.testing.assert_allclose(model.alphas_[2], plain.alphas_, rtol=1e-9)
+    np.testing.assert_allclose(model.mse_path_[2], plain.mse_path_, rtol=1e-6)
+    again = ours.SparseGroupLasso(model.alpha_, l1_ratio=model.l1_ratio_, groups=GROUPS, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(model.coef_, again.coef_, atol=1e-6)
+    train, test = np.arange(27, 80), np.arange(27)  # the first of three folds of 80 samples
+    half = ours.SparseGroupLasso(model.alphas_[1][4], l1_ratio=0.5, groups=GROUPS, tol=1e-10).fit(X[train], y[train])
+    assert model.mse_path_[1, 4, 0] == pytest.approx(np.mean((half.predict(X[test]) - y[test]) ** 2), rel=1e-6)
+
+
 PEERS = ("MultiTaskLasso", "MultiTaskElasticNet", "MultiTaskLassoCV", "MultiTaskElasticNetCV")
 
 
@@ -159,7 +178,7 @@ def test_parameters_attributes_and_tags_are_scikit_learns(name):
         mine.fit(X, Y[:, 0])
 
 
-@pytest.mark.parametrize("name", [*PEERS, "GroupLasso", "SparseGroupLasso", "GroupLassoCV"])
+@pytest.mark.parametrize("name", [*PEERS, "GroupLasso", "SparseGroupLasso", "GroupLassoCV", "SparseGroupLassoCV"])
 def test_every_estimator_pickles_clones_and_keeps_names(name):
     small = {"alphas": 4, "cv": 3} if name.endswith("CV") else {"alpha": 0.1}
     target = Y if name in PEERS else Y[:, 0]

@@ -25,6 +25,7 @@ EVERY = [
     estimators.MultiTaskLasso(),
     estimators.MultiTaskElasticNet(),
     estimators.GroupLassoCV(alphas=10),
+    estimators.SparseGroupLassoCV(alphas=10),
     estimators.MultiTaskLassoCV(alphas=10),
     estimators.MultiTaskElasticNetCV(alphas=10),
     estimators.LassoCV(alphas=10),

@@ -12,7 +12,8 @@ from test_user_parts import spoiled
 from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
 
 import ascd
-from ascd.estimators._engine import minimize_problem, with_intercept
+from ascd.engine.constant import with_constant
+from ascd.estimators._engine import minimize_problem
 from ascd.problem.penalties import is_held, nearest_allowed
 
 D, N = 30, 8
@@ -218,7 +219,7 @@ def test_an_intercept_needs_a_penalty_that_can_leave_one_coordinate_free(interpr
     ids=lambda penalty: type(penalty).__name__,
 )  # fmt: skip
 def test_ours_leave_the_last_coordinate_free(penalty):
-    free = with_intercept(ascd.Problem(A, B, penalty=penalty)).parts.penalty
+    free = with_constant(ascd.Problem(A, B, penalty=penalty)).parts.penalty
     ours = penalty.check(N)
     for x in (-3.0, 0.0, 1.5):
         assert free.cost(x, N) == 0.0

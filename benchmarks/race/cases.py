@@ -43,6 +43,11 @@ class Case:
         return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes
 
 
+def by_rows(X):
+    """CSR or C-ordered."""
+    return X.tocsr() if sp.issparse(X) else np.ascontiguousarray(X)
+
+
 def data_folder():
     """$ASCD_DATA, else the folder ``shared/data`` beside the repository."""
     chosen = os.environ.get("ASCD_DATA")

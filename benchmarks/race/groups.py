@@ -9,6 +9,7 @@ from race.cases import RAW
 
 SVM_CASES = ("rcv1_sample", "news20", "w8a", "a9a", "tiny")
 BLOCK_CASES = ("rcv1_sample", "mice_snp", "riboflavin", "golub", "correlated 0.5", "easy sparse", "tiny")
+CLASS_CASES = ("news20", "golub", "riboflavin", "correlated 0.5", "easy sparse", "tiny")
 CV_CASES = ("rcv1_sample", "mice_snp", "riboflavin", "golub", "arcene", "a9a", "correlated 0.5", "tiny")
 
 
@@ -34,15 +35,39 @@ GROUPS = {
     "cv": Group("LassoCV, 5 folds × 100 λ", "cv", (1e-5,), (100.0,), only=CV_CASES, bars=(0.5,), aims=(0.2,)),
     **{
         kind: Group(
-            f"{'Multi-task Lasso' if kind.startswith('tasks') else 'Group Lasso'}, {kind}",
+            f"{'Multi-task Lasso' if kind in block_tasks.TASKS else 'Group Lasso'}, {kind}",
             kind,
             (1e-6, 1e-10),
             only=BLOCK_CASES,
             bars=(0.6, 0.3),
             aims=(0.25, 0.1),
         )
-        for kind in block_tasks.KINDS
+        for kind in (*block_tasks.TASKS, *block_tasks.GROUPED)
     },
+    **{
+        kind: Group(
+            f"Sparse group Lasso, {kind}", kind, (1e-6, 1e-10), only=BLOCK_CASES, bars=(0.3, 0.3), aims=(0.1, 0.1)
+        )
+        for kind in block_tasks.SPARSE
+    },
+    "multinomial l1": Group(
+        "Multinomial logistic, L1",
+        "multinomial l1",
+        (1e-4, 1e-6),
+        (5.0, 20.0),
+        CLASS_CASES,
+        bars=(0.6, 0.6),
+        aims=(0.25, 0.25),
+    ),
+    "multinomial l2": Group(
+        "Multinomial logistic, L2",
+        "multinomial l2",
+        (1e-4, 1e-6),
+        (1.0, 100.0),
+        CLASS_CASES,
+        bars=(0.6, 0.6),
+        aims=(0.25, 0.25),
+    ),
     "svm": Group(
         "LinearSVC, dual hinge", "svm", (1e-4, 1e-6), (1.0,), only=SVM_CASES, bars=(1.0, 1.0), aims=(0.5, 0.5)
     ),

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from race import block_tasks, gaps
+from race import block_tasks, class_tasks, gaps
 from race.bounds import dual_point
-from race.cases import Case
+from race.cases import Case, by_rows
 
-KINDS = ("lasso", "enet", "logistic", "path", "cv", "svm", *block_tasks.KINDS)
+KINDS = ("lasso", "enet", "logistic", "path", "cv", "svm", *block_tasks.KINDS, *class_tasks.KINDS)
 
 
 @dataclass
@@ -97,11 +97,6 @@ def strongest(X, y, loss):
     return largest if loss == "squared" else 0.5 * largest
 
 
-def by_rows(X):
-    """CSR or C-ordered."""
-    return X.tocsr() if sp.issparse(X) else np.ascontiguousarray(X)
-
-
 def make(case, kind, part, steps=100):
     """The task of that kind on a case with l1 = λ_max/part (elastic net: l1_ratio ½, so l2 = l1)."""
     if kind == "cv":
@@ -110,6 +105,8 @@ def make(case, kind, part, steps=100):
         return support_vectors(case)
     if kind in block_tasks.KINDS:
         return block_tasks.make(case, kind, part)
+    if kind in class_tasks.KINDS:
+        return class_tasks.make(case, kind, part)
     y = case.labels if kind == "logistic" else case.y
     top = strongest(case.X, y, "logistic" if kind == "logistic" else "squared")
     l1 = top / part

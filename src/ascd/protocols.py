@@ -78,10 +78,23 @@ class PiecewiseBlockPenalty(BlockPenalty, Protocol):
     def block_piece(self, x: Any, b: int, slope: Any) -> tuple[float, float]: ...
 
 
+class DeepBlockPenalty(BlockPenalty, Protocol):
+    """A block penalty that says how deep −g is inside ∂Ψ_b(x), as a negative number; the distance where it is outside.
+
+    It must change by no more than g does.
+    """
+
+    def block_slack(self, x: Any, g: Any, b: int) -> float: ...
+
+
 class BlockPenaltyOptions(Protocol):
-    """Uncompiled and optional: the penalty times a factor, for paths."""
+    """Uncompiled and optional.
+
+    ``scaled`` returns the penalty times a factor, for paths; ``is_smooth`` allows the steepness "gs" and "gsl".
+    """
 
     def scaled(self, factor: float) -> Any: ...
+    def is_smooth(self) -> bool: ...
 
 
 class PenaltyOptions(Protocol):
@@ -107,6 +120,16 @@ class Steepness(Protocol):
     def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]: ...
 
 
+class BlockSteepness(Protocol):
+    """The score of a block at a known gradient g, and a Lipschitz constant of the score as a function of g.
+
+    A negative score says that the block is optimal, and remains so while g moves by less than −score/rate.
+    """
+
+    def block_score(self, penalty: Any, b: int, x: Any, g: Any) -> float: ...
+    def block_rate(self, b: int) -> float: ...
+
+
 class LazySteepness(Steepness, Protocol):
     """A steepness for lazy selection: the upper bound with its sign; also ``SteepnessOptions``."""
 
@@ -128,6 +151,12 @@ class Oracle(Protocol):
     """Follow a step of coordinate i: move ``point.intervals`` of the others.  Optional: ``OracleOptions``."""
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None: ...
+
+
+class BlockOracle(Protocol):
+    """Follow a step of block i by the flat vector ``change``.  Optional: ``OracleOptions``."""
+
+    def update_block(self, point: Any, i: int, change: Any, rng: Any) -> None: ...
 
 
 class OracleOptions(Protocol):
@@ -182,6 +211,12 @@ class Step(Protocol):
     def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]: ...
 
 
+class BlockStep(Protocol):
+    """x, a copy of block i, becomes its new coefficients and g, its gradient, that there; returns the error of g."""
+
+    def take_block(self, point: Any, i: int, x: Any, g: Any) -> float: ...
+
+
 class StepOptions(Protocol):
     """Uncompiled and optional: the step that will be compiled."""
 
@@ -208,16 +243,18 @@ class Intervals(Protocol):
 
 CONTRACTS: tuple[type, ...] = (
     Matrix, Loss, Penalty, PiecewisePenalty, Steepness, LazySteepness, Oracle, Tightening, Rule, CountingRule, Step,
-    Point, Intervals, BlockPenalty, PiecewiseBlockPenalty,
+    Point, Intervals, BlockPenalty, PiecewiseBlockPenalty, DeepBlockPenalty, BlockSteepness, BlockOracle, BlockStep,
 )  # fmt: skip
 
 #: What a part may have beyond its contract.
 OPTIONS: dict[type, tuple[type, ...]] = {
     Loss: (LossOptions,),
     Penalty: (PiecewisePenalty, PenaltyOptions),
-    BlockPenalty: (PiecewiseBlockPenalty, BlockPenaltyOptions),
+    BlockPenalty: (PiecewiseBlockPenalty, DeepBlockPenalty, BlockPenaltyOptions),
     Steepness: (LazySteepness, SteepnessOptions),
     Oracle: (OracleOptions,),
+    BlockOracle: (OracleOptions,),
     Rule: (CountingRule, RuleOptions),
     Step: (StepOptions,),
+    BlockStep: (StepOptions,),
 }

@@ -31,7 +31,8 @@ class Answer:
 
 def method_of(kind):
     """The method of a peer for a kind of task: those with blocks share two."""
-    return "tasks" if kind.startswith("tasks") else "grouped" if kind.startswith("groups") else kind
+    words = {"tasks": "tasks", "groups": "grouped", "sparse": "sparse_grouped", "multinomial": "multinomial"}
+    return words.get(kind.partition(" ")[0], kind)
 
 
 class Peer:

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from race.block_tasks import KINDS as BLOCKS
+from race.block_tasks import GROUPED, TASKS
 from race.peers.base import Answer, Peer
 
 
 class Celer(Peer):
     name = package = "celer"
-    kinds = ("lasso", "enet", "logistic", "path", "cv", *BLOCKS)
+    kinds = ("lasso", "enet", "logistic", "path", "cv", *TASKS, *GROUPED)
     limits: ClassVar = {"max_iter": 1000, "max_epochs": 50_000, "prune": True}
 
     def unit(self, task):

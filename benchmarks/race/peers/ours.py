@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ascd
 from race.block_tasks import KINDS as BLOCKS
+from race.class_tasks import KINDS as CLASSES
 from race.peers.base import Answer, Peer, method_of
 
 
 class Ours(Peer):
     name = package = "ascd"
-    kinds = ("lasso", "enet", "logistic", "path", "cv", "svm", *BLOCKS)
+    kinds = ("lasso", "enet", "logistic", "path", "cv", "svm", *BLOCKS, *CLASSES)
     forked = False  # threads it may have started would not survive a fork; max_time stops it
 
     def version(self):
@@ -36,8 +37,15 @@ class Ours(Peer):
     def grouped(self, task, tol, n_jobs):
         return self._blocks(task, ascd.GroupL2(task.l1, task.groups), tol, n_jobs)
 
-    def _blocks(self, task, penalty, tol, n_jobs):
-        problem = ascd.BlockProblem(task.X, task.y, penalty=penalty)
+    def sparse_grouped(self, task, tol, n_jobs):
+        return self._blocks(task, ascd.SparseGroup(task.single, task.l1, task.groups), tol, n_jobs)
+
+    def multinomial(self, task, tol, n_jobs):
+        penalty = ascd.SparseGroup(task.l1, 0.0) if task.l1 else ascd.L21(0.0, ridge=task.l2)
+        return self._blocks(task, penalty, tol, n_jobs, "softmax")
+
+    def _blocks(self, task, penalty, tol, n_jobs, loss="squared"):
+        problem = ascd.BlockProblem(task.X, task.y, loss, penalty)
         solution = ascd.solve_blocks(problem, tol=tol, n_jobs=n_jobs, max_time=self.limit)
         return Answer(solution.x, reads=int(solution.reads))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 from typing import ClassVar
 
+from race.block_tasks import TASKS
+from race.class_tasks import KINDS as CLASSES
 from race.peers.base import UNLIMITED, Answer, Peer
 
 LIBLINEAR_LIMIT = 10**6
@@ -12,7 +14,7 @@ LIBLINEAR_LIMIT = 10**6
 
 class ScikitLearn(Peer):
     name, package = "scikit-learn", "sklearn"
-    kinds = ("lasso", "enet", "logistic", "path", "cv", "svm", "tasks 10", "tasks 100")
+    kinds = ("lasso", "enet", "logistic", "path", "cv", "svm", *TASKS, *CLASSES)
     options: ClassVar = {"fit_intercept": False, "copy_X": False, "max_iter": UNLIMITED}
 
     def version(self):
@@ -53,6 +55,14 @@ class ScikitLearn(Peer):
             random_state=0,
         )
         return model.fit(task.rows, task.y).coef_[0]
+
+    def multinomial(self, task, tol):
+        """saga for L1, lbfgs for L2."""
+        from sklearn.linear_model import LogisticRegression
+
+        how = {"l1_ratio": 1.0, "solver": "saga", "C": 1.0 / task.l1} if task.l1 else {"C": 1.0 / task.l2}
+        options = {"fit_intercept": False, "tol": tol, "max_iter": LIBLINEAR_LIMIT, "random_state": 0}
+        return LogisticRegression(**how, **options).fit(task.rows, task.y).coef_.T
 
     def path(self, task, tol):
         from sklearn.linear_model import lasso_path

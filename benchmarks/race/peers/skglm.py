@@ -43,6 +43,22 @@ class Skglm(Peer):
         model = GroupLasso(groups=task.groups, alpha=task.l1 / len(task.y), tol=tol, **self.limits)
         return model.fit(task.X, task.y).coef_
 
+    def sparse_grouped(self, task, tol):
+        """By its parts: it has no estimator for two norms at once."""
+        import numpy as np
+        from skglm import GeneralizedLinearEstimator
+        from skglm.datafits import QuadraticGroup
+        from skglm.penalties import WeightedL1GroupL2
+        from skglm.solvers import GroupBCD
+
+        n, features = len(task.y), task.X.shape[1]
+        bounds = np.append(task.starts, features).astype(np.int32)
+        order = np.arange(features, dtype=np.int32)
+        one, each = np.ones(features), np.ones(len(task.starts))
+        penalty = WeightedL1GroupL2(task.l1 / n, each, task.single / task.l1 * one, bounds, order)
+        solver = GroupBCD(tol=tol, **self.limits)
+        return GeneralizedLinearEstimator(QuadraticGroup(bounds, order), penalty, solver).fit(task.X, task.y).coef_
+
     def logistic(self, task, tol):
         from skglm import SparseLogisticRegression
 

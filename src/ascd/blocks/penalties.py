@@ -10,6 +10,7 @@ A compiled block penalty is a NamedTuple whose methods speak of one block b, as 
 ``block_scale``         the largest s in [0, 1] with Ψ_b*(s·u') finite for ‖u' − u‖ ≤ radius
 ``block_piece``         (optional) where Ψ_b is smooth around x: fill in its slope, nan for entries that are held at a
                         kink, and return (k, m): its Hessian on the others is k/‖x‖·(I − x̂x̂ᵀ) + m·I.  Newton steps
+``block_slack``         (optional) as the distance; where −g is inside ∂Ψ_b(x), minus a distance from the boundary
 ``scaled``              (optional, uncompiled) the penalty times a factor; for paths
 ======================  ============================================================================================
 
@@ -55,10 +56,10 @@ def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> f
 
 
 @helper
-def largest_entry(u: Array, positive: bool) -> float:
+def largest_entry(u: Array, scale: float, positive: bool) -> float:
     most = 0.0
     for i in range(u.size):
-        most = max(most, u[i] if positive else abs(u[i]))
+        most = max(most, scale * u[i] if positive else abs(scale * u[i]))
     return most
 
 
@@ -102,9 +103,17 @@ class BlockNorm(NamedTuple):
             total += away * away
         return math.sqrt(total)
 
+    def block_slack(self, x: Array, g: Array, b: int) -> float:
+        for i in range(x.size):
+            if x[i] != 0.0:
+                return self.block_distance(x, g, b)
+        over = length_beyond(g, -1.0, self.l1[b], self.positive)
+        # within ±l1 the largest entry tells how far the nearest face is
+        return (over if over > 0.0 else largest_entry(g, -1.0, self.positive) - self.l1[b]) - self.group[b]
+
     def block_conjugate(self, u: Array, radius: float, b: int) -> float:
         over = length_beyond(u, 1.0, self.l1[b], self.positive) + radius - self.group[b]
-        is_inside = self.group[b] == 0.0 and largest_entry(u, self.positive) + radius <= self.l1[b]
+        is_inside = self.group[b] == 0.0 and largest_entry(u, 1.0, self.positive) + radius <= self.l1[b]
         if over <= 0.0 or is_inside:
             return 0.0
         return 0.5 * over * over / self.ridge[b] if self.ridge[b] > 0.0 else math.inf
@@ -113,7 +122,7 @@ class BlockNorm(NamedTuple):
         if self.block_conjugate(u, radius, b) < math.inf:
             return 1.0
         if self.group[b] == 0.0:
-            return self.l1[b] / (largest_entry(u, self.positive) + radius)
+            return self.l1[b] / (largest_entry(u, 1.0, self.positive) + radius)
         if self.l1[b] == 0.0:
             return self.group[b] / (length_beyond(u, 1.0, 0.0, self.positive) + radius)
         low, high = 0.0, 1.0
@@ -136,6 +145,9 @@ class BlockNorm(NamedTuple):
             at_kink = x[i] == 0.0 and (self.positive or self.l1[b] > 0.0)
             slope[i] = math.nan if is_held or at_kink else along * x[i] + math.copysign(self.l1[b], x[i])
         return kink, self.ridge[b]
+
+    def is_smooth(self) -> bool:
+        return not (self.group.any() or self.l1.any() or self.positive)
 
     def scaled(self, factor: float) -> BlockNorm:
         return BlockNorm(factor * self.group, factor * self.l1, factor * self.ridge, self.positive)

@@ -50,7 +50,17 @@ MOST_FIRST_FITS, FINE_FIT = 20, 1e-12
 #: Factors by which the largest alpha is looked for, and halvings that find it to its last digit.
 WIDEST_ALPHA, ALPHA_HALVINGS = 2.0**400, 900
 
+# ---- the engine on blocks
+
+#: Steps of length 1/L_b in which the minimum over a block is looked for, and the share of the violation it may keep.
+MOST_INSIDE, LEFT_INSIDE = 1000, 1e-12
+#: The depth of a gradient in a subdifferential: powers of 2 that are tried either way, and halvings that refine it.
+DEPTH_SCALES, DEPTH_HALVINGS = 60, 3
+
 # ---- rounding
+
+#: A step this small beside the block is rounding.
+INSIDE_ROUNDING = 1e-15
 
 #: F is a sum with rounding errors: it cannot tell whether a step was good that promises less than this share of it.
 UNSEEN_FALL = 1e-13

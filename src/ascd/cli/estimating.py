@@ -27,11 +27,19 @@ MODELS = {
     "huber": _kind("HuberRegressor", "", "alpha", "epsilon"),
     "poisson": _kind("PoissonRegressor", "", "alpha", "l1_ratio"),
     "logistic": _kind("LogisticRegression", "LogisticRegressionCV", "C", "l1_ratio"),
+    "group-lasso": _kind("GroupLasso", "GroupLassoCV", "alpha", "groups", "weights", "positive"),
+    "sparse-group-lasso": _kind(
+        "SparseGroupLasso", "SparseGroupLassoCV", "alpha", "l1_ratio", "groups", "weights", "positive"
+    ),
+    "multi-task-lasso": _kind("MultiTaskLasso", "MultiTaskLassoCV", "alpha"),
+    "multi-task-elastic-net": _kind("MultiTaskElasticNet", "MultiTaskElasticNetCV", "alpha", "l1_ratio"),
     "svm": _kind("LinearSVC", "", "C", "loss"),
 }
 #: Options of every model.
 COMMON = frozenset(("tol", "max_iter", "fit_intercept"))
 CLASSIFIERS = ("logistic", "svm")
+#: Models that fit several targets at once.
+SEVERAL_TARGETS = ("multi-task-lasso", "multi-task-elastic-net")
 
 
 def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
@@ -46,6 +54,10 @@ def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
     foreign = sorted(set(own) - kind.options)
     if foreign:
         raise ValueError(f"model {name!r} takes no --{foreign[0].replace('_', '-')}; it takes {_listed(kind)}")
+    if "groups" in kind.options and "groups" not in own:
+        raise ValueError(
+            f"model {name!r} needs --groups: a file with a label a line or JSON, or a number of neighbours"
+        )
     if cv is None:
         return getattr(estimators, kind.plain)(**shared)
     if not kind.cross_validated:

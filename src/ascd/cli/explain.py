@@ -55,6 +55,10 @@ class Evidence(NamedTuple):
         return self.name, *numbers, self.verdict
 
 
+def _targets(known: Any) -> str:
+    return ", ".join(known) if isinstance(known, list) else known or "y"
+
+
 def _signed(value: float, digits: int) -> str:
     return f"{value:+.{digits}g}" if value else "0"
 
@@ -71,7 +75,7 @@ def examine(model: str, estimator: Any, fitted: Model, table: Table, resamples: 
     names = fitted.feature_names()
     found: dict[str, list[Evidence]] = {}
     for number in range(fitted.coef.shape[0]):
-        title = f"class {fitted.class_of(number)}" if fitted.classes.size else "all features"
+        title = fitted.row_title(number) or "all features"
         found[title] = evidence(fitted.coef[number], coefs[:, number, :], deviations, names)
     return found
 
@@ -184,5 +188,5 @@ def _write(path: Path, fitted: Model, found: dict[str, list[Evidence]], resample
         cells = [one.row() for one in rows]
         sections.append(Table(f"numbers-{number}", "In numbers" + _of_class(title), HEAD, cells, note=MEANING))
     title = f"{fitted.header['estimator']} on {where['file']}, explained"
-    lead = [f"{where['samples']:,} samples, {where['features']:,} features, target {where['target'] or 'y'}."]
+    lead = [f"{where['samples']:,} samples, {where['features']:,} features, target {_targets(where['target'])}."]
     return write_page(path, title, sections, lead=lead)

@@ -12,20 +12,28 @@ import numpy as np
 
 from ascd._base.clock import Stopwatch
 from ascd.cli import UNCONVERGED
-from ascd.cli.clusters import Cluster, connected, read_parts, rounds_shown
-from ascd.cli.console import answer, common, fitting
-from ascd.cli.estimating import CLASSIFIERS, MODELS, make_estimator
+from ascd.cli.clusters import Cluster, check_cluster, connected, read_parts, rounds_shown
+from ascd.cli.console import answer, common, fitting, say
+from ascd.cli.estimating import CLASSIFIERS, MODELS, SEVERAL_TARGETS, make_estimator
 from ascd.cli.explain import examine, explain, page_beside
 from ascd.cli.models import as_classes, model_of, save_model
-from ascd.cli.options import Loaded, Source, class_target, data_options, numeric_target, read_data, tell_reading
+from ascd.cli.options import (
+    Source,
+    class_target,
+    fit_options,
+    numeric_target,
+    read_data,
+    single_target,
+    tell_reading,
+)  # fmt: skip
 from ascd.cli.places import check_file, file_options
 from ascd.cli.summary import show_summary
 from ascd.data.on_dask import is_collection
-from ascd.files import Table
+from ascd.files import Table, groups_of, read_groups
 
 
 @click.command()
-@data_options
+@fit_options
 @click.argument("more", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--scheduler", metavar="ADDRESS", help="Fit on the cluster of this scheduler of Dask's: tcp://…:8786.")
 @click.option("--workers", type=click.IntRange(1), help="Fit on so many workers of Dask's, started on this machine.")
@@ -34,6 +42,8 @@ from ascd.files import Table
 @click.option("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
 @click.option("--C", "C", type=float, help="Inverse strength for classifiers.")
 @click.option("--loss", type=click.Choice(["hinge", "squared_hinge"]), help="Of the SVM.")
+@click.option("--groups", help="Groups of features: a file with a label a line, or JSON; or a number of neighbours.")
+@click.option("--weights", type=click.Choice(["sqrt"]), help="Of groups: the roots of their sizes.  [1 each]")
 @click.option("--epsilon", type=float, help="Where Huber's loss turns linear.")
 @click.option("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")
 @click.option("--cv", type=click.IntRange(2), help="Choose alpha or C by so many folds.")
@@ -53,39 +63,48 @@ def command(
 ) -> int:  # fmt: skip
     """Fit a model to a data file; write a model file and a summary with its certificate.
 
-    DATA is a LIBSVM, CSV, parquet or npz file.  The exit code is 3 where the tolerance was not reached: the model is
-    written, and the certificate says how far it can be from optimal.
+    DATA is a LIBSVM, CSV, parquet or npz file; with --memory one that stays on its disk.  The exit code is 3 where the
+    tolerance was not reached: the model is written, and the certificate says how far it can be from optimal.
 
     On a cluster (--scheduler, --workers) DATA MORE… are parquet or CSV files with the same columns, which its workers
     read.
     """
     cluster = Cluster(scheduler, workers)
-    if more and not cluster.is_wanted:
-        raise ValueError(f"{1 + len(more)} files can be fitted together on a cluster only: --workers 2 starts one here")
-    if explained and cluster.is_wanted:
-        raise ValueError("--explain fits half-samples again and again, which must be in memory: leave out the cluster")
+    check_cluster(cluster, source, 1 + len(more), explained)
+    if given["groups"] is not None:
+        given["groups"] = read_groups(given["groups"])
     estimator = make_estimator(model, cv, given)
     check_file(out, force)
     if explained:
         check_file(page_beside(out), force)
+        if source.memory is not None:
+            raise ValueError("--explain fits half-samples, which need the data in memory: leave out --memory")
     with connected(cluster) if cluster.is_wanted else nullcontext():
-        table, label = read_parts(source, more) if cluster.is_wanted else read_data(source)
-        return _fit(Loaded(table, label), estimator, Choice(model, bool(cv), classes, explained, resamples, out))
+        data = read_parts(source, more) if cluster.is_wanted else read_data(source)
+        choice = Choice(model, bool(cv), classes, given["groups"], resamples if explained else 0, out)
+        return _fit(*data, estimator, choice)
 
 
 class Choice(NamedTuple):
-    """What the options say besides the data and the estimator."""
+    """What the options say besides the data and the estimator; ``resamples`` is 0 where nothing is to be explained."""
 
     model: str
     has_folds: bool
     classes: bool
-    explained: bool
+    groups: Any
     resamples: int
     out: Path
 
 
-def _fit(data: Loaded, estimator: Any, choice: Choice) -> int:
-    (table, label), (model, has_folds, classes, explained, resamples, out) = data, choice
+def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
+    model, has_folds, classes, groups, resamples, out = choice
+    if model not in SEVERAL_TARGETS:
+        single_target(table, model)
+    elif np.ndim(table.y) == 1:
+        numeric_target(table)
+        table = table._replace(y=np.asarray(table.y).reshape(-1, 1))
+    if groups is not None:
+        estimator.set_params(groups=groups_of(groups, table))
     if model not in CLASSIFIERS:
         numeric_target(table)
     else:
@@ -95,21 +114,33 @@ def _fit(data: Loaded, estimator: Any, choice: Choice) -> int:
     tell_reading(table, label)
     clock = Stopwatch()
     watched = rounds_shown(f"fitting {model}") if is_collection(table.X) else None
-    with watched or fitting(f"fitting {model}", estimator, has_folds), warnings.catch_warnings():
+    with watched or fitting(_doing(model, table.X), estimator, has_folds), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(table.X, table.y)
     seconds, compile_seconds = clock.seconds, clock.compile_seconds
     header = _header(estimator, label, table)
     fitted = model_of(estimator, header, table.names)
     score = float(estimator.score(table.X, table.y))
-    known = examine(model, estimator, fitted, table, resamples) if explained else None
+    known = examine(model, estimator, fitted, table, resamples) if resamples else None
     save_model(fitted, out)
     show_summary(fitted, estimator.certificate_, model, score, (seconds, compile_seconds), out)
     found = None if known is None else explain(fitted, known, resamples, out)
     times = {"seconds": seconds, "compile_seconds": compile_seconds}
     numbers = {"score": score, "nonzero": int(np.count_nonzero(fitted.coef)), "explained": found}
+    if hasattr(table.X, "bytes_read") and not is_collection(table.X):
+        say(f"read {table.X.bytes_read / table.X.size:.2f} times the data, {table.X.bytes_read / 1e6:,.1f} MB")
+        numbers["bytes_read"] = table.X.bytes_read
+    if fitted.classes.size:
+        numbers["classes"] = fitted.classes.tolist()
     answer({**header, **times, **numbers, "model_file": out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
+
+
+def _doing(model: str, X: Any) -> Any:
+    """What is going on: for data on a disk, how often they have been read."""
+    if not hasattr(X, "bytes_read"):
+        return f"fitting {model}"
+    return lambda: f"fitting {model}: {X.bytes_read / X.size:.1f} times the data read"
 
 
 def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:

@@ -36,9 +36,18 @@ class Model(NamedTuple):
         """Names, or numbers where there are none."""
         return [str(name) for name in self.names] or [f"feature {j}" for j in range(self.coef.shape[1])]
 
-    def class_of(self, number: int) -> str:
-        """The class that a row of the coefficients speaks for."""
-        return str(self.classes[number if self.coef.shape[0] > 1 else -1])
+    def row_title(self, number: int) -> str:
+        """What a row of the coefficients speaks for: a class, one of several targets, or nothing to tell."""
+        if self.classes.size:
+            return f"class {self.classes[number if self.coef.shape[0] > 1 else -1]}"
+        return f"target {self.target_names()[number]}" if self.coef.shape[0] > 1 else ""
+
+    def target_names(self) -> list[str]:
+        """Names of the targets, or numbers where there are none."""
+        known = self.header["data"].get("target")
+        if isinstance(known, list) and len(known) == self.coef.shape[0]:
+            return [str(name) for name in known]
+        return [str(number) for number in range(self.coef.shape[0])]
 
     def decision(self, X: Any) -> Array:
         """X·coefᵀ + intercept."""
@@ -47,11 +56,13 @@ class Model(NamedTuple):
         return np.asarray(X @ self.coef.T) + self.intercept
 
     def predict(self, X: Any) -> Array:
-        """Values, or classes."""
+        """Values (a column a target, where there are several), or classes."""
         scores = self.decision(X)
         if self.classes.size:
             chosen = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
             return self.classes[chosen]
+        if scores.shape[1] > 1:
+            return scores
         link = np.exp if self.header["estimator"] == "PoissonRegressor" else np.asarray
         return np.asarray(link(scores[:, 0]))
 

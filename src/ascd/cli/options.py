@@ -13,8 +13,8 @@ from click.shell_completion import CompletionItem
 
 from ascd.cli.console import say
 from ascd.files import FORMATS, Choices, Dialect, Recipe, Table, read_table
-from ascd.files.columns import FILLS
 from ascd.files.dialect import WHITESPACE
+from ascd.files.gaps import FILLS, has_target
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 GENERATED = ("synthetic", "text")
@@ -34,7 +34,7 @@ class Source(NamedTuple):
     """The data file, and what the options say about reading it."""
 
     data: Path
-    target: str | None = None
+    target: Any = None  # a name, or a tuple of several
     format: str | None = None
     sep: str | None = None
     decimal: str | None = None
@@ -44,6 +44,7 @@ class Source(NamedTuple):
     impute: str | None = None
     levels: int = MOST_LEVELS
     without: tuple[str, ...] = ()
+    memory: str | None = None
 
     def read(self, **others: Any) -> Table:
         """The table; ``others`` are further arguments of ``read_table``."""
@@ -115,6 +116,8 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
         @wraps(command)
         def bundled(**given: Any) -> Any:
             found = {name: given.pop(name) for name in Source._fields if name in given}
+            if isinstance(found.get("target"), tuple):  # an option that can be repeated
+                found["target"] = found["target"][0] if len(found["target"]) == 1 else found["target"] or None
             return command(source=Source(**found), **given)
 
         made: Any = bundled
@@ -125,7 +128,22 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
+MEMORY = click.option(
+    "--memory", help="Read DATA piece by piece, with so much memory (2GB): Parquet, .npy, Zarr, ascd convert's folders."
+)
 data_options = with_source(*FILE, *COLUMNS)
+large_data_options = with_source(*FILE, *COLUMNS, MEMORY)
+#: For fits: models with several targets, data that stay on their disk.
+fit_options = with_source(
+    *FILE,
+    click.option(
+        "--target",
+        multiple=True,
+        help="The target's column in a CSV or parquet file; repeat for several.  [target, y or label, else the last]",
+    ),
+    *COLUMNS[1:],
+    MEMORY,
+)
 
 
 def read_data(source: Source) -> Loaded:
@@ -136,19 +154,46 @@ def read_data(source: Source) -> Loaded:
 
         made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
         return Loaded(Table(made.A, made.b, None), f"generated data ({data})")
+    if source.memory is not None or data.is_dir() or data.suffix in (".npy", ".zarr"):
+        return Loaded(_left_on_disk(source), data.name)
     table = source.read()
     complete(table, data.name)
     return Loaded(table, data.name)
+
+
+def _left_on_disk(source: Source) -> Table:
+    """Data that are read piece by piece, and their target."""
+    from ascd.files.columns import target_of
+    from ascd.files.opening import open_data
+
+    for option, given in (("--drop", source.drop), ("--impute", source.impute), ("--without", source.without)):
+        if given:
+            raise ValueError(f"{option} needs the data in memory: leave out --memory, or prepare the file before")
+    if isinstance(source.target, tuple):
+        raise ValueError(f"several targets need the data in memory: leave out --memory; got {', '.join(source.target)}")
+    data, target = open_data(source.data, memory=source.memory), source.target
+    if data.y is None and data.feature_names:
+        target = target_of(data.feature_names, target, optional=False)
+        data = open_data(source.data, target=target, memory=source.memory)
+    if data.y is None:
+        raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")
+    note = f"{data.size / 1e6:,.1f} MB, read piece by piece"
+    return Table(data, data.y, data.feature_names, target, (note,))
 
 
 def tell_reading(table: Table, label: str) -> None:
     """How a file was read, in a few lines: what was found out and what was done.  For when nothing is wrong with it."""
     if table.notes:
         shape = f"{table.X.shape[0]:,} rows, {table.X.shape[1]:,} features"
-        target = f", target {table.target!r}" if table.target else ""
+        target = f", target {_named(table)}" if table.target else ""
         say(f"read {label}: {shape}{target}")
         for note in table.notes:
             say(f"  {note}")
+
+
+def _named(table: Table) -> str:
+    """The target's name, or those of several."""
+    return repr(table.target) if isinstance(table.target, str) else ", ".join(map(repr, table.target))
 
 
 MENDED = "--drop leaves out their rows, --impute mean fills them"
@@ -167,15 +212,22 @@ def complete(table: Table, label: str, mended: str = MENDED) -> None:
         raise ValueError(
             f"{label} has {len(bad)} missing or infinite values, the first in feature {column}, row {row + 1}: {mended}"
         )
-    gone = [] if table.y is None else [value for value in table.y if value is None or value != value]
+    gone = 0 if table.y is None else int(np.sum(~has_target(table.y)))
     if gone:
-        raise ValueError(f"{label} has {len(gone)} samples without a target: --drop leaves them out")
+        raise ValueError(f"{label} has {gone} samples without a target: --drop leaves them out")
+
+
+def single_target(table: Table, model: str) -> None:
+    """Refuse several targets where a model has one."""
+    if np.ndim(table.y) == 2:
+        count = table.y.shape[1]
+        raise ValueError(f"model {model!r} has one target; there are {count}: multi-task-lasso fits several")
 
 
 def numeric_target(table: Table) -> None:
     """Refuse words where numbers are needed."""
     if table.y.dtype.kind not in "fiub":
-        named = f"target {table.target!r}" if table.target else "target"
+        named = f"target {_named(table)}" if table.target else "target"
         raise ValueError(
             f"the {named} must be numbers here, its first value is {table.y[0]!r}; classes need logistic or svm"
         )
@@ -189,7 +241,7 @@ def class_target(table: Table) -> None:
     values = np.unique(y)
     is_whole = bool((values == np.round(values)).all())
     if values.size > 2 and (not is_whole or values.size > max(MOST_LEVELS, y.size // 10)):
-        named = f"target {table.target!r}" if table.target else "target"
+        named = f"target {_named(table)}" if table.target else "target"
         raise ValueError(
             f"the {named} has {values.size} different numbers in {y.size} samples ({values[0]:g} to {values[-1]:g}): "
             "is it a quantity? --model lasso fits one; --classes takes each number for a class"

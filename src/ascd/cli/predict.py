@@ -14,13 +14,16 @@ from ascd.cli.models import Model, as_classes, load_model
 from ascd.cli.options import FILE, Source, complete, recipe_of, with_source
 from ascd.cli.places import check_file, file_options
 from ascd.files import Table, write_text
+from ascd.files.gaps import has_target
 
 MENDED = "a model that was fitted with --impute fills them"
 
 
 @click.command()
 @click.argument("model_file", type=click.Path(path_type=Path))
-@with_source(*FILE, click.option("--target", help="A column to leave out, and to score the predictions by."))
+@with_source(
+    *FILE, click.option("--target", multiple=True, help="A column to leave out, and to score by; repeat for several.")
+)
 @click.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
 @file_options(None, "A CSV file; printed by default.")
 @common
@@ -40,7 +43,9 @@ def command(model_file: Path, source: Source, probabilities: bool, out: Path | N
     score = None if table.y is None else score_of(model, model.predict(X), np.asarray(table.y))
     if score is not None and not settings().json:
         click.echo(f"{score[0]} {score[1]:.4f}", err=True)
-    head = [f"P({label})" for label in model.classes] if probabilities else ["prediction"]
+    several = predicted.ndim == 2 and not probabilities
+    head = model.target_names() if several else ["prediction"]
+    head = [f"P({label})" for label in model.classes] if probabilities else head
     text = _csv(predicted.reshape(len(predicted), -1), head)
     if out is not None:
         say(f"wrote {write_text(out, text)}")
@@ -59,7 +64,7 @@ def _table_for(model: Model, source: Source) -> Table:
         features=model.names.tolist() or None,
         recipe=recipe_of(model.header),
     )
-    if asked is not None and table.target != asked:
+    if asked is not None and table.target != (asked if isinstance(asked, str) else list(asked)):
         raise ValueError(f"{source.data.name} has no column {asked!r} to score by")
     strange = [note for note in table.notes if "not seen" in note]
     for note in strange:
@@ -70,13 +75,16 @@ def _table_for(model: Model, source: Source) -> Table:
 
 def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
     """Accuracy, or R², over the rows that have a target; None where none has."""
-    known = np.array([value is not None and value == value for value in y], dtype=bool)
+    known = has_target(y)
     predicted, y = predicted[known], y[known]
     if not y.size:
         return None
     if model.classes.size:
         return "accuracy", float(np.mean(predicted == (as_classes(y) if predicted.dtype.kind == "U" else y)))
-    return "R²", float(1.0 - np.sum((y - predicted) ** 2) / np.sum((y - y.mean()) ** 2))
+    if predicted.shape != y.shape:
+        raise ValueError(f"the model has {predicted[0].size} targets; {y[0].size} were given to score by")
+    # of several targets the mean, as scikit-learn's
+    return "R²", float(np.mean(1.0 - np.sum((y - predicted) ** 2, axis=0) / np.sum((y - y.mean(axis=0)) ** 2, axis=0)))
 
 
 def _csv(rows: Any, head: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What ``ascd fit`` prints: data, score, certificate, and the largest coefficients, a table a class."""
+"""What ``ascd fit`` prints: data, score, certificate, and the largest coefficients, a table a class or target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ascd.cli.console import say, show_table
 from ascd.cli.estimating import CLASSIFIERS
 from ascd.cli.models import Model
 
-MOST_SHOWN = 10
+#: Coefficients of a table, and tables of a model with several classes or targets.
+MOST_SHOWN, MOST_TABLES = 10, 20
 
 
 def show_summary(
@@ -34,8 +35,11 @@ def show_summary(
     if not certificate.converged:
         say(f"  {certificate.status.sentence}")
     say(f"  {reads:,.0f} columns read, {reads / where['features']:.1f} a feature\n")
-    for number in range(fitted.coef.shape[0]):
+    for number in range(min(fitted.coef.shape[0], MOST_TABLES)):
         _show_largest(fitted, number)
+    more = fitted.coef.shape[0] - MOST_TABLES
+    if more > 0:
+        say(f"… and {more:,} more {'classes' if fitted.classes.size else 'targets'}")
     say(f"wrote {out}")
 
 
@@ -46,6 +50,6 @@ def _show_largest(fitted: Model, number: int) -> None:
     rows = [(names[j], f"{coef[j]:+.6g}") for j in order if coef[j] != 0.0]
     left = np.count_nonzero(coef) - len(rows)
     rows += [(f"… and {left:,} more", "")] if left else []
-    title = "" if not fitted.classes.size else f"class {fitted.class_of(number)}"
-    show_table(("largest coefficients", "value"), [*rows, ("intercept", f"{fitted.intercept[number]:+.6g}")], title)
+    intercept = ("intercept", f"{fitted.intercept[number]:+.6g}")
+    show_table(("largest coefficients", "value"), [*rows, intercept], fitted.row_title(number))
     say()

@@ -28,8 +28,12 @@ class Source(Protocol):
     """Where the data are: every answer is a pass over them, or over what it needs of them."""
 
     shape: tuple[int, int]
-    #: Bytes read of the data so far.
-    bytes_read: int
+    #: Is a pass so dear that a proof from intervals is not confirmed by one?
+    is_dear: bool
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read of the data so far."""
 
     @property
     def nbytes(self) -> int: ...
@@ -78,7 +82,7 @@ class Distant:
     """A design whose data are at a source; some columns are near."""
 
     def __init__(self, source: Source) -> None:
-        self.source, self.shape = source, source.shape
+        self.source, self.shape, self.is_dear = source, source.shape, source.is_dear
         self._remote = cast(RemoteSource, source) if hasattr(source, "gives_products") else None
         self.at_once = self._remote.at_once if self._remote else 0
         # replaced as a whole: folds of a cross-validation ask from several threads

@@ -66,15 +66,19 @@ class Parted:
     """A source of parts; ``rows`` and ``columns`` are where parts end, from 0 on.
 
     Where rows are many and columns at most ``prices.AT_ONCE``, products of columns are computed by the parts, and no
-    column is ever fetched (``gives_products``); this needs columns that are not cut.  All of these products come with
-    the first pass and are kept: none is asked for again while weights are a multiple of the ones there.
+    column is ever fetched, unless told otherwise (``gives_products``); this needs columns that are not cut.  All of
+    these products come with the first pass and are kept: none is asked for again while weights are a multiple of the
+    ones there.
     """
 
-    def __init__(self, executor: Executor, rows: Array, columns: Array) -> None:
+    def __init__(self, executor: Executor, rows: Array, columns: Array, gives_products: bool = True) -> None:
         self.executor, self.rows, self.columns = executor, rows, columns
         self.shape = int(rows[-1]), int(columns[-1])
         self.rounds = self.calls = self.bytes_read = 0
-        self.gives_products = columns.size == 2 and self.shape[1] <= min(prices.AT_ONCE, self.shape[0])
+        self.gives_products = (
+            gives_products and columns.size == 2 and self.shape[1] <= min(prices.AT_ONCE, self.shape[0])
+        )
+        self.is_dear = not isinstance(executor, InTurn)
         self.at_once = prices.AT_ONCE if self.gives_products else 0
         self._facts: Facts | None = None
         self._kept: tuple[tuple[Any, Moments], ...] = ()

@@ -84,7 +84,8 @@ def _readable(values: Array) -> Array:
 
 def entry_price(matrix: Any) -> float:
     """Nanoseconds to read one entry of a column: a sweep reads it twice."""
-    return 0.5 * (prices.DENSE_ENTRY if isinstance(matrix, Dense) else prices.SPARSE_ENTRY)
+    columns = getattr(matrix, "columns", matrix)  # blocks of columns have those of another storage
+    return 0.5 * (prices.DENSE_ENTRY if isinstance(columns, Dense) else prices.SPARSE_ENTRY)
 
 
 def _check_design(design: Any) -> None:

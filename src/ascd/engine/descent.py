@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ascd._base.checks import Array
-from ascd._base.jit import at, kernel
+from ascd._base.jit import at, helper, kernel
 from ascd.data.matrices import dot, multiply, shift
 from ascd.engine.intervals import Intervals
 from ascd.engine.tuning import VIOLATION_ROUNDING
@@ -41,8 +41,7 @@ def descend(
 ) -> tuple[float, float, int]:
     """Iterations ``first`` to ``last`` (excluded), after reading the whole gradient where it is ``unread``.
 
-    Returns what the bounds say at the end: the largest upper bound on steepness, the share of lower bounds that
-    are 0, and the size of the active set.
+    Returns what the bounds say at the end.
     """
     problem, x, image, slope, intervals = point.problem, point.x, point.image, point.slope, point.intervals
     if unread:
@@ -59,12 +58,18 @@ def descend(
             shift(problem.matrix, i, new - old, problem.sample, problem.loss, image, slope)
             oracle.update(point, i, new - old, rng)
         intervals.pin(i, gradient, error)
+    return what_bounds_say(point, rule)
+
+
+@helper
+def what_bounds_say(point: Any, rule: Any) -> tuple[float, float, int]:
+    """The largest upper bound on steepness, the share of lower bounds that are 0, and the size of the active set."""
     steepest, zeros = 0.0, 0
-    for j in range(x.size):
-        lower, upper = intervals.bounds_at(j)
+    for j in range(point.x.size):
+        lower, upper = point.intervals.bounds_at(j)
         steepest = max(steepest, upper)
         zeros += lower == 0.0
-    return steepest, zeros / x.size, rule.active_count(point)
+    return steepest, zeros / point.x.size, rule.active_count(point)
 
 
 @kernel

@@ -82,7 +82,7 @@ def guarded_step(step: Any) -> Any:
 def raise_complaint(error: Exception, *parts: Any) -> None:
     """Raise the error again with the words of the part that found a fault; return where none did."""
     for part in parts:
-        if isinstance(part, (CheckedRule, CheckedStep)) and part.fault[0]:
+        if hasattr(part, "complaint") and part.fault[0]:
             raise type(error)(part.complaint()) from None
 
 

@@ -104,7 +104,7 @@ def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: 
     ``init`` is "gradient" (exact), "none" (estimate 0, radius ∞) or the user's (estimate, radius).
     """
     n = x.size
-    rounding = INTERVAL_ROUNDING * _size_of(slope, parts.sample.weight)
+    rounding = INTERVAL_ROUNDING * size_of(slope, parts.sample.weight)
     clock = np.array([rounding, rounding, 0.0])
     rest = (parts.norm, clock, x, parts.penalty, steepness, parts.gain + parts.slack, NothingElse())
     if isinstance(init, str):
@@ -120,7 +120,7 @@ def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: 
     return Intervals(estimate, radius, *rest), False
 
 
-def _size_of(slope: Array, weight: Any) -> float:
+def size_of(slope: Array, weight: Any) -> float:
     """‖v‖ with |⟨a_j, v⟩| ≤ ‖a_j‖‖v‖: where a_j is weighted by the samples, v is divided by the weights."""
     weighs = np.broadcast_to(weight, slope.shape) > 0.0
     scaled = slope[weighs] / np.sqrt(np.broadcast_to(weight, slope.shape)[weighs])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import as_finite_vector, as_number
 from ascd._base.jit import debugging
+from ascd.engine.constant import seen_without, started, with_constant, without_constant
 from ascd.engine.descent import Point
 from ascd.engine.intervals import start_intervals
 from ascd.engine.oracles import as_oracle
@@ -30,7 +31,7 @@ DEFAULT_RULE, DEFAULT_ORACLE = "awake", "measured"
 
 
 def minimize(
-    problem: Problem,
+    problem: Any,
     rule: Any = None,
     oracle: Any = None,
     steepness: Any = "gs-s",
@@ -46,12 +47,14 @@ def minimize(
     callback: Callable[[Snapshot], Any] | None = None,
     progress: bool = False,
     debug: bool = False,
+    intercept: bool = False,
 ) -> Solution:
     """Minimise F(x) = f(Ax) + Σ Ψ_j(x_j) by coordinate descent, with any combination of the paper's parts.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or BlockProblem
+        In a block problem the block is the coordinate: rules pick blocks, and all other parts have their block form.
     rule : str or a rule
         Which coordinate is next: "awake", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd",
         "a-ascd", "look-ahead", "adaptive" or "block".  By default it is "awake", the fastest; ``solution.chosen`` has
@@ -62,10 +65,10 @@ def minimize(
     steepness : {"gs", "gs-s", "gs-r", "gs-q", "gsl", "gsl-s", "gsl-r", "gsl-q"} or a steepness
         What is steep; "gs" and "gsl" are for smooth penalties.
     step : {"fixed", "coordinate", "line-search"} or a step
-        How far.
+        How far: 1/L, 1/L_j, or to the minimum along the coordinate (over the block).
     init : {"gradient", "none"} or (estimate, radius)
         What is known of the gradient at the start.
-    x0 : array of length n_features, optional
+    x0 : array of length n_features (or of the shape of a block problem's coefficients), optional
         Where to start; zero (or the nearest allowed point) by default.
     max_iter : number of coordinate steps, by default 1000 for each coordinate
     tol : float
@@ -82,6 +85,7 @@ def minimize(
     progress : show a progress bar (needs ``rich`` outside of notebooks)
     debug : run the parts as plain Python, hundreds of times slower: every index is checked, and errors name class,
         method and line of a part of your own; ``ASCD_DEBUG=1`` in the environment does the same everywhere
+    intercept : fit a constant c in f(Ax + c·1), as one more coordinate without penalty; ``solution.intercept`` has it
 
     Returns
     -------
@@ -99,26 +103,53 @@ def minimize(
     >>> bool(solution.gap < 1e-3)
     True
     """
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
+    form = next((FORMS[kind] for kind in type(problem).__mro__ if kind in FORMS), None)
+    if form is None:
+        raise TypeError(f"problem must be an ascd.Problem or an ascd.BlockProblem; got {type(problem).__name__}")
+    check_callback(callback)
+    if intercept:
+        if not isinstance(problem, Problem):
+            raise TypeError("intercept=True needs an ascd.Problem; in a block problem an unpenalised block is one")
+        wider, start = with_constant(_with_local_columns(problem)), started(x0, problem.n_features)
+        return without_constant(
+            minimize(
+                wider, rule, oracle, steepness, step, init, start, max_iter, tol, max_time, rng, record, record_gap,
+                seen_without(callback), progress, debug,
+            )
+        )  # fmt: skip
+    count = form.count(problem)
+    limits = as_limits(DEFAULT_EPOCHS * count if max_iter is None else max_iter, max_time)
+    tol = as_number(tol, "tol", low=0.0)
+    schedule = Schedule(record, count)
+    how = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step, "init": init, "x0": x0, "rng": rng}
+    with debugging(bool(debug)), progress_bar(progress, limits.max_iter) as show:
+        return form.run(problem, how, record_gap).until(limits, tol, schedule, callback, show)
+
+
+class Form(NamedTuple):
+    """How problems of one kind are minimised: their number of coordinates, and their run."""
+
+    count: Callable[[Any], int]
+    run: Callable[[Any, dict[str, Any], bool], Run]
+
+
+def _run(problem: Problem, how: dict[str, Any], record_gap: bool) -> Run:
     problem = _with_local_columns(problem)
     if math.isinf(problem.parts.largest):
         name = type(problem.stated.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
-    check_callback(callback)
-    limits = as_limits(DEFAULT_EPOCHS * problem.n_features if max_iter is None else max_iter, max_time)
-    tol = as_number(tol, "tol", low=0.0)
-    schedule = Schedule(record, problem.n_features)
-    with debugging(bool(debug)), progress_bar(progress, limits.max_iter) as show:
-        run = Run(problem, assemble(problem, rule, oracle, steepness, step, init, x0, rng), record_gap)
-        return run.until(limits, tol, schedule, callback, show)
+    return Run(problem, assemble(problem, **how), record_gap)
+
+
+#: Kind of problem → how it is minimised; ``ascd.blocks`` adds its own.
+FORMS: dict[type, Form] = {Problem: Form(lambda problem: problem.n_features, _run)}
 
 
 def _with_local_columns(problem: Problem) -> Problem:
     """Steps read single columns: data that are read by rows are copied for them."""
     if problem.parts.matrix is not None:
         return problem
-    if not hasattr(problem.design, "in_memory"):
+    if problem.design.is_dear or not hasattr(problem.design, "in_memory"):
         name = type(problem.design).__name__
         raise TypeError(
             f"minimize reads single columns, which must be in local memory; {name} keeps them: use ascd.solve"
@@ -147,9 +178,13 @@ def assemble(
     if hasattr(compiled_oracle, "tightening"):
         point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening()))
     compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
-    chosen = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step}
-    names = {part: name if isinstance(name, str) else type(name).__name__ for part, name in chosen.items()}
+    names = names_of(rule=rule, oracle=oracle, steepness=steepness, step=step)
     return Assembly(point, compiled_rule, compiled_oracle, as_step(step, problem.parts), generator, unread, names)
+
+
+def names_of(**chosen: Any) -> dict[str, str]:
+    """The names of the parts of a run."""
+    return {part: name if isinstance(name, str) else type(name).__name__ for part, name in chosen.items()}
 
 
 def chosen_parts(rule: Any, oracle: Any) -> tuple[Any, Any]:

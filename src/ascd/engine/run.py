@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ascd._base.checks import Array
 from ascd._base.contracts import asked
-from ascd.engine.descent import Point, count_violations, descend, objective_at, steepest_score
+from ascd.engine.descent import count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint, users_part
 from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, LONGEST_PIECE, PIECE_GROWTH, SHORTEST_PIECE
 from ascd.problem.penalties import nearest_allowed
-from ascd.problem.problem import Problem
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.progress import Show
 from ascd.results.solution import Snapshot, Solution, Status
@@ -29,7 +29,7 @@ from ascd.results.trace import Schedule, Trace
 class Assembly(NamedTuple):
     """The parts of a run, ready to descend."""
 
-    point: Point
+    point: Any  # a Point, or one of blocks
     rule: Any
     oracle: Any
     step: Any
@@ -41,19 +41,20 @@ class Assembly(NamedTuple):
 class Run:
     """One descent from its first step to its solution."""
 
-    def __init__(self, problem: Problem, assembly: Assembly, record_gap: bool) -> None:
+    def __init__(self, problem: Any, assembly: Assembly, record_gap: bool) -> None:
         self.problem, self.unread = problem, assembly.unread
         self.point, self.rule, self.oracle = assembly.point, assembly.rule, assembly.oracle
         self.step, self.rng, self.chosen = assembly.step, assembly.rng, assembly.chosen
         self.record_gap = record_gap
-        self.survey = (math.inf, 0.0, problem.n_features)
+        self.count = self.point.x.size
+        self.survey = (math.inf, 0.0, self.count)
         self.trace = Trace()
         self.t, self.looks, self.seconds = 0, 0, 0.0
         self.safe = asked(self.oracle, "is_safe", True)
         self.is_watched = users_part(self.oracle) is not None
         self.is_trusted = all(users_part(part) is None for part in (self.oracle, self.rule, self.step))
         self.piece, self.next_check = 100, 0
-        self.next_look = EPOCHS_A_LOOK * problem.n_features
+        self.next_look = EPOCHS_A_LOOK * self.count
 
     def until(
         self, limits: Limits, tol: float, schedule: Schedule, callback: Callable[[Snapshot], Any] | None, show: Show
@@ -88,7 +89,7 @@ class Run:
             if self.t >= schedule.next:
                 schedule.advance(self.t)
                 self._record()
-                if callback and callback(Snapshot(self.t, self.point.x, objective, self.trace)):
+                if callback and callback(Snapshot(self.t, self._x(), objective, self.trace)):
                     return Status.INTERRUPTED
 
     def _advance(self, limit: int) -> None:
@@ -104,7 +105,7 @@ class Run:
     def _descend(self, unread: bool, first: int) -> None:
         began = time.perf_counter()
         try:
-            self.survey = descend(self.point, self.rule, self.oracle, self.step, unread, first, self.t, self.rng)
+            self.survey = self._take(unread, first)
         except (IndexError, ValueError) as error:
             raise_complaint(error, self.rule, self.step)
             raise
@@ -112,11 +113,18 @@ class Run:
             check_intervals(self.oracle, self.point.intervals, self.t)
         self.seconds += time.perf_counter() - began
 
+    def _take(self, unread: bool, first: int) -> tuple[float, float, int]:
+        """The compiled loop up to step t; what the bounds say there."""
+        found: tuple[float, float, int] = descend(
+            self.point, self.rule, self.oracle, self.step, unread, first, self.t, self.rng
+        )
+        return found
+
     def _has_converged(self, tol: float) -> bool:
         """Do the bounds certify it?  If they are not safe, or cannot tell for long, read all columns and see."""
         if self.t < self.next_check:
             return False
-        self.next_check = self.t + max(FEWEST_STEPS, self.problem.n_features // CHECKS_AN_EPOCH)
+        self.next_check = self.t + max(FEWEST_STEPS, self.count // CHECKS_AN_EPOCH)
         if tol <= 0.0:
             return False
         if self.survey[0] <= tol:
@@ -124,7 +132,7 @@ class Run:
                 return True
         elif self.t < self.next_look:
             return False
-        self.next_look = self.t + EPOCHS_A_LOOK * self.problem.n_features
+        self.next_look = self.t + EPOCHS_A_LOOK * self.count
         if self.looks == 0:
             self._steepest()  # compiling is not counted
         self.looks += 1
@@ -145,11 +153,11 @@ class Run:
         self.trace.add(
             iteration=self.t,
             objective=objective,
-            gap=self.problem.gap(self.point.x) if self.record_gap else math.nan,
+            gap=self._gap() if self.record_gap else math.nan,
             active=active,
             zero_lower=zeros,
             bound=bound,
-            violations=math.nan if self.safe else count_violations(self.point),
+            violations=math.nan if self.safe else self._violations(),
             reads=self.point.reads[0],
             seconds=self.seconds,
         )
@@ -158,6 +166,17 @@ class Run:
     def _objective(self) -> float:
         point = self.point
         return float(objective_at(point.problem, point.x, point.image))
+
+    def _violations(self) -> int:
+        """How many exact gradient entries lie outside their interval."""
+        return int(count_violations(self.point))
+
+    def _x(self) -> Array:
+        """The coefficients, as the user knows them."""
+        return self.point.x
+
+    def _gap(self) -> float:
+        return self.problem.gap(self.point.x)
 
     def _reference(self) -> float:
         """F at the allowed point nearest to zero, or the gap there where F is not positive: the tolerance's unit."""
@@ -170,12 +189,12 @@ class Run:
         if len(self.trace) == 0 or self.trace.iteration[-1] < self.t:
             self._record()
         del self.rule, self.oracle  # their work arrays are not needed any more, the certificate's are
-        is_finite = bool(np.isfinite(self.point.x).all())
-        gap, zero = self.problem.gap(self.point.x) if is_finite else math.inf, self._reference()
+        is_finite = bool(np.isfinite(self._x()).all())
+        gap, zero = self._gap() if is_finite else math.inf, self._reference()
         if status is Status.CONVERGED and not gap <= tol * zero:
             status = Status.STATIONARY
-        return Solution(
-            x=self.point.x.copy(),
+        return self._made(
+            x=self._x().copy(),
             objective=self._objective(),
             status=status,
             n_iter=self.t,
@@ -187,3 +206,6 @@ class Run:
             trace=self.trace,
             chosen=self.chosen,
         )
+
+    def _made(self, **fields: Any) -> Solution:
+        return Solution(**fields)

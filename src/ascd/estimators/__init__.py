@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ascd.estimators._fitting import Certificate
-    from ascd.estimators.block_cv import GroupLassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
+    from ascd.estimators.block_cv import MultiTaskElasticNetCV, MultiTaskLassoCV
     from ascd.estimators.cross_validation import ElasticNetCV, LassoCV
+    from ascd.estimators.group_cv import GroupLassoCV, SparseGroupLassoCV
     from ascd.estimators.group_lasso import GroupLasso, SparseGroupLasso
     from ascd.estimators.huber import HuberRegressor
     from ascd.estimators.least_squares import ElasticNet, Lasso
@@ -45,6 +46,7 @@ __all__ = [
     "PoissonRegressor",
     "Ridge",
     "SparseGroupLasso",
+    "SparseGroupLassoCV",
     "enet_path",
     "lasso_path",
     "logistic_path",
@@ -52,8 +54,9 @@ __all__ = [
 
 _FILES = {
     "_fitting": ["Certificate"],
-    "block_cv": ["GroupLassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV"],
+    "block_cv": ["MultiTaskElasticNetCV", "MultiTaskLassoCV"],
     "cross_validation": ["ElasticNetCV", "LassoCV"],
+    "group_cv": ["GroupLassoCV", "SparseGroupLassoCV"],
     "group_lasso": ["GroupLasso", "SparseGroupLasso"],
     "huber": ["HuberRegressor"],
     "least_squares": ["ElasticNet", "Lasso"],

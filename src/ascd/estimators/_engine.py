@@ -1,7 +1,7 @@
 """Fitting with the paper's parts instead of the production solver, for research.
 
-``minimize`` knows no intercept: a column of ones is appended to a copy of the data, with no penalty on it.  It stops on
-steepness where the estimators promise a duality gap: it is run with falling tolerances until the gap is small enough.
+``minimize`` stops on steepness where the estimators promise a duality gap: it is run with falling tolerances until the
+gap is small enough.  An intercept is one more coordinate without penalty (``engine.constant``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from ascd._base.checks import Array, unknown_name
 from ascd._base.clock import Stopwatch
+from ascd.engine.constant import with_constant
 from ascd.engine.minimize import minimize
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
@@ -55,7 +56,7 @@ def minimize_problem(
     if math.isinf(problem.parts.loss.curvature_bound()):
         loss = type(problem.stated.loss).__name__
         raise ValueError(f"solver must be 'ascd' for the {loss} loss, whose curvature has no bound; got {solver!r}")
-    extended = with_intercept(problem) if intercept else problem
+    extended = with_constant(problem) if intercept else problem
     zero = as_reference(problem, Fit(problem, np.zeros(problem.n_features), intercept, 0.0))
     target = tol * zero
     start = None if x0 is None else np.append(x0, intercept0) if intercept else np.asarray(x0, dtype=float)
@@ -86,33 +87,9 @@ def _proved(solution: Solution, intercept: bool, target: float) -> Solution:
     return replace(solution, x=x, intercept=constant, status=status)
 
 
-def with_intercept(problem: Problem) -> Problem:
-    """The same problem on a copy of the data with a column of ones, which has no penalty."""
-    parts, n = problem.parts, problem.n_features
-    if not hasattr(parts.penalty, "with_free"):
-        name = type(parts.penalty).__name__
-        raise TypeError(
-            "an intercept with a solver other than 'ascd' needs a penalty with a method with_free(self, n), which "
-            f"returns it for n coordinates and one more without any; {name} has none: use solver='ascd' or no intercept"
-        )
-    data = parts.matrix.to_scipy(problem.n_samples, n)
-    ones = np.ones((problem.n_samples, 1))
-    if isinstance(data, np.ndarray):
-        extended = np.asfortranarray(np.hstack([data, ones]))
-    else:
-        from scipy.sparse import hstack
-
-        extended = hstack([data, ones], format="csc")
-    return Problem(extended, parts.sample.target, parts.loss, parts.penalty.with_free(n), _weights(parts.sample.weight))
-
-
 def _initial_steepness(problem: Problem, start: Array | None, parts: dict[str, Any]) -> float:
     steepness = parts.get("steepness", "gs-s")
     return max(minimize(problem, "cyclic", steepness=steepness, x0=start, max_iter=0, record=None).steepness, 1e-300)
-
-
-def _weights(weight: Any) -> Array | None:
-    return None if np.ndim(weight) == 0 else weight
 
 
 def _seed(random_state: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Group Lasso and multi-task models with alpha (and l1_ratio) chosen by cross-validation."""
+"""Block models with alpha (and l1_ratio) chosen by cross-validation: what they share, and the multi-task ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from ascd.estimators._following import shortfall
 from ascd.estimators._layouts import held_out
 from ascd.estimators._path_cv import FoldPath, PathCV
 from ascd.estimators.cross_validation import as_ratios
-from ascd.estimators.group_lasso import GROUPED, group_penalty
 from ascd.estimators.multi_task import SEVERAL, SeveralTargets
 from ascd.estimators.paths import alpha_grid
 
@@ -60,79 +59,6 @@ class BlockPathCV(BlockRegressor, PathCV, ABC):
 
     def _refit(self, problem: Any, ratio: float, total: float) -> None:
         self._keep_fit(self._solved(problem.replace(penalty=problem.penalty.scaled(self.alpha_ * total))), 1.0 / total)
-
-
-class GroupLassoCV(BlockPathCV):
-    r"""Group Lasso with alpha chosen by cross-validation.
-
-    Parameters
-    ----------
-    eps : float, default=1e-3
-        Smallest alpha of the grid, relative to the largest.
-    alphas : int or array, default=100
-        How many alphas, or which.
-    groups, weights, fit_intercept, positive, max_iter, tol : as in ``GroupLasso``
-    cv : int, splitter or iterable, default=None
-        5 folds for None.
-    verbose
-        Taken as in scikit-learn and without effect.
-    n_jobs : int, default=None
-        Folds side by side, in threads.
-    progress : bool, default=False
-        Show a progress bar (needs ``rich``).
-
-    Attributes
-    ----------
-    alpha_, alpha_1se_, alphas_, mse_path_, coef_path_ : as in ``LassoCV``
-    coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_regression
-    >>> from ascd import GroupLassoCV
-    >>> X, y = make_regression(n_features=20, n_informative=5, noise=4.0, random_state=0)
-    >>> model = GroupLassoCV(groups=4, alphas=20, cv=3).fit(X, y)
-    >>> model.mse_path_.shape, round(float(model.score(X, y)), 2)
-    ((20, 3), 1.0)
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**GROUPED, **CHOOSING}
-
-    def __init__(
-        self,
-        *,
-        eps: float = 1e-3,
-        alphas: Any = 100,
-        groups: Any = 1,
-        weights: Any = None,
-        fit_intercept: bool = True,
-        positive: bool = False,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        cv: Any = None,
-        verbose: Any = False,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        self.eps = eps
-        self.alphas = alphas
-        self.groups = groups
-        self.weights = weights
-        self.fit_intercept = fit_intercept
-        self.positive = positive
-        self.max_iter = max_iter
-        self.tol = tol
-        self.cv = cv
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.progress = progress
-
-    def _problems(self, X: Any, y: Array, weight: Array | None, ratios: list[float]) -> list[Any]:
-        return [self._block_problem(X, y, group_penalty(self, 1.0, 0.0), weight)]
-
-    def _keep_fit(self, solution: Any, unit: float) -> None:
-        self.dual_gap_ = unit * solution.gap
-        self._keep_one(solution, unit)
 
 
 class MultiTaskElasticNetCV(SeveralTargets, BlockPathCV):

@@ -8,11 +8,15 @@ npz             ``scipy.sparse.save_npz`` with an array ``y`` added, or arrays `
 ==============  ==================================================================================================
 
 ``reading.py`` opens a file of each format, ``dialect.py`` finds out how a CSV file is written (separator, decimal mark,
-header), ``columns.py`` turns named columns into numbers (missing values, text columns), ``writing.py`` writes.
+header), ``columns.py`` turns named columns into numbers (missing values, text columns), ``groups.py`` reads groups of
+features, ``writing.py`` writes.
 """
 
 from ascd.files.columns import Choices, Recipe, Table
+from ascd.files.converting import convert
 from ascd.files.dialect import Dialect
+from ascd.files.groups import groups_of, read_groups
+from ascd.files.opening import OnDisk, open_data
 from ascd.files.reading import FORMATS, guess_format, read_table
 from ascd.files.writing import whole_file, whole_folder, write_text
 
@@ -20,9 +24,14 @@ __all__ = [
     "FORMATS",
     "Choices",
     "Dialect",
+    "OnDisk",
     "Recipe",
     "Table",
+    "convert",
+    "groups_of",
     "guess_format",
+    "open_data",
+    "read_groups",
     "read_table",
     "whole_file",
     "whole_folder",

@@ -5,7 +5,7 @@ What was done is kept as a ``Recipe``, so that a model does the same to the data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +14,6 @@ import numpy as np
 from ascd._base.checks import unknown_name
 from ascd.files.dialect import is_missing
 
-#: What a missing value of a column can be filled with.
-FILLS: dict[str, Callable[[Any], float]] = {"mean": np.nanmean, "median": np.nanmedian, "zero": lambda column: 0.0}
 #: Names that a target is looked for by.
 TARGETS = ("target", "y", "label")
 #: At least this share of a column's values are numbers: the others are mistakes rather than words.
@@ -48,12 +46,15 @@ class Recipe(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A design, its target (None where the file holds none), the names of the features and of the target (or None)."""
+    """A design, its target (None where the file holds none), the names of the features and of the target (or None).
+
+    Several targets are columns of y, and ``target`` is then the list of their names.
+    """
 
     X: Any
     y: Any
     names: list[str] | None
-    target: str | None = None
+    target: Any = None
     notes: tuple[str, ...] = ()
     recipe: Recipe = Recipe()
 
@@ -61,17 +62,21 @@ class Table(NamedTuple):
 def as_table(
     frame: Any,
     path: Path,
-    target: str | None,
+    target: Any,
     target_optional: bool,
     features: Sequence[str] | None,
     choices: Choices,
     recipe: Recipe,
 ) -> Table:
-    """The target's column apart from the others, and these as numbers."""
+    """The target's column (or those of several) apart from the others, and these as numbers."""
     frame.columns = names = [str(name) for name in frame.columns]
-    frame, notes = _left_after(frame, choices.without)
-    chosen = target_of([str(name) for name in frame.columns], target, target_optional)
-    y = None if chosen is None else _numbers_or_words(frame[chosen])
+    frame, notes = left_after(frame, choices.without)
+    left = [str(name) for name in frame.columns]
+    is_one = target is None or isinstance(target, str)
+    chosen: Any = (target_of if is_one else _targets_of)(left, target, target_optional)
+    y = None
+    if chosen is not None:
+        y = numbers_or_words(frame[chosen]) if is_one else np.column_stack([_numbers(frame[name]) for name in chosen])
     rest = frame if chosen is None else frame.drop(columns=chosen)
     if features is not None:
         wanted = list(dict.fromkeys(_source(name, recipe) for name in features))
@@ -88,63 +93,7 @@ def as_table(
     return Table(X, y, list(columns), chosen, tuple(notes), Recipe({}, levels))
 
 
-def without_gaps(table: Table, choices: Choices, recipe: Recipe) -> Table:
-    """Missing values filled, or their rows left out, as chosen; by default the table as it is."""
-    if choices.drop or choices.impute:
-        table = _without_rows(table, every_gap=choices.drop)
-    if not (choices.impute or recipe.fills):
-        return table
-    if not hasattr(table.X, "tocoo"):
-        return _filled(table, choices.impute, recipe)
-    if _gaps_by_row(table.X).any():
-        raise ValueError("missing values of a sparse table cannot be filled; --drop leaves out their rows")
-    return table
-
-
-def _without_rows(table: Table, every_gap: bool) -> Table:
-    """The table without rows that have no target, which nobody can fill, and without those that have another gap."""
-    X, y = table.X, table.y
-    kept = ~_gaps_by_row(X) if every_gap else np.ones(X.shape[0], dtype=bool)
-    if y is not None:
-        kept &= np.array([value is not None and value == value for value in y], dtype=bool)
-    if kept.all():
-        return table
-    rest = X.tocsr()[kept].tocsc() if hasattr(X, "tocsr") else np.asfortranarray(X[kept])
-    note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
-    return table._replace(X=rest, y=None if y is None else y[kept], notes=(*table.notes, note))
-
-
-def _filled(table: Table, impute: str, recipe: Recipe) -> Table:
-    """The table with its gaps filled by a statistic of the column, or as a model's recipe says."""
-    X = table.X
-    names = table.names or [str(j) for j in range(X.shape[1])]
-    fills = dict(recipe.fills) or {name: _fill(X[:, j], name, impute) for j, name in enumerate(names)}
-    gaps = np.isnan(X)
-    for j in np.flatnonzero(gaps.any(axis=0)):
-        X[gaps[:, j], j] = fills[names[j]]
-    how = f"by the column's {impute}" if impute else "as in the model"
-    notes = (f"{gaps.sum():,} missing values filled {how}",) if gaps.any() else ()
-    return table._replace(X=X, notes=(*table.notes, *notes), recipe=table.recipe._replace(fills=fills))
-
-
-def _fill(column: Any, name: str, impute: str) -> float:
-    if impute not in FILLS:
-        raise unknown_name(impute, "impute", FILLS)
-    if np.isnan(column).all() and impute != "zero":
-        raise ValueError(f"column {name!r} has no value at all: leave it out (--without {name!r})")
-    return float(FILLS[impute](column))
-
-
-def _gaps_by_row(X: Any) -> Any:
-    if not hasattr(X, "tocoo"):
-        return np.isnan(X).any(axis=1)
-    stored = X.tocoo()
-    gone = np.zeros(X.shape[0], dtype=bool)
-    gone[stored.row[np.isnan(stored.data)]] = True
-    return gone
-
-
-def _left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
+def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
     """The frame without some columns: those named, and a first one without a name that counts the rows."""
     for name in without:
         if name not in frame.columns:
@@ -171,17 +120,36 @@ def target_of(names: list[str], target: str | None, optional: bool) -> str | Non
     return None
 
 
+def _targets_of(names: list[str], targets: Sequence[str], optional: bool) -> list[str] | None:
+    """Several targets, each once; None where some are not there and need not be."""
+    twice = next((name for number, name in enumerate(targets) if name in targets[:number]), None)
+    if twice is not None:
+        raise ValueError(f"target {twice!r} is named twice")
+    strange = [name for name in targets if name not in names]
+    if strange and not optional:
+        raise unknown_name(strange[0], "target", names)
+    return None if strange else list(targets)
+
+
+def _numbers(column: Any) -> Any:
+    """A column of several targets: numbers only."""
+    values = numbers_or_words(column)
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"target {column.name!r} must be numbers where there are several; its first is {values[0]!r}")
+    return values.astype(float)
+
+
 def _source(feature: str, recipe: Recipe) -> str:
     """The column that a feature is made from."""
-    return next((name for name, values in recipe.levels.items() if feature in _level_names(name, values)), feature)
+    return next((name for name, values in recipe.levels.items() if feature in level_names(name, values)), feature)
 
 
-def _level_names(name: str, values: Sequence[str]) -> list[str]:
+def level_names(name: str, values: Sequence[str]) -> list[str]:
     """One 0/1 column a value; of two values the second alone, which tells the first as well."""
     return [f"{name}={value}" for value in (values[1:] if len(values) == 2 else values)]
 
 
-def _numbers_or_words(column: Any) -> Any:
+def numbers_or_words(column: Any) -> Any:
     """A column as numbers where all its values are (a word for a missing value is nan), else as it is."""
     import pandas
 
@@ -202,7 +170,7 @@ def _encoded(
     columns: dict[str, Any] = {}
     levels: dict[str, list[str]] = {}
     for name in frame.columns:
-        values = _numbers_or_words(frame[name])
+        values = numbers_or_words(frame[name])
         if name not in recipe.levels and values.dtype.kind in "fiub":
             columns[name] = values
             continue
@@ -212,7 +180,7 @@ def _encoded(
         strange = sorted(set(found) - set(levels[name]))
         if strange:
             notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(strange[:SHOWN])}")
-        made = _level_names(name, levels[name])
+        made = level_names(name, levels[name])
         notes.append(f"text column {name!r} as {len(made)} columns of 0 and 1: {', '.join(made[:SHOWN])}")
         for column in made:
             columns[column] = np.where(words == "", np.nan, words == column.removeprefix(f"{name}="))

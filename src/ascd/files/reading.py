@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import unknown_name
-from ascd.files.columns import Choices, Recipe, Table, as_table, without_gaps
+from ascd.files.columns import Choices, Recipe, Table, as_table
 from ascd.files.dialect import WHITESPACE, Dialect, detect, first_look, separator_name
+from ascd.files.gaps import without_gaps
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
@@ -25,7 +26,7 @@ DETECT, AS_IT_IS, NO_RECIPE = Dialect(), Choices(), Recipe()
 
 def read_table(
     path: Any,
-    target: str | None = None,
+    target: Any = None,
     format: str | None = None,
     n_features: int | None = None,
     target_optional: bool = False,
@@ -40,7 +41,8 @@ def read_table(
     Parameters
     ----------
     path : the file
-    target : column of a CSV or parquet file that holds the target; "target", "y" or "label", else the last, by default
+    target : column of a CSV or parquet file that holds the target; "target", "y" or "label", else the last, by default.
+        A list of columns: several targets, the columns of y
     format : {"libsvm", "csv", "parquet", "npz"}; by default from the file's name
     n_features : width of a LIBSVM file, where it should be more than its largest index
     target_optional : accept a table without a target (for predictions): only a column named ``target`` is taken away
@@ -73,7 +75,7 @@ def read_table(
         table = _read_npz(path, target_optional)
     else:
         frame, found = _read_frame(path, kind, dialect, na)
-        if found is not None and found.header is False and target is not None and target.isdigit():
+        if found is not None and found.header is False and isinstance(target, str) and target.isdigit():
             target = f"column {target}"
         table = as_table(frame, path, target, target_optional, features, choices, recipe)
         if found is not None:
@@ -164,23 +166,34 @@ def _read_frame(path: Path, kind: str, given: Dialect, na: Sequence[str]) -> tup
 
 
 def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> Any:
-    is_pattern = dialect.sep != WHITESPACE and len(dialect.sep or "") > 1  # which pandas' fast parser does not know
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pandas.errors.DtypeWarning)  # mixed columns are told by name later
-        frame = pandas.read_csv(
-            path,
-            sep=dialect.sep or ",",
-            decimal=dialect.decimal or ".",
-            thousands=dialect.thousands,
-            header=0 if dialect.header else None,
-            encoding=dialect.encoding,
-            na_values=list(na) or None,
-            skipinitialspace=True,
-            engine="python" if is_pattern else "c",
-        )
-    if not dialect.header:
-        frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
+        frame = pandas.read_csv(path, **csv_options(dialect, na))
+    name_columns(frame, dialect)
     return frame
+
+
+def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
+    """The dialect in pandas' words."""
+    is_pattern = dialect.sep != WHITESPACE and len(dialect.sep or "") > 1  # which pandas' fast parser does not know
+    return {
+        "sep": dialect.sep or ",",
+        "decimal": dialect.decimal or ".",
+        "thousands": dialect.thousands,
+        "header": 0 if dialect.header else None,
+        "encoding": dialect.encoding,
+        "na_values": list(na) or None,
+        "skipinitialspace": True,
+        "engine": "python" if is_pattern else "c",
+    }
+
+
+def name_columns(frame: Any, dialect: Dialect) -> None:
+    """Text names; numbered ones where the file has no header."""
+    if dialect.header:
+        frame.columns = [str(name) for name in frame.columns]
+    else:
+        frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
 
 
 def _check_width(table: Table, path: Path, dialect: Dialect) -> None:

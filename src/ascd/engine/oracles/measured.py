@@ -61,20 +61,7 @@ class MeasuredAngle(NamedTuple):
 
     @helper
     def measure(self, point: Any) -> None:
-        """s and ‖e‖ from v and v_ref."""
-        account, place = self.account, self.angle.place
-        if account[HAS_REFERENCE] == 0.0:
-            return
-        product, distance = 0.0, 0.0
-        for k in range(self.slope.size):
-            away = point.slope[k] - self.slope[k]
-            product += away * self.slope[k]
-            distance += away * away
-        along = product / max(account[REFERENCE_SQUARE], 1e-300)
-        place[0] = 1.0 + along
-        place[1] = math.sqrt(max(distance - along * product, 0.0) + SQUARE_ROUNDING * distance)
-        account[PATH] = 0.0
-        place[2] = point.intervals.clock[1]
+        measure_angle(point, self.slope, self.account, self.angle.place)
 
     @helper
     def refresh(self, point: Any) -> None:
@@ -82,6 +69,23 @@ class MeasuredAngle(NamedTuple):
         self.account[REFERENCE_SQUARE] = make_reference(point, self.angle, self.square, self.slope)
         self.account[PATH], self.account[HAS_REFERENCE] = 0.0, 1.0
         self.angle.place[2] = point.intervals.clock[1]
+
+
+@helper
+def measure_angle(point: Any, reference: Array, account: Array, place: Array) -> None:
+    """s and ‖e‖ from v and v_ref."""
+    if account[HAS_REFERENCE] == 0.0:
+        return
+    product, distance = 0.0, 0.0
+    for k in range(reference.size):
+        away = point.slope[k] - reference[k]
+        product += away * reference[k]
+        distance += away * away
+    along = product / max(account[REFERENCE_SQUARE], 1e-300)
+    place[0] = 1.0 + along
+    place[1] = math.sqrt(max(distance - along * product, 0.0) + SQUARE_ROUNDING * distance)
+    account[PATH] = 0.0
+    place[2] = point.intervals.clock[1]
 
 
 class Unmeasured(NamedTuple):

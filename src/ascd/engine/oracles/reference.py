@@ -121,10 +121,7 @@ class Referenced(NamedTuple):
             ref = self.slope[k]
             account[PRODUCT] += (new - old) * ref
             account[DISTANCE] += (new - ref) ** 2 - (old - ref) ** 2
-        along = account[PRODUCT] / max(account[SQUARE], 1e-300)
-        across = max(account[DISTANCE] - along * account[PRODUCT], 0.0)
-        self.angle.place[0] = 1.0 + along
-        self.angle.place[1] = math.sqrt(across + SQUARE_ROUNDING * abs(account[DISTANCE]))
+        place_from(account, self.angle.place)
 
     @helper
     def refresh(self, point: Any) -> None:
@@ -133,6 +130,15 @@ class Referenced(NamedTuple):
         account[SQUARE] = make_reference(point, self.angle, self.square, self.slope)
         account[PRODUCT], account[DISTANCE], account[MOVES], account[STARTED] = 0.0, 0.0, 0.0, 1.0
         account[READS] = point.reads[0]
+
+
+@helper
+def place_from(account: Array, place: Array) -> None:
+    """s and ‖e‖ from P and D."""
+    along = account[PRODUCT] / max(account[SQUARE], 1e-300)
+    across = max(account[DISTANCE] - along * account[PRODUCT], 0.0)
+    place[0] = 1.0 + along
+    place[1] = math.sqrt(across + SQUARE_ROUNDING * abs(account[DISTANCE]))
 
 
 @helper

@@ -1,0 +1,74 @@
+"""Groups of features from a file: a label a line, or JSON; or a number of neighbours.
+
+==========================================  ==========================================================================
+``5``, instead of a file                    so many neighbours each
+a label a line                              one for every feature, in their order
+``[[0, 3], [1, 2]]``, ``[["a"], ["b"]]``    JSON: the features of each group, by number (from 0) or by name
+``{"first": ["a", "b"], "other": ["c"]}``   the same, with names of the groups
+``[2, 2, 3]``                               JSON: sizes of groups of neighbours
+==========================================  ==========================================================================
+
+The name of a text column stands for all its columns of 0 and 1.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ascd.files.columns import Table, level_names
+
+
+def read_groups(text: str) -> Any:
+    """What the groups of features are, as it was written; names are not looked up yet.
+
+    Examples
+    --------
+    >>> from ascd.files import read_groups
+    >>> read_groups("5")
+    5
+    """
+    path = Path(text)
+    if text.isdigit() and not path.exists():
+        return int(text)
+    if not path.is_file():
+        raise FileNotFoundError(f"--groups: no such file: {text} (a number of neighbours each would do, too)")
+    content = path.read_text(encoding="utf-8-sig").strip()
+    if not content:
+        raise ValueError(f"--groups: {path.name} is empty")
+    if content[0] not in "[{":
+        return [line.strip() for line in content.splitlines() if line.strip()]
+    try:
+        found = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"--groups: {path.name} is not JSON: {error}") from error
+    found = list(found.values()) if isinstance(found, dict) else found
+    if not (_all(found, list) or _all(found, int)):
+        raise ValueError(
+            f"--groups: {path.name} must hold lists of features, sizes, or an object of lists; a label a line is the "
+            "other form"
+        )
+    return found
+
+
+def _all(found: Any, kind: type) -> bool:
+    return bool(found) and all(isinstance(part, kind) and not isinstance(part, bool) for part in found)
+
+
+def groups_of(written: Any, table: Table) -> Any:
+    """The groups as estimators take them: names become numbers of columns."""
+    if not (isinstance(written, list) and isinstance(written[0], list)):
+        return written
+    names = table.names or []
+    place = {name: [j] for j, name in enumerate(names)}
+    for source, values in table.recipe.levels.items():
+        place.setdefault(source, [place[name][0] for name in level_names(source, values)])
+    groups = []
+    for number, part in enumerate(written):
+        unknown = [one for one in part if isinstance(one, str) and one not in place]
+        if unknown:
+            known = ", ".join(names[:5]) + (", …" if len(names) > 5 else "") if names else "the table has no names"
+            raise ValueError(f"--groups: group {number} names {unknown[0]!r}, which is no feature here; known: {known}")
+        groups.append([j for one in part for j in (place[one] if isinstance(one, str) else [one])])
+    return groups
