@@ -119,7 +119,7 @@ def open_part(chunk: Any, opener: Callable[[Any], Design], size: tuple[int | Non
         is_single = all(dtype == np.float32 for dtype in chunk.dtypes)
         chunk = chunk.to_numpy(dtype=np.float32 if is_single else np.float64, na_value=np.nan)
     if isinstance(chunk, np.ma.MaskedArray):  # what is masked is missing
-        chunk = chunk.astype(np.float64).filled(np.nan)
+        chunk = np.ma.filled(chunk.astype(np.float64), np.nan)
     chunk = chunk if hasattr(chunk, "shape") else np.asarray(chunk)
     said = (chunk.shape[0] if size[0] is None and chunk.shape else size[0], size[1])
     if tuple(chunk.shape) != said:
