@@ -1,4 +1,4 @@
-"""How far the solver reaches: threads, storage as it comes, data on a cluster.
+"""How far the solver reaches: threads, storage as it comes, data on disk and on a cluster.
 
     python benchmarks/reach.py [--only threads,storage,disk,dask] [--scale SHARE] [--jobs 2,16] [--repeats N]
 

@@ -34,7 +34,7 @@ MODELS = {
     "elastic net, positive": (ascd.ElasticNet(0.05, positive=True, penalty_weights=np.arange(8.0)), SIGNAL),
     "ridge": (ascd.Ridge(2.0, tol=1e-12), SIGNAL),
     "lasso with bounds": (ascd.Lasso(0.05, bounds=(-1.0, 0.5)), SIGNAL),
-    "huber": (ascd.HuberRegressor(tol=1e-10), SIGNAL),
+    "huber": (ascd.HuberRegressor(tol=1e-8), SIGNAL),
     "poisson": (ascd.PoissonRegressor(alpha=0.1, tol=1e-12), COUNTS),
     "logistic": (ascd.LogisticRegression(tol=1e-12, l1_ratio=1.0), LABELS),
     "svm": (ascd.LinearSVC(dual=False, tol=1e-12), LABELS),
@@ -195,6 +195,7 @@ BAD = {
     "bag": (lambda: pytest.importorskip("dask.bag").from_sequence([1, 2]), TypeError, "an array or a DataFrame.*Bag"),
     "nan": (lambda: da.from_array(np.where(X.max() == X, np.nan, X), chunks=30), ValueError, "finite; it has 1 nan"),
     "missing": (lambda: missing(), ValueError, "finite; it has 1 nan"),
+    "masked": (lambda: da.ma.masked_greater(da.from_array(X, chunks=30), 1.0), ValueError, "must be finite; it has"),
 }
 
 
@@ -203,8 +204,13 @@ def test_bad_input_is_named(client, name):
     make, kind, words = BAD[name]
     with pytest.raises(kind, match=rf"[AX] (must|has).*{words}|{words}"):
         ascd.Problem(make(), SIGNAL)
-    with pytest.raises(kind, match=words):
+    with pytest.raises(kind, match=rf"^X .*{words}|{words}"):
         ascd.Lasso().fit(make(), SIGNAL)
+
+
+def test_the_engines_rules_are_refused(client):
+    with pytest.raises(ValueError, match="solver must be 'ascd' for data that are not in memory"):
+        ascd.Lasso(solver="a-ascd").fit(as_chunks(X, "rows"), SIGNAL)
 
 
 def test_targets_of_another_length_are_an_error(client):

@@ -20,7 +20,7 @@ from ascd.results.progress import Round, looking_on
 #: What files may be in, to be read in parts.
 IN_PARTS = ("parquet", "csv")
 #: Options that change the table as a whole, which no worker has.
-WHOLE = ("drop", "impute", "header")
+WHOLE = ("drop", "impute", "header", "memory")
 
 
 class Cluster(NamedTuple):
@@ -34,11 +34,22 @@ class Cluster(NamedTuple):
         return bool(self.scheduler or self.workers)
 
 
+def check_cluster(cluster: Cluster, source: Source, files: int, is_explained: bool) -> None:
+    """Refuse options that do not go together, before any work."""
+    if files > 1 and not cluster.is_wanted:
+        raise ValueError(f"{files} files can be fitted together on a cluster only: --workers 2 starts one here")
+    if cluster.scheduler and cluster.workers:
+        raise ValueError("--scheduler and --workers exclude each other: one names a cluster, the other starts one")
+    if cluster.is_wanted and is_explained:
+        raise ValueError("--explain fits half-samples again and again, which must be in memory: leave out the cluster")
+    for name in WHOLE if cluster.is_wanted else ():
+        if getattr(source, name):
+            raise ValueError(f"--{name} looks at the table as a whole, which no worker has: do it before, or fit here")
+
+
 @contextmanager
 def connected(cluster: Cluster) -> Iterator[Any]:
     """A client; workers that are started here end with it."""
-    if cluster.scheduler and cluster.workers:
-        raise ValueError("--scheduler and --workers exclude each other: one names a cluster, the other starts one")
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
@@ -64,9 +75,6 @@ def read_parts(source: Source, others: Sequence[Path]) -> Loaded:
     kinds = {source.format or guess_format(path) for path in paths}
     if len(kinds) > 1 or not kinds <= set(IN_PARTS):
         raise ValueError(f"on a cluster all files must be {' or all '.join(IN_PARTS)}; got {', '.join(sorted(kinds))}")
-    for name in WHOLE:
-        if getattr(source, name):
-            raise ValueError(f"--{name} looks at the table as a whole, which no worker has: do it before, or fit here")
     missing = [path for path in paths if not Path(path).exists()]
     if missing:
         raise FileNotFoundError(f"no such file: {missing[0]}")
@@ -76,7 +84,10 @@ def read_parts(source: Source, others: Sequence[Path]) -> Loaded:
         if name not in names:
             raise unknown_name(name, "column", names)
     frame = frame.drop(columns=list(source.without))
-    target = target_of([name for name in names if name not in source.without], source.target, False)
+    given = source.target if isinstance(source.target, tuple) else (source.target,)
+    if len(given) > 1:
+        raise ValueError(f"--target must be one column on a cluster; got {', '.join(map(str, given))}")
+    target = target_of([name for name in names if name not in source.without], given[0] if given else None, False)
     X, y = frame.drop(columns=[target]), np.asarray(frame[target].compute())
     label = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
     say(f"read {label}: {len(y):,} rows, {X.shape[1]:,} features in {X.npartitions} parts, target {target!r}")

@@ -12,13 +12,12 @@ import numpy as np
 
 from ascd._base.clock import Stopwatch
 from ascd.cli import UNCONVERGED
-from ascd.cli.clusters import Cluster, connected, read_parts, rounds_shown
+from ascd.cli.clusters import Cluster, check_cluster, connected, read_parts, rounds_shown
 from ascd.cli.console import answer, common, fitting, say
 from ascd.cli.estimating import CLASSIFIERS, MODELS, SEVERAL_TARGETS, make_estimator
 from ascd.cli.explain import examine, explain, page_beside
 from ascd.cli.models import as_classes, model_of, save_model
 from ascd.cli.options import (
-    Loaded,
     Source,
     class_target,
     fit_options,
@@ -71,43 +70,41 @@ def command(
     read.
     """
     cluster = Cluster(scheduler, workers)
-    if more and not cluster.is_wanted:
-        raise ValueError(f"{1 + len(more)} files can be fitted together on a cluster only: --workers 2 starts one here")
-    if explained and (cluster.is_wanted or source.memory is not None or source.data.is_dir()):
-        raise ValueError(
-            "--explain fits half-samples, which need the data in memory: leave out --memory or the cluster"
-        )
+    check_cluster(cluster, source, 1 + len(more), explained)
     if given["groups"] is not None:
         given["groups"] = read_groups(given["groups"])
     estimator = make_estimator(model, cv, given)
     check_file(out, force)
     if explained:
         check_file(page_beside(out), force)
+        if source.memory is not None or source.data.is_dir():
+            raise ValueError("--explain fits half-samples, which need the data in memory, in one file")
     with connected(cluster) if cluster.is_wanted else nullcontext():
-        table, label = read_parts(source, more) if cluster.is_wanted else read_data(source, may_stay=True)
-        if given["groups"] is not None:
-            estimator.set_params(groups=groups_of(given["groups"], table))
-        return _fit(Loaded(table, label), estimator, Choice(model, bool(cv), classes, explained, resamples, out))
+        data = read_parts(source, more) if cluster.is_wanted else read_data(source, may_stay=True)
+        choice = Choice(model, bool(cv), classes, given["groups"], resamples if explained else 0, out)
+        return _fit(*data, estimator, choice)
 
 
 class Choice(NamedTuple):
-    """What the options say besides the data and the estimator."""
+    """What the options say besides the data and the estimator; ``resamples`` is 0 where nothing is to be explained."""
 
     model: str
     has_folds: bool
     classes: bool
-    explained: bool
+    groups: Any
     resamples: int
     out: Path
 
 
-def _fit(data: Loaded, estimator: Any, choice: Choice) -> int:
-    (table, label), (model, has_folds, classes, explained, resamples, out) = data, choice
+def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
+    model, has_folds, classes, groups, resamples, out = choice
     if model not in SEVERAL_TARGETS:
         single_target(table, model)
     elif np.ndim(table.y) == 1:
         numeric_target(table)
         table = table._replace(y=np.asarray(table.y).reshape(-1, 1))
+    if groups is not None:
+        estimator.set_params(groups=groups_of(groups, table))
     if model not in CLASSIFIERS:
         numeric_target(table)
     else:
@@ -124,13 +121,13 @@ def _fit(data: Loaded, estimator: Any, choice: Choice) -> int:
     header = _header(estimator, label, table)
     fitted = model_of(estimator, header, table.names)
     score = float(estimator.score(table.X, table.y))
-    known = examine(model, estimator, fitted, table, resamples) if explained else None
+    known = examine(model, estimator, fitted, table, resamples) if resamples else None
     save_model(fitted, out)
     show_summary(fitted, estimator.certificate_, model, score, (seconds, compile_seconds), out)
     found = None if known is None else explain(fitted, known, resamples, out)
     times = {"seconds": seconds, "compile_seconds": compile_seconds}
     numbers = {"score": score, "nonzero": int(np.count_nonzero(fitted.coef)), "explained": found}
-    if hasattr(table.X, "bytes_read"):
+    if hasattr(table.X, "bytes_read") and not is_collection(table.X):
         say(f"read {table.X.bytes_read / table.X.size:.2f} times the data, {table.X.bytes_read / 1e6:,.1f} MB")
         numbers["bytes_read"] = table.X.bytes_read
     if fitted.classes.size:

@@ -21,6 +21,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.data import prices
 from ascd.data.design import Multiplier, Part, Survey
+from ascd.data.distant_products import NearMultiplier, RemoteMultiplier
 from ascd.data.local import Local
 
 
@@ -234,50 +235,3 @@ class Distant:
         place[held] = np.arange(held.size)
         self._held = Near(local, held, place)
         return self._held
-
-
-class NearMultiplier:
-    """Products of columns that are brought near first."""
-
-    def __init__(self, design: Distant, keeps: bool, constant: float) -> None:
-        self.design, self.keeps, self.constant = design, keeps, constant
-        self.local: Local | None = None
-        self.inner: Any = None
-
-    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        local, places = self.design.local(columns)
-        if self.local is not local:  # other columns are near now
-            self.local, self.inner = local, local.multiplier(self.keeps)
-        here = None if means is None else _spread(means[columns], places)
-        self.inner.fill(store, places, left, right, weight, here)
-
-    def is_cheap(self, count: int, size: int) -> bool:
-        """They are near then, all of them."""
-        return True
-
-    def forget(self) -> None:
-        self.local = self.inner = None
-
-
-class RemoteMultiplier:
-    """Products computed where the data are."""
-
-    def __init__(self, source: RemoteSource, constant: float) -> None:
-        self.source, self.constant = source, constant
-
-    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        store[np.ix_(left, right)] = self.source.products(columns[left], columns[right], weight, means)
-
-    def is_cheap(self, count: int, size: int) -> bool:
-        """One pass for all is cheaper than one for each that moves."""
-        return True
-
-    def forget(self) -> None:
-        """Nothing is kept."""
-
-
-def _spread(values: Array, places: Array) -> Array:
-    """An array that has the values at these places."""
-    out = np.zeros(int(places.max()) + 1)
-    out[places] = values
-    return out

@@ -118,6 +118,8 @@ def open_part(chunk: Any, opener: Callable[[Any], Design], size: tuple[int | Non
     if hasattr(chunk, "iloc"):
         is_single = all(dtype == np.float32 for dtype in chunk.dtypes)
         chunk = chunk.to_numpy(dtype=np.float32 if is_single else np.float64, na_value=np.nan)
+    if isinstance(chunk, np.ma.MaskedArray):  # what is masked is missing
+        chunk = np.ma.filled(chunk.astype(np.float64), np.nan)
     chunk = chunk if hasattr(chunk, "shape") else np.asarray(chunk)
     said = (chunk.shape[0] if size[0] is None and chunk.shape else size[0], size[1])
     if tuple(chunk.shape) != said:

@@ -20,8 +20,9 @@ from ascd._base.checks import Array, unlocked
 from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
+from ascd.data.known_moments import KnownMoments
 from ascd.data.local import Local
-from ascd.data.part_answers import SUMS, Facts, Moments, answer, together
+from ascd.data.part_answers import SUMS, Facts, answer, together
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
 
 
@@ -79,7 +80,7 @@ class Parted:
         self.gives_products, self.is_dear = gives_products and is_tall, not isinstance(executor, InTurn)
         self.at_once = prices.AT_ONCE if self.gives_products else 0
         self._facts: Facts | None = None
-        self._kept: tuple[tuple[Any, Moments], ...] = ()
+        self._moments = KnownMoments(self.shape[1])
         self._expected: tuple[Array, Array] | None = None
 
     @property
@@ -112,29 +113,15 @@ class Parted:
         known, surveys, moments = zip(*(together("first", column.answers) for column in found), strict=True)
         self._learn(known)
         if wanted:
-            self._keep(weight, moments[0])
+            self._moments.keep(weight, moments[0])
         return Survey(*(np.concatenate(field, axis=-1) for field in zip(*surveys, strict=True)))
-
-    def _keep(self, weight: Any, moments: Moments) -> None:
-        most = max(1, prices.PRODUCTS_KEPT // moments.products.nbytes)
-        kept = weight if np.ndim(weight) == 0 else weight.copy()
-        self._kept = ((kept, moments), *self._kept)[:most]
-
-    def _known(self, weight: Array, columns: Array) -> tuple[float, Moments, Array] | None:
-        """Moments known for a multiple of these weights, that multiple, and where the columns stand in them."""
-        for kept, found in self._kept:
-            factor, place = _multiple(weight, kept), np.full(self.shape[1], -1)
-            place[found.columns] = np.arange(found.columns.size)
-            if factor is not None and (place[columns] >= 0).all():
-                return factor, found, place
-        return None
 
     def squares(self, weight: Any, columns: Array) -> Array:
         return self._sums("squares", columns, lambda rows: (_of_rows(weight, rows),))
 
     def expect(self, columns: Array, weight: Array) -> None:
         """Means and products of these columns will be asked for: they come with the next products with a vector."""
-        if self.gives_products and columns.size and self._known(weight, columns) is None:
+        if self.gives_products and columns.size and self._moments.means(columns, weight) is None:
             self._expected = columns, weight
 
     def dots(self, columns: Array, vector: Array) -> Array:
@@ -143,7 +130,7 @@ class Parted:
             others, weight = expected
             found = self._ask("dots_and_moments", columns, lambda rows: (vector[rows], others, weight[rows]))
             product, moments = together("dots_and_moments", found[0].answers)
-            self._keep(weight, moments)
+            self._moments.keep(weight, moments)
             return np.asarray(product)
         return self._sums("dots", columns, lambda rows: (vector[rows],))
 
@@ -153,11 +140,11 @@ class Parted:
         Who asks for means of columns wants their products next: these come along where parts give them.
         """
         if self.gives_products:
-            known = self._known(weight, columns)
+            known = self._moments.means(columns, weight)
             if known is not None:
-                return known[1].means[known[2][columns]]
+                return known
             found = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0].answers)
-            self._keep(weight, found)
+            self._moments.keep(weight, found)
             return np.asarray(found.means)
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
@@ -175,9 +162,9 @@ class Parted:
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Of row parts that hold all columns."""
-        known = self._known(weight, np.concatenate([first, second]))
+        known = self._moments.products(first, second, weight, means)
         if known is not None:
-            return _centred(*known, first, second, means)
+            return known
         is_same = np.array_equal(first, second)
         chosen, count = (first, 0) if is_same else (np.concatenate([first, second]), first.size)
         less = None if means is None else means[chosen]
@@ -260,25 +247,3 @@ class Parted:
 
 def _of_rows(weight: Any, rows: slice) -> Any:
     return weight if np.ndim(weight) == 0 else weight[rows]
-
-
-def _multiple(weight: Array, kept: Any) -> float | None:
-    """The factor f with weight = f·kept, exactly; None where there is none."""
-    where = int(np.argmax(kept)) if np.ndim(kept) else 0
-    base = float(kept[where] if np.ndim(kept) else kept)
-    if base <= 0.0:
-        return None
-    factor = float(weight[where]) / base
-    return factor if bool(np.all(weight == factor * kept)) else None
-
-
-def _centred(
-    factor: float, known: Moments, place: Array, first: Array, second: Array, means: Array | None
-) -> Array:  # fmt: skip
-    """Products of columns less these means (None: 0), from those less their own: one sum of squares more."""
-    there = place[first], place[second]
-    left, right = (
-        known.means[here] - (0.0 if means is None else means[chosen])
-        for here, chosen in zip(there, (first, second), strict=True)
-    )
-    return np.asarray(factor * (known.products[np.ix_(*there)] + known.total * np.outer(left, right)))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import as_finite_vector, as_number
 from ascd._base.jit import debugging
-from ascd.engine.constant import seen_without, started, with_constant, without_constant
+from ascd.engine.constant import seen_without, started, with_constant, with_local_columns, without_constant
 from ascd.engine.descent import Point
 from ascd.engine.intervals import start_intervals
 from ascd.engine.oracles import as_oracle
@@ -110,7 +109,7 @@ def minimize(
     if intercept:
         if not isinstance(problem, Problem):
             raise TypeError("intercept=True needs an ascd.Problem; in a block problem an unpenalised block is one")
-        wider, start = with_constant(_with_local_columns(problem)), started(x0, problem.n_features)
+        wider, start = with_constant(problem), started(x0, problem.n_features)
         return without_constant(
             minimize(
                 wider, rule, oracle, steepness, step, init, start, max_iter, tol, max_time, rng, record, record_gap,
@@ -134,7 +133,7 @@ class Form(NamedTuple):
 
 
 def _run(problem: Problem, how: dict[str, Any], record_gap: bool) -> Run:
-    problem = _with_local_columns(problem)
+    problem = with_local_columns(problem)
     if math.isinf(problem.parts.largest):
         name = type(problem.stated.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
@@ -143,21 +142,6 @@ def _run(problem: Problem, how: dict[str, Any], record_gap: bool) -> Run:
 
 #: Kind of problem → how it is minimised; ``ascd.blocks`` adds its own.
 FORMS: dict[type, Form] = {Problem: Form(lambda problem: problem.n_features, _run)}
-
-
-def _with_local_columns(problem: Problem) -> Problem:
-    """Steps read single columns: data that are read by rows are copied for them."""
-    if problem.parts.matrix is not None:
-        return problem
-    if problem.design.is_dear or not hasattr(problem.design, "in_memory"):
-        name = type(problem.design).__name__
-        raise TypeError(
-            f"minimize reads single columns, which must be in local memory; {name} keeps them: use ascd.solve"
-        )
-    local: Any = problem.design.in_memory()
-    other = copy(problem)
-    other.design, other.parts = local, problem.parts._replace(matrix=local.matrix)
-    return other
 
 
 def assemble(

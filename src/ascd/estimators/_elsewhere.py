@@ -6,6 +6,7 @@ the same questions here.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def read_elsewhere(
     estimator: Any, X: Any, y: Any, multi_output: bool = False, y_numeric: bool = False, **_: Any
 ) -> tuple[Elsewhere, Array]:
     """The data as they are, and the target checked as scikit-learn does; features are counted and named."""
-    data = Elsewhere(X)
+    data = _opened(X)
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     target = _check_y(y, multi_output=multi_output, y_numeric=y_numeric, estimator=estimator)
@@ -106,6 +107,16 @@ def read_elsewhere(
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
     return data, target if multi_output else column_or_1d(target)
+
+
+def _opened(X: Any) -> Elsewhere:
+    """The data behind their door, with errors that speak of X."""
+    try:
+        return Elsewhere(X)
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError):
+            raise
+        raise type(error)(re.sub(r"\bA\b", "X", str(error))) from None
 
 
 def predicted(estimator: Any, X: Any, columns: Array) -> Any:

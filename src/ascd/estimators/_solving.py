@@ -49,6 +49,8 @@ def solve_problem(
     if x0 is not None and not math.isfinite(cost_of(problem.parts.penalty, np.arange(x0.size), x0)):
         x0 = None  # a warm start that other bounds do not allow
     limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
+    if settings.solver != "ascd" and problem.design.is_dear:
+        raise ValueError(f"solver must be 'ascd' for data that are not in memory; got {settings.solver!r}")
     if settings.solver != "ascd":
         found = minimize_problem(
             problem, settings.solver, intercept0=intercept0 or 0.0, random_state=settings.random_state, **limits

@@ -97,7 +97,7 @@ class Assessment:
         """Does a proof hold what the gap says?  Computed afresh, from exact entries where the point ``is_last``."""
         if is_last:
             self._read_afresh()
-        else:
+        elif not self._is_afresh():
             self.fit.recompute()
             self.bounds.locate(self.fit.slope)
             self.screen()
@@ -111,12 +111,14 @@ class Assessment:
         self.look()
         return None
 
-    def _read_afresh(self) -> None:
+    def _is_afresh(self) -> bool:
         """Where a pass is dear, what one has just shown is not asked again."""
-        fit = self.fit
-        if not (fit.design.at_once and fit.is_fresh and not self.bounds.is_moved):
-            fit.recompute()
-            self.bounds.read_all(fit.slope)
+        return bool(self.fit.design.at_once) and self.fit.is_fresh and not self.bounds.is_moved
+
+    def _read_afresh(self) -> None:
+        if not self._is_afresh():
+            self.fit.recompute()
+            self.bounds.read_all(self.fit.slope)
         self.screen()
         self.measure()
 
