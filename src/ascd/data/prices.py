@@ -27,6 +27,11 @@ BLOCK, PASSING = 1 << 18, 128
 NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
 #: Columns whose products with each other all come with a pass over tall data that are elsewhere (32 MB of them).
 AT_ONCE = 2000
+#: Data on a device: what may be put beside them, as a share of them, in bytes always, and at most for a pass; and the
+#: share of the device's free memory that products of columns may take.
+DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK, DEVICE_PRODUCTS = 0.02, 16 << 20, 1 << 30, 0.4
+#: Columns that are one working set there: launching a pass takes as long as their products.
+DEVICE_AT_ONCE = 256
 #: Bytes of rows that pass at a time.
 BLOCK_BYTES = 32 << 20
 #: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.
