@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array, as_design, as_matrix, check_sparse, unlocked
+from ascd._base.devices import is_on_device
 from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
+from ascd.data.device.dense import DeviceDense, brought_if_small
 from ascd.data.distant import Distant
 from ascd.data.row_major import DenseRows
 from ascd.data.row_sparse import SparseRows
@@ -23,11 +25,15 @@ def open_design(A: Any) -> Design:
     """The data behind their door; read as they come, or converted once; never modified.
 
     A design of one's own is taken as it is.  Small data are converted to column-major float64, for which everything is
-    compiled already; data of more than ``prices.SMALL_DATA`` entries are read in place where they can be.
+    compiled already; data of more than ``prices.SMALL_DATA`` entries are read in place where they can be.  Arrays on a
+    device stay there, unless they are small.
     """
     if hasattr(A, "careful_dots"):  # no array has that
         _check_design(A)
         return A
+    A = brought_if_small(A)
+    if is_on_device(A):
+        return Distant(DeviceDense(A))
     if hasattr(A, "tocsc"):
         check_sparse(A)
         return _sparse_in_place(A) if is_read_in_place(A) else as_local(A)

@@ -11,16 +11,19 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ascd._base.checks import Array, as_finite_vector
+from ascd._base.devices import is_on_device, to_host
 from ascd.data.storages import is_read_in_place
 from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, to_numpy
+from ascd.estimators._on_device import back, linear_predictor, read_on_device
 from ascd.estimators._penalty import regulariser
 from ascd.problem.problem import Problem
 
@@ -65,6 +68,8 @@ class LinearEstimator(BaseEstimator):
 
         Whether X is finite is seen when the problem is built, without another pass over the data.
         """
+        if is_on_device(X):
+            return *read_on_device(self, X, y, checks), as_sample_weight(sample_weight, X)
         X, y = validate_data(self, X, y, **{**layout_of(X), "ensure_all_finite": False, **checks})
         return X, y, as_sample_weight(sample_weight, X)
 
@@ -79,7 +84,8 @@ class LinearEstimator(BaseEstimator):
         try:
             return build()
         except ValueError as error:
-            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+            if not is_on_device(X):
+                assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
             message = re.sub(r"\bb\b", "y", re.sub(r"\bA\b", "X", str(error)))
             raise ValueError(message) from None
 
@@ -129,6 +135,8 @@ class LinearEstimator(BaseEstimator):
     def _linear_predictor(self, X: Any, offset: Any = None) -> Array:
         check_is_fitted(self)
         check_namespace(X, self, "predict")
+        if is_on_device(X):
+            return with_offset(linear_predictor(self, X), offset)
         X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
         columns = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
         return with_offset(safe_sparse_dot(X, columns, dense_output=True) + self.intercept_, offset)
@@ -164,6 +172,23 @@ class LinearRegressor(RegressorMixin, LinearEstimator):
         """
         return self._linear_predictor(X)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination R² of the predictions.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        if not is_on_device(X):
+            return float(super().score(X, y, sample_weight))
+        return float(r2_score(*map(to_host, (y, self.predict(X))), sample_weight=to_host(sample_weight)))
+
 
 def with_offset(z: Any, offset: Any) -> Any:
     """Linear predictors, one a sample, with what is known of them added."""
@@ -172,14 +197,15 @@ def with_offset(z: Any, offset: Any) -> Any:
         return z
     if z.ndim != 1:
         raise ValueError(f"offset must be None where there are more than two classes; got {z.shape[1]} classes")
-    return z + namespace_of(z).asarray(known)
+    return z + (back(known, z) if is_on_device(z) else namespace_of(z).asarray(known))
 
 
 def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
     """Non-negative weights with a positive sum, or None for equal ones."""
     if sample_weight is None:
         return None
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    rows = np.empty((X.shape[0], 0)) if is_on_device(X) else X
+    weight = _check_sample_weight(to_host(sample_weight), rows, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight

@@ -7,15 +7,68 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array
+from ascd._base.devices import is_on_device, to_host
 from ascd.estimators._base import LinearEstimator
+from ascd.estimators._on_device import back
 
 
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
     """A linear estimator of classes."""
+
+    def decision_function(self, X: Any) -> Any:
+        """Signed distances X·coef + intercept, of the second class or one column a class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        if not is_on_device(X):
+            return super().decision_function(X)
+        scores = self._linear_predictor(X)
+        return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Any:
+        """The class of each sample.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        if not is_on_device(X):
+            return super().predict(X)
+        scores = to_host(self.decision_function(X))
+        chosen = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return back(self.classes_[chosen], X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : labels of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        if not is_on_device(X):
+            return float(super().score(X, y, sample_weight))
+        return float(accuracy_score(*map(to_host, (y, self.predict(X))), sample_weight=to_host(sample_weight)))
 
     def _encode(self, y: Array, weight: Array | None) -> Array:
         """The samples' class numbers; ``weight`` must leave samples of each class."""

@@ -12,9 +12,11 @@ from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from ascd._base.checks import Array
+from ascd._base.devices import is_on_device, to_host
 from ascd.estimators._base import as_offset, with_offset
 from ascd.estimators._classes import LinearClassifier
 from ascd.estimators._given import check_namespace, namespace_of, to_numpy
+from ascd.estimators._on_device import back
 
 
 class LogOdds(LinearClassifier):
@@ -74,9 +76,10 @@ class LogOdds(LinearClassifier):
         check_is_fitted(self)
         check_namespace(X, self, "predict_proba")
         if len(self.classes_) > 2:
-            probabilities: Array = softmax(self.decision_function(X, offset=offset), copy=False)
+            odds = self.decision_function(X, offset=offset)
+            probabilities: Array = back(softmax(to_host(odds), copy=False), odds)
             return probabilities
-        if offset is None:
+        if offset is None and not is_on_device(X):
             return self._predict_proba_lr(X)
         odds = self.decision_function(X, offset=offset)
         return namespace_of(odds).stack([_expit(-odds), _expit(odds)], axis=1)
@@ -114,12 +117,14 @@ class LogOdds(LinearClassifier):
         -------
         float
         """
-        return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
+        known, weight = (to_host(given) for given in (y, sample_weight))
+        return float(accuracy_score(known, to_host(self.predict(X, offset=offset)), sample_weight=weight))
 
 
 def _expit(odds: Any) -> Any:
     """1/(1 + exp(−odds)), in the namespace of the array."""
-    return namespace_of(odds).asarray(expit(to_numpy(odds)))
+    known = expit(to_numpy(odds))
+    return back(known, odds) if is_on_device(odds) else namespace_of(odds).asarray(known)
 
 
 def with_known(X: Any, offset: Array | None, coef: Array) -> tuple[Any, Array]:

@@ -10,6 +10,7 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.utils._param_validation import Interval
 
 from ascd._base.checks import Array
+from ascd._base.devices import to_host
 from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor, as_offset
 from ascd.estimators._given import fit_method, namespace_of
 from ascd.estimators._solving import solve_problem
@@ -161,7 +162,8 @@ class PoissonRegressor(LinearRegressor):
         -------
         float
         """
-        return float(d2_tweedie_score(y, self.predict(X, offset=offset), sample_weight=sample_weight, power=1))
+        known, weight = (to_host(given) for given in (y, sample_weight))
+        return float(d2_tweedie_score(known, to_host(self.predict(X, offset=offset)), sample_weight=weight, power=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,11 +7,13 @@ about single ones (a column without a penalty whose dual point must be fitted).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd._base.devices import is_on_device, to_host
 from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
@@ -123,6 +125,11 @@ class DeviceDense:
     def _count(self, columns: Array | None) -> None:
         size = self.shape[1] if columns is None else columns.size
         self.bytes_read += size * (self.nbytes // self.shape[1])
+
+
+def brought_if_small(A: Any) -> Any:
+    """An array on a device with few entries, on the host; anything else as it is."""
+    return to_host(A) if is_on_device(A) and math.prod(A.shape) < prices.DEVICE_SMALL else A
 
 
 def check_values(values: Any) -> None:

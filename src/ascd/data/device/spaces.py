@@ -17,13 +17,16 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd._base.devices import fetched, library_of
 
 
 class Space:
     """A namespace of the array API standard; CuPy and NumPy keep to it."""
 
     def __init__(self, array: Any) -> None:
-        self.xp: Any = array.__array_namespace__() if hasattr(array, "__array_namespace__") else namespace_by_name(array)
+        self.xp: Any = (
+            array.__array_namespace__() if hasattr(array, "__array_namespace__") else namespace_by_name(array)
+        )
         self.device: Any = getattr(array, "device", None)
 
     def put(self, values: Array) -> Any:
@@ -32,9 +35,7 @@ class Space:
 
     def fetch(self, array: Any) -> Array:
         """An array of the device, on the host."""
-        if hasattr(array, "get"):  # CuPy, whose arrays never become NumPy's by themselves
-            return np.asarray(array.get())
-        return np.asarray(array if isinstance(array, np.ndarray) else array.to_device(self.xp.empty(0).device))
+        return fetched(array)
 
     def zeros(self, shape: tuple[int, ...]) -> Any:
         return self.xp.zeros(shape, dtype=self.xp.float64, device=self.device)
@@ -125,9 +126,6 @@ class TorchSpace(Space):
         made = self.xp.from_numpy(values if values.flags.writeable else values.copy())
         return made.to(self.device)
 
-    def fetch(self, array: Any) -> Array:
-        return np.asarray(array.detach().cpu().numpy())
-
     def wide(self, array: Any) -> Any:
         return array.to(self.xp.float64)
 
@@ -157,36 +155,9 @@ def space_of(array: Any) -> Space:
     return SPACES.get(library_of(array), Space)(array)
 
 
-def library_of(array: Any) -> str:
-    """The package that an array's type comes from."""
-    return type(array).__module__.partition(".")[0]
-
-
 def namespace_by_name(array: Any) -> Any:
     """The library's own module, where an array does not name its namespace."""
     return sys.modules[library_of(array)]
-
-
-def is_on_device(array: Any) -> bool:
-    """Is this a dense array whose memory is not the host's?"""
-    library = library_of(array)
-    if library == "cupy":
-        return hasattr(array, "device") and hasattr(array, "ndim")
-    if library == "torch":
-        return getattr(getattr(array, "device", None), "type", "cpu") != "cpu"
-    if isinstance(array, np.ndarray | np.generic) or not hasattr(array, "__array_namespace__"):
-        return False
-    # the standard has no name for the host's memory: arrays are made there by default
-    return bool(array.device != array.__array_namespace__().empty(0).device)
-
-
-def to_host(array: Any) -> Any:
-    """The same values in the host's memory, where they are not; anything else as it is."""
-    if not is_on_device(array):
-        return array
-    space = space_of(array)
-    with space.here():
-        return space.fetch(array)
 
 
 def _first_line(error: Exception) -> str:
