@@ -79,7 +79,10 @@ def is_foreign(array: Any) -> bool:
 
 
 def to_numpy(array: Any, is_data: bool = False) -> Any:
-    """The same values as NumPy's array, where they are another namespace's; anything else, and data on a device, as is."""
+    """The same values as NumPy's array, where they are another namespace's; anything else as it is.
+
+    Data on a device stay there.
+    """
     if is_on_device(array):
         return array if is_data else to_host(array)
     return _array_api.move_to(array, xp=np, device="cpu") if is_foreign(array) else array
@@ -93,10 +96,9 @@ def as_given(fit: Fit) -> Fit:
         form = Form.of(X)
         self._to_float32 = form.is_float32 and self._keeps_float32
         try:
+            data = to_numpy(brought_if_small(X), is_data=True)
             known = {name: to_numpy(value) for name, value in params.items()}
-            fitted = fit(
-                self, to_numpy(brought_if_small(X), is_data=True), to_numpy(y), to_numpy(sample_weight), **known
-            )
+            fitted = fit(self, data, to_numpy(y), to_numpy(sample_weight), **known)
         finally:
             del self._to_float32
         form.give_back(self)

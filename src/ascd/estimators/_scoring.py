@@ -111,7 +111,7 @@ class Scoring(SplitterRouting):
             known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
         model: Any = self
         if is_on_device(X):
-            z = to_host(self.decision_function(X)).reshape(X.shape[0], -1)
+            z = to_host(model.decision_function(X)).reshape(X.shape[0], -1)
             y, known = to_host(y), {name: to_host(given) for name, given in known.items()}
             model, X = self._standing_for(np.eye(z.shape[1]), np.zeros(z.shape[1]), z, as_offset(offset, X))
         elif offset is not None:

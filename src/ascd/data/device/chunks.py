@@ -29,6 +29,7 @@ class Chunks:
         room = prices.DEVICE_SHARE * self.d * self.n * item_size(values)
         self.most = int(min(prices.DEVICE_BLOCK, max(prices.DEVICE_FLOOR, room)) // BYTES)
         self.is_by_rows = is_by_rows(values)
+        self.reason = "there are no kernels for this array"  # why passes go by chunks, where they do
 
     def survey(self, weight: Any | None, vectors: Any) -> Any:
         """Rows of sums over all columns: products with the vectors (one a row), Σa, Σa², and Σ s·a² with weights s."""

@@ -53,8 +53,8 @@ class DeviceDense:
     def survey(self, weight: Any, vectors: Array) -> Survey:
         self._count(None)
         with self.space.here():
-            weights = None if np.ndim(weight) == 0 else self.space.put(weight)
-            found = self.space.fetch(self.passes.survey(weights, self.space.put(vectors)))
+            weights = None if np.ndim(weight) == 0 else self._put(weight)
+            found = self.space.fetch(self.passes.survey(weights, self._put(vectors)))
         count = len(vectors)
         total, plain = found[count], found[count + 1]
         square = weight * plain if weights is None else found[count + 2]
@@ -63,8 +63,8 @@ class DeviceDense:
     def squares(self, weight: Any, columns: Array) -> Array:
         self._count(columns)
         with self.space.here():
-            weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), self.shape[:1])
-            return self.space.fetch(self.passes.squares(self.space.put(np.ascontiguousarray(weights)), columns))
+            weights = self._put(np.broadcast_to(weight, self.shape[:1]))
+            return self.space.fetch(self.passes.squares(weights, columns))
 
     def dots(self, columns: Array, vector: Array) -> Array:
         return self.dots_with_several(columns, vector[:, None])[:, 0]
@@ -74,7 +74,7 @@ class DeviceDense:
         self._count(columns)
         with self.space.here():
             chosen = None if is_everything(columns, self.shape[1]) else columns
-            found = self.passes.dots(chosen, self.space.put(np.ascontiguousarray(vectors.T)))
+            found = self.passes.dots(chosen, self._put(vectors.T))
             return np.ascontiguousarray(self.space.fetch(found).T)
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
@@ -83,7 +83,7 @@ class DeviceDense:
         product, error = np.empty((2, columns.size))
         step = max(1, self.chunks.most * BYTES // (8 * compensated.ALIVE * self.shape[0]))
         with self.space.here():
-            there = self.space.put(vector)
+            there = self._put(vector)
             for start in range(0, columns.size, step):
                 chosen = slice(start, min(start + step, columns.size))
                 places = self.space.put(np.ascontiguousarray(columns[chosen], dtype=np.int64))
@@ -95,7 +95,7 @@ class DeviceDense:
         self._count(columns)
         with self.space.here():
             chosen = None if is_everything(columns, self.shape[1]) else columns
-            image += self.space.fetch(self.passes.add(chosen, self.space.put(factors)))
+            image += self.space.fetch(self.passes.add(chosen, self._put(factors)))
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Products of columns with each other, each less its mean."""
@@ -121,6 +121,10 @@ class DeviceDense:
                 bad += int(xp.sum(xp.where(xp.isfinite(part), 0.0 * xp.ones_like(part), xp.ones_like(part))))
         if bad:
             raise ValueError(f"A must be finite; it has {bad} nan or inf entries")
+
+    def _put(self, values: Array) -> Any:
+        """Numbers of the host on the device, in float64 and one row after the other."""
+        return self.space.put(np.ascontiguousarray(values, dtype=np.float64))
 
     def _count(self, columns: Array | None) -> None:
         size = self.shape[1] if columns is None else columns.size

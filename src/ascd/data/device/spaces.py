@@ -24,9 +24,7 @@ class Space:
     """A namespace of the array API standard; CuPy and NumPy keep to it."""
 
     def __init__(self, array: Any) -> None:
-        self.xp: Any = (
-            array.__array_namespace__() if hasattr(array, "__array_namespace__") else namespace_by_name(array)
-        )
+        self.xp: Any = namespace_of(array)
         self.device: Any = getattr(array, "device", None)
 
     def put(self, values: Array) -> Any:
@@ -155,9 +153,9 @@ def space_of(array: Any) -> Space:
     return SPACES.get(library_of(array), Space)(array)
 
 
-def namespace_by_name(array: Any) -> Any:
-    """The library's own module, where an array does not name its namespace."""
-    return sys.modules[library_of(array)]
+def namespace_of(array: Any) -> Any:
+    """The array's namespace; the library's own module, where an array does not name one."""
+    return array.__array_namespace__() if hasattr(array, "__array_namespace__") else sys.modules[library_of(array)]
 
 
 def _first_line(error: Exception) -> str:
