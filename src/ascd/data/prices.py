@@ -29,7 +29,7 @@ NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
 AT_ONCE = 2000
 #: Data on a device: what may be put beside them, as a share of them, in bytes always, and at most for a pass; and the
 #: share of the device's free memory that products of columns may take.
-DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK, DEVICE_PRODUCTS = 0.02, 16 << 20, 1 << 30, 0.4
+DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK, DEVICE_PRODUCTS = 0.02, 16 << 20, 1 << 30, 0.2
 #: Arrays on a device with fewer entries are copied to the host: a pass over them there takes less time than a launch.
 DEVICE_SMALL = 200_000
 #: Columns that are one working set there: launching a pass takes as long as their products.

@@ -51,7 +51,7 @@ class DeviceDense:
         return prices.DEVICE_PRODUCTS * free if free is not None else 4.0 * prices.NEAR_SHARE * self.nbytes
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
-        self._count(None)
+        self.note(None)
         with self.space.here():
             weights = None if np.ndim(weight) == 0 else self._put(weight)
             found = self.space.fetch(self.passes.survey(weights, self._put(vectors)))
@@ -61,7 +61,7 @@ class DeviceDense:
         return Survey(square, plain, total, np.ascontiguousarray(found[:count]))
 
     def squares(self, weight: Any, columns: Array) -> Array:
-        self._count(columns)
+        self.note(columns)
         with self.space.here():
             weights = self._put(np.broadcast_to(weight, self.shape[:1]))
             return self.space.fetch(self.passes.squares(weights, columns))
@@ -71,7 +71,7 @@ class DeviceDense:
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         """⟨a_j, vector_t⟩ for the columns of ``vectors``, one row a column here."""
-        self._count(columns)
+        self.note(columns)
         with self.space.here():
             chosen = None if is_everything(columns, self.shape[1]) else columns
             found = self.passes.dots(chosen, self._put(vectors.T))
@@ -79,7 +79,7 @@ class DeviceDense:
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         """With compensation, columns in portions: their products take room."""
-        self._count(columns)
+        self.note(columns)
         product, error = np.empty((2, columns.size))
         step = max(1, self.chunks.most * BYTES // (8 * compensated.ALIVE * self.shape[0]))
         with self.space.here():
@@ -92,21 +92,21 @@ class DeviceDense:
         return product, error
 
     def add(self, columns: Array, factors: Array, image: Array) -> None:
-        self._count(columns)
+        self.note(columns)
         with self.space.here():
             chosen = None if is_everything(columns, self.shape[1]) else columns
             image += self.space.fetch(self.passes.add(chosen, self._put(factors)))
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Products of columns with each other, each less its mean."""
-        self._count(first)
+        self.note(first)
         if not np.array_equal(first, second):
-            self._count(second)
+            self.note(second)
         with self.space.here():
             return self.space.fetch(multiply(self.chunks, first, second, weight, means))
 
     def fetch(self, columns: Array) -> LocalDense:
-        self._count(columns)
+        self.note(columns)
         values = np.empty((self.shape[0], columns.size), order="F")
         with self.space.here():
             for rows, there, part in self.chunks.tiles(columns):
@@ -126,7 +126,8 @@ class DeviceDense:
         """Numbers of the host on the device, in float64 and one row after the other."""
         return self.space.put(np.ascontiguousarray(values, dtype=np.float64))
 
-    def _count(self, columns: Array | None) -> None:
+    def note(self, columns: Array | None) -> None:
+        """Count what a pass over these columns (all) reads."""
         size = self.shape[1] if columns is None else columns.size
         self.bytes_read += size * (self.nbytes // self.shape[1])
 
