@@ -63,7 +63,8 @@ def label(X):
 def warm(o):
     """Everything is compiled: small data, the host's model and the device's, both losses."""
     began = time.perf_counter()
-    X, y = make_data(o.place, 2000, 3000, np.float32, true=400)
+    size = (300, 800) if o.small else (2000, 3000)
+    X, y = make_data(o.place, *size, np.float32, true=size[0] // 5)
     for loss, target in (("squared", y), ("logistic", np.where(y > 0, 1.0, -1.0))) if o.logistic else (("squared", y),):
         top = strongest(o.place, X, target, loss)
         fit(o.place, X, target, top / 5, 1e-6, loss)
@@ -117,13 +118,13 @@ def logistic(o):
 
 
 def precise(o):
-    size = (500, 1000) if o.small else (10_000, 20_000)
+    size = (300, 800) if o.small else (10_000, 20_000)
     data = make_data(o.place, *size, np.float64)
     fit_rows(o.place, data, 1e-10, (10, 20, 100), ["0.1 s", "0.2 s", "5 s"])
 
 
 def peers(o):
-    size = (500, 3000) if o.small else (5000, 60_000)
+    size = (300, 1500) if o.small else (5000, 60_000)
     X, y = make_data(o.place, *size, np.float64)
     strength, tol = strongest(o.place, X, y) / 20, 1e-6
     ours, (_, found) = seconds_of(o.place, lambda: fit(o.place, X, y, strength, tol), 2)
@@ -186,7 +187,7 @@ def main():
     chosen = options.only.split(",")
     prices.DEVICE_SMALL = 0
     place, kept = find_place(options.library), []
-    samples, features = (1000, 4000) if options.small else (int(word) for word in options.size.split(","))
+    samples, features = (400, 2000) if options.small else (int(word) for word in options.size.split(","))
 
     def large():
         if not kept:
