@@ -29,11 +29,11 @@ NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
 AT_ONCE = 2000
 #: Data on a device: what may be put beside them, as a share of them, in bytes always, and at most for a pass; and the
 #: share of the device's free memory that products of columns may take.
-DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK, DEVICE_PRODUCTS = 0.02, 16 << 20, 1 << 30, 0.2
+DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK, DEVICE_PRODUCTS = 0.02, 16 << 20, 4 << 30, 0.2
 #: Arrays on a device with fewer entries are copied to the host: a pass over them there takes less time than a launch.
 DEVICE_SMALL = 200_000
-#: Columns that are one working set there: launching a pass takes as long as their products.
-DEVICE_AT_ONCE = 256
+#: Columns of the first working set there, or all if they are fewer: a pass takes longer than their products.
+DEVICE_AT_ONCE = 512
 #: Bytes of rows that pass at a time.
 BLOCK_BYTES = 32 << 20
 #: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.

@@ -84,7 +84,9 @@ class Chunks:
         """Some rows of some columns in float64; columns are a slice or places on the device."""
         if isinstance(columns, slice):
             return self.space.wide(self.values[rows, columns])
-        return self.space.wide(self.space.take(self.values[rows, :], columns, axis=1))
+        if self.is_by_rows:
+            return self.space.wide(self.space.take(self.values[rows, :], columns, axis=1))
+        return self.space.wide(self.space.take(self.values.T[:, rows], columns, axis=0)).T  # columns stay together
 
     def extents(self, count: int) -> tuple[int, int]:
         """How many rows and columns a chunk has: as many as lie together."""

@@ -48,7 +48,7 @@ class DeviceDense:
         """Bytes that products of columns may take on the device."""
         with self.space.here():
             free = self.space.free_bytes()
-        return prices.DEVICE_PRODUCTS * free if free is not None else 4.0 * prices.NEAR_SHARE * self.nbytes
+        return prices.DEVICE_PRODUCTS * free if free is not None else max(prices.DEVICE_BLOCK / 64, 0.3 * self.nbytes)
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
         self.note(None)

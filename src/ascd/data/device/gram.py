@@ -139,8 +139,8 @@ class DeviceColumns:
 
 
 def diagonal_of(space: Any, matrix: Any) -> Any:
-    """The diagonal, as a view of every (n + 1)-th entry or, where a library has one, by its own function."""
-    return space.xp.linalg.diagonal(matrix) if hasattr(space.xp, "linalg") else matrix.diagonal()
+    """The diagonal of a square matrix."""
+    return space.xp.reshape(matrix, (-1,))[:: matrix.shape[0] + 1]
 
 
 def add_to_diagonal(space: Any, matrix: Any, values: Array) -> Any:
