@@ -1,6 +1,6 @@
 """How far the solver reaches: threads, storage as it comes, data on disk.
 
-    python benchmarks/reach.py [--only threads,storage] [--scale SHARE] [--jobs 2,16] [--repeats N]
+    python benchmarks/reach.py [--only threads,storage,disk] [--scale SHARE] [--jobs 2,16] [--repeats N]
 
 ``--scale`` makes the generated data smaller.  Ratios are of runs in turns in one process; fits end at equal gaps.
 """
@@ -11,9 +11,9 @@ import argparse
 import os
 from pathlib import Path
 
-from reaching import storage, threads
+from reaching import disk, storage, threads
 
-PARTS = {"threads": threads.run, "storage": storage.run}
+PARTS = {"threads": threads.run, "storage": storage.run, "disk": disk.run}
 
 
 def main(given=None):

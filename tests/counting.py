@@ -58,6 +58,10 @@ class Counting:
     def at_once(self):
         return self._inner.at_once
 
+    @property
+    def is_dear(self):
+        return self._inner.is_dear
+
     def _note(self, question: str, columns: Any) -> None:
         check_columns(columns, self.shape[1])
         self.asked[question] += columns.size

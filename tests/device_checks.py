@@ -76,7 +76,9 @@ def check_case(case, put, dtype, intercept):
     known = (case.b, case.loss, case.penalty, case.sample_weight)
     on_host = ascd.Problem(A, *known)
     expected = ascd.solve(on_host, tol=1e-12, intercept=intercept)
-    found = ascd.solve(ascd.Problem(design_of(put(np.asarray(case.A, dtype=dtype))), *known), 1e-10, intercept=intercept)
+    found = ascd.solve(
+        ascd.Problem(design_of(put(np.asarray(case.A, dtype=dtype))), *known), 1e-10, intercept=intercept
+    )
     assert found.status == expected.status or found.converged
     scale = max(abs(expected.zero_objective), abs(expected.objective), 1e-12)
     assert abs(found.objective - expected.objective) <= 1e-9 * scale

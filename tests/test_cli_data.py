@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -227,3 +228,50 @@ def test_a_path_is_the_estimators_own(capsys, houses, tmp_path):
         strengths, coefs = held["strengths"], held["coefs"]
     for alpha, coef in zip(strengths[1:], coefs.T[1:], strict=True):
         np.testing.assert_allclose(coef, Lasso(alpha=alpha).fit(X, y).coef_, atol=1e-4)
+
+
+def test_a_file_is_converted_and_fitted_piece_by_piece(capsys, houses, tmp_path):
+    folder, how = tmp_path / "groups", ("--alpha", 0.1, "--force", "--out", tmp_path / "m.npz")
+    code, out, _ = run(capsys, "convert", houses, folder, "--target", "price", "--json")
+    assert (code, json.loads(out)) == (0, {"samples": 40, "features": 6, "bytes": 1920, "folder": str(folder)})
+    whole = json.loads(run(capsys, "fit", houses, "--target", "price", *how, "--json")[1])
+    _, out, _ = run(capsys, "fit", folder, "--memory", "2MB", *how)
+    assert re.search(r"read [\d.]+ times the data", out)
+    assert "40 rows, 6 features" in out
+    found = json.loads(run(capsys, "fit", folder, "--memory", "2MB", *how, "--json")[1])
+    assert found["score"] == pytest.approx(whole["score"], rel=1e-4)
+    assert found["bytes_read"] > 0
+    assert run(capsys, "path", folder, "--memory", "2MB", "--out", tmp_path / "path")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--memory", "2MB", "--drop"], "--drop needs the data in memory"),
+        (["--memory", "2MB", "--explain"], "--explain fits half-samples"),
+        (["--memory", "much"], "memory must be at least 1 MiB"),
+    ],
+)
+def test_what_needs_memory_says_so(capsys, houses, tmp_path, arguments, words):
+    run(capsys, "convert", houses, tmp_path / "groups", "--target", "price")
+    code, _, error = run(capsys, "fit", tmp_path / "groups", *arguments, "--out", tmp_path / "m.npz")
+    assert code == ERROR
+    assert words in error
+
+
+def test_a_long_fit_tells_how_often_the_data_were_read(houses, tmp_path):
+    from rich.console import Console
+
+    from ascd.cli.console import Telling
+    from ascd.cli.fit import _doing
+    from ascd.files import convert
+
+    data = convert(houses, tmp_path / "groups", target="price")
+    said = Telling(_doing("lasso", data))
+    shown = []
+    for _ in range(2):
+        console = Console(record=True, width=80)
+        console.print(said)
+        shown.append(console.export_text().strip())
+        data.as_design().source.check_finite()
+    assert shown == ["fitting lasso: 0.0 times the data read", "fitting lasso: 1.0 times the data read"]

@@ -140,5 +140,5 @@ def test_every_question_is_in_the_contract():
         assert asked <= offered
         assert offered - asked == {
             "matrix", "entry_price", "pass_price", "price_of_products", "running_entries", "dots_with_several",
-            "add_several",
+            "add_several", "beside", "counts",
         }  # fmt: skip

@@ -141,7 +141,10 @@ def test_careful_products_hold_their_bound():
     """Products that cancel: the ordinary sum is wrong by far more than the bound says of the careful one."""
     rng = np.random.default_rng(0)
     half = rng.standard_normal((500, 3)) * 10.0 ** rng.integers(-8, 8, (500, 3))
-    A, v = np.concatenate([half, half, rng.standard_normal((7, 3))]), np.concatenate([np.ones(500), -np.ones(500), np.ones(7)])
+    A, v = (
+        np.concatenate([half, half, rng.standard_normal((7, 3))]),
+        np.concatenate([np.ones(500), -np.ones(500), np.ones(7)]),
+    )
     product, error = careful_products(space_of(A), A, v)
     exact = A[1000:].astype(np.longdouble).sum(axis=0)
     assert np.all(np.abs(product - exact) <= error + 1e-18 * np.abs(exact))

@@ -15,6 +15,7 @@ from ascd.data.sparse import CSC, as_rows
 from ascd.data.storages import open_design
 from ascd.problem.problem import Sample
 
+pytestmark = pytest.mark.usefixtures("plain_python")
 D, N = 9, 5
 rng = np.random.default_rng(3)
 # small integers with many zeros: exact in every dtype below
@@ -93,6 +94,7 @@ def test_long_indices_cost_no_copy_of_the_values():
     assert A.indices.dtype == np.int64
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("oracle", ["norm", "cached", "reference"])
 def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch, oracle):
     A = sparse.csc_array(sparse.random(D, 150, density=0.4, random_state=0))

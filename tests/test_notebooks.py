@@ -15,6 +15,8 @@ import ascd
 from ascd.results.html import facts, grid, picture
 from ascd.results.progress import progress_bar
 
+pytestmark = pytest.mark.usefixtures("plain_python")
+
 
 @pytest.fixture(scope="module")
 def problem():

@@ -11,6 +11,7 @@ from scipy import sparse
 import ascd
 from ascd.problem.losses.shifted import Shifted
 
+pytestmark = pytest.mark.usefixtures("plain_python")
 N, P = 40, 12
 LOSSES = {
     "squared": ascd.Squared(),
@@ -92,8 +93,11 @@ def test_replace_keeps_and_changes_the_offset():
     assert "loss=Logistic, penalty=L1, offset" in repr(problem)
 
 
-@pytest.mark.parametrize("rule", ["awake", "a-ascd", "steepest"])
-def test_the_engine_takes_offsets(rule):
+@pytest.mark.parametrize(
+    ("rule", "form"), [("awake", "compiled"), ("a-ascd", "interpreted"), ("steepest", "interpreted")]
+)
+def test_the_engine_takes_offsets(rule, form, request):
+    request.getfixturevalue(form)
     A, b, offset = data("logistic")
     problem = ascd.Problem(A, b, "logistic", ascd.L1(1.0), offset=offset)
     found = ascd.minimize(problem, rule=rule, tol=1e-8, rng=0)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ascd import estimators
 from ascd._base.jit import at, helper
 from ascd.blocks import L21, BlockPath, BlockProblem, BlockSolution, GroupL2, SparseGroup, path_blocks, solve_blocks
+from ascd.data.table import Table
 from ascd.engine.minimize import minimize
 from ascd.engine.oracles import Blind, Cached, Exact, Measured, Norm, Random, Reference, Simulated, Sketch
 from ascd.engine.rules import (
@@ -33,6 +34,7 @@ from ascd.engine.rules import (
     Uniform,
     UpperASCD,
 )
+from ascd.files.opening import OnDisk, open_data
 from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
 from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
 from ascd.problem.problem import Problem
@@ -113,6 +115,7 @@ __all__ = [
     "MultiTaskLasso",
     "MultiTaskLassoCV",
     "Norm",
+    "OnDisk",
     "Path",
     "Poisson",
     "PoissonRegressor",
@@ -130,6 +133,7 @@ __all__ = [
     "SquaredHinge",
     "Status",
     "Steepest",
+    "Table",
     "Trace",
     "Uniform",
     "UpperASCD",
@@ -141,6 +145,7 @@ __all__ = [
     "lasso_path",
     "logistic_path",
     "minimize",
+    "open_data",
     "path",
     "path_blocks",
     "solve",

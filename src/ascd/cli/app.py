@@ -7,6 +7,7 @@ from importlib import import_module
 import click
 
 COMMANDS = {
+    "convert": "Turn a CSV or LIBSVM file into a folder that is read piece by piece.",
     "demo": "Fit on embedded data, race the rules, write a report to open in a browser.",
     "fit": "Fit a model to a data file; write a model file and a summary with its certificate.",
     "info": "Versions, compiled-code cache and threads.",

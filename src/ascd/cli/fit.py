@@ -11,18 +11,18 @@ import numpy as np
 
 from ascd._base.clock import Stopwatch
 from ascd.cli import UNCONVERGED
-from ascd.cli.console import answer, common, fitting
+from ascd.cli.console import answer, common, fitting, say
 from ascd.cli.estimating import CLASSIFIERS, MODELS, make_estimator
 from ascd.cli.explain import examine, explain, page_beside
 from ascd.cli.models import as_classes, model_of, save_model
-from ascd.cli.options import Source, class_target, data_options, numeric_target, read_data, tell_reading
+from ascd.cli.options import Source, class_target, large_data_options, numeric_target, read_data, tell_reading
 from ascd.cli.places import check_file, file_options
 from ascd.cli.summary import show_summary
 from ascd.files import Table
 
 
 @click.command()
-@data_options
+@large_data_options
 @click.option("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
 @click.option("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
 @click.option("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
@@ -47,13 +47,15 @@ def command(
 ) -> int:  # fmt: skip
     """Fit a model to a data file; write a model file and a summary with its certificate.
 
-    DATA is a LIBSVM, CSV, parquet or npz file.  The exit code is 3 where the tolerance was not reached: the model is
-    written, and the certificate says how far it can be from optimal.
+    DATA is a LIBSVM, CSV, parquet or npz file; with --memory one that stays on its disk.  The exit code is 3 where the
+    tolerance was not reached: the model is written, and the certificate says how far it can be from optimal.
     """
     estimator = make_estimator(model, cv, given)
     check_file(out, force)
     if explained:
         check_file(page_beside(out), force)
+        if source.memory is not None:
+            raise ValueError("--explain fits half-samples, which need the data in memory: leave out --memory")
     table, label = read_data(source)
     if model not in CLASSIFIERS:
         numeric_target(table)
@@ -63,7 +65,7 @@ def command(
         table = table._replace(y=as_classes(table.y))
     tell_reading(table, label)
     clock = Stopwatch()
-    with fitting(f"fitting {model}", estimator, bool(cv)), warnings.catch_warnings():
+    with fitting(_doing(model, table.X), estimator, bool(cv)), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(table.X, table.y)
     seconds, compile_seconds = clock.seconds, clock.compile_seconds
@@ -76,8 +78,18 @@ def command(
     found = None if known is None else explain(fitted, known, resamples, out)
     times = {"seconds": seconds, "compile_seconds": compile_seconds}
     numbers = {"score": score, "nonzero": int(np.count_nonzero(fitted.coef)), "explained": found}
+    if hasattr(table.X, "bytes_read"):
+        say(f"read {table.X.bytes_read / table.X.size:.2f} times the data, {table.X.bytes_read / 1e6:,.1f} MB")
+        numbers["bytes_read"] = table.X.bytes_read
     answer({**header, **times, **numbers, "model_file": out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
+
+
+def _doing(model: str, X: Any) -> Any:
+    """What is going on: for data on a disk, how often they have been read."""
+    if not hasattr(X, "bytes_read"):
+        return f"fitting {model}"
+    return lambda: f"fitting {model}: {X.bytes_read / X.size:.1f} times the data read"
 
 
 def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:

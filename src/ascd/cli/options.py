@@ -44,6 +44,7 @@ class Source(NamedTuple):
     impute: str | None = None
     levels: int = MOST_LEVELS
     without: tuple[str, ...] = ()
+    memory: str | None = None
 
     def read(self, **others: Any) -> Table:
         """The table; ``others`` are further arguments of ``read_table``."""
@@ -125,7 +126,11 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
+MEMORY = click.option(
+    "--memory", help="Read DATA piece by piece, with so much memory (2GB): Parquet, .npy, Zarr, ascd convert's folders."
+)
 data_options = with_source(*FILE, *COLUMNS)
+large_data_options = with_source(*FILE, *COLUMNS, MEMORY)
 
 
 def read_data(source: Source) -> Loaded:
@@ -136,9 +141,29 @@ def read_data(source: Source) -> Loaded:
 
         made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
         return Loaded(Table(made.A, made.b, None), f"generated data ({data})")
+    if source.memory is not None or data.is_dir() or data.suffix in (".npy", ".zarr"):
+        return Loaded(_left_on_disk(source), data.name)
     table = source.read()
     complete(table, data.name)
     return Loaded(table, data.name)
+
+
+def _left_on_disk(source: Source) -> Table:
+    """Data that are read piece by piece, and their target."""
+    from ascd.files.columns import target_of
+    from ascd.files.opening import open_data
+
+    for option, given in (("--drop", source.drop), ("--impute", source.impute), ("--without", source.without)):
+        if given:
+            raise ValueError(f"{option} needs the data in memory: leave out --memory, or prepare the file before")
+    data, target = open_data(source.data, memory=source.memory), source.target
+    if data.y is None and data.feature_names:
+        target = target_of(data.feature_names, target, optional=False)
+        data = open_data(source.data, target=target, memory=source.memory)
+    if data.y is None:
+        raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")
+    note = f"{data.size / 1e6:,.1f} MB, read piece by piece"
+    return Table(data, data.y, data.feature_names, target, (note,))
 
 
 def tell_reading(table: Table, label: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, library_bar, say, show_table, working
-from ascd.cli.options import Source, data_options, numeric_target, read_data, tell_reading
+from ascd.cli.options import Source, large_data_options, numeric_target, read_data, tell_reading
 from ascd.cli.places import announce_folder, folder_option, wrote
 from ascd.files import Table, whole_folder
 from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
@@ -25,7 +25,7 @@ READING = (
 
 
 @click.command()
-@data_options
+@large_data_options
 @click.option("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
 @click.option("--l1-ratio", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Of the elastic net.")
 @click.option("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")

@@ -29,13 +29,17 @@ class Source(Protocol):
 
     shape: tuple[int, int]
     nbytes: int
-    #: Bytes read of the data so far.
-    bytes_read: int
     #: Bytes of columns that may be kept near.
     near_limit: float
 
     #: Stored entries of each column.
     counts: Array
+    #: Is a pass so dear that a proof from intervals is not confirmed by one?
+    is_dear: bool
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read of the data so far."""
 
     def survey(self, weight: Any, vectors: Array) -> Survey: ...
     def dots(self, columns: Array, vector: Array) -> Array: ...
@@ -73,7 +77,7 @@ class Distant:
 
     def __init__(self, source: Source) -> None:
         self.source, self.shape, self.nbytes = source, source.shape, source.nbytes
-        self.counts = source.counts
+        self.counts, self.is_dear = source.counts, source.is_dear
         self._remote = cast(RemoteSource, source) if hasattr(source, "gives_products") else None
         self.at_once = self._remote.at_once if self._remote else 0
         nothing = np.empty(0, dtype=np.int64)

@@ -64,10 +64,10 @@ class Parted:
     """A source of parts; ``rows`` and ``columns`` are where parts end, from 0 on.
 
     Where rows are many and columns at most ``prices.AT_ONCE``, products of columns are computed by the parts, and no
-    column is ever fetched (``gives_products``); this needs columns that are not cut.
+    column is ever fetched, unless told otherwise (``gives_products``); this needs columns that are not cut.
     """
 
-    def __init__(self, executor: Executor, rows: Array, columns: Array) -> None:
+    def __init__(self, executor: Executor, rows: Array, columns: Array, gives_products: bool = True) -> None:
         self.executor, self.rows, self.columns = executor, rows, columns
         self.shape = int(rows[-1]), int(columns[-1])
         self.rounds = self.calls = self.bytes_read = 0
@@ -75,7 +75,10 @@ class Parted:
         self.counts = np.concatenate([reduce(add, [part.counts for part in column.answers]) for column in known])
         self.nbytes = sum(part.nbytes for column in known for part in column.answers)
         self.is_sparse = any(part.is_sparse for column in known for part in column.answers)
-        self.gives_products = columns.size == 2 and self.shape[1] <= min(prices.AT_ONCE, self.shape[0])
+        self.gives_products = (
+            gives_products and columns.size == 2 and self.shape[1] <= min(prices.AT_ONCE, self.shape[0])
+        )
+        self.is_dear = not isinstance(executor, InTurn)
         self.at_once = prices.AT_ONCE if self.gives_products else 0
         self.near_limit = 0.0 if self.gives_products else max(prices.NEAR_FLOOR, prices.NEAR_SHARE * self.nbytes)
 

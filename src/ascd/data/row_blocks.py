@@ -36,6 +36,7 @@ class RowBlocks(ABC):
     """Blocks of rows, one after the other."""
 
     counts: Array
+    is_dear = False
 
     def __init__(self, shape: tuple[int, int], nbytes: int) -> None:
         self.shape, self.nbytes, self.bytes_read = shape, nbytes, 0

@@ -24,13 +24,14 @@ READ_IN_PLACE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int
 def open_design(A: Any) -> Design:
     """The data behind their door; read as they come, or converted once; never modified.
 
-    A design of one's own is taken as it is.  Small data are converted to column-major float64, for which everything is
-    compiled already; data of more than ``prices.SMALL_DATA`` entries are read in place where they can be.  Arrays on a
-    device stay there, unless they are small.
+    A design of one's own is taken as it is, and what opens as one (``as_design``) is opened.  Small data are converted
+    to column-major float64, for which everything is compiled already; data of more than ``prices.SMALL_DATA`` entries
+    are read in place where they can be.  Arrays on a device stay there, unless they are small.
     """
-    if hasattr(A, "careful_dots"):  # no array has that
-        _check_design(A)
-        return A
+    if is_design(A):
+        design = A.as_design() if hasattr(A, "as_design") else A
+        _check_design(design)
+        return design
     A = brought_if_small(A)
     if is_on_device(A):
         return Distant(DeviceDense(A))
@@ -39,6 +40,11 @@ def open_design(A: Any) -> Design:
         return _sparse_in_place(A) if is_read_in_place(A) else as_local(A)
     array = as_matrix(A)
     return _dense_in_place(array) if is_read_in_place(array) else as_local(array)
+
+
+def is_design(A: Any) -> bool:
+    """Does this answer a design's questions, or open as something that does?"""
+    return hasattr(A, "careful_dots") or hasattr(A, "as_design")  # no array has these
 
 
 def is_read_in_place(A: Any) -> bool:

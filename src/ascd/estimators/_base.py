@@ -12,18 +12,20 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ascd._base.checks import Array, as_finite_vector
 from ascd._base.devices import is_on_device, to_host
+from ascd.data.device.dense import brought_if_small
 from ascd.data.storages import is_read_in_place
 from ascd.estimators._deviations import deviations
+from ascd.estimators._elsewhere import Elsewhere, is_elsewhere, predicted, read_elsewhere
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, to_numpy
-from ascd.estimators._on_device import back, linear_predictor, read_on_device
+from ascd.estimators._on_device import back
 from ascd.estimators._penalty import regulariser
 from ascd.problem.problem import Problem
 
@@ -68,8 +70,9 @@ class LinearEstimator(BaseEstimator):
 
         Whether X is finite is seen when the problem is built, without another pass over the data.
         """
-        if is_on_device(X):
-            return *read_on_device(self, X, y, checks), as_sample_weight(sample_weight, X)
+        if is_elsewhere(X):
+            data, y = read_elsewhere(self, X, y, **checks)
+            return data, y, as_sample_weight(sample_weight, data)
         X, y = validate_data(self, X, y, **{**layout_of(X), "ensure_all_finite": False, **checks})
         return X, y, as_sample_weight(sample_weight, X)
 
@@ -84,7 +87,7 @@ class LinearEstimator(BaseEstimator):
         try:
             return build()
         except ValueError as error:
-            if not is_on_device(X):
+            if not is_elsewhere(X):
                 assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
             message = re.sub(r"\bb\b", "y", re.sub(r"\bA\b", "X", str(error)))
             raise ValueError(message) from None
@@ -134,11 +137,12 @@ class LinearEstimator(BaseEstimator):
 
     def _linear_predictor(self, X: Any, offset: Any = None) -> Array:
         check_is_fitted(self)
-        check_namespace(X, self, "predict")
-        if is_on_device(X):
-            return with_offset(linear_predictor(self, X), offset)
-        X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
         columns = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
+        if is_elsewhere(X):
+            found = predicted(self, X, to_host(columns)) + to_host(self.intercept_)
+            return back(with_offset(found.astype(float_of(columns), copy=False), offset), X)
+        check_namespace(X, self, "predict")
+        X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
         return with_offset(safe_sparse_dot(X, columns, dense_output=True) + self.intercept_, offset)
 
     def __sklearn_tags__(self) -> Any:
@@ -197,18 +201,29 @@ def with_offset(z: Any, offset: Any) -> Any:
         return z
     if z.ndim != 1:
         raise ValueError(f"offset must be None where there are more than two classes; got {z.shape[1]} classes")
-    return z + (back(known, z) if is_on_device(z) else namespace_of(z).asarray(known))
+    return z + namespace_of(z).asarray(known)
 
 
 def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
     """Non-negative weights with a positive sum, or None for equal ones."""
     if sample_weight is None:
         return None
-    rows = np.empty((X.shape[0], 0)) if is_on_device(X) else X
-    weight = _check_sample_weight(to_host(sample_weight), rows, dtype=np.float64, ensure_non_negative=True)
+    seen = X.stand_in() if is_elsewhere(X) else X
+    weight = _check_sample_weight(to_host(sample_weight), seen, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight
+
+
+def as_features(X: Any) -> Any:
+    """X as functions take it: checked as an array, or left where it is."""
+    X = brought_if_small(X)
+    return Elsewhere(X) if is_elsewhere(X) else check_array(X, **layout_of(X))
+
+
+def float_of(coef: Any) -> Any:
+    """The type of predictions with these coefficients."""
+    return np.float32 if str(coef.dtype).endswith("float32") else np.float64
 
 
 def layout_of(X: Any) -> dict[str, Any]:

@@ -14,14 +14,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from ascd._base.checks import Array
 from ascd._base.devices import is_on_device, to_host
 from ascd.estimators._base import LinearEstimator
+from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._on_device import back
 
 
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
     """A linear estimator of classes."""
 
-    def decision_function(self, X: Any) -> Any:
-        """Signed distances X·coef + intercept, of the second class or one column a class.
+    def decision_function(self, X: Any) -> Array:
+        """X·coef + intercept: positive for the second of two classes; of more, one column a class.
 
         Parameters
         ----------
@@ -31,10 +32,11 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        if not is_on_device(X):
-            return super().decision_function(X)
-        scores = self._linear_predictor(X)
-        return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+        if not is_elsewhere(X):
+            found: Array = super().decision_function(X)
+            return found
+        z = self._linear_predictor(X)
+        return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Any:
         """The class of each sample.

@@ -18,8 +18,7 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ascd._base.checks import Array
-from ascd._base.devices import is_on_device
-from ascd.estimators._on_device import moments
+from ascd.estimators._elsewhere import Elsewhere, is_elsewhere
 from ascd.estimators._tuning import EPS, SQUARES_AT_A_TIME
 
 
@@ -43,8 +42,8 @@ def deviations(X: Any, weight: Array | None) -> Array:
 
 
 def _moments(X: Any, weight: Array | None) -> tuple[Array, Array]:
-    if is_on_device(X):
-        return moments(X, weight)
+    if is_elsewhere(X):
+        return (X if isinstance(X, Elsewhere) else Elsewhere(X)).moments(weight)
     if sparse.issparse(X):
         found = mean_variance_axis(X, axis=0, weights=weight)
         return np.asarray(found[0]), np.asarray(found[1])

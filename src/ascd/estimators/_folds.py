@@ -11,15 +11,13 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.model_selection import check_cv
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 
 from ascd._base.checks import Array
-from ascd._base.devices import is_on_device
 from ascd._base.threads import crew
-from ascd.estimators._on_device import held_out
+from ascd.estimators._elsewhere import is_elsewhere
 from ascd.results.progress import progress_bar
 
 Result = TypeVar("Result")
@@ -59,9 +57,9 @@ class SplitterRouting:
             known = {"sample_weight": weight} if weight is not None and takes_weights else {}
             routed = process_routing(self, "fit", **known, **params).splitter.split
         n = X.shape[0]
-        rows = np.empty((n, 0)) if is_on_device(X) else X
+        seen = X.stand_in() if is_elsewhere(X) else X
         return [
-            _as_fold(np.arange(n)[train], np.arange(n)[test], n, weight) for train, test in cv.split(rows, y, **routed)
+            _as_fold(np.arange(n)[train], np.arange(n)[test], n, weight) for train, test in cv.split(seen, y, **routed)
         ]
 
 
@@ -113,12 +111,3 @@ def simplest_within_one_error(errors: Array, best: int) -> int:
     with np.errstate(over="ignore"):  # errors whose squares are beyond float64: every penalty is as good
         spread = errors[best].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
     return int(np.flatnonzero(means <= means[best] + spread)[0])
-
-
-def predictions(X: Any, rows: Array, used: Array, coefs: Array) -> Array:
-    """X[rows][:, used]·coefs: what the fits of a fold, one a column of coefs, predict without their intercepts."""
-    if is_on_device(X):
-        return held_out(X, rows, used, coefs)
-    part = X[:, used][rows] if sparse.issparse(X) else X[np.ix_(rows, used)]
-    found: Array = part @ coefs
-    return found

@@ -14,8 +14,8 @@ from scipy import sparse
 from sklearn.base import MultiOutputMixin
 
 from ascd._base.checks import Array
-from ascd._base.devices import is_on_device
 from ascd.estimators._base import LinearRegressor
+from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import fit_method, to_numpy
 from ascd.estimators._smooth import solve_smooth
@@ -64,7 +64,7 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
         problem = self._problem(X, targets[:, 0], "squared", penalties[0], weight)
         others = [problem.replace(b=targets[:, k], penalty=penalties[k]) for k in range(1, n_targets)]
         settings, problems = self._settings(), [problem, *others]
-        if settings.solver == "ascd" and all(map(_is_smooth, penalties)) and not is_on_device(X):
+        if settings.solver == "ascd" and all(map(_is_smooth, penalties)) and not is_elsewhere(X):
             solutions = solve_smooth(problems, X, settings, intercept=self.fit_intercept)
         else:
             coefs, constants = self._starts((n_targets, X.shape[1]))

@@ -14,9 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ascd._base.checks import Array
 from ascd._base.threads import threads_here
 from ascd.estimators._base import COMMON, LinearRegressor
-from ascd.estimators._folds import Fold, SplitterRouting, predictions, side_by_side, simplest_within_one_error
+from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls
 from ascd.estimators._given import fit_method
+from ascd.estimators._layouts import held_out
 from ascd.estimators._solving import solve_problem
 from ascd.estimators.paths import as_alphas
 
@@ -146,8 +147,8 @@ class PathCV(SplitterRouting, LinearRegressor):
         settings = replace(self._settings(), n_jobs=threads_here())
         found = follow(train, total * alphas, settings, intercept=self.fit_intercept)
         coefs = sparse.csc_array(found.coefs)
-        used = np.unique(coefs.indices)
-        residuals = predictions(X, fold.test, used, found.coefs[used]) + found.intercepts - y[fold.test, None]
+        predict = held_out(X, fold.test, np.unique(coefs.indices))
+        residuals = predict(found.coefs) + found.intercepts - y[fold.test, None]
         errors = np.average(residuals**2, axis=0, weights=fold.test_weight)
         return FoldPath(errors, coefs, shortfall(found, 1.0 / total))
 

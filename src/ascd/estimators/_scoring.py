@@ -14,7 +14,8 @@ from sklearn.utils.metadata_routing import MethodMapping, process_routing
 from ascd._base.checks import Array
 from ascd._base.devices import is_on_device, to_host
 from ascd.estimators._base import as_offset
-from ascd.estimators._folds import Fold, SplitterRouting, predictions
+from ascd.estimators._elsewhere import is_elsewhere
+from ascd.estimators._folds import Fold, SplitterRouting
 from ascd.estimators._given import to_numpy
 from ascd.estimators._odds import with_known
 from ascd.estimators.logistic import LogisticRegression
@@ -32,35 +33,24 @@ class Scoring(SplitterRouting):
     def _scores(
         self, X: Any, y: Array, coefs: Array, fold: Fold, score_params: dict[str, Array], offset: Array | None
     ) -> Array:
-        if is_on_device(X):
-            return self._scores_of_predictors(X, y, coefs, fold, score_params, offset)
-        rows = X.tocsr()[fold.test] if sparse.issparse(X) else np.ascontiguousarray(X[fold.test])
+        rows = self._rows(X, fold.test)
         known, scorer = None if offset is None else offset[fold.test], self._get_scorer()
         chosen = {name: np.asarray(values)[fold.test] for name, values in score_params.items()}
         scores = []
         for one in coefs:
             coef = one[:, :-1] if self.fit_intercept else one
             constants = one[:, -1] if self.fit_intercept else np.zeros(len(one))
+            if is_elsewhere(X):  # the predictors are the features then
+                rows, coef = X.times(coef.T)[fold.test], np.eye(len(coef))
             model, wider = self._standing_for(coef, constants, rows, known)
             scores.append(scorer(model, wider, y[fold.test], **chosen))
         return np.array(scores)
 
-    def _scores_of_predictors(
-        self, X: Any, y: Array, coefs: Array, fold: Fold, score_params: dict[str, Array], offset: Array | None
-    ) -> Array:
-        """X stays on its device: scorers are shown linear predictors, as features of a model that passes them on."""
-        count, size = coefs.shape[:2]
-        every = np.arange(X.shape[1])
-        flat = coefs[:, :, : X.shape[1]].reshape(count * size, -1).T
-        found = predictions(X, fold.test, every, flat).reshape(fold.test.size, count, size)
-        known, passing = None if offset is None else offset[fold.test], np.eye(size)
-        chosen = {name: np.asarray(values)[fold.test] for name, values in score_params.items()}
-        scores = []
-        for number, one in enumerate(coefs):
-            constants = one[:, -1] if self.fit_intercept else np.zeros(size)
-            model, wider = self._standing_for(passing, constants, np.ascontiguousarray(found[:, number]), known)
-            scores.append(self._get_scorer()(model, wider, y[fold.test], **chosen))
-        return np.array(scores)
+    @staticmethod
+    def _rows(X: Any, chosen: Array) -> Any:
+        if is_elsewhere(X):
+            return None
+        return X.tocsr()[chosen] if sparse.issparse(X) else np.ascontiguousarray(X[chosen])
 
     def _standing_for(self, coef: Array, constants: Array, X: Any, offset: Array | None) -> tuple[Any, Any]:
         """A fitted model with these coefficients, and X as a scorer may pass it on: with the offset as a feature."""
@@ -110,10 +100,10 @@ class Scoring(SplitterRouting):
         if _routing_enabled():
             known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
         model: Any = self
-        if is_on_device(X):
+        if is_on_device(X):  # the predictors are the features then
             z = to_host(model.decision_function(X)).reshape(X.shape[0], -1)
             y, known = to_host(y), {name: to_host(given) for name, given in known.items()}
-            model, X = self._standing_for(np.eye(z.shape[1]), np.zeros(z.shape[1]), z, as_offset(offset, X))
+            model, X = self._standing_for(np.eye(z.shape[1]), np.zeros(z.shape[1]), z, as_offset(offset, z))
         elif offset is not None:
             X = check_array(X, accept_sparse="csr")
             model, X = self._standing_for(to_numpy(self.coef_), to_numpy(self.intercept_), X, as_offset(offset, X))

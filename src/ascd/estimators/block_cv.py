@@ -16,8 +16,9 @@ from ascd._base.checks import Array
 from ascd._base.threads import threads_here
 from ascd.blocks import path_blocks
 from ascd.estimators._blocks import BlockRegressor, follow_blocks
-from ascd.estimators._folds import Fold, predictions
+from ascd.estimators._folds import Fold
 from ascd.estimators._following import shortfall
+from ascd.estimators._layouts import held_out
 from ascd.estimators._path_cv import FoldPath, PathCV
 from ascd.estimators.cross_validation import as_ratios
 from ascd.estimators.group_lasso import GROUPED, group_penalty
@@ -49,11 +50,10 @@ class BlockPathCV(BlockRegressor, PathCV, ABC):
         coefs = found.coefs.reshape(X.shape[1], targets.shape[1], -1)
         constants = found.intercepts.reshape(targets.shape[1], -1)
         used = np.flatnonzero(coefs.any(axis=(1, 2)))
-        fitted = predictions(X, fold.test, used, coefs[used].reshape(used.size, -1))
-        fitted = fitted.reshape(len(targets), targets.shape[1], -1)
+        predict = held_out(X, fold.test, used)
         errors = np.empty(alphas.size)
         for number in range(alphas.size):
-            residuals = fitted[:, :, number] + constants[:, number] - targets
+            residuals = predict(coefs[:, :, number]) + constants[:, number] - targets
             errors[number] = np.average((residuals**2).mean(axis=1), weights=fold.test_weight)
         kept = coefs[:, 0] if y.ndim == 1 else np.linalg.norm(coefs, axis=1)
         return FoldPath(errors, sparse.csc_array(kept), shortfall(found, 1.0 / total))

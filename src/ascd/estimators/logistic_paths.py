@@ -7,13 +7,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
-from ascd._base.devices import is_on_device, to_host
-from ascd.data.device.dense import brought_if_small
-from ascd.estimators._base import as_sample_weight, as_threads, layout_of
+from ascd._base.devices import to_host
+from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._classes import side_factors, times
 from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings
@@ -93,10 +92,9 @@ def logistic_path(
     >>> coefs.shape, bool(coefs[0, 0] == 0.0)
     ((2, 2), True)
     """
-    X = brought_if_small(X)
-    X = X if is_on_device(X) else check_array(X, **layout_of(X))
+    X = as_features(X)
     y = column_or_1d(to_host(y))
-    check_consistent_length(y if is_on_device(X) else X, y)
+    check_consistent_length(X, y)
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     positive = classes == _positive_class(classes, pos_class)

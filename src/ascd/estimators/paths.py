@@ -11,9 +11,8 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
-from ascd._base.devices import is_on_device, to_host
-from ascd.data.device.dense import brought_if_small
-from ascd.estimators._base import as_sample_weight, as_threads, layout_of
+from ascd._base.devices import to_host
+from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings
 from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
@@ -143,10 +142,9 @@ def enet_path(
     >>> alphas.round(2), int((coefs != 0).sum())
     (array([2. , 0.2]), 3)
     """
-    X = brought_if_small(X)
-    X = X if is_on_device(X) else check_array(X, **layout_of(X))
+    X = as_features(X)
     y = column_or_1d(check_array(to_host(y), dtype=np.float64, ensure_2d=False))
-    check_consistent_length(y if is_on_device(X) else X, y)
+    check_consistent_length(X, y)
     weight = as_sample_weight(sample_weight, X)
     total = float(X.shape[0] if weight is None else weight.sum())
     ratio = as_number(l1_ratio, "l1_ratio", low=0.0, high=1.0)

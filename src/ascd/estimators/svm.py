@@ -14,13 +14,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._base.checks import Array, as_parameter
-from ascd._base.devices import is_on_device
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import LinearClassifier, liblinear_class_weights, positives, signs, times
+from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import fit_method
 from ascd.estimators._layouts import by_features, by_samples, with_constant
-from ascd.estimators._on_device import with_constant as constant_on_device
 from ascd.estimators._penalty import as_bounds, regulariser
 from ascd.estimators._solving import solve_problem
 from ascd.problem.problem import Problem
@@ -155,20 +154,14 @@ class LinearSVC(LinearClassifier):
         X, y, weight = self._read(X, y, sample_weight, order=None, dtype=np.float64, accept_sparse=["csr", "csc"])
         codes = self._encode(y, weight)
         weights = self._class_weights(codes, weight)
-        is_dual = self._is_dual(X.shape[0] < X.shape[1])
-        restrictions = self._restrictions(X.shape[1])
-        fit = self._fit_dual if is_dual else self._fit_primal
-        self._keep(fit(self._columns(X, is_dual), list(signs(codes, len(self.classes_))), weights, *restrictions))
-        return self
-
-    def _columns(self, X: Any, is_dual: bool) -> Any:
-        """The matrix of the problem, with a constant feature for the intercept: one column a feature, or a sample."""
-        if is_on_device(X):
-            A = X.T if is_dual else X
-            return constant_on_device(X, self.intercept_scaling, is_dual) if self.fit_intercept else A
+        is_dual = self._is_dual(X.shape[0] < X.shape[1] and not is_elsewhere(X))
         X = by_samples(X) if is_dual else by_features(X)
-        X = with_constant(X, self.intercept_scaling) if self.fit_intercept else X
-        return X.T if is_dual else X
+        restrictions = self._restrictions(X.shape[1])
+        if self.fit_intercept:
+            X = with_constant(X, self.intercept_scaling)
+        fit = self._fit_dual if is_dual else self._fit_primal
+        self._keep(fit(X, list(signs(codes, len(self.classes_))), weights, *restrictions))
+        return self
 
     def _class_weights(self, codes: Array, weight: Array | None) -> list[Any]:
         """The weights of the samples in each problem."""
@@ -229,19 +222,18 @@ class LinearSVC(LinearClassifier):
         return [solve_problem(one, self._settings(), intercept=False) for one in problems]
 
     def _fit_dual(
-        self, A: Any, targets: list[Array], sample_weights: list[Any], weights: Any, bounds: Any
+        self, X: Any, targets: list[Array], sample_weights: list[Any], weights: Any, bounds: Any
     ) -> list[Any]:
-        n_features, n_samples = A.shape
         pairs = list(zip(targets, sample_weights, strict=True))
         boxes = [signed_box(target, self.C, self.loss, weight) for target, weight in pairs]
         loss: Any = "squared"
-        numbers, scale = np.zeros(n_features), None if weights is None else 1.0 / weights
+        numbers, scale = np.zeros(X.shape[1]), None if weights is None else 1.0 / weights
         if bounds is not None:
             sides = bounds if weights is None else [weights * side for side in bounds]
-            loss, numbers = Clipped(*sides), np.arange(n_features, dtype=np.float64)
-        problem = self._problem(A, numbers, loss, boxes[0], scale)
+            loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
+        problem = self._problem(X.T, numbers, loss, boxes[0], scale)
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
-        totals = [self.C * (n_samples if weight is None else float(weight.sum())) for weight in sample_weights]
+        totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]
         return [self._solve_dual(one, total) for one, total in zip(problems, totals, strict=True)]
 
     def _solve_dual(self, problem: Problem, zero_objective: float) -> Solution:

@@ -12,7 +12,9 @@ header), ``columns.py`` turns named columns into numbers (missing values, text c
 """
 
 from ascd.files.columns import Choices, Recipe, Table
+from ascd.files.converting import convert
 from ascd.files.dialect import Dialect
+from ascd.files.opening import OnDisk, open_data
 from ascd.files.reading import FORMATS, guess_format, read_table
 from ascd.files.writing import whole_file, whole_folder, write_text
 
@@ -20,9 +22,12 @@ __all__ = [
     "FORMATS",
     "Choices",
     "Dialect",
+    "OnDisk",
     "Recipe",
     "Table",
+    "convert",
     "guess_format",
+    "open_data",
     "read_table",
     "whole_file",
     "whole_folder",

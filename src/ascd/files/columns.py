@@ -69,9 +69,9 @@ def as_table(
 ) -> Table:
     """The target's column apart from the others, and these as numbers."""
     frame.columns = names = [str(name) for name in frame.columns]
-    frame, notes = _left_after(frame, choices.without)
-    chosen = _target_of([str(name) for name in frame.columns], target, target_optional)
-    y = None if chosen is None else _numbers_or_words(frame[chosen])
+    frame, notes = left_after(frame, choices.without)
+    chosen = target_of([str(name) for name in frame.columns], target, target_optional)
+    y = None if chosen is None else numbers_or_words(frame[chosen])
     rest = frame if chosen is None else frame.drop(columns=chosen)
     if features is not None:
         wanted = list(dict.fromkeys(_source(name, recipe) for name in features))
@@ -144,7 +144,7 @@ def _gaps_by_row(X: Any) -> Any:
     return gone
 
 
-def _left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
+def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
     """The frame without some columns: those named, and a first one without a name that counts the rows."""
     for name in without:
         if name not in frame.columns:
@@ -159,7 +159,7 @@ def _left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
     return frame, notes
 
 
-def _target_of(names: list[str], target: str | None, optional: bool) -> str | None:
+def target_of(names: list[str], target: str | None, optional: bool) -> str | None:
     chosen = target if target is not None else next((name for name in TARGETS if name in names), None)
     if chosen is None and not optional:
         chosen = names[-1]
@@ -180,7 +180,7 @@ def _level_names(name: str, values: Sequence[str]) -> list[str]:
     return [f"{name}={value}" for value in (values[1:] if len(values) == 2 else values)]
 
 
-def _numbers_or_words(column: Any) -> Any:
+def numbers_or_words(column: Any) -> Any:
     """A column as numbers where all its values are (a word for a missing value is nan), else as it is."""
     import pandas
 
@@ -201,7 +201,7 @@ def _encoded(
     columns: dict[str, Any] = {}
     levels: dict[str, list[str]] = {}
     for name in frame.columns:
-        values = _numbers_or_words(frame[name])
+        values = numbers_or_words(frame[name])
         if name not in recipe.levels and values.dtype.kind in "fiub":
             columns[name] = values
             continue

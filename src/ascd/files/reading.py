@@ -164,23 +164,34 @@ def _read_frame(path: Path, kind: str, given: Dialect, na: Sequence[str]) -> tup
 
 
 def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> Any:
-    is_pattern = dialect.sep != WHITESPACE and len(dialect.sep or "") > 1  # which pandas' fast parser does not know
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pandas.errors.DtypeWarning)  # mixed columns are told by name later
-        frame = pandas.read_csv(
-            path,
-            sep=dialect.sep or ",",
-            decimal=dialect.decimal or ".",
-            thousands=dialect.thousands,
-            header=0 if dialect.header else None,
-            encoding=dialect.encoding,
-            na_values=list(na) or None,
-            skipinitialspace=True,
-            engine="python" if is_pattern else "c",
-        )
-    if not dialect.header:
-        frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
+        frame = pandas.read_csv(path, **csv_options(dialect, na))
+    name_columns(frame, dialect)
     return frame
+
+
+def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
+    """The dialect in pandas' words."""
+    is_pattern = dialect.sep != WHITESPACE and len(dialect.sep or "") > 1  # which pandas' fast parser does not know
+    return {
+        "sep": dialect.sep or ",",
+        "decimal": dialect.decimal or ".",
+        "thousands": dialect.thousands,
+        "header": 0 if dialect.header else None,
+        "encoding": dialect.encoding,
+        "na_values": list(na) or None,
+        "skipinitialspace": True,
+        "engine": "python" if is_pattern else "c",
+    }
+
+
+def name_columns(frame: Any, dialect: Dialect) -> None:
+    """Text names; numbered ones where the file has no header."""
+    if dialect.header:
+        frame.columns = [str(name) for name in frame.columns]
+    else:
+        frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
 
 
 def _check_width(table: Table, path: Path, dialect: Dialect) -> None:

@@ -55,10 +55,11 @@ class Solver:
     ) -> Status:
         """Until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run.
 
-        The intervals prove a gap; where ``confirm`` is true, exact entries of all columns do.
+        The intervals prove a gap; where ``confirm`` is true, exact entries of all columns do, unless reading is dear.
         """
         began, start, progress = time.perf_counter(), math.inf, Progress()
         assessment, chooser = self._begin(penalty)
+        confirm = confirm and not self.fit.design.is_dear
         for rounds in range(limits.max_iter + 1):
             assessment.look()
             if has_no_minimum(self.standing.objective, start):

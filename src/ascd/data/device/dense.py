@@ -27,6 +27,7 @@ from ascd.data.device.spaces import Space, space_of
 class DeviceDense:
     """A dense array where it lies; a ``RemoteSource``."""
 
+    is_dear = True
     gives_products = True
     near_limit = 0.0
     at_once = prices.DEVICE_AT_ONCE

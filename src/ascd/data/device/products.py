@@ -27,7 +27,7 @@ def multiply(chunks: Chunks, first: Array, second: Array, weight: Array, means: 
     right = left if is_same else _Gathered(chunks, second, root, means)
     out = space.zeros((first.size, second.size))
     width = first.size + (0 if is_same else second.size)
-    room = max(64, chunks.most * BYTES // ((8 + 8 + item_size(chunks.values)) * max(1, width)))
+    room = max(64, chunks.most * BYTES // ((3 * 8 + item_size(chunks.values)) * max(1, width)))
     for top in range(0, chunks.d, room):
         rows = slice(top, min(top + room, chunks.d))
         a = left.rows(rows)

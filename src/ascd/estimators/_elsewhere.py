@@ -1,0 +1,101 @@
+"""Data that estimators do not hold as NumPy's arrays: designs, tables, files, arrays on a device.
+
+They are read through the door of ``ascd.data.design``.
+
+Fits ask the design alone.  What estimators do besides (predictions, deviations, held-out samples) is put together from
+the same questions here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_y, column_or_1d
+
+from ascd._base.checks import Array
+from ascd._base.devices import is_on_device
+from ascd.data.dense import Dense, LocalDense
+from ascd.data.design import Design
+from ascd.data.distant import Distant
+from ascd.data.parted import InTurn, Parted
+from ascd.data.storages import is_design, open_design
+
+
+class Elsewhere:
+    """A design with what estimators ask of their data: a shape, products with coefficients, moments, rows."""
+
+    def __init__(self, X: Any) -> None:
+        self.design: Design = open_design(X)
+        self.shape = self.design.shape
+        names = getattr(X, "feature_names", None)
+        self.names = None if names is None else np.asarray(names, dtype=object)
+
+    def as_design(self) -> Design:
+        return self.design
+
+    def times(self, coefs: Array) -> Array:
+        """X·coefs, for one vector or for one a column."""
+        several = coefs.reshape(self.shape[1], -1)
+        out = np.zeros((several.shape[1], self.shape[0]))
+        for image, coef in zip(out, several.T, strict=True):
+            used = np.flatnonzero(coef)
+            self.design.add(used, np.ascontiguousarray(coef[used], dtype=np.float64), image)
+        return out[0] if coefs.ndim == 1 else out.T
+
+    def moments(self, weight: Array | None) -> tuple[Array, Array]:
+        """Means and variances of the columns."""
+        share = np.full(self.shape[0], 1.0 / self.shape[0]) if weight is None else weight / weight.sum()
+        found = self.design.survey(share, share[None])
+        means = found.products[0]
+        return means, np.maximum(found.square - means * means, 0.0)
+
+    def with_constant(self, value: float) -> Elsewhere:
+        """One more column, which is constant."""
+        (d, n), column = self.shape, np.full((self.shape[0], 1), value)
+        parts = [self.design, LocalDense(Dense(column), (d, 1))]
+        source = Parted(InTurn(parts), np.array([0, d]), np.array([0, n, n + 1]))
+        return Elsewhere(Distant(source))
+
+    def stand_in(self) -> Array:
+        """An array with as many rows, for what asks only for their number."""
+        return np.broadcast_to(0.0, (self.shape[0], 1))
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Is this read through a design rather than as an array?"""
+    return isinstance(X, Elsewhere) or is_design(X) or is_on_device(X)
+
+
+def read_elsewhere(
+    estimator: Any, X: Any, y: Any, multi_output: bool = False, y_numeric: bool = False, **_: Any
+) -> tuple[Elsewhere, Array]:
+    """The data as they are, and the target checked as scikit-learn does; features are counted and named."""
+    data = Elsewhere(X)
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    target = _check_y(y, multi_output=multi_output, y_numeric=y_numeric, estimator=estimator)
+    check_consistent_length(data.stand_in(), target)
+    estimator.n_features_in_ = data.shape[1]
+    if data.names is not None:
+        estimator.feature_names_in_ = data.names
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    return data, target if multi_output else column_or_1d(target)
+
+
+def predicted(estimator: Any, X: Any, columns: Array) -> Array:
+    """X·columns for data that must have the features of the fit."""
+    data = X if isinstance(X, Elsewhere) else Elsewhere(X)
+    name, count = type(estimator).__name__, estimator.n_features_in_
+    if data.shape[1] != count:
+        raise ValueError(f"X has {data.shape[1]} features, but {name} is expecting {count} features as input.")
+    known = getattr(estimator, "feature_names_in_", None)
+    if data.names is not None and known is not None and list(known) != list(data.names):
+        first = next(j for j in range(count) if known[j] != data.names[j])
+        raise ValueError(
+            f"The feature names of X should match those that {name} was fitted with: feature {first} was "
+            f"{known[first]!r}, here it is {data.names[first]!r}"
+        )
+    return data.times(np.asarray(columns, dtype=np.float64))

@@ -1,0 +1,163 @@
+"""CSV and LIBSVM files once turned into a folder of row groups (``folders``), which is then read piece by piece.
+
+The file is read in portions of rows that fit into a part of the memory; each becomes one group, by columns.  The folder
+appears when everything has been written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd.files.columns import left_after, numbers_or_words, target_of
+from ascd.files.dialect import OPENERS, Dialect, detect
+from ascd.files.folders import INDEX, VERSION, group_name
+from ascd.files.opening import OnDisk, as_bytes, open_data
+from ascd.files.reading import csv_options, guess_format, name_columns
+from ascd.files.writing import whole_folder
+
+#: What a portion may take of the memory: parsing takes several times as much.
+PORTION = 1.0 / 16.0
+#: Rows that show how many columns there are.
+FIRST_ROWS = 1000
+Told = Callable[[int], None]
+
+
+def convert(
+    source: Any, folder: Any, *, target: str | None = None, without: Any = (), memory: Any = None,
+    dtype: Any = np.float64, force: bool = False, told: Told | None = None,
+) -> OnDisk:  # fmt: skip
+    """Turn a CSV or LIBSVM file into a folder that ``open_data`` reads piece by piece.
+
+    Parameters
+    ----------
+    source : the CSV or LIBSVM file, compressed or not
+    folder : where to write; must not exist, or be empty, unless ``force`` is set
+    target : the target's column in a CSV file; "target", "y" or "label", else the last, by default
+    without : columns of a CSV file to leave out
+    memory : bytes that converting may take, as in "2GB"
+    dtype : {float64, float32} of the numbers written
+    told : called with the number of rows written so far
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ascd.files import convert
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = pathlib.Path(folder) / "tiny.csv"
+    ...     _ = source.write_text("age,size,price\\n1.5,2,3\\n4,5,6\\n")
+    ...     data = convert(source, f"{folder}/tiny")
+    >>> data, data.feature_names, data.y
+    (OnDisk(2 x 2, 0.0 MB), ['age', 'size'], array([3, 6]))
+    """
+    source, folder = Path(source), Path(folder)
+    if not source.is_file():
+        raise FileNotFoundError(f"no such file: {source}")
+    kind, allowed, number = guess_format(source), as_bytes(memory), np.dtype(dtype)
+    if number not in (np.float64, np.float32):
+        raise ValueError(f"dtype must be float64 or float32; got {dtype!r}")
+    if kind not in ("csv", "libsvm"):
+        raise ValueError(f"{source} is a {kind} file; CSV and LIBSVM files are converted, others are read as they are")
+    _check_place(folder, force)
+    with whole_folder(folder) as drafts:
+        portions = _libsvm(source, allowed) if kind == "libsvm" else _csv(source, target, tuple(without), allowed)
+        _write(drafts, portions, number, source, told)
+    return open_data(folder, memory=memory)
+
+
+def _check_place(folder: Path, force: bool) -> None:
+    if folder.is_file():
+        raise FileExistsError(f"{folder} is a file; name a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise FileExistsError(f"{folder} is not empty; name another folder, or allow it to be replaced (force)")
+    if force and folder.is_dir():
+        for path in folder.glob("rows-*.npy"):
+            path.unlink()
+
+
+class _Portion:
+    """Rows: numbers (an array or a CSR matrix), targets, and names where the file has some."""
+
+    def __init__(self, X: Any, y: Array, names: list[str] | None, target: str | None) -> None:
+        self.X, self.y, self.names, self.target = X, y, names, target
+
+
+def _csv(path: Path, target: str | None, without: tuple[str, ...], memory: float) -> Iterator[_Portion]:
+    import pandas
+
+    dialect = detect(path, Dialect())
+    how = csv_options(dialect, ())
+    first = pandas.read_csv(path, nrows=FIRST_ROWS, **how)
+    rows = max(1, int(PORTION * memory / (8.0 * max(1, first.shape[1]))))
+    chosen: str | None = None
+    with pandas.read_csv(path, chunksize=rows, **how) as portions:
+        for number, frame in enumerate(portions):
+            name_columns(frame, dialect)
+            kept, _ = left_after(frame, without)
+            chosen = target_of(list(kept.columns), target, optional=False) if number == 0 else chosen
+            rest = kept.drop(columns=chosen)
+            X = np.empty(rest.shape, order="F")
+            for j, name in enumerate(rest.columns):
+                X[:, j] = _as_numbers(rest[name], name, path, number * rows)
+            yield _Portion(X, numbers_or_words(kept[chosen]), list(rest.columns), chosen)
+
+
+def _as_numbers(column: Any, name: str, path: Path, before: int) -> Array:
+    values = numbers_or_words(column)
+    if values.dtype.kind in "fiub":
+        found = np.asarray(values, dtype=np.float64)
+        missing = np.flatnonzero(np.isnan(found))
+        if missing.size == 0:
+            return found
+        raise ValueError(f"{path.name}: column {name!r} has no value in row {before + missing[0] + 1}; fill or drop it")
+    raise ValueError(f"{path.name}: column {name!r} holds text; leave it out (--without {name!r}) or encode it first")
+
+
+def _libsvm(path: Path, memory: float) -> Iterator[_Portion]:
+    import io
+
+    from sklearn.datasets import load_svmlight_file
+
+    opener = OPENERS.get(path.suffix, open)
+    with opener(path, "rb") as file:
+        while lines := file.readlines(int(PORTION * memory)):
+            try:
+                X, y = load_svmlight_file(io.BytesIO(b"".join(lines)))
+            except (ValueError, IndexError) as error:
+                raise ValueError(f"{path} is not a LIBSVM file: {error}") from error
+            yield _Portion(X, y, None, "label")
+
+
+def _write(drafts: Path, portions: Iterator[_Portion], dtype: Any, source: Path, told: Told | None) -> None:
+    ends, targets, offsets, last = [0], [], [], None
+    for number, portion in enumerate(portions):
+        stem, last = drafts / group_name(number), portion
+        if hasattr(portion.X, "tocsc"):
+            columns = portion.X.tocsc()
+            columns.sum_duplicates()
+            np.save(f"{stem}.data.npy", columns.data.astype(dtype))
+            np.save(f"{stem}.indices.npy", columns.indices)
+            offsets.append((stem, columns.indptr))
+        else:
+            np.save(f"{stem}.npy", np.asfortranarray(portion.X, dtype=dtype))
+        ends.append(ends[-1] + portion.X.shape[0])
+        targets.append(portion.y)
+        if told is not None:
+            told(ends[-1])
+    if last is None or ends[-1] == 0:
+        raise ValueError(f"{source} has no rows")
+    n = max((one.size - 1 for _, one in offsets), default=last.X.shape[1])
+    for stem, one in offsets:  # later portions may have more columns
+        np.save(f"{stem}.indptr.npy", np.concatenate([one, np.full(n + 1 - one.size, one[-1])]).astype(np.int64))
+    y = np.concatenate(targets)
+    np.save(drafts / "target.npy", y.astype(str) if y.dtype.kind == "O" else y)
+    index = {
+        "version": VERSION, "shape": [ends[-1], n], "ends": ends, "sparse": bool(offsets), "names": last.names,
+        "target": last.target,
+    }  # fmt: skip
+    (drafts / INDEX).write_text(json.dumps(index), encoding="utf-8")

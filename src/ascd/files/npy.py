@@ -1,0 +1,100 @@
+"""Numbers in .npy files, read with ordinary calls.
+
+Not through a memory map: a file that has become shorter is an error with a sentence, where a map would end the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+
+
+class Numbers:
+    """The numbers of a .npy file as one long vector, in the order of the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.bytes_read = path, 0
+        self.shape, self.is_fortran, self.dtype, self.offset = _header(path)
+        self.count = int(np.prod(self.shape))
+        self.size = self.count * self.dtype.itemsize
+
+    def take(self, start: int, count: int) -> Array:
+        """So many numbers from ``start`` on; booleans as bytes."""
+        found = np.fromfile(self.path, self.dtype, count, offset=self.offset + start * self.dtype.itemsize)
+        self.bytes_read += found.nbytes
+        if found.size < count:
+            raise OSError(f"{self.path} has become shorter than it was: {found.size} of {count} numbers could be read")
+        return found.view(np.uint8) if self.dtype == np.bool_ else found
+
+
+class NpyReader:
+    """A matrix in a .npy file, by rows (C order) or by columns (Fortran order)."""
+
+    is_sparse = False
+
+    def __init__(self, path: Path) -> None:
+        self.numbers = Numbers(path)
+        if len(self.numbers.shape) != 2 or self.numbers.dtype.kind not in "fiub":
+            form = f"{len(self.numbers.shape)}-dimensional, of {self.numbers.dtype}"
+            raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
+        self.shape, self.size, self.by_columns = self.numbers.shape, self.numbers.size, self.numbers.is_fortran
+        self.ends, self.counts = np.array([0, self.shape[0]]), np.full(self.shape[1], self.shape[0])
+
+    @property
+    def bytes_read(self) -> int:
+        return self.numbers.bytes_read
+
+    def read(self, rows: slice, columns: Array | None) -> Array:
+        d, n = self.shape
+        height = rows.stop - rows.start
+        if not self.by_columns:
+            values = self.numbers.take(rows.start * n, height * n).reshape(-1, n)
+            return values if columns is None else np.ascontiguousarray(values[:, columns])
+        chosen = np.arange(n) if columns is None else columns
+        kind = np.dtype(np.uint8) if self.numbers.dtype == np.bool_ else self.numbers.dtype
+        out = np.empty((height, chosen.size), dtype=kind, order="F")
+        for there, first, last in runs(chosen):
+            if height == d:
+                out[:, there] = self.numbers.take(first * d, (last - first) * d).reshape(-1, d).T
+                continue
+            for place, column in zip(range(there.start, there.stop), range(first, last), strict=True):
+                out[:, place] = self.numbers.take(column * d + rows.start, height)
+        return out
+
+
+def runs(columns: Array) -> Iterator[tuple[slice, int, int]]:
+    """Neighbours among the columns: their places, the first column and the one after the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> list(runs(np.array([3, 4, 5, 1])))
+    [(slice(0, 3, None), 3, 6), (slice(3, 4, None), 1, 2)]
+    """
+    breaks = np.flatnonzero(np.diff(columns) != 1) + 1
+    for start, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), columns.size], strict=True):
+        if stop > start:
+            yield slice(start, stop), int(columns[start]), int(columns[stop - 1]) + 1
+
+
+def _header(path: Path) -> tuple[Any, bool, Any, int]:
+    """Shape, order, dtype and where the numbers begin; the file must hold all of them."""
+    try:
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, is_fortran, dtype = read(file)
+            offset = file.tell()
+    except ValueError as error:
+        raise ValueError(f"{path} is not a .npy file: {error}") from error
+    if dtype.hasobject:
+        raise ValueError(f"{path} holds Python objects, not numbers")
+    needed, there = int(np.prod(shape)) * dtype.itemsize, path.stat().st_size - offset
+    if there < needed:
+        raise ValueError(f"{path} is incomplete: {there:,} of {needed:,} bytes of numbers are there")
+    return shape, is_fortran, dtype, offset

@@ -1,0 +1,141 @@
+"""Data larger than memory: a file or folder that stays on its disk and is read piece by piece."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd.data.distant import Distant
+from ascd.data.filed import Filed
+from ascd.files.folders import FolderReader, is_folder_of_groups
+from ascd.files.npy import NpyReader
+from ascd.files.parquet import ParquetReader
+from ascd.files.zarr_arrays import ZarrReader
+
+#: What reading may take of the memory, where nothing is said: pieces, columns kept near, products.
+DEFAULT_MEMORY = 2 << 30
+#: The least that works at all.
+LEAST_MEMORY = 1 << 20
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+class OnDisk:
+    """Data on a disk, for ``ascd.Problem`` and the estimators; made by ``open_data``.
+
+    Attributes
+    ----------
+    shape : (samples, features)
+    feature_names : list of names, or None
+    y : the target that is stored with the data, or None
+    size : bytes of the data on the disk
+    bytes_read : bytes read so far; over ``size``, these are passes
+    """
+
+    def __init__(self, reader: Any, memory: float, names: list[str] | None = None, y: Array | None = None) -> None:
+        self.reader, self.shape, self.size, self._memory = reader, reader.shape, reader.size, memory
+        self.feature_names, self.y = names, y
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __repr__(self) -> str:
+        return f"OnDisk({self.shape[0]} x {self.shape[1]}, {self.size / 1e6:,.1f} MB)"
+
+    @property
+    def bytes_read(self) -> int:
+        return int(self.reader.bytes_read)
+
+    def as_design(self) -> Distant:
+        """The data behind a design's questions (``ascd.data.design``); the same for all who ask."""
+        return self._design
+
+    @cached_property
+    def _design(self) -> Distant:
+        return Distant(Filed(self.reader, self._memory))
+
+
+def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> OnDisk:
+    """Open data that stay on their disk; nothing but their description is read.
+
+    Parameters
+    ----------
+    path : a .npy file (C or Fortran order, any numbers), a Parquet file or a folder or list of them, a Zarr array, or a
+        folder written by ``ascd convert`` from CSV or LIBSVM
+    target : the column of Parquet files that is the target
+    memory : bytes that reading may take, as a number or as in "2GB"; 2 GiB by default
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, numpy as np, ascd
+    >>> X = np.random.default_rng(0).standard_normal((200, 50))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/X.npy", X)
+    ...     data = ascd.open_data(f"{folder}/X.npy", memory="100MB")
+    ...     model = ascd.Lasso(alpha=0.1).fit(data, X[:, 0] - X[:, 1])
+    >>> data, np.flatnonzero(model.coef_), data.bytes_read <= 3 * data.size
+    (OnDisk(200 x 50, 0.1 MB), array([0, 1]), True)
+    """
+    allowed = as_bytes(memory)
+    several = [Path(one) for one in path] if isinstance(path, list | tuple) else _files_of(Path(path))
+    first = several[0]
+    for one in several:
+        if not one.exists():
+            raise FileNotFoundError(f"no such file or folder: {one}")
+    if is_folder_of_groups(first):
+        folder = FolderReader(first)
+        y = np.load(first / "target.npy") if folder.index["target"] is not None else None
+        _refuse_target(target, first)
+        return OnDisk(folder, allowed, folder.index["names"], y)
+    if first.suffix in (".parquet", ".pq"):
+        reader = ParquetReader(several, () if target is None else (target,))
+        return OnDisk(reader, allowed, reader.names, None if target is None else reader.column(target))
+    _refuse_target(target, first)
+    if first.suffix == ".npy":
+        return OnDisk(NpyReader(first), allowed)
+    if first.suffix == ".zarr" or (first / ".zarray").is_file() or (first / "zarr.json").is_file():
+        return OnDisk(ZarrReader(first), allowed)
+    raise ValueError(
+        f"{first} cannot be read piece by piece: .npy, .parquet, .zarr and folders that `ascd convert` writes can; "
+        "`ascd convert` makes such a folder from CSV and LIBSVM files"
+    )
+
+
+def as_bytes(memory: Any) -> float:
+    """A number of bytes from a number or from words such as "2GB".
+
+    Examples
+    --------
+    >>> as_bytes("2GB"), as_bytes("512 MiB"), as_bytes(1e9)
+    (2000000000.0, 536870912.0, 1000000000.0)
+    """
+    if memory is None:
+        return float(DEFAULT_MEMORY)
+    found = re.fullmatch(r"\s*([\d.]+(?:e\d+)?)\s*([A-Za-z]*)\s*", str(memory))
+    unit = found[2].upper() if found else ""
+    try:
+        value = float(found[1]) * UNITS[unit] if found else float("nan")
+    except (KeyError, ValueError):
+        value = float("nan")
+    if not LEAST_MEMORY <= value < float("inf"):
+        raise ValueError(f"memory must be at least 1 MiB, as bytes or as in '500MB' or '2GB'; got {memory!r}")
+    return value
+
+
+def _files_of(path: Path) -> Sequence[Path]:
+    """The Parquet files of a folder, in the order of their names; else the path itself."""
+    if path.is_dir() and not is_folder_of_groups(path):
+        found = sorted(file for file in path.iterdir() if file.suffix in (".parquet", ".pq"))
+        if found:
+            return found
+    return [path]
+
+
+def _refuse_target(target: str | None, path: Path) -> None:
+    if target is not None:
+        raise ValueError(f"target must be None for {path}, whose columns have no names; got {target!r}")

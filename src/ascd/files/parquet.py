@@ -1,0 +1,82 @@
+"""Parquet files by row groups and columns: what is not asked for is not read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array, unknown_name
+
+
+class ParquetReader:
+    """Parquet files, one after the other, without some columns; their row groups are the groups."""
+
+    by_columns, is_sparse = True, False
+
+    def __init__(self, paths: Sequence[Path], without: Sequence[str] = ()) -> None:
+        files = [_opened(path) for path in paths]
+        schema = files[0].schema_arrow
+        for name in without:
+            if name not in schema.names:
+                raise unknown_name(name, "target", schema.names)
+        for path, file in zip(paths, files, strict=True):
+            if file.schema_arrow.names != schema.names:
+                raise ValueError(f"{path} has other columns than {paths[0]}")
+        self.names = [name for name in schema.names if name not in without]
+        for name in self.names:
+            _check_type(name, schema.field(name).type, paths[0])
+        groups = [(file, g) for file in files for g in range(file.num_row_groups)]
+        self.groups = [(file, g) for file, g in groups if file.metadata.row_group(g).num_rows]
+        heights = [file.metadata.row_group(g).num_rows for file, g in self.groups]
+        self.ends = np.concatenate([[0], np.cumsum(heights)]).astype(np.int64)
+        self.shape, self.bytes_read = (int(self.ends[-1]), len(self.names)), 0
+        self.size = 8 * self.shape[0] * self.shape[1]
+        self.counts = np.full(self.shape[1], self.shape[0])
+
+    def read(self, rows: slice, columns: Array | None) -> Array:
+        number = int(np.searchsorted(self.ends, rows.start, side="right")) - 1
+        top = int(self.ends[number])
+        names = self.names if columns is None else [self.names[j] for j in columns.tolist()]
+        return np.asfortranarray(self._columns(number, names)[rows.start - top : rows.stop - top])
+
+    def column(self, name: str) -> Array:
+        """One column of all rows, as it is (the target may be text)."""
+        parts = [file.read_row_group(g, columns=[name]).column(name).to_pandas() for file, g in self.groups]
+        return np.concatenate([part.to_numpy() for part in parts])
+
+    def _columns(self, number: int, names: Sequence[str]) -> Array:
+        """Columns of one row group, in Fortran order; missing values are nan."""
+        file, group = self.groups[number]
+        try:
+            table = file.read_row_group(group, columns=list(names))
+        except OSError as error:
+            raise OSError(f"a Parquet file can no longer be read: {error}") from error
+        out = np.empty((table.num_rows, len(names)), order="F")
+        for j, name in enumerate(names):
+            out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
+        meta, wanted = file.metadata.row_group(group), set(names)
+        stored = (meta.column(k) for k in range(meta.num_columns))
+        self.bytes_read += sum(one.total_compressed_size for one in stored if one.path_in_schema in wanted)
+        return out
+
+
+def _opened(path: Path) -> Any:
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise ImportError("reading Parquet files needs pyarrow: pip install ascd[parquet]") from error
+    try:
+        return ParquetFile(path)
+    except (ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path} is not a Parquet file: {error}") from error
+
+
+def _check_type(name: str, kind: Any, path: Path) -> None:
+    from pyarrow import types
+
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise TypeError(f"{path}: column {name!r} must hold numbers; it holds {kind}. Encode it, or leave it out")

@@ -1,0 +1,155 @@
+"""Tables of numbers, sparse blocks and categories: the same answers as one array of them all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import ascd
+from ascd._base.threads import crew
+from ascd.data import prices
+from ascd.data.codes import Codes
+from ascd.data.local import as_block
+
+pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
+RNG = np.random.default_rng(0)
+D = 80
+TOWNS = RNG.choice(["Ulm", "Bern", "Basel", None], D)
+TEXT = sp.random_array((D, 6), density=0.3, random_state=1, format="csr")
+
+
+def frame():
+    return pandas.DataFrame(
+        {
+            "age": RNG.uniform(20.0, 60.0, D),
+            "height": np.arange(D, dtype=np.float32),
+            "weight": np.arange(D, dtype=np.float32) % 7,
+            "town": pandas.Categorical(TOWNS),
+            "child": np.arange(D) % 3 == 0,
+            "grade": pandas.Categorical(np.arange(D) % 5, categories=[4, 3, 2, 1, 0, 9]),
+            "visits": pandas.array([None if k == 4 else k % 9 for k in range(D)], dtype="Int64"),
+        }
+    )
+
+
+def dense(data):
+    """What pandas makes of it, a column a level."""
+    return pandas.get_dummies(data, dtype=float, prefix_sep="=").reindex(columns=ascd.Table(data).feature_names)
+
+
+def whole():
+    data = frame().drop(columns="visits")
+    blocks = ascd.Table({"frame": data, "text": TEXT, "last": np.arange(D) / D})
+    return blocks, np.column_stack([dense(data).to_numpy(float), TEXT.toarray(), np.arange(D) / D])
+
+
+def test_a_frame_is_one_column_a_number_and_one_a_level():
+    data = frame().drop(columns="visits")
+    table = ascd.Table(data)
+    assert table.feature_names == [
+        "age", "height", "weight", "town=Basel", "town=Bern", "town=Ulm", "child",
+        "grade=4", "grade=3", "grade=2", "grade=1", "grade=0", "grade=9",
+    ]  # fmt: skip
+    assert table.shape == (D, 13)
+    assert len(table) == D
+    assert table.levels == {"town": ["Basel", "Bern", "Ulm"], "grade": [4, 3, 2, 1, 0, 9]}
+    np.testing.assert_array_equal(as_block(table.as_design().take(np.arange(13)), D), dense(data).to_numpy(float))
+    assert repr(table) == "Table(80 x 13: dense, dense, codes, dense, codes)"
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.usefixtures("interpreted")
+def test_answers_equal_numpys(n_jobs, monkeypatch):
+    monkeypatch.setattr("ascd._base.tuning.WORTH_A_THREAD", 1e-9)
+    table, A = whole()
+    design, vector, weight = table.as_design(), RNG.standard_normal(D), RNG.random(D)
+    every, columns = np.arange(A.shape[1]), np.array([4, 0, 3, 8, 15])
+    with crew(n_jobs):
+        survey = design.survey(weight, vector[None])
+        np.testing.assert_allclose(survey.square, weight @ A**2)
+        np.testing.assert_allclose(survey.products[0], vector @ A, atol=1e-9)
+        np.testing.assert_allclose(design.survey(2.0, vector[None]).square, 2.0 * (A**2).sum(axis=0))
+        for chosen in (columns, every):
+            np.testing.assert_allclose(design.dots(chosen, vector), vector @ A[:, chosen], atol=1e-9)
+            np.testing.assert_allclose(design.squares(weight, chosen), weight @ A[:, chosen] ** 2)
+            np.testing.assert_allclose(design.careful_dots(chosen, vector)[0], vector @ A[:, chosen], atol=1e-9)
+            image = np.zeros(D)
+            design.add(chosen, np.arange(chosen.size) - 1.0, image)
+            np.testing.assert_allclose(image, A[:, chosen] @ (np.arange(chosen.size) - 1.0))
+    assert design.entries(np.array([3, 4, 5])) == np.count_nonzero(A[:, 3:6])
+
+
+def test_fits_equal_those_of_an_array():
+    table, A = whole()
+    y = A[:, 0] / 20.0 + 2.0 * A[:, 3] - A[:, 8] + RNG.standard_normal(D)
+    plain, found = ascd.Lasso(0.05, tol=1e-9).fit(A, y), ascd.Lasso(0.05, tol=1e-9).fit(table, y)
+    np.testing.assert_allclose(found.coef_, plain.coef_, atol=1e-4)
+    np.testing.assert_allclose(found.predict(table), plain.predict(A), atol=1e-3)
+    assert list(found.feature_names_in_) == table.feature_names
+    assert found.certificate_.gap <= found.certificate_.tolerance
+    problem = ascd.Problem(table, y, penalty=ascd.L1(3.0))
+    assert ascd.solve(problem).objective == pytest.approx(ascd.solve(problem.replace()).objective)
+    assert ascd.minimize(problem, tol=1e-8).objective == pytest.approx(ascd.solve(problem).objective, rel=1e-5)
+
+
+def test_new_data_get_the_levels_of_the_fit():
+    data = frame().drop(columns="visits")
+    table = ascd.Table(data)
+    new = pandas.DataFrame({**data.iloc[:3], "town": ["Ulm", "Chur", None], "grade": [9, 0, 7]})
+    like = ascd.Table(new, like=table)
+    assert like.feature_names == table.feature_names
+    block = as_block(like.as_design().take(np.arange(13)), 3)
+    np.testing.assert_array_equal(block[:, 3:6], [[0, 0, 1], [0, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(block[:, 7:], [[0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0]])
+    model = ascd.Lasso(0.1).fit(table, np.arange(D))
+    assert model.predict(like).shape == (3,)
+    with pytest.raises(ValueError, match=r"feature 3 was 'town=Basel', here it is 'town=Bern'|X has \d+ features"):
+        model.predict(ascd.Table(new.assign(town=new["town"].astype("category"), grade=pandas.Categorical([4, 4, 4]))))
+
+
+def test_a_category_takes_its_codes_and_nothing_else():
+    levels = 5000
+    codes = RNG.integers(0, levels, 100_000).astype(np.int16)
+    part = Codes(codes, levels)
+    assert part.nbytes == 200_000
+    assert part.shape == (100_000, levels)
+    np.testing.assert_array_equal(part.counts, np.bincount(codes, minlength=levels))
+    table = ascd.Table(pandas.DataFrame({"key": pandas.Categorical.from_codes(codes, np.arange(levels))}))
+    assert table.as_design().nbytes <= 400_000
+    y = np.where(codes % 2 == 0, 1.0, -1.0)
+    assert ascd.Ridge(1.0).fit(table, y).score(table, y) > 0.9
+
+
+def test_blocks_of_any_kind(monkeypatch):
+    monkeypatch.setattr(prices, "SMALL_DATA", 0)
+    series = pandas.Series(np.arange(D), name="rank")
+    sparse_frame = pandas.DataFrame.sparse.from_spmatrix(TEXT.tocsc(), columns=list("abcdef"))
+    table = ascd.Table([series, sparse_frame, np.ones((D, 2), dtype=np.int8), ascd.Table(frame()[["age"]])])
+    assert table.feature_names == ["rank", *"abcdef", "2[0]", "2[1]", "age"]
+    block = as_block(table.as_design().take(np.arange(10)), D)
+    np.testing.assert_allclose(block[:, 1:7], TEXT.toarray())
+    np.testing.assert_array_equal(block[:, 0], np.arange(D))
+    assert repr(table) == "Table(80 x 10: dense, sparse, distant, dense)"
+
+
+BAD = [
+    (lambda: ascd.Table(frame().assign(name="Ada")), TypeError, r"column 'name' has the dtype .*astype\('category'\)"),
+    (lambda: ascd.Table(frame().assign(day=pandas.Timestamp("2020-01-01"))), TypeError, "column 'day' has the dtype"),
+    (lambda: ascd.Table([np.ones((3, 1)), np.ones((4, 2))]), ValueError, r"of rows; got '0': 3, '1\[0\]': 4"),
+    (lambda: ascd.Table([]), ValueError, "at least one column"),
+    (lambda: ascd.Table(frame()[["age", "age"]]), ValueError, "'age' is there twice"),
+    (lambda: ascd.Table(frame(), like=3), TypeError, "like must be an ascd.Table; got int"),
+    (lambda: ascd.Table(frame()[["age"]], like=ascd.Table(frame())), ValueError, "lacks 'height'"),
+    (lambda: ascd.Table(frame()[["age"]], like=ascd.Table(frame()[["weight"]])), ValueError, "has 'age' besides"),
+    (lambda: ascd.Table(frame()[["age", "child"]], like=ascd.Table(frame()[["child", "age"]])), ValueError, "order"),
+    (lambda: ascd.Table(pandas.DataFrame({"c": pandas.Categorical([None, None])})), ValueError, "'c' has no level"),
+    (lambda: ascd.Problem(ascd.Table(frame()), np.ones(D)), ValueError, "A must be finite; it has 1 nan"),
+    (lambda: ascd.Table([[1.0, "x"]]), TypeError, "A must hold real numbers"),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "words"), BAD)
+def test_wrong_input_is_named(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
