@@ -108,7 +108,7 @@ def find_place(name):
 
 
 def make_data(place, samples, features, dtype, true=500, rho=0.5, block=20, rows=False):
-    """X with blocks of correlated columns, and a target with noise; column-major, or row-major where ``rows`` is set."""
+    """X with blocks of correlated columns, and a target with noise; column-major unless ``rows`` is set."""
     XT = place.empty((features, samples), dtype)
     step = 50 * block
     for start in range(0, features, step):
