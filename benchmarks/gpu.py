@@ -23,6 +23,7 @@ from on_gpu.places import find_place, make_data, seconds_of
 
 import ascd
 from ascd.data import prices
+from ascd.solver import tuning
 
 BEGAN = time.perf_counter()
 
@@ -150,6 +151,17 @@ def peers(o):
     show("our solver on the host, all cores", f"{seconds:.3f} s: {seconds / ours:.1f} times the device's", "≥ 10 times")
 
 
+def models(o):
+    """Where the model of a working set is best solved: on the host up to so many columns."""
+    X, y = o.large()
+    top, usual = strongest(o.place, X, y), tuning.LARGEST_HOST_MODEL
+    for most in (0, 100, 200, 400, 800, 1600):
+        tuning.LARGEST_HOST_MODEL = most
+        times = [seconds_of(o.place, lambda s=share: fit(o.place, X, y, top / s, 1e-6), 2)[0] for share in (10, 20)]
+        show(f"models up to {most} columns on the host", ", ".join(f"{seconds:.3f} s" for seconds in times))
+    tuning.LARGEST_HOST_MODEL = usual
+
+
 def profile(o):
     """Where the time goes: the functions of the second run that took longest by themselves."""
     X, y = o.large()
@@ -187,7 +199,7 @@ def first(o):
 
 ROWS = {
     "warm": warm, "pass": passes, "fits": fits, "path": path, "logistic": logistic, "precise": precise, "peers": peers,
-    "first": first, "profile": profile,
+    "first": first, "models": models, "profile": profile,
 }  # fmt: skip
 
 

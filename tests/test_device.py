@@ -1,4 +1,4 @@
-"""Data on a device, as far as a machine without one can tell: array_api_strict's devices, NumPy and torch on the host."""
+"""Data on a device, as far as a machine without one can tell: array_api_strict's, NumPy's and torch's on the host."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_every_estimator(interpreted, name, dtype):
 @pytest.mark.parametrize("model", [
     ours.MultiTaskLasso(0.1, tol=1e-10), ours.GroupLasso(0.1, groups=2, tol=1e-10),
     ours.LogisticRegression(C=1.0, l1_ratio=1.0, tol=1e-10), ours.Lasso(0.05, standardize=True, tol=1e-10),
-    ours.LinearSVC(loss="hinge", tol=1e-8), ours.MultiTaskLassoCV(alphas=3, cv=2),
+    ours.LinearSVC(fit_intercept=False, tol=1e-10), ours.MultiTaskLassoCV(alphas=3, cv=2),
 ])  # fmt: skip
 def test_several_outputs_and_other_options(interpreted, model):
     data = make_data(40, 6)
@@ -172,6 +172,12 @@ def test_what_is_not_finite_is_named():
         ascd.Problem(on_device(A), np.arange(5.0))
     with pytest.raises(ValueError, match="X must be finite"):
         ours.Lasso().fit(on_device(A), np.arange(5.0))
+
+
+def test_duals_of_vector_machines_are_refused():
+    data = make_data(40, 6)
+    with pytest.raises(ValueError, match="must be in memory"):
+        ours.LinearSVC(loss="hinge").fit(on_device(data.X), data.labels)
 
 
 def test_another_number_of_samples_is_named():
