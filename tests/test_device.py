@@ -6,7 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from device_checks import SHAPES, check_answers, check_case, check_estimator, design_of
+import scipy.sparse as sp
+from device_checks import SHAPES, as_read, check_answers, check_case, check_estimator, check_products, design_of
 from estimators import EVERY, make_data, target_of
 from problems import CASES
 
@@ -17,6 +18,9 @@ from ascd.data import prices
 from ascd.data.device.compensated import careful_products
 from ascd.data.device.dense import DeviceDense
 from ascd.data.device.spaces import space_of
+from ascd.data.device.sparse import DeviceSparse
+from ascd.data.distant import Distant
+from ascd.data.parted import InTurn, Parted
 from ascd.data.storages import open_design
 
 strict = pytest.importorskip("array_api_strict")
@@ -92,6 +96,51 @@ def test_several_outputs_and_other_options(interpreted, model):
     assert found.coef_.device == DEVICE
     np.testing.assert_allclose(to_host(found.coef_), expected, rtol=1e-4, atol=1e-4)
     assert np.isfinite(found.score(on_device(data.X), on_device(y)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [sp.csc_array, sp.csr_array, sp.csc_matrix])
+@pytest.mark.parametrize("floor", [16 << 20, 3000])
+def test_sparse_matrices(interpreted, form, dtype, floor, monkeypatch):
+    """CuPy's are SciPy's with another namespace; the second floor makes several chunks."""
+    monkeypatch.setattr(prices, "DEVICE_FLOOR", floor)
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((60, 80)) * (rng.random((60, 80)) < 0.2)
+    weight, vectors, some = rng.random(60), rng.standard_normal((2, 60)), np.array([5, 0, 17, 3])
+    design, A = Distant(DeviceSparse(form(A.astype(dtype)))), as_read(A, dtype)
+    survey = design.survey(weight, vectors)
+    np.testing.assert_allclose(survey.square, weight @ A**2, atol=1e-12)
+    np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(survey.total, A.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(survey.products, vectors @ A, atol=1e-12)
+    for columns in (some, rng.permutation(80)[:60], np.arange(80)):
+        np.testing.assert_allclose(design.dots(columns, vectors[0]), vectors[0] @ A[:, columns], atol=1e-12)
+        np.testing.assert_allclose(design.squares(weight, columns), weight @ A[:, columns] ** 2, atol=1e-12)
+        product, error = design.careful_dots(columns, vectors[1])
+        np.testing.assert_allclose(product, vectors[1] @ A[:, columns], atol=1e-12)
+        assert np.all(error < 1e-13)
+        image = np.zeros(60)
+        design.add(columns, np.ones(columns.size), image)
+        np.testing.assert_allclose(image, A[:, columns].sum(axis=1), atol=1e-12)
+    check_products(design, A, weight)
+    b = A[:, :5].sum(axis=1) + 1.0 + 0.1 * vectors[0]
+    found = ascd.solve(ascd.Problem(design, b, penalty=ascd.L1(0.8)), tol=1e-10, intercept=True)
+    expected = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(0.8)), tol=1e-12, intercept=True)
+    assert found.converged
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+def test_column_parts_on_devices(interpreted):
+    """Two parts, each on a device of its own."""
+    data = make_data(40, 6)
+    others = strict.asarray(data.X[:, 2:], device=strict.Device("device2"))
+    parts = [open_design(on_device(data.X[:, :2])), open_design(others)]
+    design = Distant(Parted(InTurn(parts), np.array([0, 40]), np.array([0, 2, 6])))
+    for penalty in (ascd.L1(2.0), ascd.L2(1.0)):
+        found = ascd.solve(ascd.Problem(design, data.y, penalty=penalty), tol=1e-10, intercept=True)
+        expected = ascd.solve(ascd.Problem(data.X, data.y, penalty=penalty), tol=1e-12, intercept=True)
+        assert found.converged
+        assert found.objective == pytest.approx(expected.objective, rel=1e-9)
 
 
 def test_paths_and_solutions(interpreted):

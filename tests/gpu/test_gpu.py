@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -94,6 +95,20 @@ def test_large_models_stay_there(interpreted, library, name, monkeypatch):
 def test_estimators(interpreted, library, name, dtype):
     data = make_data(40, 6)
     check_estimator(EVERY[name], library.put, library.fetch, dtype, (data.X, target_of(name, data), data.weight))
+
+
+@pytest.mark.parametrize("form", ["csc_matrix", "csr_matrix"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_matrices(interpreted, form, dtype):
+    if not has_device("cupy"):
+        pytest.skip("cupy is not installed, or finds no GPU")
+    sparse = importlib.import_module("cupyx.scipy.sparse")
+    data = make_data(60, 30)
+    X = getattr(sparse, form)(getattr(scipy.sparse, form)(data.X.astype(dtype)))
+    expected = ascd.Lasso(0.05, tol=1e-10).fit(data.X.astype(dtype), data.y)
+    model = ascd.Lasso(0.05, tol=1e-10).fit(X, data.y)
+    np.testing.assert_allclose(model.coef_.get(), expected.coef_, atol=1e-5)
+    np.testing.assert_allclose(model.predict(X).get(), expected.predict(data.X.astype(dtype)), atol=1e-4)
 
 
 def test_little_memory_beside_the_data(library):

@@ -12,6 +12,7 @@ from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
 from ascd.data.device.dense import DeviceDense, brought_if_small
+from ascd.data.device.sparse import DeviceSparse, is_sparse_on_device
 from ascd.data.distant import Distant
 from ascd.data.row_major import DenseRows
 from ascd.data.row_sparse import SparseRows
@@ -33,6 +34,8 @@ def open_design(A: Any) -> Design:
         _check_design(design)
         return design
     A = brought_if_small(A)
+    if is_sparse_on_device(A):
+        return Distant(DeviceSparse(A))
     if is_on_device(A):
         return Distant(DeviceDense(A))
     if hasattr(A, "tocsc"):

@@ -18,8 +18,9 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ascd._base.checks import Array, as_finite_vector
-from ascd._base.devices import is_on_device, to_host
+from ascd._base.devices import to_host
 from ascd.data.device.dense import brought_if_small
+from ascd.data.device.sparse import is_there
 from ascd.data.storages import is_read_in_place
 from ascd.estimators._deviations import deviations
 from ascd.estimators._elsewhere import Elsewhere, is_elsewhere, predicted, read_elsewhere
@@ -189,7 +190,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator):
         -------
         float
         """
-        if not is_on_device(X):
+        if not is_there(X):
             return float(super().score(X, y, sample_weight))
         return float(r2_score(*map(to_host, (y, self.predict(X))), sample_weight=to_host(sample_weight)))
 

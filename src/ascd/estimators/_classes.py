@@ -12,7 +12,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array
-from ascd._base.devices import is_on_device, to_host
+from ascd._base.devices import to_host
+from ascd.data.device.sparse import is_there
 from ascd.estimators._base import LinearEstimator
 from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._on_device import back
@@ -49,7 +50,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         -------
         array of shape (n_samples,)
         """
-        if not is_on_device(X):
+        if not is_there(X):
             return super().predict(X)
         scores = to_host(self.decision_function(X))
         chosen = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
@@ -68,7 +69,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         -------
         float
         """
-        if not is_on_device(X):
+        if not is_there(X):
             return float(super().score(X, y, sample_weight))
         return float(accuracy_score(*map(to_host, (y, self.predict(X))), sample_weight=to_host(sample_weight)))
 

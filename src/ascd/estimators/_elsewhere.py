@@ -15,9 +15,9 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_y, column_or_1d
 
 from ascd._base.checks import Array
-from ascd._base.devices import is_on_device
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
+from ascd.data.device.sparse import is_there
 from ascd.data.distant import Distant
 from ascd.data.parted import InTurn, Parted
 from ascd.data.storages import is_design, open_design
@@ -65,7 +65,7 @@ class Elsewhere:
 
 def is_elsewhere(X: Any) -> bool:
     """Is this read through a design rather than as an array?"""
-    return isinstance(X, Elsewhere) or is_design(X) or is_on_device(X)
+    return isinstance(X, Elsewhere) or is_design(X) or is_there(X)
 
 
 def read_elsewhere(

@@ -22,6 +22,7 @@ from sklearn.utils import _array_api
 from ascd._base.devices import is_on_device, to_host
 from ascd.data.device.dense import brought_if_small
 from ascd.data.device.spaces import space_of
+from ascd.data.device.sparse import is_sparse_on_device, is_there
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 #: Versions of scikit-learn before this function cannot move arrays between namespaces.
@@ -36,8 +37,9 @@ class Form(NamedTuple):
 
     @classmethod
     def of(cls, X: Any) -> Form:
-        if is_on_device(X):
-            return cls(str(X.dtype).endswith("float32"), partial(put_on_device, space_of(X)))
+        if is_there(X):
+            values = X.data if is_sparse_on_device(X) else X
+            return cls(str(X.dtype).endswith("float32"), partial(put_on_device, space_of(values)))
         dtypes = set(X.dtypes) if hasattr(X, "dtypes") else {getattr(X, "dtype", None)}
         if not is_foreign(X):
             return cls(dtypes == {np.dtype(np.float32)})
@@ -85,6 +87,8 @@ def to_numpy(array: Any, is_data: bool = False) -> Any:
     """
     if is_on_device(array):
         return array if is_data else to_host(array)
+    if is_sparse_on_device(array):
+        return array
     return _array_api.move_to(array, xp=np, device="cpu") if is_foreign(array) else array
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ascd._base.checks import Array
 from ascd._base.devices import is_on_device, to_host
+from ascd.data.device.sparse import is_there
 from ascd.estimators._base import as_offset, with_offset
 from ascd.estimators._classes import LinearClassifier
 from ascd.estimators._given import check_namespace, namespace_of, to_numpy
@@ -79,7 +80,7 @@ class LogOdds(LinearClassifier):
             odds = self.decision_function(X, offset=offset)
             probabilities: Array = back(softmax(to_host(odds), copy=False), odds)
             return probabilities
-        if offset is None and not is_on_device(X):
+        if offset is None and not is_there(X):
             return self._predict_proba_lr(X)
         odds = self.decision_function(X, offset=offset)
         return namespace_of(odds).stack([_expit(-odds), _expit(odds)], axis=1)

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.devices import is_on_device
 from ascd.data.device.spaces import space_of
+from ascd.data.device.sparse import is_sparse_on_device, is_there
 
 
 def back(values: Any, X: Any) -> Any:
     """Host values on the device of X; as they are where X is on the host, or where they are text."""
-    if not is_on_device(X) or np.asarray(values).dtype.kind not in "fiub":
+    if not is_there(X) or np.asarray(values).dtype.kind not in "fiub":
         return values
-    space = space_of(X)
+    space = space_of(X.data if is_sparse_on_device(X) else X)
     with space.here():
         return space.put(np.ascontiguousarray(values))

@@ -12,7 +12,8 @@ from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
 from ascd._base.checks import Array
-from ascd._base.devices import is_on_device, to_host
+from ascd._base.devices import to_host
+from ascd.data.device.sparse import is_there
 from ascd.estimators._base import as_offset
 from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._folds import Fold, SplitterRouting
@@ -100,7 +101,7 @@ class Scoring(SplitterRouting):
         if _routing_enabled():
             known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
         model: Any = self
-        if is_on_device(X):  # the predictors are the features then
+        if is_there(X):  # the predictors are the features then
             z = to_host(model.decision_function(X)).reshape(X.shape[0], -1)
             y, known = to_host(y), {name: to_host(given) for name, given in known.items()}
             model, X = self._standing_for(np.eye(z.shape[1]), np.zeros(z.shape[1]), z, as_offset(offset, z))

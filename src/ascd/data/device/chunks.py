@@ -107,3 +107,9 @@ def item_size(values: Any) -> int:
     """Bytes an entry."""
     size = getattr(values.dtype, "itemsize", None) or getattr(values, "itemsize", None)
     return int(size) if size else 8
+
+
+def concat(space: Space, arrays: list[Any]) -> Any:
+    """Arrays below each other."""
+    join = getattr(space.xp, "concat", None) or space.xp.concatenate
+    return join(arrays, axis=0)

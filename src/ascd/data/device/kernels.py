@@ -16,7 +16,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.devices import library_of
-from ascd.data.device.chunks import Chunks, item_size
+from ascd.data.device.chunks import Chunks, concat, item_size
 from ascd.data.device.cuda_source import LINES_A_BLOCK, SOURCE, THREADS, TILE
 from ascd.data.device.spaces import Space
 
@@ -209,11 +209,6 @@ def address_of(values: Any) -> int:
 def type_of(values: Any) -> str | None:
     name = str(values.dtype).rpartition(".")[2]
     return TYPES.get(name)
-
-
-def concat(space: Space, arrays: list[Any]) -> Any:
-    join = getattr(space.xp, "concat", None) or space.xp.concatenate
-    return join(arrays, axis=0)
 
 
 def spread(space: Space, factors: Any, columns: Array, n: int) -> Any:
