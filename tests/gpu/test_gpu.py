@@ -116,12 +116,11 @@ def test_little_memory_beside_the_data(library):
     X = library.put(rng.standard_normal((4000, 50_000), dtype=np.float32))
     y = rng.standard_normal(4000)
 
-    def fit():
-        problem = ascd.Problem(X, y, penalty=ascd.L1(250.0))
-        problem.design.careful_dots(np.arange(200), y)
-        problem.design.dots(np.arange(25_000), y)
-
-    assert library.peak_beside(fit) <= 0.02 * 4000 * 50_000 * 4 + (16 << 20)
+    design, allowed = design_of(X), 0.02 * 4000 * 50_000 * 4 + (16 << 20)
+    assert library.peak_beside(lambda: design.survey(np.ones(4000), y[None])) <= allowed
+    assert library.peak_beside(lambda: design.careful_dots(np.arange(200), y)) <= allowed
+    assert library.peak_beside(lambda: design.dots(np.arange(25_000), y)) <= allowed
+    assert library.peak_beside(lambda: design.add(np.arange(25_000), np.ones(25_000), np.zeros(4000))) <= allowed
 
 
 def test_out_of_memory_is_one_sentence(library):

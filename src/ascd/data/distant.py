@@ -105,7 +105,7 @@ class Distant:
 
     def dots(self, columns: Array, vector: Array) -> Array:
         near = self._near if self._remote else self._bring(columns)
-        if near is None:
+        if near is None or near.held.size == 0:
             return self.source.dots(columns, vector)
         places = near.place[columns]
         is_near = places >= 0

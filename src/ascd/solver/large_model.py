@@ -102,7 +102,7 @@ class LargeModel:
                 continue
             self.state = found
             best = found if found.value <= best.value else best
-            if number == count or self._violation() <= target:
+            if number == count or (number % tuning.STEPS_A_LOOK == 0 and self._violation() <= target):
                 break
             moved = found.x - now.x
             following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))

@@ -16,7 +16,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.devices import library_of
-from ascd.data.device.chunks import Chunks, concat, item_size
+from ascd.data.device.chunks import BYTES, Chunks, concat, item_size
 from ascd.data.device.cuda_source import LINES_A_BLOCK, SOURCE, THREADS, TILE
 from ascd.data.device.spaces import Space
 
@@ -139,7 +139,8 @@ class KernelPasses:
         count, length = self._sizes(lines, places)
         kind = self._kind("across", vectors, weight, squares, lines, places)
         blocks = -(-length // (THREADS * kind.width))
-        parts = max(1, min(-(-ENOUGH_BLOCKS // blocks), -(-count // FEWEST_LINES)))
+        room = self.chunks.most * BYTES // (8 * max(1, kind.sums) * length)  # for sums that are added up later
+        parts = max(1, min(-(-ENOUGH_BLOCKS // blocks), -(-count // FEWEST_LINES), room))
         span = -(-count // parts)
         parts = -(-count // span)
         return self._launch(kind, (blocks, parts), vectors, weight, lines, places, span, (parts, kind.sums, length))
