@@ -16,9 +16,6 @@ from ascd._base.checks import Array
 from ascd.data import prices
 from ascd.data.device.spaces import Space
 
-#: Bytes that an entry of a chunk takes: as it came, as float64, and what is computed from that.
-BYTES = 8 + 8 + 8
-
 
 class Chunks:
     """A dense array in float64, a chunk at a time."""
@@ -27,7 +24,7 @@ class Chunks:
         self.values, self.space = values, space
         self.d, self.n = values.shape
         room = prices.DEVICE_SHARE * self.d * self.n * item_size(values)
-        self.most = int(min(prices.DEVICE_BLOCK, max(prices.DEVICE_FLOOR, room)) // BYTES)
+        self.most = int(min(prices.DEVICE_BLOCK, max(prices.DEVICE_FLOOR, room)) // prices.DEVICE_ENTRY)
         self.is_by_rows = is_by_rows(values)
         self.reason = "there are no kernels for this array"  # why passes go by chunks, where they do
 

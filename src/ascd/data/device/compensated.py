@@ -11,9 +11,6 @@ from typing import Any
 from ascd.data.careful import SMALLEST_ERROR, SPLITTER, TINY, UNIT
 from ascd.data.device.spaces import Space
 
-#: Arrays of the size of the columns that are alive at a time.
-ALIVE = 12
-
 
 def careful_products(space: Space, part: Any, vector: Any) -> tuple[Any, Any]:
     """⟨a_j, vector⟩ for the columns of a float64 block, and how far it can be off."""

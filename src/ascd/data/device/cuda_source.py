@@ -129,5 +129,3 @@ extern "C" __global__ void across(const T* values, int stride, const int* lines,
                 out[((long long)blockIdx.y * NOUT + o) * length + m + k] = sums[k][o];
 }
 """
-#: As in the source.
-LINES_A_BLOCK, TILE, THREADS = 8 * 4, 2048, 256

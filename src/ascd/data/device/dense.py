@@ -18,7 +18,7 @@ from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
 from ascd.data.device import compensated
-from ascd.data.device.chunks import BYTES, Chunks, item_size
+from ascd.data.device.chunks import Chunks, item_size
 from ascd.data.device.kernels import passes_of
 from ascd.data.device.products import multiply
 from ascd.data.device.spaces import Space, space_of
@@ -82,7 +82,7 @@ class DeviceDense:
         """With compensation, columns in portions: their products take room."""
         self.note(columns)
         product, error = np.empty((2, columns.size))
-        step = max(1, self.chunks.most * BYTES // (8 * compensated.ALIVE * self.shape[0]))
+        step = max(1, self.chunks.most * prices.DEVICE_ENTRY // (8 * prices.DEVICE_ALIVE * self.shape[0]))
         with self.space.here():
             there = self._put(vector)
             for start in range(0, columns.size, step):

@@ -16,19 +16,14 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.devices import library_of
-from ascd.data.device.chunks import BYTES, Chunks, concat, item_size
-from ascd.data.device.cuda_source import LINES_A_BLOCK, SOURCE, THREADS, TILE
+from ascd.data import prices
+from ascd.data.device.chunks import Chunks, concat, item_size
+from ascd.data.device.cuda_source import SOURCE
 from ascd.data.device.spaces import Space
+from ascd.data.sparse import LARGEST_SHORT
 
 #: Types of entries, by the end of their name, in CUDA's words.
 TYPES = {"float64": "double", "float32": "float", "uint8": "unsigned char", "int8": "signed char", "bool": "bool"}
-#: Blocks that keep a device busy; lines and sums of a block beyond which more blocks are better.
-ENOUGH_BLOCKS, MOST_GROUPS, FEWEST_LINES = 4000, 16, 64
-#: Of more columns than this share of a row, all are read: memory comes in sectors.
-MOST_PICKED = 0.25
-#: Vectors whose tiles fit into shared memory together.
-MOST_VECTORS = 3
-LARGEST = 2**31 - 1
 
 Launch = Callable[[tuple[int, int], list[Any]], None]
 
@@ -90,7 +85,7 @@ class KernelPasses:
         self._kernel(Kind("along", type_name, 1, False, False, False, False, lines.width))
 
     def survey(self, weight: Any | None, vectors: Any) -> Any:
-        first = vectors[: MOST_VECTORS - (weight is not None), :]
+        first = vectors[: prices.CUDA_VECTORS - (weight is not None), :]
         found = self._sums(first, weight, squares=True)
         if vectors.shape[0] == first.shape[0]:
             return found
@@ -103,15 +98,15 @@ class KernelPasses:
 
     def dots(self, columns: Array | None, vectors: Any) -> Any:
         found = [
-            self._sums(vectors[start : start + MOST_VECTORS, :], None, squares=False, columns=columns)
-            for start in range(0, vectors.shape[0], MOST_VECTORS)
+            self._sums(vectors[start : start + prices.CUDA_VECTORS, :], None, squares=False, columns=columns)
+            for start in range(0, vectors.shape[0], prices.CUDA_VECTORS)
         ]
         return found[0] if len(found) == 1 else concat(self.space, found)
 
     def add(self, columns: Array | None, factors: Any) -> Any:
         if self.lines.are_columns:
             return self._across(factors[None, :], None, False, self._as_list(columns), None)[0, :]
-        if columns is not None and columns.size > MOST_PICKED * self.chunks.n:
+        if columns is not None and columns.size > prices.CUDA_PICKED * self.chunks.n:
             return self.add(None, spread(self.space, factors, columns, self.chunks.n))
         return self._along(factors[None, :], None, False, None, self._as_list(columns))[0, :]
 
@@ -119,7 +114,7 @@ class KernelPasses:
         """Sums over the samples for these columns (all)."""
         if self.lines.are_columns:
             return self._along(vectors, weight, squares, self._as_list(columns), None)
-        if columns is not None and columns.size > MOST_PICKED * self.chunks.n:
+        if columns is not None and columns.size > prices.CUDA_PICKED * self.chunks.n:
             everything = self._across(vectors, weight, squares, None, None)
             return self.space.take(everything, self.space.put(np.asarray(columns, dtype=np.int64)), axis=1)
         return self._across(vectors, weight, squares, None, self._as_list(columns))
@@ -130,17 +125,19 @@ class KernelPasses:
     def _along(self, vectors: Any, weight: Any | None, squares: bool, lines: Any | None, places: Any | None) -> Any:
         count, length = self._sizes(lines, places)
         kind = self._kind("along", vectors, weight, squares, lines, places)
-        parts = -(-length // TILE)
-        groups = min(MOST_GROUPS, max(1, count * parts // (LINES_A_BLOCK * ENOUGH_BLOCKS)))
-        grid = (-(-count // (LINES_A_BLOCK * groups)), parts)
+        parts = -(-length // prices.CUDA_TILE)
+        groups = min(prices.CUDA_GROUPS, max(1, count * parts // (prices.CUDA_LINES * prices.CUDA_BLOCKS)))
+        grid = (-(-count // (prices.CUDA_LINES * groups)), parts)
         return self._launch(kind, grid, vectors, weight, lines, places, groups, (parts, kind.sums, count))
 
     def _across(self, vectors: Any, weight: Any | None, squares: bool, lines: Any | None, places: Any | None) -> Any:
         count, length = self._sizes(lines, places)
         kind = self._kind("across", vectors, weight, squares, lines, places)
-        blocks = -(-length // (THREADS * kind.width))
-        room = self.chunks.most * BYTES // (8 * max(1, kind.sums) * length)  # for sums that are added up later
-        parts = max(1, min(-(-ENOUGH_BLOCKS // blocks), -(-count // FEWEST_LINES), room))
+        blocks = -(-length // (prices.CUDA_THREADS * kind.width))
+        room = (
+            self.chunks.most * prices.DEVICE_ENTRY // (8 * max(1, kind.sums) * length)
+        )  # for sums that are added up later
+        parts = max(1, min(-(-prices.CUDA_BLOCKS // blocks), -(-count // prices.CUDA_FEWEST), room))
         span = -(-count // parts)
         parts = -(-count // span)
         return self._launch(kind, (blocks, parts), vectors, weight, lines, places, span, (parts, kind.sums, length))
@@ -186,7 +183,7 @@ def lines_of(values: Any) -> Lines | None:
         across, along = (step // item_size(values) for step in values.strides)
     else:
         return None
-    if max(d, n, across, along) > LARGEST:
+    if max(d, n, across, along) > LARGEST_SHORT:
         return None
     if along == 1 and (across >= n or d == 1):
         stride, count, length, are_columns = across if d > 1 else n, d, n, False
@@ -227,7 +224,7 @@ def compiled_by_cupy(kind: Kind, device: str) -> Launch:
     kernel.compile()
 
     def launch(grid: tuple[int, int], arguments: list[Any]) -> None:
-        kernel(grid, (THREADS,), tuple(np.int32(one) if isinstance(one, int) else one for one in arguments))
+        kernel(grid, (prices.CUDA_THREADS,), tuple(np.int32(one) if isinstance(one, int) else one for one in arguments))
 
     return launch
 
@@ -239,7 +236,7 @@ def compiled_by_torch(kind: Kind, device: str) -> Launch:
     kernel = torch.cuda._compile_kernel(kind.source(), kind.name)
 
     def launch(grid: tuple[int, int], arguments: list[Any]) -> None:
-        kernel(grid=(*grid, 1), block=(THREADS, 1, 1), args=arguments)
+        kernel(grid=(*grid, 1), block=(prices.CUDA_THREADS, 1, 1), args=arguments)
 
     return launch
 

@@ -11,12 +11,8 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.data.device.chunks import BYTES, Chunks, item_size
-
-#: Strips that symmetric products are cut into: they save nearly half of the work.
-STRIPS = 8
-#: Products of so few columns are not cut: calls would cost more.
-WORTH_STRIPS = 1024
+from ascd.data import prices
+from ascd.data.device.chunks import Chunks, item_size
 
 
 def multiply(chunks: Chunks, first: Array, second: Array, weight: Array, means: Array | None) -> Any:
@@ -27,12 +23,12 @@ def multiply(chunks: Chunks, first: Array, second: Array, weight: Array, means: 
     right = left if is_same else _Gathered(chunks, second, root, means)
     out = space.zeros((first.size, second.size))
     width = first.size + (0 if is_same else second.size)
-    room = max(64, chunks.most * BYTES // ((3 * 8 + item_size(chunks.values)) * max(1, width)))
+    room = max(64, chunks.most * prices.DEVICE_ENTRY // ((3 * 8 + item_size(chunks.values)) * max(1, width)))
     for top in range(0, chunks.d, room):
         rows = slice(top, min(top + room, chunks.d))
         a = left.rows(rows)
         _add_products(out, a, a if is_same else right.rows(rows), is_same)
-    return mirrored(space.xp, out) if is_same and first.size > WORTH_STRIPS else out
+    return mirrored(space.xp, out) if is_same and first.size > prices.DEVICE_CUT else out
 
 
 class _Gathered:
@@ -52,7 +48,7 @@ class _Gathered:
 
 def _add_products(out: Any, a: Any, b: Any, is_same: bool) -> None:
     count = out.shape[0]
-    step = -(-count // STRIPS) if is_same and count > WORTH_STRIPS else count
+    step = -(-count // prices.DEVICE_STRIPS) if is_same and count > prices.DEVICE_CUT else count
     for start in range(0, count, max(1, step)):
         stop, right = min(start + step, count), start if is_same else 0
         out[start:stop, right:] = out[start:stop, right:] + a[:, start:stop].T @ b[:, right:]
@@ -61,7 +57,7 @@ def _add_products(out: Any, a: Any, b: Any, is_same: bool) -> None:
 def mirrored(xp: Any, out: Any) -> Any:
     """The upper strips, copied below the diagonal."""
     count = out.shape[0]
-    step = -(-count // STRIPS)
+    step = -(-count // prices.DEVICE_STRIPS)
     for start in range(0, count, step):
         stop = min(start + step, count)
         out[stop:, start:stop] = out[start:stop, stop:].T

@@ -21,9 +21,6 @@ from ascd.data.device.chunks import concat
 from ascd.data.device.spaces import Space, space_of
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
 
-#: Bytes that an entry of a chunk takes: as it came and as float64, with its index, and its square.
-BYTES = 12 + 12 + 12
-
 
 class DeviceSparse:
     """A CSC or CSR matrix where it lies; a ``RemoteSource``."""
@@ -47,7 +44,7 @@ class DeviceSparse:
         self.nbytes = int(pointers[-1]) * (size + 4) + 4 * pointers.size
         self.bytes_read = 0
         room = min(prices.DEVICE_BLOCK, max(prices.DEVICE_FLOOR, prices.DEVICE_SHARE * self.nbytes))
-        self.most = max(1, int(room // BYTES))
+        self.most = max(1, int(room // prices.DEVICE_SPARSE_ENTRY))
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
         """Norms, sums and products from one pass: the ones and the weights go beside the vectors."""
@@ -101,7 +98,7 @@ class DeviceSparse:
         with self.space.here():
             left = self._columns(first).T.tocsr()
             weights = self._put(weight)
-            step = max(1, self.most * BYTES // (24 * self.shape[0]))
+            step = max(1, self.most * prices.DEVICE_SPARSE_ENTRY // (24 * self.shape[0]))
             for start in range(0, second.size, step):
                 there = slice(start, min(start + step, second.size))
                 dense = self._columns(second[there]).toarray() * weights[:, None]
