@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-array-api skipped fuzz golden lint matrix peer-suites bench bench-tables docs clean dist wheel-test benchopt
+.PHONY: demo test test-array-api test-gpu skipped fuzz golden lint matrix peer-suites bench bench-tables docs clean dist wheel-test benchopt
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,11 @@ demo: $(VENV)/.installed
 # of the tests in their order, so that what a file compiles is compiled once
 test: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST)
+
+# data on a GPU: CuPy and torch must be installed (the extras of these names); the tests say why they are skipped where they
+# are.  Small problems run uncompiled, so that minutes of compiling are not spent on them
+test-gpu: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/gpu $(PYTEST)
 
 # scikit-learn's checks with arrays of another namespace: SciPy reads its switch when it is imported
 test-array-api: $(VENV)/.test

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ascd._base.devices import to_host
 from ascd._base.tuning import MOST_NAMES
 
 Array = npt.NDArray[Any]
@@ -30,7 +31,7 @@ def finite_values(values: Array, name: str) -> None:
 
 
 def _numeric(values: Any, name: str) -> Array:
-    array = np.asarray(values)
+    array = np.asarray(to_host(values))
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers (float, int or bool); got dtype {array.dtype}")
     return array

@@ -66,11 +66,16 @@ class RemoteSource(Source, Protocol):
     at_once: int
 
     def squares(self, weight: Any, columns: Array) -> Array: ...
-    def means(self, columns: Array, weight: Array) -> Array: ...
-    def expect(self, columns: Array, weight: Array) -> None: ...
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]: ...
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Products of the first columns with the second, each less its mean; ``means`` are those of all columns."""
+
+
+class InRounds(RemoteSource, Protocol):
+    """Data that are asked in rounds: what goes together is asked for together, and ``add`` takes several outputs."""
+
+    def means(self, columns: Array, weight: Array) -> Array: ...
+    def expect(self, columns: Array, weight: Array) -> None: ...
 
 
 class Near(NamedTuple):
@@ -87,6 +92,7 @@ class Distant:
     def __init__(self, source: Source) -> None:
         self.source, self.shape, self.is_dear = source, source.shape, source.is_dear
         self._remote = cast(RemoteSource, source) if hasattr(source, "gives_products") else None
+        self._rounds = cast(InRounds, source) if hasattr(source, "expect") else None
         self.at_once = self._remote.at_once if self._remote else 0
         # replaced as a whole: folds of a cross-validation ask from several threads
         self._held: Near | None = None
@@ -128,7 +134,7 @@ class Distant:
 
     def dots(self, columns: Array, vector: Array) -> Array:
         near = self._held if self._remote else self._bring(columns)
-        if near is None:
+        if near is None or near.held.size == 0:
             return self.source.dots(columns, vector)
         places = near.place[columns]
         is_near = places >= 0
@@ -163,8 +169,8 @@ class Distant:
 
     def add_several(self, columns: Array, factors: Array, image: Array) -> None:
         """image += A_columns·factors, both with a column an output: one round where the data are elsewhere."""
-        if self._remote and columns.size and not self._are_near(columns):
-            self.source.add(columns, factors, image)
+        if self._rounds and columns.size and not self._are_near(columns):
+            self._rounds.add(columns, factors, image)
             return
         for number in range(image.shape[1]):
             column = image[:, number].copy()
@@ -173,12 +179,12 @@ class Distant:
 
     def expect(self, columns: Array, weight: Array) -> None:
         """Products of these columns with such weights will be asked for; where that is a round, another brings them."""
-        if self._remote:
-            self._remote.expect(columns, weight)
+        if self._rounds:
+            self._rounds.expect(columns, weight)
 
     def means(self, columns: Array, weight: Array) -> Array:
-        if self._remote:
-            return self._remote.means(columns, weight)
+        if self._rounds:
+            return self._rounds.means(columns, weight)
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
 

@@ -35,6 +35,23 @@ PRODUCTS_KEPT = 128 << 20
 MEMORY_SHARE = 0.5
 #: An array that more workers need in a round than this goes out once, unless it is a small message.
 SENT_TO_EACH, SMALL_MESSAGE = 2, 100_000
+#: Data on a device: what may be put beside them, as a share of them, in bytes always, and at most for a pass; and the
+#: share of the device's free memory that products of columns may take.
+DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK, DEVICE_PRODUCTS = 0.02, 16 << 20, 4 << 30, 0.2
+#: Arrays on a device with fewer entries are copied to the host: a pass over them there takes less time than a launch.
+DEVICE_SMALL = 200_000
+#: Columns of the first working set there, or all if they are fewer: a pass takes longer than their products.
+DEVICE_AT_ONCE = 512
+#: Bytes that an entry of a chunk takes there: as it came, as float64 and what is computed from that; of a sparse one,
+#: with its index each time; and arrays of the size of a chunk that compensated products need at a time.
+DEVICE_ENTRY, DEVICE_SPARSE_ENTRY, DEVICE_ALIVE = 24, 36, 12
+#: Strips that symmetric products are cut into, which saves nearly half of the work, and columns from which on.
+DEVICE_STRIPS, DEVICE_CUT = 8, 1024
+#: Kernels: blocks that keep a device busy, groups of lines a block at most, lines a block at least, and the share of a
+#: row's columns from which on all are read, since memory comes in sectors.
+CUDA_BLOCKS, CUDA_GROUPS, CUDA_FEWEST, CUDA_PICKED = 4000, 16, 64, 0.25
+#: As in their source: lines a block takes at a time, entries of a tile, threads; vectors whose tiles fit together.
+CUDA_LINES, CUDA_TILE, CUDA_THREADS, CUDA_VECTORS = 32, 2048, 256, 3
 #: Bytes of rows that pass at a time.
 BLOCK_BYTES = 32 << 20
 #: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.

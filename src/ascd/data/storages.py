@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array, as_design, as_matrix, check_sparse, unlocked
+from ascd._base.devices import is_on_device
 from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
+from ascd.data.device.dense import DeviceDense, brought_if_small
+from ascd.data.device.sparse import DeviceSparse, is_sparse_on_device
 from ascd.data.distant import Distant
 from ascd.data.on_dask import is_collection, open_collection
 from ascd.data.row_major import DenseRows
@@ -27,7 +30,7 @@ def open_design(A: Any) -> Design:
     A design of one's own is taken as it is, and what opens as one (``as_design``) is opened; the chunks of Dask's
     collections are opened where they are.  Small data are converted
     to column-major float64, for which everything is compiled already; data of more than ``prices.SMALL_DATA`` entries
-    are read in place where they can be.
+    are read in place where they can be.  Arrays on a device stay there, unless they are small.
     """
     if is_collection(A):
         return open_collection(A, open_design)
@@ -35,6 +38,11 @@ def open_design(A: Any) -> Design:
         design = A.as_design() if hasattr(A, "as_design") else A
         _check_design(design)
         return design
+    A = brought_if_small(A)
+    if is_sparse_on_device(A):
+        return Distant(DeviceSparse(A))
+    if is_on_device(A):
+        return Distant(DeviceDense(A))
     if hasattr(A, "tocsc"):
         check_sparse(A)
         return _sparse_in_place(A) if is_read_in_place(A) else as_local(A)

@@ -18,12 +18,16 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ascd._base.checks import Array, as_finite_vector
+from ascd._base.devices import to_host
+from ascd.data.device.dense import brought_if_small
+from ascd.data.device.sparse import is_there
 from ascd.data.on_dask import is_collection
 from ascd.data.storages import is_read_in_place
 from ascd.estimators._deviations import deviations
 from ascd.estimators._elsewhere import Elsewhere, is_elsewhere, predicted, read_elsewhere
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, to_numpy
+from ascd.estimators._on_device import back
 from ascd.estimators._penalty import regulariser
 from ascd.problem.problem import Problem
 
@@ -137,7 +141,8 @@ class LinearEstimator(BaseEstimator):
         check_is_fitted(self)
         columns = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
         if is_elsewhere(X):
-            return with_offset(predicted(self, X, columns) + self.intercept_, offset)
+            found = predicted(self, X, to_host(columns)) + to_host(self.intercept_)
+            return back(with_offset(found.astype(float_of(columns), copy=False), offset), X)
         check_namespace(X, self, "predict")
         X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
         return with_offset(safe_sparse_dot(X, columns, dense_output=True) + self.intercept_, offset)
@@ -186,7 +191,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator):
         -------
         float
         """
-        if is_collection(X):
+        if is_collection(X) or is_there(X):
             found = to_numpy(self.predict(X))
             return float(r2_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
         return float(super().score(X, y, sample_weight))
@@ -207,7 +212,7 @@ def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
     if sample_weight is None:
         return None
     seen = X.stand_in() if is_elsewhere(X) else X
-    weight = _check_sample_weight(sample_weight, seen, dtype=np.float64, ensure_non_negative=True)
+    weight = _check_sample_weight(to_host(sample_weight), seen, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight
@@ -215,7 +220,13 @@ def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
 
 def as_features(X: Any) -> Any:
     """X as functions take it: checked as an array, or left where it is."""
+    X = brought_if_small(X)
     return Elsewhere(X) if is_elsewhere(X) else check_array(X, **layout_of(X))
+
+
+def float_of(coef: Any) -> Any:
+    """The type of predictions with these coefficients."""
+    return np.float32 if str(coef.dtype).endswith("float32") else np.float64
 
 
 def layout_of(X: Any) -> dict[str, Any]:

@@ -12,11 +12,13 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array
+from ascd.data.device.sparse import is_there
 from ascd.data.on_dask import is_collection
 from ascd.estimators._base import LinearEstimator
 from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._given import to_numpy
 from ascd.estimators._lazily import classes_lazily
+from ascd.estimators._on_device import back
 
 
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
@@ -39,7 +41,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         z = self._linear_predictor(X)
         return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Any:
         """The class of each sample.
 
         Parameters
@@ -52,8 +54,11 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         """
         if is_collection(X):
             return classes_lazily(self.decision_function(X), self.classes_)
-        found: Array = super().predict(X)
-        return found
+        if not is_there(X):
+            return super().predict(X)
+        scores = to_numpy(self.decision_function(X))
+        chosen = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return back(self.classes_[chosen], X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of samples whose class is predicted.
@@ -68,7 +73,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         -------
         float
         """
-        if is_collection(X):
+        if is_collection(X) or is_there(X):
             found = to_numpy(self.predict(X))
             return float(accuracy_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
         return float(super().score(X, y, sample_weight))

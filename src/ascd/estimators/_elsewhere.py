@@ -1,4 +1,6 @@
-"""Data that estimators do not hold as arrays: designs, tables and files, read through the door of ``ascd.data.design``.
+"""Data that estimators do not hold as NumPy's arrays: designs, tables, files, arrays on a device.
+
+They are read through the door of ``ascd.data.design``.
 
 Fits ask the design alone.  What estimators do besides (predictions, deviations, held-out samples) is put together from
 the same questions here.
@@ -16,6 +18,7 @@ from sklearn.utils.validation import _check_y, column_or_1d
 from ascd._base.checks import Array
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
+from ascd.data.device.sparse import is_there
 from ascd.data.distant import Distant
 from ascd.data.local import as_block
 from ascd.data.on_dask import is_collection
@@ -89,7 +92,7 @@ class Elsewhere:
 
 def is_elsewhere(X: Any) -> bool:
     """Is this read through a design rather than as an array?"""
-    return isinstance(X, Elsewhere) or is_design(X)
+    return isinstance(X, Elsewhere) or is_design(X) or is_there(X)
 
 
 def read_elsewhere(

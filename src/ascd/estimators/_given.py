@@ -3,14 +3,15 @@
 - float32 data: ``coef_`` and ``intercept_`` are float32 where scikit-learn's are, and so is what the certificate is
   about (``_rounding``).
 - Targets, weights and offsets in Dask's collections are computed: vectors have room here, X has not.
-- With scikit-learn's array API dispatch, data of another namespace (on another device) are brought to NumPy, and the
-  fitted arrays back; ``classes_`` stay NumPy's, as they may be text.
+- Data on a device stay there, and the fitted arrays go there; ``classes_`` stay NumPy's, as they may be text.
+- With scikit-learn's array API dispatch, other data of another namespace are brought to NumPy, and the fitted arrays
+  back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,6 +20,10 @@ from sklearn import get_config
 from sklearn.base import _fit_context
 from sklearn.utils import _array_api
 
+from ascd._base.devices import is_on_device, to_host
+from ascd.data.device.dense import brought_if_small
+from ascd.data.device.spaces import space_of
+from ascd.data.device.sparse import is_sparse_on_device, is_there
 from ascd.data.on_dask import is_collection
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -27,19 +32,21 @@ HAS_DISPATCH = hasattr(_array_api, "check_same_namespace")
 
 
 class Form(NamedTuple):
-    """What the fitted arrays shall be: float32 or not, and of which namespace and device (None for NumPy)."""
+    """What the fitted arrays shall be: float32 or not, and what puts them where X is (None for NumPy)."""
 
     is_float32: bool
-    namespace: Any = None
-    device: Any = None
+    put: Callable[[Any], Any] | None = None
 
     @classmethod
     def of(cls, X: Any) -> Form:
+        if is_there(X):
+            values = X.data if is_sparse_on_device(X) else X
+            return cls(str(X.dtype).endswith("float32"), partial(put_on_device, space_of(values)))
         dtypes = set(X.dtypes) if hasattr(X, "dtypes") else {getattr(X, "dtype", None)}
         if not is_foreign(X):
             return cls(dtypes == {np.dtype(np.float32)})
         namespace, _, device = _array_api.get_namespace_and_device(X)
-        return cls(dtypes == {namespace.float32}, namespace, device)
+        return cls(dtypes == {namespace.float32}, partial(namespace.asarray, device=device))
 
     @staticmethod
     def _holds(estimator: Any) -> bool:
@@ -53,12 +60,18 @@ class Form(NamedTuple):
             estimator.coef_ = estimator.coef_.astype(np.float32)
             if estimator.fit_intercept or np.ndim(estimator.intercept_):
                 estimator.intercept_ = np.asarray(estimator.intercept_, dtype=np.float32)[()]
-        if self.namespace is None:
+        if self.put is None:
             return
         for name, value in list(vars(estimator).items()):
             is_array = isinstance(value, np.ndarray) or (name == "intercept_" and estimator.fit_intercept)
             if name.endswith("_") and name != "classes_" and is_array:
-                setattr(estimator, name, self.namespace.asarray(np.asarray(value), device=self.device))
+                setattr(estimator, name, self.put(np.asarray(value)))
+
+
+def put_on_device(space: Any, values: Any) -> Any:
+    """Host values where the device's own are."""
+    with space.here():
+        return space.put(values)
 
 
 def is_foreign(array: Any) -> bool:
@@ -69,10 +82,17 @@ def is_foreign(array: Any) -> bool:
     return is_array and not sparse.issparse(array)
 
 
-def to_numpy(array: Any) -> Any:
-    """The same values as NumPy's array, where they are another namespace's or Dask's; anything else as it is."""
+def to_numpy(array: Any, is_data: bool = False) -> Any:
+    """The same values as NumPy's array, where they are another namespace's or Dask's; anything else as it is.
+
+    Data (X) on a device or in a collection stay there.
+    """
     if is_collection(array):
-        return np.asarray(array.compute())
+        return array if is_data else np.asarray(array.compute())
+    if is_on_device(array):
+        return array if is_data else to_host(array)
+    if is_sparse_on_device(array):
+        return array
     return _array_api.move_to(array, xp=np, device="cpu") if is_foreign(array) else array
 
 
@@ -84,8 +104,8 @@ def as_given(fit: Fit) -> Fit:
         form = Form.of(X)
         self._to_float32 = form.is_float32 and self._keeps_float32
         try:
+            data = to_numpy(brought_if_small(X), is_data=True)
             known = {name: to_numpy(value) for name, value in params.items()}
-            data = X if is_collection(X) else to_numpy(X)
             fitted = fit(self, data, to_numpy(y), to_numpy(sample_weight), **known)
         finally:
             del self._to_float32
@@ -108,5 +128,7 @@ def check_namespace(X: Any, estimator: Any, method: str) -> None:
 
 
 def namespace_of(array: Any) -> Any:
-    """The functions for this array: NumPy's unless the dispatch is on."""
+    """The functions for this array: NumPy's unless the dispatch is on or the array is on a device."""
+    if is_on_device(array) and not get_config()["array_api_dispatch"]:
+        return space_of(array).xp
     return _array_api.get_namespace(array)[0]

@@ -12,11 +12,14 @@ from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from ascd._base.checks import Array
+from ascd._base.devices import is_on_device, to_host
+from ascd.data.device.sparse import is_there
 from ascd.data.on_dask import is_collection
 from ascd.estimators._base import as_offset, with_offset
 from ascd.estimators._classes import LinearClassifier
 from ascd.estimators._given import check_namespace, namespace_of, to_numpy
 from ascd.estimators._lazily import classes_lazily, probabilities_lazily
+from ascd.estimators._on_device import back
 
 
 class LogOdds(LinearClassifier):
@@ -80,9 +83,10 @@ class LogOdds(LinearClassifier):
             return probabilities_lazily(self.decision_function(X, offset=offset))
         check_namespace(X, self, "predict_proba")
         if len(self.classes_) > 2:
-            probabilities: Array = softmax(self.decision_function(X, offset=offset), copy=False)
+            odds = self.decision_function(X, offset=offset)
+            probabilities: Array = back(softmax(to_host(odds), copy=False), odds)
             return probabilities
-        if offset is None:
+        if offset is None and not is_there(X):
             return self._predict_proba_lr(X)
         odds = self.decision_function(X, offset=offset)
         return namespace_of(odds).stack([_expit(-odds), _expit(odds)], axis=1)
@@ -127,7 +131,8 @@ class LogOdds(LinearClassifier):
 
 def _expit(odds: Any) -> Any:
     """1/(1 + exp(−odds)), in the namespace of the array."""
-    return namespace_of(odds).asarray(expit(to_numpy(odds)))
+    known = expit(to_numpy(odds))
+    return back(known, odds) if is_on_device(odds) else namespace_of(odds).asarray(known)
 
 
 def with_known(X: Any, offset: Array | None, coef: Array) -> tuple[Any, Array]:

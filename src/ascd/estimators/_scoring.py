@@ -12,9 +12,10 @@ from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
 from ascd._base.checks import Array
+from ascd.data.device.sparse import is_there
 from ascd.data.on_dask import is_collection
 from ascd.estimators._base import as_offset
-from ascd.estimators._elsewhere import is_elsewhere, predicted
+from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._folds import Fold, SplitterRouting
 from ascd.estimators._given import to_numpy
 from ascd.estimators._odds import with_known
@@ -100,11 +101,11 @@ class Scoring(SplitterRouting):
         if _routing_enabled():
             known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
         model: Any = self
-        if is_collection(X):  # the predictors are the features
-            z, known = to_numpy(predicted(self, X, self.coef_.T)), {k: to_numpy(one) for k, one in known.items()}
-            shift = None if offset is None else as_offset(offset, z)
-            model, X = self._standing_for(np.eye(z.shape[1]), self.intercept_, z, shift)
-            y = to_numpy(y)
+        if is_collection(X) or is_there(X):  # the predictors are the features then
+            z = to_numpy(model.decision_function(X))
+            z = z.reshape(len(z), -1)
+            y, known = to_numpy(y), {name: to_numpy(given) for name, given in known.items()}
+            model, X = self._standing_for(np.eye(z.shape[1]), np.zeros(z.shape[1]), z, as_offset(offset, z))
         elif offset is not None:
             X = check_array(X, accept_sparse="csr")
             model, X = self._standing_for(to_numpy(self.coef_), to_numpy(self.intercept_), X, as_offset(offset, X))

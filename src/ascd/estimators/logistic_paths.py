@@ -11,6 +11,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
+from ascd._base.devices import to_host
 from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._classes import side_factors, times
 from ascd.estimators._deviations import deviations
@@ -92,7 +93,7 @@ def logistic_path(
     ((2, 2), True)
     """
     X = as_features(X)
-    y = column_or_1d(y)
+    y = column_or_1d(to_host(y))
     check_consistent_length(X, y)
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)

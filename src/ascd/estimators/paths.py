@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
+from ascd._base.devices import to_host
 from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings
@@ -142,7 +143,7 @@ def enet_path(
     (array([2. , 0.2]), 3)
     """
     X = as_features(X)
-    y = column_or_1d(check_array(y, dtype=np.float64, ensure_2d=False))
+    y = column_or_1d(check_array(to_host(y), dtype=np.float64, ensure_2d=False))
     check_consistent_length(X, y)
     weight = as_sample_weight(sample_weight, X)
     total = float(X.shape[0] if weight is None else weight.sum())

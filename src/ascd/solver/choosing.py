@@ -44,7 +44,7 @@ class WorkingSets:
 
     def __init__(self, fit: Fit) -> None:
         self.fit = fit
-        self.size = min(max(fit.n // 10, tuning.SMALLEST_SET), tuning.LARGEST_SET)
+        self.size = min(max(fit.n // 10, tuning.SMALLEST_SET), max(tuning.LARGEST_SET, fit.design.at_once))
 
     def task(self, assessment: Assessment, tolerance: float, is_idle: bool) -> Task:
         columns = self._columns(assessment)

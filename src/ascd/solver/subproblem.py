@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from ascd._base.checks import Array
 from ascd.data.design import DataGone
+from ascd.data.device.dense import DeviceDense
+from ascd.data.device.gram import DeviceColumns, DeviceGram
 from ascd.solver import tuning
 from ascd.solver.column_model import ColumnModel
 from ascd.solver.fit import Fit
@@ -22,6 +24,7 @@ from ascd.solver.following import Follower
 from ascd.solver.gradient_bounds import GradientBounds
 from ascd.solver.gram import Gram
 from ascd.solver.gram_model import GramModel
+from ascd.solver.large_model import LargeModel
 from ascd.solver.screening import worst_violation
 
 
@@ -44,7 +47,11 @@ class Subproblem:
         self.fit, self.bounds, self.follower = fit, bounds, follower
         self.is_quadratic = fit.samples.is_quadratic
         self.gram = Gram(fit.design, fit.intercept, keeps=not self.is_quadratic)
-        self.largest_gram = math.isqrt(int(max(tuning.GRAM_FLOOR, tuning.GRAM_SHARE * fit.design.nbytes)) // 8)
+        source = getattr(fit.design, "source", None)
+        constant = self.gram.multiplier.constant
+        self.there = DeviceGram(source, fit.intercept, constant) if isinstance(source, DeviceDense) else None
+        room = tuning.GRAM_SHARE * fit.design.nbytes if self.there is None else self.there.source.products_room
+        self.largest_gram = math.isqrt(int(max(tuning.GRAM_FLOOR, room)) // 8)
         self.needs_products = False
 
     def improve(self, task: Task, left: float) -> None:
@@ -90,6 +97,9 @@ class Subproblem:
     def _minimise(self, task: Task, weight: Array, target: float) -> None:
         """By sweeps over the columns, if a few are enough or there is no room for products; by products else."""
         fit = self.fit
+        if self.there is not None and (task.by_columns or task.columns.size > tuning.LARGEST_HOST_MODEL):
+            self._minimise_there(self.there, task, weight, target)
+            return
         slope, sweeps = fit.slope, self._sweeps_over_columns(task)
         if sweeps:
             slope, violation = self._sweep(task.columns, weight, target, sweeps)
@@ -100,6 +110,35 @@ class Subproblem:
         gradient = self._gradient(self.gram.columns, slope)
         self._begin_with(self.gram.columns)
         GramModel(fit.penalty, self.gram, gradient, fit.x).minimise(target, task.most_sweeps)
+
+    def _minimise_there(self, there: DeviceGram, task: Task, weight: Array, target: float) -> None:
+        """By products that stay on the device, or by passes over the columns where there is no room for those."""
+        fit, columns = self.fit, task.columns
+        self.gram.clear()
+        if task.by_columns or columns.size > self.largest_gram:
+            there.clear()
+            fit.weigh_means(columns, weight)
+            how = tuning.CG_ACCURACY, tuning.MOST_CG_STEPS
+            passes = DeviceColumns(there.source, columns, weight, fit.means, *how)
+            self._minimise_large(passes, target, task.most_sweeps)
+            fit.reads += passes.reads
+            return
+        joining = columns[there.position[columns] < 0]
+        if not self.is_quadratic:
+            there.clear()
+            joining = columns
+        elif joining.size + there.columns.size > self.largest_gram:
+            there.keep(columns)
+        if joining.size:
+            fit.weigh_means(joining, weight)
+            there.admit(joining, weight, fit.means)
+        self._minimise_large(there, target, task.most_sweeps)
+
+    def _minimise_large(self, products: DeviceGram | DeviceColumns, target: float, most_sweeps: int) -> None:
+        fit, columns = self.fit, products.columns
+        gradient = self._gradient(columns, fit.slope)
+        self.begun = columns, fit.x[columns]
+        LargeModel(fit.penalty, products, gradient, fit.x).minimise(target, most_sweeps)
 
     def _sweeps_over_columns(self, task: Task) -> int:
         """As many as cost no more than the products of the columns would."""

@@ -108,6 +108,17 @@ SHIFTS = (1e-12, 1e-9, 1e-6)
 #: accuracy they stop at (of the squared length).
 SWEEPS_BETWEEN_CG, MOST_CG_STEPS, CG_ACCURACY = 100, 100, 1e-6
 
+# ---- models on a device
+
+#: Working sets of more columns than this are solved where the data are: their products are then not fetched.
+LARGEST_HOST_MODEL = 600
+#: Accelerated steps between Newton steps, Newton steps on smaller and smaller faces between those, and steps between
+#: looks at the violation.
+STEPS_BETWEEN, MOST_FACES, STEPS_A_LOOK = 50, 2, 5
+#: Products that estimate the largest eigenvalue, and the factors that it is raised by: for the estimate, and where it
+#: has proved too small, by more than rounding.
+POWER_STEPS, RAISED, LARGER_BOUND, SAME_BEND = 10, 1.05, 1.5, 1e-9
+
 # ---- line search
 
 #: Models with secant curvatures before a step is shortened; none where curvatures have no bound (exp far out).

@@ -1,0 +1,106 @@
+"""What is held of data on a device, whatever the device is: ``put`` brings a NumPy array there.
+
+The ordinary tests run these with array_api_strict, NumPy and torch on the host; ``tests/gpu`` with CuPy and torch on a
+GPU.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import ascd
+from ascd.data.device.dense import DeviceDense
+from ascd.data.distant import Distant
+
+RNG = np.random.default_rng(0)
+#: Sizes that fill no tile and no vector of a kernel, and ones that fill them.
+SHAPES = ((41, 23), (2100, 36), (64, 1200))
+
+
+def design_of(array):
+    """The path of a device, also for arrays of the host."""
+    return Distant(DeviceDense(array))
+
+
+def as_read(A, dtype):
+    """The numbers that are read of A where it is stored with this type."""
+    return A.astype(dtype).astype(np.float64)
+
+
+def check_answers(put, dtype, order, shape):
+    """Every question has the answer that NumPy gives."""
+    rng = np.random.default_rng(shape[0])
+    A = np.round(8.0 * rng.standard_normal(shape)) if np.dtype(dtype).kind in "iu" else rng.standard_normal(shape)
+    A = np.abs(A) if np.dtype(dtype).kind == "u" else A
+    d, n = shape
+    design, A = design_of(put(np.asarray(A, dtype=dtype, order=order))), as_read(A, dtype)
+    weight, vectors = rng.random(d), rng.standard_normal((2, d))
+    close = {"rtol": 1e-11, "atol": 1e-10}
+    for count, weights in ((2, weight), (0, weight), (1, 1.5)):
+        survey = design.survey(weights, vectors[:count])
+        np.testing.assert_allclose(survey.square, np.broadcast_to(weights, d) @ A**2, **close)
+        np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0), **close)
+        np.testing.assert_allclose(survey.total, A.sum(axis=0), **close)
+        np.testing.assert_allclose(survey.products, vectors[:count] @ A, **close)
+    for columns in (np.array([5, 0, 17, 3]), rng.permutation(n)[: max(2, n // 2)], np.arange(n)):
+        B, factors = A[:, columns], rng.standard_normal(columns.size)
+        np.testing.assert_allclose(design.dots(columns, vectors[0]), B.T @ vectors[0], **close)
+        np.testing.assert_allclose(design.squares(weight, columns), weight @ B**2, **close)
+        product, error = design.careful_dots(columns, vectors[1])
+        np.testing.assert_allclose(product, B.T @ vectors[1], **close)
+        assert np.all(error <= 1e-14 * np.abs(B).T @ np.abs(vectors[1]))
+        image = vectors[1].copy()
+        design.add(columns, factors, image)
+        np.testing.assert_allclose(image, vectors[1] + B @ factors, **close)
+    several = design.source.dots_with_several(np.array([2, 9, 4]), rng.standard_normal((d, 5)))
+    assert several.shape == (3, 5)
+    check_products(design, A, weight)
+
+
+def check_products(design, A, weight):
+    chosen = np.array([6, 2, 0, 4])
+    means = design.means(np.arange(A.shape[1]), weight)
+    for used in (None, means):
+        B = A[:, chosen] - (0.0 if used is None else used[chosen])
+        expected = B.T @ (weight[:, None] * B)
+        multiplier, store, every = design.multiplier(True), np.zeros((4, 4), order="F"), np.arange(4)
+        multiplier.fill(store, chosen, every[:1], every[1:], weight, used)
+        np.testing.assert_allclose(store[0, 1:], expected[0, 1:], rtol=1e-10, atol=1e-9)
+        multiplier.fill(store, chosen, every, every, weight, used)
+        np.testing.assert_allclose(store, expected, rtol=1e-10, atol=1e-9)
+
+
+def check_case(case, put, dtype, intercept):
+    """The objective is the host's, and the certificate is true of the numbers that were stored."""
+    A = as_read(case.A, dtype)
+    known = (case.b, case.loss, case.penalty, case.sample_weight)
+    on_host = ascd.Problem(A, *known)
+    expected = ascd.solve(on_host, tol=1e-12, intercept=intercept)
+    found = ascd.solve(
+        ascd.Problem(design_of(put(np.asarray(case.A, dtype=dtype))), *known), 1e-10, intercept=intercept
+    )
+    assert found.status == expected.status or found.converged
+    scale = max(abs(expected.zero_objective), abs(expected.objective), 1e-12)
+    assert abs(found.objective - expected.objective) <= 1e-9 * scale
+    if not intercept:
+        image, slope = on_host.evaluate(found.x)[1:]
+        assert image.shape == slope.shape
+        assert abs(on_host.objective(found.x) - found.objective) <= 1e-12 * scale
+    if found.converged:  # no point is below the objective by more than the gap
+        assert expected.objective >= found.objective - found.gap - 1e-12 * scale
+
+
+def check_estimator(make, put, fetch, dtype, data):
+    """Coefficients and predictions are the host's, on the device of X."""
+    X, y, weight = data
+    X = np.asarray(X, dtype=dtype)
+    expected, given = make().set_params(tol=1e-10).fit(X, y, sample_weight=weight), put(X)
+    model = make().set_params(tol=1e-10).fit(given, put(y) if np.asarray(y).dtype.kind in "fiub" else y, put(weight))
+    for found in (model.coef_, model.predict(given)):
+        assert type(found) is type(given)
+        assert found.device == given.device
+    assert fetch(model.coef_).dtype == expected.coef_.dtype
+    tolerance = 1e-4 if dtype == np.float32 else 2e-5
+    np.testing.assert_allclose(fetch(model.coef_), expected.coef_, rtol=tolerance, atol=tolerance)
+    assert abs(model.score(given, put(y)) - expected.score(X, y)) < 1e-3
+    assert model.certificate_.gap <= model.certificate_.tolerance

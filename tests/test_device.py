@@ -1,0 +1,240 @@
+"""Data on a device, as far as a machine without one can tell: array_api_strict's, NumPy's and torch's on the host."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from device_checks import SHAPES, as_read, check_answers, check_case, check_estimator, check_products, design_of
+from estimators import EVERY, make_data, target_of
+from problems import CASES
+
+import ascd
+from ascd import estimators as ours
+from ascd._base.devices import is_on_device, to_host
+from ascd.data import prices
+from ascd.data.device.compensated import careful_products
+from ascd.data.device.dense import DeviceDense
+from ascd.data.device.spaces import space_of
+from ascd.data.device.sparse import DeviceSparse
+from ascd.data.distant import Distant
+from ascd.data.parted import InTurn, Parted
+from ascd.data.storages import open_design
+
+strict = pytest.importorskip("array_api_strict")
+HOST, DEVICE = strict.Device("CPU_DEVICE"), strict.Device("device1")
+
+
+def on_device(values):
+    return strict.asarray(np.asarray(values), device=DEVICE)
+
+
+def as_tensor(values):
+    torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+    return torch.from_numpy(np.ascontiguousarray(values.T)).T if values.flags.f_contiguous else torch.from_numpy(values)
+
+
+def as_it_is(values):
+    return values
+
+
+PLACES = {"array_api_strict": on_device, "numpy": as_it_is, "torch": as_tensor}
+places = pytest.mark.parametrize("place", PLACES)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_small(monkeypatch):
+    monkeypatch.setattr(prices, "DEVICE_SMALL", 0)
+
+
+@places
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_answers_equal_numpys(place, dtype, order, shape, monkeypatch):
+    monkeypatch.setattr(prices, "DEVICE_FLOOR", 4000)  # several chunks
+    check_answers(PLACES[place], dtype, order, shape)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", CASES)
+def test_every_problem_of_the_table(interpreted, name, dtype):
+    check_case(CASES[name], on_device, dtype, intercept=False)
+
+
+@pytest.mark.parametrize("room", [0.0, 1e9])
+@pytest.mark.parametrize("name", [name for name in CASES if "scaled" not in name])
+def test_large_models_stay_there(interpreted, name, room, monkeypatch):
+    """With room for their products, and without."""
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
+    monkeypatch.setattr("ascd.solver.tuning.GRAM_FLOOR", room)
+    monkeypatch.setattr(DeviceDense, "products_room", room)
+    check_case(CASES[name], on_device, np.float64, intercept=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", EVERY)
+def test_every_estimator(interpreted, name, dtype):
+    data = make_data(40, 6)
+    check_estimator(EVERY[name], on_device, to_host, dtype, (data.X, target_of(name, data), data.weight))
+
+
+@pytest.mark.parametrize("model", [
+    ours.MultiTaskLasso(0.1, tol=1e-10), ours.GroupLasso(0.1, groups=2, tol=1e-10),
+    ours.LogisticRegression(C=1.0, l1_ratio=1.0, tol=1e-10), ours.Lasso(0.05, standardize=True, tol=1e-10),
+    ours.LinearSVC(fit_intercept=False, tol=1e-10), ours.MultiTaskLassoCV(alphas=3, cv=2),
+])  # fmt: skip
+def test_several_outputs_and_other_options(interpreted, model):
+    data = make_data(40, 6)
+    y = np.stack([data.y, -data.y], axis=1) if "MultiTask" in type(model).__name__ else data.y
+    y = np.arange(40) % 3 if isinstance(model, ours.LogisticRegression) else y
+    y = data.labels if isinstance(model, ours.LinearSVC) else y
+    expected = model.fit(data.X, y).coef_
+    found = model.fit(on_device(data.X), on_device(y))
+    assert found.coef_.device == DEVICE
+    np.testing.assert_allclose(to_host(found.coef_), expected, rtol=1e-4, atol=1e-4)
+    assert np.isfinite(found.score(on_device(data.X), on_device(y)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [sp.csc_array, sp.csr_array, sp.csc_matrix])
+@pytest.mark.parametrize("floor", [16 << 20, 3000])
+def test_sparse_matrices(interpreted, form, dtype, floor, monkeypatch):
+    """CuPy's are SciPy's with another namespace; the second floor makes several chunks."""
+    monkeypatch.setattr(prices, "DEVICE_FLOOR", floor)
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((60, 80)) * (rng.random((60, 80)) < 0.2)
+    weight, vectors, some = rng.random(60), rng.standard_normal((2, 60)), np.array([5, 0, 17, 3])
+    design, A = Distant(DeviceSparse(form(A.astype(dtype)))), as_read(A, dtype)
+    survey = design.survey(weight, vectors)
+    np.testing.assert_allclose(survey.square, weight @ A**2, atol=1e-12)
+    np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(survey.total, A.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(survey.products, vectors @ A, atol=1e-12)
+    for columns in (some, rng.permutation(80)[:60], np.arange(80)):
+        np.testing.assert_allclose(design.dots(columns, vectors[0]), vectors[0] @ A[:, columns], atol=1e-12)
+        np.testing.assert_allclose(design.squares(weight, columns), weight @ A[:, columns] ** 2, atol=1e-12)
+        product, error = design.careful_dots(columns, vectors[1])
+        np.testing.assert_allclose(product, vectors[1] @ A[:, columns], atol=1e-12)
+        assert np.all(error < 1e-13)
+        image = np.zeros(60)
+        design.add(columns, np.ones(columns.size), image)
+        np.testing.assert_allclose(image, A[:, columns].sum(axis=1), atol=1e-12)
+    check_products(design, A, weight)
+    b = A[:, :5].sum(axis=1) + 1.0 + 0.1 * vectors[0]
+    found = ascd.solve(ascd.Problem(design, b, penalty=ascd.L1(0.8)), tol=1e-10, intercept=True)
+    expected = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(0.8)), tol=1e-12, intercept=True)
+    assert found.converged
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+def test_column_parts_on_devices(interpreted):
+    """Two parts, each on a device of its own."""
+    data = make_data(40, 6)
+    others = strict.asarray(data.X[:, 2:], device=strict.Device("device2"))
+    parts = [open_design(on_device(data.X[:, :2])), open_design(others)]
+    design = Distant(Parted(InTurn(parts), np.array([0, 40]), np.array([0, 2, 6])))
+    for penalty in (ascd.L1(2.0), ascd.L2(1.0)):
+        found = ascd.solve(ascd.Problem(design, data.y, penalty=penalty), tol=1e-10, intercept=True)
+        expected = ascd.solve(ascd.Problem(data.X, data.y, penalty=penalty), tol=1e-12, intercept=True)
+        assert found.converged
+        assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+def test_paths_and_solutions(interpreted):
+    data = make_data(40, 6)
+    problem, on_host = (ascd.Problem(X, data.y, penalty=ascd.L1(1.0)) for X in (on_device(data.X), data.X))
+    path, expected = (ascd.path(one, n_alphas=5, eps=0.05, tol=1e-10, intercept=True) for one in (problem, on_host))
+    np.testing.assert_allclose(path.coefs, expected.coefs, atol=1e-6)
+    alphas, coefs, _ = ascd.lasso_path(on_device(data.X), on_device(data.y), alphas=4)
+    np.testing.assert_allclose(coefs, ascd.lasso_path(data.X, data.y, alphas=alphas)[1], atol=1e-3)
+    coefs, _, _ = ascd.logistic_path(on_device(data.X), on_device(data.labels), Cs=[0.1, 1.0], l1_ratio=1.0)
+    expected = ascd.logistic_path(data.X, data.labels, Cs=[0.1, 1.0], l1_ratio=1.0)[0]
+    np.testing.assert_allclose(coefs, expected, atol=1e-2)
+
+
+def test_passes_are_counted(interpreted):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((30, 400))
+    problem = ascd.Problem(on_device(A), A[:, 0], penalty=ascd.L1(5.0))
+    assert problem.design.bytes_read == problem.design.nbytes  # norms and first products: one pass
+    found = ascd.solve(problem, tol=1e-8)
+    assert found.converged
+    assert problem.design.bytes_read <= 4 * problem.design.nbytes
+
+
+def test_nothing_is_copied_to_the_host(interpreted, monkeypatch):
+    """No block of X is ever fetched: only vectors of samples and columns, and products of the working set."""
+    A = np.random.default_rng(0).standard_normal((300, 400))
+    shapes, fetch = [], type(space_of(on_device(A))).fetch
+
+    def noted(self, array):
+        shapes.append(tuple(array.shape))
+        return fetch(self, array)
+
+    monkeypatch.setattr("ascd.data.device.spaces.Space.fetch", noted)
+    problem = ascd.Problem(on_device(A), A[:, :3].sum(axis=1), penalty=ascd.L1(50.0))
+    assert ascd.solve(problem, tol=1e-8).converged
+    assert len(shapes) > 3
+    assert not [shape for shape in shapes if len(shape) == 2 and 300 in shape and min(shape) > 2]
+
+
+def test_small_arrays_come_to_the_host(monkeypatch):
+    monkeypatch.setattr(prices, "DEVICE_SMALL", 100)
+    assert not hasattr(open_design(on_device(np.ones((9, 9)))), "source")
+    assert hasattr(open_design(on_device(np.ones((10, 10)))), "source")
+
+
+def test_careful_products_hold_their_bound():
+    """Products that cancel: the ordinary sum is wrong by far more than the bound says of the careful one."""
+    rng = np.random.default_rng(0)
+    half = rng.standard_normal((500, 3)) * 10.0 ** rng.integers(-8, 8, (500, 3))
+    A, v = (
+        np.concatenate([half, half, rng.standard_normal((7, 3))]),
+        np.concatenate([np.ones(500), -np.ones(500), np.ones(7)]),
+    )
+    product, error = careful_products(space_of(A), A, v)
+    exact = A[1000:].astype(np.longdouble).sum(axis=0)
+    assert np.all(np.abs(product - exact) <= error + 1e-18 * np.abs(exact))
+    assert np.all(error <= 1e-6)
+
+
+def test_where_arrays_are():
+    assert is_on_device(on_device(np.ones(3)))
+    for here in (np.ones(3), [1.0], 2.0, None, strict.asarray(np.ones(3)), np.float64(1.0)):
+        assert not is_on_device(here)
+
+
+@pytest.mark.parametrize(("A", "message"), [
+    (np.ones(5), "two-dimensional"), (np.ones((0, 3)), "at least one sample"), (np.ones((4, 2)) + 1j, "real numbers"),
+])  # fmt: skip
+def test_what_is_refused(A, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        design_of(on_device(A))
+
+
+def test_what_is_not_finite_is_named():
+    A = np.ones((5, 4))
+    A[2, 1] = np.nan
+    with pytest.raises(ValueError, match="A must be finite"):
+        ascd.Problem(on_device(A), np.arange(5.0))
+    with pytest.raises(ValueError, match="X must be finite"):
+        ours.Lasso().fit(on_device(A), np.arange(5.0))
+
+
+def test_duals_of_vector_machines_are_refused():
+    data = make_data(40, 6)
+    with pytest.raises(ValueError, match="must be in memory"):
+        ours.LinearSVC(loss="hinge").fit(on_device(data.X), data.labels)
+
+
+def test_another_number_of_samples_is_named():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ours.Lasso().fit(on_device(np.ones((5, 4))), np.arange(4.0))
+
+
+def test_no_library_is_imported_for_numpys_arrays():
+    ascd.Lasso(alpha=0.1).fit(np.eye(4), np.arange(4.0))
+    assert "cupy" not in sys.modules
