@@ -51,6 +51,6 @@ def kill_a_worker(client):
 def ready(client):
     """Two workers: those that were killed are back; where Dask has lost one for good, all begin anew."""
     try:
-        client.wait_for_workers(2, timeout=15)
+        client.wait_for_workers(2, timeout=30)
     except TimeoutError:
         client.restart()

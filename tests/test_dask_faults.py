@@ -174,10 +174,13 @@ def programs(folder):
     started = [subprocess.Popen([*begin, "scheduler", "--port", "0", *options], **how)]
     started.append(subprocess.Popen([*begin, "worker", "--nthreads", "1", *options], **how))
     try:
-        while not where.exists():
+        for _ in range(1200):
+            if where.exists():
+                break
+            assert started[0].poll() is None, "the scheduler has ended"
             time.sleep(0.05)
-        with distributed.Client(scheduler_file=str(where), timeout=3) as client:
-            client.wait_for_workers(1)
+        with distributed.Client(scheduler_file=str(where), timeout=60) as client:
+            client.wait_for_workers(1, timeout=60)
             yield started[0]
     finally:
         for process in started:
@@ -187,7 +190,7 @@ def programs(folder):
 
 def test_programs_and_a_scheduler_that_goes_away(tmp_path):
     """The best point so far, with a status."""
-    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), programs(tmp_path) as scheduler:
+    with dask.config.set({"distributed.comm.timeouts.connect": "3s"}), programs(tmp_path) as scheduler:
         model = ascd.Lasso(0.1, tol=1e-9).fit(as_chunks(X, "rows"), Y)
         np.testing.assert_allclose(model.coef_, ascd.Lasso(0.1, tol=1e-9).fit(X, Y).coef_, atol=1e-9)
         problem = stated(as_chunks(X, "columns"))
