@@ -129,7 +129,7 @@ def test_a_start_outside_the_box_is_refused():
 
 
 def test_only_problems_are_minimised():
-    with pytest.raises(TypeError, match=r"problem must be an ascd.Problem; got ndarray"):
+    with pytest.raises(TypeError, match=r"problem must be an ascd.Problem or an ascd.BlockProblem; got ndarray"):
         ascd.minimize(A)
 
 

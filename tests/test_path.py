@@ -170,8 +170,8 @@ def test_limits_and_interruptions():
 
 
 BAD = {
-    "negative alphas": ({"alphas": [1.0, -1.0]}, ValueError, ["alphas", "non-negative", "-1.0"]),
-    "no alphas": ({"alphas": []}, ValueError, ["alphas", "at least one"]),
+    "negative alphas": ({"alphas": [1.0, -1.0]}, ValueError, ["alphas must be finite and at least 0", "-1.0"]),
+    "no alphas": ({"alphas": []}, ValueError, ["alphas", "one or more"]),
     "nan alphas": ({"alphas": [np.nan]}, ValueError, ["alphas must be finite"]),
     "2-D alphas": ({"alphas": [[1.0]]}, ValueError, ["alphas must be one-dimensional", "(1, 1)"]),
     "n_alphas 0": ({"n_alphas": 0}, ValueError, ["n_alphas must be at least 1", "got 0"]),

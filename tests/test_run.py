@@ -185,10 +185,11 @@ def test_a_bad_step_diverges(loss, factor, penalty, interpreted):
         (Status.INTERRUPTED, ["Interrupted", "Ctrl-C", "callback"]),
         (Status.DIVERGED, ["Diverged", "objective"]),
         (Status.STALLED, ["tolerance", "rounding"]),
+        (Status.UNREACHABLE, ["out of reach", "best point"]),
     ],
 )
 def test_every_status_is_a_sentence(status, words):
-    assert len(Status) == 7
+    assert len(Status) == 8
     assert status.sentence.endswith(".")
     assert all(word in status.sentence for word in words)
     assert str(status) == status.value
