@@ -26,8 +26,9 @@ class KnownMoments:
         self._kept: tuple[tuple[Any, Moments], ...] = ()
 
     def keep(self, weight: Any, moments: Moments) -> None:
-        most = max(1, prices.PRODUCTS_KEPT // max(1, moments.products.nbytes))
         kept = weight if np.ndim(weight) == 0 else weight.copy()
+        size = moments.products.nbytes + np.asarray(kept).nbytes  # weights of tall data are longer than products
+        most = min(prices.MOMENTS_KEPT, max(1, prices.PRODUCTS_KEPT // size))
         self._kept = ((kept, moments), *self._kept)[:most]
 
     def means(self, columns: Array, weight: Array) -> Array | None:

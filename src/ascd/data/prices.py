@@ -31,6 +31,8 @@ NEAR_FETCHED = 256_000_000
 AT_ONCE = 2000
 #: Bytes of such products that are kept for other weights (folds of a cross-validation).
 PRODUCTS_KEPT = 128 << 20
+#: Weights that they are kept for at most: each is compared with when products are asked for.
+MOMENTS_KEPT = 16
 #: Without a cluster, parts of a collection stay in memory if they take at most this share of what is free.
 MEMORY_SHARE = 0.5
 #: An array that more workers need in a round than this goes out once, unless it is a small message.

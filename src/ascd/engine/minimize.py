@@ -158,12 +158,20 @@ def assemble(
     rule, oracle = chosen_parts(rule, oracle)
     generator = np.random.default_rng(rng)
     point, unread = _start(problem, steepness, init, x0)
-    compiled_oracle = as_oracle(oracle, problem.parts, generator)
-    if hasattr(compiled_oracle, "tightening"):
-        point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening()))
-    compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
+    ready = as_oracle(oracle, problem.parts, generator), as_step(step, problem.parts)
     names = names_of(rule=rule, oracle=oracle, steepness=steepness, step=step)
-    return Assembly(point, compiled_rule, compiled_oracle, as_step(step, problem.parts), generator, unread, names)
+    return put_together(problem.parts, point, unread, rule, ready, generator, names)
+
+
+def put_together(
+    parts: Any, point: Any, unread: bool, rule: Any, ready: tuple[Any, Any], generator: Any, names: dict[str, str]
+) -> Assembly:
+    """The run of a prepared oracle and step: the oracle may tighten intervals, the rule is made for it."""
+    oracle, step = ready
+    if hasattr(oracle, "tightening"):
+        point = point._replace(intervals=point.intervals._replace(extra=oracle.tightening()))
+    compiled_rule = as_rule(rule, parts, oracle, point.intervals.steepness)
+    return Assembly(point, compiled_rule, oracle, step, generator, unread, names)
 
 
 def names_of(**chosen: Any) -> dict[str, str]:

@@ -25,8 +25,7 @@ from ascd.blocks.products import add
 from ascd.blocks.solve import BlockSolution, as_reference
 from ascd.blocks.solver import Solver
 from ascd.engine.intervals import Intervals, NothingElse, size_of
-from ascd.engine.minimize import chosen_parts, names_of
-from ascd.engine.rules import as_rule
+from ascd.engine.minimize import chosen_parts, names_of, put_together
 from ascd.engine.run import Assembly, Run
 from ascd.engine.tuning import INTERVAL_ROUNDING
 from ascd.results.solution import Solution
@@ -91,12 +90,9 @@ def assemble_blocks(
     parts = block_parts(problem, _local_columns(problem))
     point, unread = _start(problem, parts, as_block_steepness(steepness, parts), init, x0)
     begin = Start(parts, column_parts(problem, parts), point.coefficients, point.intervals.steepness, generator)
-    compiled_oracle = as_block_oracle(oracle, begin)
-    if hasattr(compiled_oracle, "tightening"):
-        point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening()))
-    compiled_rule = as_rule(rule, parts, compiled_oracle, point.intervals.steepness)
+    ready = as_block_oracle(oracle, begin), as_block_step(step, parts)
     names = names_of(rule=rule, oracle=oracle, steepness=steepness, step=step)
-    return Assembly(point, compiled_rule, compiled_oracle, as_block_step(step, parts), generator, unread, names)
+    return put_together(parts, point, unread, rule, ready, generator, names)
 
 
 def _local_columns(problem: BlockProblem) -> Any:
