@@ -21,7 +21,17 @@ question                   used for
 ``check_finite``           an error that names what is not finite, once norms have shown that something is
 =========================  =====================================================================
 
-Nothing else of the data is ever asked for by the solver or by a certificate; ``tests/counting.py`` holds them to it.
+Nothing else of the data is ever needed by the solver or by a certificate; ``tests/counting.py`` holds them to it.  A
+design may answer more, and is asked then:
+
+=========================  =====================================================================
+``dots_with_several``      products with several vectors at once, and images of several
+``add_several``            coefficients: one pass instead of one each
+``expect``                 what will be asked for next, so that a round brings it along
+``kept_products``          products that stay where the data are (``KeptProducts``)
+``rounds``                 round trips so far
+=========================  =====================================================================
+
 ``local`` answers from the memory of this process; ``dense`` and ``sparse`` are its storages.
 """
 
@@ -69,6 +79,35 @@ class Multiplier(Protocol):
         """Are all products of ``count`` new columns among ``size`` cheaper than finding out which are needed?"""
 
     def forget(self) -> None: ...
+
+
+class Multiplied(Protocol):
+    """G = A_Wᵀ H A_W on ``columns``, wherever it is."""
+
+    columns: Array
+    diagonal: Array
+
+    def times(self, vector: Array) -> Array:
+        """G·vector."""
+
+    def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
+        """(G + curvature)⁻¹·right on the free coordinates; None where G is singular."""
+
+
+class KeptProducts(Multiplied, Protocol):
+    """Products that stay where the data are; columns join, ``position`` is where each stands (−1: not there)."""
+
+    position: Array
+
+    @property
+    def room(self) -> float:
+        """Bytes that they may take."""
+
+    def clear(self) -> None: ...
+    def keep(self, columns: Array) -> None: ...
+    def admit(self, joining: Array, weight: Array, means: Array) -> None: ...
+    def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> Any:
+        """The same without G, which has no room: passes over the columns, counted as ``reads``."""
 
 
 class Design(Protocol):

@@ -20,7 +20,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data import prices
-from ascd.data.design import Multiplier, Part, Survey
+from ascd.data.design import KeptProducts, Multiplier, Part, Survey
 from ascd.data.distant_products import NearMultiplier, RemoteMultiplier
 from ascd.data.local import Local
 
@@ -181,6 +181,16 @@ class Distant:
         """Products of these columns with such weights will be asked for; where that is a round, another brings them."""
         if self._rounds:
             self._rounds.expect(columns, weight)
+
+    @property
+    def rounds(self) -> int:
+        """Round trips so far, where the data are asked in rounds."""
+        return int(getattr(self.source, "rounds", 0))
+
+    def kept_products(self, intercept: bool, constant: float) -> KeptProducts | None:
+        """Products that stay at the source, where it keeps some."""
+        make = getattr(self.source, "kept_products", None)
+        return None if make is None else make(intercept, constant)
 
     def means(self, columns: Array, weight: Array) -> Array:
         if self._rounds:

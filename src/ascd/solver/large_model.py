@@ -14,29 +14,17 @@ that every penalty can be used.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import kernel
+from ascd.data.design import Multiplied
 from ascd.problem.optimality import violation_of
 from ascd.solver import tuning
 from ascd.solver.gram_model import Outcome, cut_step, find_free
 from ascd.solver.samples import cost_of
-
-
-class Multiplied(Protocol):
-    """G on ``columns``, wherever it is."""
-
-    columns: Array
-    diagonal: Array
-
-    def times(self, vector: Array) -> Array:
-        """G·vector."""
-
-    def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
-        """(G + curvature)⁻¹·right on the free coordinates."""
 
 
 class State(NamedTuple):

@@ -148,8 +148,8 @@ class Watch:
         self._record()
         objective = solver.standing.objective
         self.show(solver.n_iter, objective)
-        rounds = getattr(getattr(getattr(solver.fit, "design", None), "source", None), "rounds", 0)
-        tell_onlooker(Round(solver.n_iter, rounds, objective, solver.standing.gap))
+        asked = getattr(getattr(solver.fit, "design", None), "rounds", 0)
+        tell_onlooker(Round(solver.n_iter, asked, objective, solver.standing.gap))
         if self.callback is None:
             return False
         return bool(self.callback(Snapshot(solver.n_iter, solver.fit.x, objective, self.trace)))

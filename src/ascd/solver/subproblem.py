@@ -14,9 +14,7 @@ import math
 from typing import NamedTuple
 
 from ascd._base.checks import Array
-from ascd.data.design import DataGone
-from ascd.data.device.dense import DeviceDense
-from ascd.data.device.gram import DeviceColumns, DeviceGram
+from ascd.data.design import DataGone, KeptProducts, Multiplied
 from ascd.solver import tuning
 from ascd.solver.column_model import ColumnModel
 from ascd.solver.fit import Fit
@@ -47,10 +45,9 @@ class Subproblem:
         self.fit, self.bounds, self.follower = fit, bounds, follower
         self.is_quadratic = fit.samples.is_quadratic
         self.gram = Gram(fit.design, fit.intercept, keeps=not self.is_quadratic)
-        source = getattr(fit.design, "source", None)
-        constant = self.gram.multiplier.constant
-        self.there = DeviceGram(source, fit.intercept, constant) if isinstance(source, DeviceDense) else None
-        room = tuning.GRAM_SHARE * fit.design.nbytes if self.there is None else self.there.source.products_room
+        keep = getattr(fit.design, "kept_products", None)
+        self.there: KeptProducts | None = keep and keep(fit.intercept, self.gram.multiplier.constant)
+        room = tuning.GRAM_SHARE * fit.design.nbytes if self.there is None else self.there.room
         self.largest_gram = math.isqrt(int(max(tuning.GRAM_FLOOR, room)) // 8)
         self.needs_products = False
 
@@ -111,15 +108,15 @@ class Subproblem:
         self._begin_with(self.gram.columns)
         GramModel(fit.penalty, self.gram, gradient, fit.x).minimise(target, task.most_sweeps)
 
-    def _minimise_there(self, there: DeviceGram, task: Task, weight: Array, target: float) -> None:
-        """By products that stay on the device, or by passes over the columns where there is no room for those."""
+    def _minimise_there(self, there: KeptProducts, task: Task, weight: Array, target: float) -> None:
+        """By products that stay where the data are, or by passes over the columns where there is no room for those."""
         fit, columns = self.fit, task.columns
         self.gram.clear()
         if task.by_columns or columns.size > self.largest_gram:
             there.clear()
             fit.weigh_means(columns, weight)
             how = tuning.CG_ACCURACY, tuning.MOST_CG_STEPS
-            passes = DeviceColumns(there.source, columns, weight, fit.means, *how)
+            passes = there.by_passes(columns, weight, fit.means, *how)
             self._minimise_large(passes, target, task.most_sweeps)
             fit.reads += passes.reads
             return
@@ -134,7 +131,7 @@ class Subproblem:
             there.admit(joining, weight, fit.means)
         self._minimise_large(there, target, task.most_sweeps)
 
-    def _minimise_large(self, products: DeviceGram | DeviceColumns, target: float, most_sweeps: int) -> None:
+    def _minimise_large(self, products: Multiplied, target: float, most_sweeps: int) -> None:
         fit, columns = self.fit, products.columns
         gradient = self._gradient(columns, fit.slope)
         self.begun = columns, fit.x[columns]

@@ -19,6 +19,7 @@ from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
 from ascd.data.device import compensated
 from ascd.data.device.chunks import Chunks, item_size
+from ascd.data.device.gram import DeviceGram
 from ascd.data.device.kernels import passes_of
 from ascd.data.device.products import multiply
 from ascd.data.device.spaces import Space, space_of
@@ -50,6 +51,10 @@ class DeviceDense:
         with self.space.here():
             free = self.space.free_bytes()
         return prices.DEVICE_PRODUCTS * free if free is not None else max(prices.DEVICE_BLOCK / 64, 0.3 * self.nbytes)
+
+    def kept_products(self, intercept: bool, constant: float) -> DeviceGram:
+        """Products of columns that stay on the device."""
+        return DeviceGram(self, intercept, constant)
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
         self.note(None)

@@ -11,17 +11,23 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.data.device.dense import DeviceDense
 from ascd.data.device.products import multiply
 
 
 class DeviceGram:
     """G for ``columns``, as they joined; ``diagonal`` is on the host."""
 
-    def __init__(self, source: DeviceDense, intercept: bool, constant: float) -> None:
+    def __init__(self, source: Any, intercept: bool, constant: float) -> None:
         self.source, self.space, self.intercept, self.constant = source, source.space, intercept, constant
         self.position = np.full(source.shape[1], -1, dtype=np.int64)
         self.clear()
+
+    @property
+    def room(self) -> float:
+        return float(self.source.products_room)
+
+    def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> DeviceColumns:
+        return DeviceColumns(self.source, columns, weight, means, accuracy, most)
 
     def clear(self) -> None:
         """Forget everything, and give back its memory."""
@@ -97,9 +103,7 @@ class DeviceGram:
 class DeviceColumns:
     """G without G: a product is two passes over the columns, a system is solved by conjugate gradients."""
 
-    def __init__(
-        self, source: DeviceDense, columns: Array, weight: Array, means: Array, accuracy: float, most: int
-    ) -> None:
+    def __init__(self, source: Any, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> None:
         self.source, self.columns, self.weight = source, columns, weight
         self.means, self.total = means[columns], float(weight.sum())
         self.accuracy, self.most = accuracy, most
