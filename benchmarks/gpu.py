@@ -26,6 +26,8 @@ from ascd.data import prices
 from ascd.solver import tuning
 
 BEGAN = time.perf_counter()
+#: 2.4 GB in float64.
+PEERS_SIZE = (5000, 60_000)
 
 
 def show(row, found, bar=""):
@@ -128,7 +130,7 @@ def precise(o):
 
 
 def peers(o):
-    size = (300, 1500) if o.small else (5000, 60_000)
+    size = (300, 1500) if o.small else PEERS_SIZE
     X, y = make_data(o.place, *size, np.float64)
     strength, tol = strongest(o.place, X, y) / 20, 1e-6
     ours, (_, found) = seconds_of(o.place, lambda: fit(o.place, X, y, strength, tol), 2)
@@ -165,15 +167,15 @@ def models(o):
 
 def profile(o):
     """Where the time goes: the functions of the second run that took longest by themselves."""
-    X, y = o.large()
-    top = strongest(o.place, X, y)
-    for share in (20, 100):
-        fit(o.place, X, y, top / share, 1e-6)
+    smaller = make_data(o.place, *PEERS_SIZE, np.float64) if not o.small else o.large()
+    for (X, y), share in ((smaller, 20), (o.large(), 20), (o.large(), 100)):
+        strength = strongest(o.place, X, y) / share
+        fit(o.place, X, y, strength, 1e-6)
         meter = cProfile.Profile()
         meter.enable()
-        fit(o.place, X, y, top / share, 1e-6)
+        fit(o.place, X, y, strength, 1e-6)
         meter.disable()
-        print(f"--- top/{share}", flush=True)
+        print(f"--- {label(X)}, top/{share}", flush=True)
         pstats.Stats(meter, stream=sys.stdout).strip_dirs().sort_stats("tottime").print_stats(22)
 
 

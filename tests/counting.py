@@ -59,6 +59,10 @@ class Counting:
         return self._inner.at_once
 
     @property
+    def in_rounds(self):
+        return self._inner.in_rounds
+
+    @property
     def is_dear(self):
         return self._inner.is_dear
 

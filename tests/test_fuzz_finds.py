@@ -133,6 +133,19 @@ def test_an_objective_that_is_next_to_nothing_beside_its_constant():
     assert [violation.kind for violation in check_answer(wrong)] == ["objective"]
 
 
+def test_an_overflow_is_seen_though_its_sample_does_not_count(interpreted):
+    """Σ s·a² is 0·inf there, nan where it is compiled; Σ a² tells."""
+    with pytest.raises(ValueError, match="squared norm overflows float64: rescale A"):
+        ascd.Problem([[1.6e157], [1.6e157]], [2.0, 0.0], "poisson", sample_weight=[2.0, 0.0])
+    with pytest.raises(ValueError, match="squared norm overflows float64: rescale A"):
+        ascd.Problem([[1.9e157]], [1.9e157], "huber", sample_weight=[0.0])
+
+
+def test_a_sum_of_squares_beyond_float64_is_no_violation(interpreted):
+    """½·b² = 9.8e307 is a number, b² is none."""
+    assert judge(Case("solve", np.array([[0.0]]), np.array([1.4e154])))[1] == []
+
+
 def test_a_process_that_dies_is_a_violation():
     total = Tally()
     for tally in side_by_side([(0, 2), (2, 2), (4, 1)], 2, dies_at_three):

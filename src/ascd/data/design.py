@@ -6,6 +6,8 @@ question                   used for
 ``shape``, ``nbytes``      sizes; how much memory products may take beside the input
 ``at_once``                how many columns may be one working set because their products come with a
                            pass; 0 where products are computed as they are needed
+``in_rounds``              does a question cost a round trip, however few columns it is about?  Then all are
+                           asked for at once
 ``is_dear``                is a pass so dear that a proof from intervals is not confirmed by one?
 ``entries``                stored entries: what a pass over these columns reads
 ``sweep_price``            a sweep over these columns in nanoseconds, and the products of all
@@ -119,6 +121,8 @@ class Design(Protocol):
     def nbytes(self) -> int: ...
     @property
     def at_once(self) -> int: ...
+    @property
+    def in_rounds(self) -> bool: ...
     @property
     def is_dear(self) -> bool: ...
     def entries(self, columns: Array | None = None) -> int: ...

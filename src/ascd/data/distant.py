@@ -94,6 +94,7 @@ class Distant:
         self._remote = cast(RemoteSource, source) if hasattr(source, "gives_products") else None
         self._rounds = cast(InRounds, source) if hasattr(source, "expect") else None
         self.at_once = self._remote.at_once if self._remote else 0
+        self.in_rounds = self._rounds is not None and self.at_once > 0
         # replaced as a whole: folds of a cross-validation ask from several threads
         self._held: Near | None = None
 

@@ -22,6 +22,7 @@ class Local(ABC):
     entry_price: float
     #: Products are computed as they are needed.
     at_once = 0
+    in_rounds = False
     is_dear = False
 
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:

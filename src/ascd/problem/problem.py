@@ -224,10 +224,10 @@ def _as_weights(sample_weight: Any, n_samples: int) -> Any:
 def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty: Any) -> Parts:
     bound, n = float(loss.curvature_bound()), design.shape[1]
     square = first.survey.square
-    largest = float(square.max())
+    largest = float(np.maximum(square, first.survey.plain).max())
     if not np.isfinite(largest):  # the norms have seen every entry: no other pass is needed to find what is not finite
         design.check_finite()
-    if math.isinf(largest * (max(bound, 1.0) if bound < math.inf else 1.0)):
+    if not math.isfinite(largest * (max(bound, 1.0) if bound < math.inf else 1.0)):
         raise ValueError("A has columns whose squared norm overflows float64: rescale A")
     if square.min() < SMALLEST_SQUARE:
         _check_small_columns(design, sample.weight, np.flatnonzero(square < SMALLEST_SQUARE))

@@ -248,7 +248,7 @@ class _Proof:
     def _finished(self, gap: float, size: float, distance: float) -> float:
         """The gap with the rounding errors of its own sums and of the image."""
         bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size
-        if self.zeta > 0.0:
+        if self.zeta != 0.0:  # nan must not pass
             bound += distance * self.zeta + 2.0 * self.most_curvature * self.zeta**2
         return math.inf if math.isnan(bound) else float(bound)
 

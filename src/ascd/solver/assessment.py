@@ -51,7 +51,7 @@ class Assessment:
         if self.bounds.is_moved:
             listed = self.candidates
             undecided = listed[(self.score[listed] > 0.0) & (self.bounds.radius[listed] > 0.0)]
-            if undecided.size and self.fit.design.at_once:  # one pass for all of them
+            if undecided.size and self.fit.design.in_rounds:  # one round for all of them
                 self.bounds.read_all(self.fit.slope)
             elif undecided.size:
                 self.bounds.read(undecided, self.fit.slope)
@@ -113,7 +113,7 @@ class Assessment:
 
     def _is_afresh(self) -> bool:
         """Where a pass is dear, what one has just shown is not asked again."""
-        return bool(self.fit.design.at_once) and self.fit.is_fresh and not self.bounds.is_moved
+        return self.fit.design.is_dear and self.fit.is_fresh and not self.bounds.is_moved
 
     def _read_afresh(self) -> None:
         if not self._is_afresh():

@@ -159,7 +159,7 @@ class LineSearch:
         fit = self.fit
         end, drift = fit.x[columns], float(fit.means[columns] @ change)
         direction, there = np.full(fit.d, -drift), None
-        if fit.design.at_once and hasattr(fit.design, "add_several"):
+        if fit.design.in_rounds and hasattr(fit.design, "add_several"):
             there = self._both(columns, change, direction) + (fit.constant - drift)
         else:
             fit.design.add(columns, change, direction)

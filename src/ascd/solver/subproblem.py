@@ -69,7 +69,7 @@ class Subproblem:
     def _read_after_step(self, columns: Array) -> None:
         """Exact entries where the step has led; where a round is dear, all of them and what the next model needs."""
         fit = self.fit
-        if not fit.design.at_once:
+        if not fit.design.in_rounds:
             self.bounds.read(columns, fit.slope)
             return
         expect = getattr(fit.design, "expect", None)
