@@ -43,7 +43,7 @@ DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK, DEVICE_PRODUCTS = 0.02, 16 << 20, 4 <<
 #: Arrays on a device with fewer entries are copied to the host: a pass over them there takes less time than a launch.
 DEVICE_SMALL = 200_000
 #: Columns of the first working set there, or all if they are fewer: a pass takes longer than their products.
-DEVICE_AT_ONCE = 512
+DEVICE_AT_ONCE = 1024
 #: Bytes that an entry of a chunk takes there: as it came, as float64 and what is computed from that; of a sparse one,
 #: with its index each time; and arrays of the size of a chunk that compensated products need at a time.
 DEVICE_ENTRY, DEVICE_SPARSE_ENTRY, DEVICE_ALIVE = 24, 36, 12

@@ -104,6 +104,8 @@ class KernelPasses:
         return found[0] if len(found) == 1 else concat(self.space, found)
 
     def add(self, columns: Array | None, factors: Any) -> Any:
+        if columns is not None and columns.size == 0:
+            return self.space.zeros((self.chunks.d,))
         if self.lines.are_columns:
             return self._across(factors[None, :], None, False, self._as_list(columns), None)[0, :]
         if columns is not None and columns.size > prices.CUDA_PICKED * self.chunks.n:
@@ -112,6 +114,8 @@ class KernelPasses:
 
     def _sums(self, vectors: Any, weight: Any | None, squares: bool, columns: Array | None = None) -> Any:
         """Sums over the samples for these columns (all)."""
+        if columns is not None and columns.size == 0:
+            return self.space.zeros((vectors.shape[0] + 2 * squares + (weight is not None), 0))
         if self.lines.are_columns:
             return self._along(vectors, weight, squares, self._as_list(columns), None)
         if columns is not None and columns.size > prices.CUDA_PICKED * self.chunks.n:
@@ -134,9 +138,8 @@ class KernelPasses:
         count, length = self._sizes(lines, places)
         kind = self._kind("across", vectors, weight, squares, lines, places)
         blocks = -(-length // (prices.CUDA_THREADS * kind.width))
-        room = (
-            self.chunks.most * prices.DEVICE_ENTRY // (8 * max(1, kind.sums) * length)
-        )  # for sums that are added up later
+        # sums of parts are added up later
+        room = self.chunks.most * prices.DEVICE_ENTRY // (8 * max(1, kind.sums) * length)
         parts = max(1, min(-(-prices.CUDA_BLOCKS // blocks), -(-count // prices.CUDA_FEWEST), room))
         span = -(-count // parts)
         parts = -(-count // span)

@@ -51,7 +51,8 @@ def _add_products(out: Any, a: Any, b: Any, is_same: bool) -> None:
     step = -(-count // prices.DEVICE_STRIPS) if is_same and count > prices.DEVICE_CUT else count
     for start in range(0, count, max(1, step)):
         stop, right = min(start + step, count), start if is_same else 0
-        out[start:stop, right:] = out[start:stop, right:] + a[:, start:stop].T @ b[:, right:]
+        strip = out[start:stop, right:]
+        strip += a[:, start:stop].T @ b[:, right:]  # in place: the sum is as large as G
 
 
 def mirrored(xp: Any, out: Any) -> Any:
