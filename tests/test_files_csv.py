@@ -136,8 +136,8 @@ WORDS = "colour,size,sure,y\nred,1,yes,2\nblue,2,no,3\nred,3,yes,4\ngreen,4,no,5
 def test_text_columns_become_columns_of_0_and_1(write):
     table = read_table(write(WORDS), choices=Choices(levels=3))
     assert table.names == ["colour=blue", "colour=green", "colour=red", "size", "sure=yes"]
-    np.testing.assert_array_equal(table.X[:, 2], [1, 0, 1, 0])
-    np.testing.assert_array_equal(table.X[:, 4], [1, 0, 1, 0])
+    np.testing.assert_array_equal(table.X.to_numpy()[:, 2], [1, 0, 1, 0])
+    np.testing.assert_array_equal(table.X.to_numpy()[:, 4], [1, 0, 1, 0])
     assert table.recipe.levels == {"colour": ["blue", "green", "red"], "sure": ["no", "yes"]}
     assert any("text column 'colour' as 3 columns of 0 and 1" in note for note in table.notes)
 
@@ -166,7 +166,7 @@ def test_a_recipe_treats_other_data_in_the_same_way(write):
         features=["colour=red", "size", "colour=blue"],
         recipe=recipe,
     )
-    np.testing.assert_array_equal(table.X, [[1.0, 9.0, 0.0], [0.0, 2.0, 0.0]])
+    np.testing.assert_array_equal(table.X.to_numpy(), [[1.0, 9.0, 0.0], [0.0, 2.0, 0.0]])
     assert any("not seen" in note and "mauve" in note for note in table.notes)
 
 

@@ -52,6 +52,28 @@ def test_a_file_that_is_written_anew_is_an_error(tmp_path):
         data.as_design().source.check_finite()
 
 
+ZARRS = [{"zarr_format": 2}, {"zarr_format": 3}, {"zarr_format": 3, "shards": (40, 10)}]
+
+
+@pytest.mark.parametrize("form", ZARRS, ids=["2", "3", "3 in shards"])
+def test_a_zarr_array_that_is_written_to_is_an_error(form, tmp_path):
+    zarr = pytest.importorskip("zarr", minversion="3", reason="the extra 'zarr' is not installed, or is zarr 2")
+    path = tmp_path / "A.zarr"
+    array = zarr.create_array(str(path), shape=A.shape, chunks=(20, 5), dtype="f8", fill_value=0.0, **form)
+    array[:, :8] = A[:, :8]  # nothing is stored of the last chunks
+    data = open_data(path)
+    first = data.as_design().source.dots(np.arange(3), VECTOR)
+    array[25, 11] = 7.0
+    np.testing.assert_allclose(data.as_design().source.dots(np.arange(3), VECTOR), first)  # of chunks that are the same
+    with pytest.raises(OSError, match=r"A\.zarr has changed since it was opened: open it again"):
+        data.as_design().source.dots(np.array([11]), VECTOR)
+    again = open_data(path)
+    assert again.as_design().source.dots(np.array([11]), VECTOR) == pytest.approx(7.0 * VECTOR[25])
+    array.resize((60, 12))
+    with pytest.raises(OSError, match="has changed since it was opened"):
+        again.as_design().source.dots(np.arange(3), VECTOR)
+
+
 def test_indices_from_zero_are_so_in_every_portion(tmp_path, monkeypatch):
     monkeypatch.setattr("ascd.files.converting.PORTION", 2e-4)
     lines = [f"{k} 0:{k + 1}.0 3:1.0" if k < 5 else f"{k} 2:{k}.0" for k in range(60)]
