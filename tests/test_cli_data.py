@@ -263,15 +263,15 @@ def test_a_long_fit_tells_how_often_the_data_were_read(houses, tmp_path):
     from rich.console import Console
 
     from ascd.cli.console import Telling
-    from ascd.cli.fit import _doing
+    from ascd.cli.watching import asked
     from ascd.files import convert
 
     data = convert(houses, tmp_path / "groups", target="price")
-    said = Telling(_doing("lasso", data))
+    said = Telling(lambda: asked(data, None))
     shown = []
     for _ in range(2):
         console = Console(record=True, width=80)
         console.print(said)
         shown.append(console.export_text().strip())
         data.as_design().source.check_finite()
-    assert shown == ["fitting lasso: 0.0 times the data read", "fitting lasso: 1.0 times the data read"]
+    assert shown == ["0.0 times the data read", "1.0 times the data read"]

@@ -160,3 +160,15 @@ def test_every_parquet_file_is_looked_at(tmp_path):
     pq.write_table(pyarrow.table({"a": [1.0, 2.0], "y": ["1", "2"]}), tmp_path / "1.parquet")
     with pytest.raises(TypeError, match=r"the target 'y' holds string, in .*0\.parquet it holds double"):
         open_data(tmp_path, target="y")
+
+
+def test_columns_that_are_left_out_are_so_in_every_portion(tmp_path, monkeypatch):
+    """The count of rows, which pandas writes without a name, does not begin with 0 in later portions."""
+    monkeypatch.setattr("ascd.files.converting.PORTION", 1e-3)
+    lines = [f"{k},{k % 7},{k % 5}.5,{2 * k}" for k in range(300)]
+    write(tmp_path / "counted.csv", ",a,b,y\n" + "\n".join(lines) + "\n")
+    data = convert(tmp_path / "counted.csv", tmp_path / "groups", memory="1MiB")
+    assert data.reader.ends.size > 2, "several portions"
+    assert (data.shape, data.feature_names) == ((300, 2), ["a", "b"])
+    expected = [[k % 7, k % 5 + 0.5] for k in range(300)]
+    np.testing.assert_array_equal(as_block(data.as_design().take(np.arange(2)), 300), expected)

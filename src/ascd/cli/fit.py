@@ -122,7 +122,9 @@ def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
     seconds, compile_seconds = clock.seconds, clock.compile_seconds
     header = _header(estimator, label, table)
     fitted = model_of(estimator, header, table.names)
-    score = float(estimator.score(table.X, table.y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of one sample: the summary says that no score is defined
+        score = float(estimator.score(table.X, table.y))
     known = examine(model, estimator, fitted, table, resamples) if resamples else None
     save_model(fitted, out)
     show_summary(fitted, estimator.certificate_, model, score, (seconds, compile_seconds), out)

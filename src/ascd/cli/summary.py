@@ -28,7 +28,8 @@ def show_summary(
     say(f"  nonzero coefficients {np.count_nonzero(fitted.coef):,} of {fitted.coef.size:,}")
     name = "accuracy" if model in CLASSIFIERS else "D²" if model == "poisson" else "R²"
     once = f", and {seconds[1]:.2f} s of compiling, once" if seconds[1] > A_MOMENT else ""
-    say(f"  {name} on these data {score:.4f}   in {seconds[0]:.2f} s{once}")
+    shown = f"{score:.4f}" if score == score else "is not defined for one sample"
+    say(f"  {name} on these data {shown}   in {seconds[0]:.2f} s{once}")
     gap, reads = certificate.gap, certificate.columns_read
     proved = f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to optimal is known"
     say(f"  certificate: {certificate.status}; objective {certificate.objective:.8g}, {proved}")

@@ -61,12 +61,13 @@ def rounds_shown(text: str, X: Any) -> Iterator[None]:
     from rich.console import Console
 
     console, outlook = Console(stderr=True), Outlook()
-    status: Any = Telling(lambda: f"{text}: {_asked(X, outlook.now)}, {outlook.words()}")
+    status: Any = Telling(lambda: f"{text}: {asked(X, outlook.now)}, {outlook.words()}")
     with console.status(status), announcing_on(console), looking_on(outlook):
         yield
 
 
-def _asked(X: Any, now: Round | None) -> str:
+def asked(X: Any, now: Round | None) -> str:
+    """How often the data have been read, or asked for something."""
     if is_collection(X):
         return f"{0 if now is None else now.rounds} rounds on the cluster"
     return f"{X.bytes_read / X.size:.1f} times the data read"

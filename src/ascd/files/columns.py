@@ -102,7 +102,7 @@ def _side_by_side(pieces: list[Numbers | Words], height: int) -> Any:
 
 
 def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
-    """The frame without some columns: those named, and a first one without a name that counts the rows."""
+    """The frame without some columns: those named, and of those without a name empty ones and a count of the rows."""
     for name in without:
         if name not in frame.columns:
             raise unknown_name(name, "column", list(frame.columns))
@@ -113,6 +113,10 @@ def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
         if column.dtype.kind == "i" and column.size and (np.diff(column) == 1).all() and column[0] in (0, 1):
             frame = frame.drop(columns=frame.columns[0])
             notes.append("the first column counts the rows: left out")
+    empty = [name for name in frame.columns if name.startswith("Unnamed: ") and frame[name].isna().all()]
+    if empty and len(empty) < len(frame.columns):
+        frame = frame.drop(columns=empty)
+        notes.append(f"{len(empty)} columns without name and values left out")
     return frame, notes
 
 
@@ -193,7 +197,7 @@ def _checked(name: str, words: Any, found: list[str], path: Path, limit: int) ->
     if limit and len(found) > limit:
         raise ValueError(
             f"{path.name}: text column {name!r} has {len(found)} different values, more than {limit}: --levels "
-            f"{len(found)} makes a column of each, --without {name!r} leaves it out"
+            f"{len(found)} makes a column of each, --without {name!r} leaves it out; the first value is {words[0]!r}"
         )
     if not limit:
         raise ValueError(f"{path} has columns that are not numbers: {name}; encode or drop them")

@@ -1,4 +1,4 @@
-"""Missing values: filled by a statistic of their column, or their rows left out.
+"""Missing and infinite values: filled by a statistic of their column, or their rows left out.
 
 What was filled in is kept in the table's recipe, so that a model does the same to the data it predicts.
 """
@@ -52,7 +52,7 @@ def _filled(table: Table, impute: str, recipe: Recipe) -> Table:
     fills = dict(recipe.fills) or {
         name: value for piece in X.pieces for name, value in zip(piece.names, _fills(piece, impute), strict=True)
     }
-    count = sum(np.isnan(one.values).sum() if isinstance(one, Numbers) else one.gaps().sum() for one in X.pieces)
+    count = sum(piece.bad()[0] for piece in X.pieces)
     how = f"by the column's {impute}" if impute else "as in the model"
     notes = (f"{count:,} missing values filled {how}",) if count else ()
     filled: Any = X.filled(fills)
@@ -66,13 +66,14 @@ def _fills(piece: Numbers | Words, impute: str) -> list[float]:
         raise unknown_name(impute, "impute", FILLS)
     if isinstance(piece, Words):
         shares = piece.shares()
-        known = {"mean": shares, "median": (1.0 + np.sign(shares - 0.5)) / 2.0, "zero": np.zeros_like(shares)}
-        return [float(value) for value in known[impute]]
-    empty = np.flatnonzero(np.isnan(piece.values).all(axis=0))
+        found = {"mean": shares, "median": (1.0 + np.sign(shares - 0.5)) / 2.0, "zero": np.zeros_like(shares)}
+        return [float(value) for value in found[impute]]
+    known = np.where(np.isfinite(piece.values), piece.values, np.nan)
+    empty = np.flatnonzero(np.isnan(known).all(axis=0))
     if empty.size and impute != "zero":
         name = piece.names[empty[0]]
         raise ValueError(f"column {name!r} has no value at all: leave it out (--without {name!r})")
-    return [float(FILLS[impute](column)) for column in piece.values.T]
+    return [float(FILLS[impute](column)) for column in known.T]
 
 
 def rows_of(X: Any, chosen: Any) -> Any:
@@ -86,8 +87,8 @@ def _gaps_by_row(X: Any) -> Any:
     if isinstance(X, Mixed):
         return X.gaps_by_row()
     if not hasattr(X, "tocoo"):
-        return np.isnan(X).any(axis=1)
+        return ~np.isfinite(X).all(axis=1)
     stored = X.tocoo()
     gone = np.zeros(X.shape[0], dtype=bool)
-    gone[stored.row[np.isnan(stored.data)]] = True
+    gone[stored.row[~np.isfinite(stored.data)]] = True
     return gone

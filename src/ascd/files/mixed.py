@@ -22,7 +22,7 @@ NONE, GONE = -1, -2
 
 
 class Numbers(NamedTuple):
-    """Neighbouring columns of numbers; a missing value is nan."""
+    """Neighbouring columns of numbers; a missing value is nan, and an infinite one is no better."""
 
     names: list[str]
     values: Array
@@ -34,7 +34,7 @@ class Numbers(NamedTuple):
         return self._replace(values=np.asfortranarray(self.values[chosen]))
 
     def gaps(self) -> Array:
-        return np.asarray(np.isnan(self.values).any(axis=1))
+        return np.asarray(~np.isfinite(self.values).all(axis=1))
 
     def bad(self) -> tuple[int, int, int]:
         """How many values are not finite, and row and place of the first."""
@@ -174,7 +174,7 @@ class Mixed:
             if isinstance(piece, Words):
                 pieces.append(piece._replace(fills=known))
             else:
-                pieces.append(piece._replace(values=np.where(np.isnan(piece.values), known, piece.values)))
+                pieces.append(piece._replace(values=np.where(np.isfinite(piece.values), piece.values, known)))
         return Mixed(pieces)
 
     def __matmul__(self, coefs: Array) -> Array:
