@@ -55,7 +55,7 @@ def test_gaps_are_refused_with_the_options_that_mend_them(capsys, flats, tmp_pat
     for command in (["fit", flats, "--out", tmp_path / "m.npz"], ["path", flats], ["race", flats]):
         code, out, error = run(capsys, *command)
         assert (code, out) == (ERROR, "")
-        assert "1 missing or infinite values, the first in feature 'area', row 4: --drop leaves out their rows" in error
+        assert "1 missing or infinite value, the first in feature 'area', row 4: --drop leaves out their rows" in error
         assert "--impute mean fills them" in error
 
 

@@ -11,6 +11,7 @@ import pytest
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 
 from ascd.files import Choices, Dialect, Recipe, read_table  # noqa: E402
+from ascd.files.counting import counted  # noqa: E402
 
 PLAIN = "a,b,y\n1.5,2,3\n2.5,3,4\n"
 NUMBERS = [[1.5, 2.0], [2.5, 3.0]]
@@ -205,7 +206,7 @@ def test_lines_above_the_table_are_left_out(write, above, skipped):
     table = read_table(write(above + TABLE))
     assert table.names == ["a", "b"]
     np.testing.assert_array_equal(table.X, [[1, 2], [4, 5], [7, 8]])
-    told = f", {skipped} lines above the table left out" if skipped else ""
+    told = f", {counted(skipped, 'line')} above the table left out" if skipped else ""
     assert table.notes == (f"separator ';', header{told}",)
 
 
@@ -217,7 +218,7 @@ def test_a_header_may_begin_with_the_sign_of_comments(write):
 def test_a_separator_at_the_end_of_each_line_makes_no_column(write):
     table = read_table(write("a,b,y,\n1,2,3,\n4,5,6,\n"))
     assert (table.names, table.y.tolist()) == (["a", "b"], [3, 6])
-    assert "1 columns without name and values left out" in table.notes
+    assert "1 column without name and values left out" in table.notes
 
 
 def test_a_line_of_another_length_is_told_by_its_number(write):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, unknown_name
+from ascd.files.counting import counted
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order
 from ascd.files.targets import numbers_or_words, target_of, target_values, targets_of
 
@@ -116,7 +117,7 @@ def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
     empty = [name for name in frame.columns if name.startswith("Unnamed: ") and frame[name].isna().all()]
     if empty and len(empty) < len(frame.columns):
         frame = frame.drop(columns=empty)
-        notes.append(f"{len(empty)} columns without name and values left out")
+        notes.append(f"{counted(len(empty), 'column')} without name and values left out")
     return frame, notes
 
 
@@ -149,7 +150,7 @@ def _encoded(
         if strange:
             notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(strange[:SHOWN])}")
         made = level_names(name, levels[name])
-        notes.append(f"text column {name!r} as {len(made)} columns of 0 and 1: {', '.join(made[:SHOWN])}")
+        notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {', '.join(made[:SHOWN])}")
         pieces += [*_joined(waiting), Words(made, _codes(words, levels[name][-len(made) :]))]
         waiting = {}
     return [*pieces, *_joined(waiting)], levels

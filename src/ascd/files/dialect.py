@@ -17,6 +17,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ascd.files.counting import counted
+
 #: Bytes and lines that are looked at.
 SAMPLE, LINES = 1 << 18, 200
 SEPARATORS = ("\t", ";", "|", ",")
@@ -62,7 +64,7 @@ class Dialect(NamedTuple):
         shown += [f"{self.thousands!r} between thousands"] * bool(self.thousands)
         shown += ["no header" if self.header is False else "header"]
         shown += [f"encoding {self.encoding}"] * (self.encoding not in (None, "utf-8-sig"))
-        shown += [f"{self.skip} lines above the table left out"] * bool(self.skip)
+        shown += [f"{counted(self.skip, 'line')} above the table left out"] * bool(self.skip)
         return ", ".join(shown)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ascd._base.checks import unknown_name
 from ascd.files.columns import Choices, Recipe, Table
+from ascd.files.counting import counted
 from ascd.files.mixed import Mixed, Numbers, Words
 from ascd.files.targets import has_target
 
@@ -54,7 +55,7 @@ def _filled(table: Table, impute: str, recipe: Recipe) -> Table:
     }
     count = sum(piece.bad()[0] for piece in X.pieces)
     how = f"by the column's {impute}" if impute else "as in the model"
-    notes = (f"{count:,} missing values filled {how}",) if count else ()
+    notes = (f"{counted(count, 'missing value')} filled {how}",) if count else ()
     filled: Any = X.filled(fills)
     filled = filled if X is table.X else filled.pieces[0].values
     return table._replace(X=filled, notes=(*table.notes, *notes), recipe=table.recipe._replace(fills=fills))
