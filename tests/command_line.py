@@ -30,6 +30,28 @@ sys.exit(main())
 """
 
 
+#: A process that runs a command on a terminal of its own, and passes on what is shown there.
+TERMINAL = """
+import os, pty, sys
+
+pid, master = pty.fork()
+if pid == 0:
+    os.execv(sys.executable, [sys.executable, "-m", "ascd", *sys.argv[1:]])
+shown = b""
+while True:
+    try:
+        got = os.read(master, 4096)
+    except OSError:
+        break
+    if not got:
+        break
+    shown += got
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.stdout.buffer.write(shown)
+sys.exit(code)
+"""
+
+
 def run(capsys, *arguments):
     """Exit code, standard output and standard error of a command."""
     capsys.readouterr()
@@ -56,3 +78,11 @@ def press_ctrl_c(child):
     os.killpg(child.pid, signal.SIGINT)
     out, error = child.communicate(timeout=120)
     return child.returncode, out, error
+
+
+def on_a_terminal(*arguments, folder):
+    """Exit code of a command, and what a terminal shows of it; nothing is compiled."""
+    switches = {"TERM": "xterm", "COLUMNS": "160", "NUMBA_DISABLE_JIT": "1"}
+    child = start(TERMINAL, *arguments, folder=folder, **switches)
+    shown, _ = child.communicate(timeout=300)
+    return child.returncode, shown

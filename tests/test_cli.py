@@ -119,8 +119,8 @@ def test_data_that_cannot_be_used_are_told_in_one_line(capsys, houses, tmp_path)
     hole.write_text("\n".join([text[0], "1,,3,4,5,6,7", *text[2:]]))
     words.write_text("a,b,kind\n1,2,yes\n3,4,no\n")
     for arguments, told in (
-        (["fit", hole], "1 missing or infinite values, the first in feature 'b', row 1: --drop leaves"),
-        (["race", hole], "1 missing or infinite values, the first in feature 'b', row 1: --drop leaves"),
+        (["fit", hole], "1 missing or infinite value, the first in feature 'b', row 1: --drop leaves"),
+        (["race", hole], "1 missing or infinite value, the first in feature 'b', row 1: --drop leaves"),
         (["path", words], "the target 'kind' must be numbers here, its first value is 'yes'"),
         (["fit", words, "--out", tmp_path / "m.npz"], "classes need logistic or svm"),
         (["race", houses, "--strength", "some"], "strength must be a positive number"),

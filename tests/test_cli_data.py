@@ -55,7 +55,7 @@ def test_gaps_are_refused_with_the_options_that_mend_them(capsys, flats, tmp_pat
     for command in (["fit", flats, "--out", tmp_path / "m.npz"], ["path", flats], ["race", flats]):
         code, out, error = run(capsys, *command)
         assert (code, out) == (ERROR, "")
-        assert "1 missing or infinite values, the first in feature 'area', row 4: --drop leaves out their rows" in error
+        assert "1 missing or infinite value, the first in feature 'area', row 4: --drop leaves out their rows" in error
         assert "--impute mean fills them" in error
 
 
@@ -263,15 +263,15 @@ def test_a_long_fit_tells_how_often_the_data_were_read(houses, tmp_path):
     from rich.console import Console
 
     from ascd.cli.console import Telling
-    from ascd.cli.fit import _doing
+    from ascd.cli.watching import asked
     from ascd.files import convert
 
     data = convert(houses, tmp_path / "groups", target="price")
-    said = Telling(_doing("lasso", data))
+    said = Telling(lambda: asked(data, None))
     shown = []
     for _ in range(2):
         console = Console(record=True, width=80)
         console.print(said)
         shown.append(console.export_text().strip())
         data.as_design().source.check_finite()
-    assert shown == ["fitting lasso: 0.0 times the data read", "fitting lasso: 1.0 times the data read"]
+    assert shown == ["0.0 times the data read", "1.0 times the data read"]

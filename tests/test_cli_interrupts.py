@@ -1,21 +1,23 @@
-"""Ctrl-C on every command, by a real signal to a real process: code 130, nothing half written, what is done is kept."""
+"""Ctrl-C on every command, by a real signal to a real process: code 130, nothing half written, what is done is kept.
+
+SIGTERM too: code 143.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import subprocess
-import sys
+import signal
 import time
 
 import pytest
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
-from command_line import TELLING, press_ctrl_c, start
+from command_line import TELLING, press_ctrl_c, run, start
 
-from ascd.cli import INTERRUPTED
+from ascd.cli import INTERRUPTED, TERMINATED
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are sent as POSIX has them")
 #: Seconds that a sleeping command would take, and that a computing one is given to get into its work.
@@ -60,6 +62,7 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
         ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
         ("ascd.cli.path:read_data", ["path", "houses.csv"]),
         ("ascd.cli.race:read_data", ["race", "houses.csv"]),
+        ("ascd.files.converting:left_after", ["convert", "houses.csv", "groups"]),
         ("ascd.cli.predict:load_model", ["predict", "model.npz", "houses.csv", "--out", "p.csv"]),
         ("ascd.experiments.demo:fits", ["demo"]),
         ("ascd.cli.info:facts", ["info"]),
@@ -68,6 +71,37 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
 )
 def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):
     interrupted(tmp_path, f"{where}:{LONG}", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("where", "arguments"),
+    [
+        ("ascd.files.converting:left_after", ["convert", "houses.csv", "groups"]),
+        ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
+    ],
+)
+def test_a_process_that_is_asked_to_end_leaves_no_draft(tmp_path, houses, where, arguments):
+    before = sorted(path.name for path in tmp_path.iterdir())
+    child = start(TELLING, f"{where}:{LONG}", *arguments, folder=tmp_path)
+    assert child.stdout.readline() == "running\n"
+    child.send_signal(signal.SIGTERM)
+    _, error = child.communicate(timeout=120)
+    assert child.returncode == TERMINATED, error
+    assert error.strip().endswith("ascd: terminated")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_the_draft_of_a_process_that_was_killed_is_removed_by_the_next(tmp_path, houses, capsys):
+    arguments = ("convert", houses, tmp_path / "groups")
+    child = start(TELLING, f"ascd.files.converting:left_after:{LONG}", *arguments, folder=tmp_path)
+    assert child.stdout.readline() == "running\n"
+    (draft,) = tmp_path.glob(".ascd-draft-*")
+    assert run(capsys, *arguments)[0] == 0
+    assert draft.is_dir(), "its owner still lives"
+    child.kill()
+    child.communicate()
+    assert run(capsys, *arguments, "--force")[0] == 0
+    assert not list(tmp_path.glob(".ascd-draft-*"))
 
 
 SLOW_RUNS = """
@@ -164,43 +198,3 @@ def is_soon_gone(group):
             return True
         time.sleep(0.1)
     return False
-
-
-TERMINAL = """
-import os, pty, sys
-
-pid, master = pty.fork()
-if pid == 0:
-    os.execv(sys.executable, [sys.executable, "-m", "ascd", *sys.argv[1:]])
-shown = b""
-while True:
-    try:
-        got = os.read(master, 4096)
-    except OSError:
-        break
-    if not got:
-        break
-    shown += got
-code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-sys.stdout.buffer.write(shown)
-sys.exit(code)
-"""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["fit", "houses.csv", "--cv", "4"], r"\d+%"),
-        (["path", "houses.csv", "--points", "30"], r"\d+%"),
-        (["race", "houses.csv", "--epochs", "3", "--rule", "uniform", "--rule", "cyclic"], r"3 of 5: cyclic.*\d+%"),
-    ],
-)
-def test_a_terminal_shows_progress_with_the_time_that_is_left(tmp_path, houses, arguments, told):
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", TERMINAL, *arguments], cwd=tmp_path, env=environment, capture_output=True, timeout=300
-    )
-    shown = done.stdout.decode()
-    assert done.returncode == 0, shown
-    assert re.search(told, shown)
-    assert re.search(r"\d:\d\d:\d\d|-:--:--", shown), "the time that is left"

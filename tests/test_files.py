@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,7 +13,8 @@ from scipy import sparse
 from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
-from ascd.files import guess_format, read_table, whole_file, whole_folder
+from ascd.files import guess_format, read_table, whole_file, whole_folder, write_text
+from ascd.files.writing import _prefix
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -48,6 +53,25 @@ def test_files_that_belong_together_appear_together(tmp_path):
     assert found == ["figures/second.txt", "first.txt"]
     assert (folder / "first.txt").read_text() == "fails: False"
     assert [path.name for path in tmp_path.rglob(".*")] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there a process can be asked whether it lives")
+def test_drafts_of_others_stay_unless_their_owner_has_ended(tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    machine = _prefix("").split("-")[2]
+    names = {
+        f".ascd-draft-{machine}-{gone.pid}-x.npz": False,
+        f".ascd-draft-{machine}-{os.getpid()}-x.npz": True,
+        f".ascd-draft-another_machine-{gone.pid}-x.npz": True,
+        f".ascd-draft-{machine}-notes.txt": True,
+        ".profile": True,
+    }
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / f".ascd-draft-{machine}-{gone.pid}-y").mkdir()
+    write_text(tmp_path / "new.txt", "new")
+    assert {path.name for path in tmp_path.iterdir()} == {"new.txt", *(name for name, stays in names.items() if stays)}
 
 
 def test_libsvm_csv_parquet_and_npz_hold_the_same_table(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 
 from ascd.files import Choices, Dialect, Recipe, read_table  # noqa: E402
+from ascd.files.counting import counted  # noqa: E402
 
 PLAIN = "a,b,y\n1.5,2,3\n2.5,3,4\n"
 NUMBERS = [[1.5, 2.0], [2.5, 3.0]]
@@ -85,7 +86,7 @@ def test_years_as_names_beside_words_are_questioned_too(write):
     [
         ("a;b;y\n1;2;3\n4;5;6\n", ",", r"2 samples and 0 features: .*'a;b;y' is one column; .*--sep ';'"),
         ("a\tb\n1\t2\n", ",", r"1 samples and 0 features.*--sep '\\t'"),
-        ("a\n1\n2\n", None, r"2 samples and 0 features: with the separator none .*name the separator with --sep"),
+        ("a\n1\n2\n", None, r"2 samples and 0 features: .* are one column, .* name it with --sep"),
     ],
 )
 def test_a_single_column_suggests_the_separator(write, content, given, message):
@@ -136,8 +137,8 @@ WORDS = "colour,size,sure,y\nred,1,yes,2\nblue,2,no,3\nred,3,yes,4\ngreen,4,no,5
 def test_text_columns_become_columns_of_0_and_1(write):
     table = read_table(write(WORDS), choices=Choices(levels=3))
     assert table.names == ["colour=blue", "colour=green", "colour=red", "size", "sure=yes"]
-    np.testing.assert_array_equal(table.X[:, 2], [1, 0, 1, 0])
-    np.testing.assert_array_equal(table.X[:, 4], [1, 0, 1, 0])
+    np.testing.assert_array_equal(table.X.to_numpy()[:, 2], [1, 0, 1, 0])
+    np.testing.assert_array_equal(table.X.to_numpy()[:, 4], [1, 0, 1, 0])
     assert table.recipe.levels == {"colour": ["blue", "green", "red"], "sure": ["no", "yes"]}
     assert any("text column 'colour' as 3 columns of 0 and 1" in note for note in table.notes)
 
@@ -166,7 +167,7 @@ def test_a_recipe_treats_other_data_in_the_same_way(write):
         features=["colour=red", "size", "colour=blue"],
         recipe=recipe,
     )
-    np.testing.assert_array_equal(table.X, [[1.0, 9.0, 0.0], [0.0, 2.0, 0.0]])
+    np.testing.assert_array_equal(table.X.to_numpy(), [[1.0, 9.0, 0.0], [0.0, 2.0, 0.0]])
     assert any("not seen" in note and "mauve" in note for note in table.notes)
 
 
@@ -193,3 +194,48 @@ def test_gaps_of_arrays_and_sparse_tables(tmp_path):
     np.testing.assert_array_equal(kept.X.toarray(), X[1:])
     with pytest.raises(ValueError, match="of a sparse table cannot be filled; --drop leaves out their rows"):
         read_table(tmp_path / "sparse.npz", choices=Choices(impute="mean"))
+
+
+TABLE = "a;b;y\n1;2;3\n4;5;6\n7;8;9\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "skipped"), [("# a logger\n# v2\n\n", 3), ("sep=;\n", 1), ('"SEP=;"\n', 1), ("\n", 1), ("", 0)]
+)
+def test_lines_above_the_table_are_left_out(write, above, skipped):
+    table = read_table(write(above + TABLE))
+    assert table.names == ["a", "b"]
+    np.testing.assert_array_equal(table.X, [[1, 2], [4, 5], [7, 8]])
+    told = f", {counted(skipped, 'line')} above the table left out" if skipped else ""
+    assert table.notes == (f"separator ';', header{told}",)
+
+
+def test_a_header_may_begin_with_the_sign_of_comments(write):
+    assert read_table(write("# made by hand\n#a;b;y\n1;2;3\n4;5;6\n")).names == ["#a", "b"]
+    assert read_table(write("#a,b,y\n1,2,3\n4,5,6\n")).names == ["#a", "b"]
+
+
+def test_a_separator_at_the_end_of_each_line_makes_no_column(write):
+    table = read_table(write("a,b,y,\n1,2,3,\n4,5,6,\n"))
+    assert (table.names, table.y.tolist()) == (["a", "b"], [3, 6])
+    assert "1 column without name and values left out" in table.notes
+
+
+def test_a_line_of_another_length_is_told_by_its_number(write):
+    with pytest.raises(
+        ValueError, match=r"line 4 has 4 fields, the lines before it have 3: is the separator ',' right"
+    ):
+        read_table(write("a,b,y\n1,2,3\n1,2\n3,4,5,6\n"))
+
+
+def test_infinite_values_are_gaps_too(write):
+    path = write("a,b,y\n1,inf,3\n2,5,6\n3,-inf,4\n4,7,1\n")
+    np.testing.assert_array_equal(read_table(path, choices=Choices(drop=True)).X, [[2, 5], [4, 7]])
+    filled = read_table(path, choices=Choices(impute="mean"))
+    np.testing.assert_array_equal(filled.X[:, 1], [6, 5, 6, 7])
+    assert "2 missing values filled by the column's mean" in filled.notes
+
+
+def test_one_column_is_told_as_what_it_is(write):
+    with pytest.raises(ValueError, match="3 samples and 0 features: its lines, such as 'a', are one column"):
+        read_table(write("a\n1\n2\n3\n"))

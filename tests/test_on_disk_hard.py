@@ -52,6 +52,28 @@ def test_a_file_that_is_written_anew_is_an_error(tmp_path):
         data.as_design().source.check_finite()
 
 
+ZARRS = [{"zarr_format": 2}, {"zarr_format": 3}, {"zarr_format": 3, "shards": (40, 10)}]
+
+
+@pytest.mark.parametrize("form", ZARRS, ids=["2", "3", "3 in shards"])
+def test_a_zarr_array_that_is_written_to_is_an_error(form, tmp_path):
+    zarr = pytest.importorskip("zarr", minversion="3", reason="the extra 'zarr' is not installed, or is zarr 2")
+    path = tmp_path / "A.zarr"
+    array = zarr.create_array(str(path), shape=A.shape, chunks=(20, 5), dtype="f8", fill_value=0.0, **form)
+    array[:, :8] = A[:, :8]  # nothing is stored of the last chunks
+    data = open_data(path)
+    first = data.as_design().source.dots(np.arange(3), VECTOR)
+    array[25, 11] = 7.0
+    np.testing.assert_allclose(data.as_design().source.dots(np.arange(3), VECTOR), first)  # of chunks that are the same
+    with pytest.raises(OSError, match=r"A\.zarr has changed since it was opened: open it again"):
+        data.as_design().source.dots(np.array([11]), VECTOR)
+    again = open_data(path)
+    assert again.as_design().source.dots(np.array([11]), VECTOR) == pytest.approx(7.0 * VECTOR[25])
+    array.resize((60, 12))
+    with pytest.raises(OSError, match="has changed since it was opened"):
+        again.as_design().source.dots(np.arange(3), VECTOR)
+
+
 def test_indices_from_zero_are_so_in_every_portion(tmp_path, monkeypatch):
     monkeypatch.setattr("ascd.files.converting.PORTION", 2e-4)
     lines = [f"{k} 0:{k + 1}.0 3:1.0" if k < 5 else f"{k} 2:{k}.0" for k in range(60)]
@@ -138,3 +160,15 @@ def test_every_parquet_file_is_looked_at(tmp_path):
     pq.write_table(pyarrow.table({"a": [1.0, 2.0], "y": ["1", "2"]}), tmp_path / "1.parquet")
     with pytest.raises(TypeError, match=r"the target 'y' holds string, in .*0\.parquet it holds double"):
         open_data(tmp_path, target="y")
+
+
+def test_columns_that_are_left_out_are_so_in_every_portion(tmp_path, monkeypatch):
+    """The count of rows, which pandas writes without a name, does not begin with 0 in later portions."""
+    monkeypatch.setattr("ascd.files.converting.PORTION", 1e-3)
+    lines = [f"{k},{k % 7},{k % 5}.5,{2 * k}" for k in range(300)]
+    write(tmp_path / "counted.csv", ",a,b,y\n" + "\n".join(lines) + "\n")
+    data = convert(tmp_path / "counted.csv", tmp_path / "groups", memory="1MiB")
+    assert data.reader.ends.size > 2, "several portions"
+    assert (data.shape, data.feature_names) == ((300, 2), ["a", "b"])
+    expected = [[k % 7, k % 5 + 0.5] for k in range(300)]
+    np.testing.assert_array_equal(as_block(data.as_design().take(np.arange(2)), 300), expected)

@@ -21,10 +21,16 @@ def project():
     return tomllib.loads(path.read_text(encoding="utf-8"))["project"]
 
 
+#: What some packages are called in conda-forge.
+ELSEWHERE = {"matplotlib-base": "matplotlib", "pytorch": "torch", "cupy": "cupy-cuda12x"}
+#: Extras for users; the others are for whoever works on the library.
+FOR_USERS = ("plot", "cli", "parquet", "zarr", "dask", "cupy", "torch")
+
+
 def bare(need: str) -> tuple[str, str]:
-    """Name and least version of a requirement, in either way of writing."""
-    name, version = re.fullmatch(r"([\w-]+) ?>=([\w.]+)", need).groups()
-    return name.removesuffix("-base"), version
+    """Name and least version of a requirement, in either way of writing, without its own extras and conditions."""
+    name, version = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])? ?>=([\w.]+)(?:;.*)?", need).groups()
+    return ELSEWHERE.get(name, name), version
 
 
 def listed(section: str) -> list[str]:
@@ -42,12 +48,16 @@ def listed(section: str) -> list[str]:
 def test_the_recipe_asks_for_what_the_project_asks_for(project):
     needs = {bare(need) for need in listed("run")}
     assert needs == {*map(bare, project["dependencies"]), ("python", project["requires-python"].removeprefix(">="))}
-    optional = {bare(need) for extra in ("plot", "cli", "parquet") for need in project["optional-dependencies"][extra]}
+    extras = project["optional-dependencies"]
+    assert set(extras) == {*FOR_USERS, "bench", "docs"}
+    optional = {bare(need) for extra in FOR_USERS for need in extras[extra]}
     assert {bare(need) for need in listed("run_constrained")} == optional
     assert listed("entry_points") == [f"{name} = {target}" for name, target in project["scripts"].items()]
 
 
 def test_versions_agree():
+    first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M).group(1)
+    assert first in (ascd.__version__, "Unreleased")
     assert f'version = "{ascd.__version__}"' in RECIPE.read_text(encoding="utf-8")
     assert f"version: {ascd.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
@@ -58,3 +68,10 @@ def test_every_tested_python_is_a_classifier(project):
     assert named == set(re.findall(r'"(3\.\d+)"', re.search(r"PYTHONS = \[(.*)\]", noxfile).group(1)))
     if sys.version_info < (3, 14):
         assert f"3.{sys.version_info.minor}" in named
+
+
+def test_addresses_are_true_or_absent(project):
+    """A page that says where the project is must not name a place that was made up."""
+    for name, address in project.get("urls", {}).items():
+        assert address.startswith("https://"), name
+        assert not re.search(r"example|localhost|placeholder|your[-_]", address), name

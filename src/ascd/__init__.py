@@ -70,7 +70,7 @@ if TYPE_CHECKING:
         logistic_path,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ASCD",

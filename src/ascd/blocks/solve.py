@@ -75,7 +75,7 @@ def solve_blocks(
         clock = Stopwatch()
         solver = Solver(problem, *start)
         reference = as_reference(solver)
-        watch: Any = Watch(solver, callback, show, clock)  # type: ignore[arg-type]
+        watch: Any = Watch(solver, callback, show, clock, tol * reference)  # type: ignore[arg-type]
         status = Status.INTERRUPTED
         with suppress(KeyboardInterrupt):
             status = solver.minimise(problem.penalty, tol * reference, limits, watch)

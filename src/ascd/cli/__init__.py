@@ -4,7 +4,8 @@ Built on click (extra ``cli``), for its tab completion in bash, zsh and fish, it
 one-line usage errors; argparse has no completion of its own.  Each command stands in its own file, talks to people
 through ``console.py`` and does no mathematics.
 
-Exit codes: 0 done; 1 an error, told in one line; 2 wrong usage; 3 done, but short of the tolerance; 130 interrupted.
+Exit codes: 0 done; 1 an error, told in one line; 2 wrong usage; 3 done, but short of the tolerance; 130 interrupted;
+143 ended by SIGTERM.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-ERROR, USAGE, UNCONVERGED, INTERRUPTED = 1, 2, 3, 130
+ERROR, USAGE, UNCONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = app.main(args=arguments, prog_name="ascd", standalone_mode=False, obj=settings)
             return code if isinstance(code, int) else 0
         except (Stopped, KeyboardInterrupt, click.exceptions.Abort):
-            return _interrupted(arguments is None)
+            return _interrupted(arguments is None, watch.is_terminated)
         except click.ClickException as error:
             _tell_usage(error)
             return USAGE
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return ERROR
         except Exception as error:
             if watch.seen:  # what was interrupted failed in its own way
-                return _interrupted(arguments is None)
+                return _interrupted(arguments is None, watch.is_terminated)
             if settings.debug:
                 raise
             message = " ".join(str(error).split()) or type(error).__name__
@@ -51,13 +52,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return ERROR
 
 
-def _interrupted(own_process: bool) -> int:
+def _interrupted(own_process: bool, is_terminated: bool) -> int:
     from ascd.cli.interrupts import leave
 
-    print("ascd: interrupted", file=sys.stderr)
+    code, word = (TERMINATED, "terminated") if is_terminated else (INTERRUPTED, "interrupted")
+    print(f"ascd: {word}", file=sys.stderr)
     if own_process:
-        leave(INTERRUPTED)
-    return INTERRUPTED
+        leave(code)
+    return code
 
 
 def _tell_usage(error: Any) -> None:

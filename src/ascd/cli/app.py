@@ -19,7 +19,7 @@ COMMANDS = {
 
 EPILOG = """\b
 Tab completion:   eval "$(_ASCD_COMPLETE=bash_source ascd)"     (or zsh_source, fish_source)
-Exit codes:       0 done · 1 error · 2 usage · 3 tolerance not reached · 130 interrupted
+Exit codes:       0 done · 1 error · 2 usage · 3 tolerance not reached · 130 interrupted · 143 terminated
 """
 
 

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import unknown_name
-from ascd.cli.console import announcing_on, say
+from ascd.cli.console import say
 from ascd.cli.options import SEPARATORS, Loaded, Source
 from ascd.files import Table, guess_format
 from ascd.files.targets import target_of
-from ascd.results.progress import Round, looking_on
 
 #: What files may be in, to be read in parts.
 IN_PARTS = ("parquet", "csv")
@@ -103,18 +102,3 @@ def _frame(kind: str, paths: list[str], source: Source) -> Any:
         return dd.read_parquet(paths)
     sep = "," if source.sep is None else SEPARATORS.get(source.sep, source.sep)
     return dd.read_csv(paths, sep=sep, decimal=source.decimal or ".", na_values=list(source.na) or None)
-
-
-@contextmanager
-def rounds_shown(text: str) -> Iterator[None]:
-    """On a terminal: rounds and gap as they come."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    with console.status(text) as status, announcing_on(console):
-
-        def show(now: Round) -> None:
-            status.update(f"{text}: {now.rounds} rounds on the cluster, gap {now.gap:.2g}, F {now.objective:.8g}")
-
-        with looking_on(show):
-            yield

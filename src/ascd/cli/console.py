@@ -101,17 +101,17 @@ class Telling:
 
 
 @contextmanager
-def working(text: str | Callable[[], str]) -> Iterator[None]:
+def working(text: str) -> Iterator[None]:
     """A spinner on the terminal while something takes long, and a line where compiling does."""
     from rich.console import Console
 
     console = Console(stderr=True)
-    with console.status(text if isinstance(text, str) else Telling(text)), announcing_on(console):  # type: ignore[arg-type]
+    with console.status(text), announcing_on(console):
         yield
 
 
 @contextmanager
-def fitting(text: str | Callable[[], str], estimator: Any, has_folds: bool) -> Iterator[None]:
+def fitting(text: str, estimator: Any, has_folds: bool) -> Iterator[None]:
     """A spinner, or for a cross-validation the estimator's own bar, with the time that is left."""
     if not has_folds or not library_bar():
         with working(text):

@@ -10,6 +10,7 @@ import click
 from ascd.cli.console import answer, common, say, working
 from ascd.cli.options import COLUMNS, FILE, SEPARATORS, Source, with_source
 from ascd.cli.places import announce_folder
+from ascd.files.counting import counted
 
 
 @click.command()
@@ -36,6 +37,6 @@ def command(source: Source, out: Path, is_single: bool, force: bool) -> int:
     if is_new:
         say(f"created the folder {out}")
     facts: dict[str, Any] = {"samples": made.shape[0], "features": made.shape[1], "bytes": made.size, "folder": out}
-    say(f"wrote {out}: {made.shape[0]:,} rows, {made.shape[1]:,} features, {made.size / 1e6:,.1f} MB")
+    say(f"wrote {out}: {counted(made.shape[0], 'row')}, {counted(made.shape[1], 'feature')}, {made.size / 1e6:,.1f} MB")
     answer(facts)
     return 0

@@ -18,6 +18,8 @@ from ascd.cli.console import advancing, say, show_table
 from ascd.cli.estimating import CLASSIFIERS, plain_again
 from ascd.cli.models import Model
 from ascd.files import Table
+from ascd.files.gaps import rows_of
+from ascd.files.mixed import Mixed
 
 #: Shares of the fits from which on a feature is called stable, or fair.
 STABLE, FAIR = 0.9, 0.6
@@ -138,7 +140,9 @@ def sentence(rows: list[Evidence], resamples: int) -> str:
 
 
 def standard_deviations(X: Any) -> Array:
-    """Of the columns of a dense or sparse matrix."""
+    """Of the columns of a dense or sparse matrix, or of numbers and words."""
+    if isinstance(X, Mixed):
+        return X.deviations()
     if not hasattr(X, "tocsc"):
         return np.asarray(X.std(axis=0), dtype=float)
     mean = np.asarray(X.mean(axis=0)).ravel()
@@ -156,15 +160,14 @@ def _resampled(model: str, estimator: Any, table: Table, resamples: int) -> Arra
     plain = plain_again(model, estimator)
     if is_classifier:  # C weighs the sum over the samples: half of them, twice the weight
         plain.set_params(C=plain.C * n / (n // 2))
-    rows = table.X.tocsr() if hasattr(table.X, "tocsr") else table.X
+    X = table.X.tocsr() if hasattr(table.X, "tocsr") else table.X
     y, found = np.asarray(table.y), []
     with advancing(f"fitting {resamples} halves") as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of convergence: the fits are summed up, not kept
         for number in range(resamples):
             drawn = {"replace": False, "n_samples": n // 2, "random_state": number}
             half = resample(np.arange(n), stratify=y if is_classifier else None, **drawn)
-            X = rows[half]
-            plain.fit(X.tocsc() if hasattr(X, "tocsc") else np.asfortranarray(X), y[half])
+            plain.fit(rows_of(X, half), y[half])
             found.append(np.atleast_2d(plain.coef_).copy())
             advance((number + 1) / resamples)
     return np.array(found)

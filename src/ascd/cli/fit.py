@@ -12,7 +12,7 @@ import numpy as np
 
 from ascd._base.clock import Stopwatch
 from ascd.cli import UNCONVERGED
-from ascd.cli.clusters import Cluster, check_cluster, connected, read_parts, rounds_shown
+from ascd.cli.clusters import Cluster, check_cluster, connected, read_parts
 from ascd.cli.console import answer, common, fitting, say
 from ascd.cli.estimating import CLASSIFIERS, MODELS, SEVERAL_TARGETS, make_estimator
 from ascd.cli.explain import examine, explain, page_beside
@@ -28,6 +28,7 @@ from ascd.cli.options import (
 )  # fmt: skip
 from ascd.cli.places import check_file, file_options
 from ascd.cli.summary import show_summary
+from ascd.cli.watching import rounds_shown
 from ascd.data.on_dask import is_collection
 from ascd.files import Table, groups_of, read_groups
 
@@ -113,14 +114,17 @@ def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
         table = table._replace(y=as_classes(table.y))
     tell_reading(table, label)
     clock = Stopwatch()
-    watched = rounds_shown(f"fitting {model}") if is_collection(table.X) else None
-    with watched or fitting(_doing(model, table.X), estimator, has_folds), warnings.catch_warnings():
+    is_far = hasattr(table.X, "bytes_read") or is_collection(table.X)
+    watched = rounds_shown(f"fitting {model}", table.X) if is_far and not has_folds else None
+    with watched or fitting(f"fitting {model}", estimator, has_folds), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(table.X, table.y)
     seconds, compile_seconds = clock.seconds, clock.compile_seconds
     header = _header(estimator, label, table)
     fitted = model_of(estimator, header, table.names)
-    score = float(estimator.score(table.X, table.y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of one sample: the summary says that no score is defined
+        score = float(estimator.score(table.X, table.y))
     known = examine(model, estimator, fitted, table, resamples) if resamples else None
     save_model(fitted, out)
     show_summary(fitted, estimator.certificate_, model, score, (seconds, compile_seconds), out)
@@ -134,13 +138,6 @@ def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
         numbers["classes"] = fitted.classes.tolist()
     answer({**header, **times, **numbers, "model_file": out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
-
-
-def _doing(model: str, X: Any) -> Any:
-    """What is going on: for data on a disk, how often they have been read."""
-    if not hasattr(X, "bytes_read"):
-        return f"fitting {model}"
-    return lambda: f"fitting {model}: {X.bytes_read / X.size:.1f} times the data read"
 
 
 def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:

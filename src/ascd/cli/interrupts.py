@@ -1,4 +1,4 @@
-"""Ctrl-C on the command line: stop at once and write nothing.
+"""Ctrl-C and SIGTERM on the command line: stop at once and write nothing.
 
 The library answers a ``KeyboardInterrupt`` with the best point so far.  That is right for a session in Python, but a
 command would go on with the next fold or method, and write half a result.  So commands are stopped by ``Stopped``,
@@ -24,20 +24,20 @@ GRACE = 1.0
 
 
 class Stopped(BaseException):
-    """The user pressed Ctrl-C."""
+    """The user pressed Ctrl-C, or the process was asked to end."""
 
 
 class Watch:
     """Whether Ctrl-C was pressed; repeats it where it got lost because compiled code was calling back."""
 
     def __init__(self) -> None:
-        self.seen = False
+        self.seen, self.is_terminated = False, False
         self.hook = sys.unraisablehook
         self.repeats: list[threading.Timer] = []
 
     def stop(self, number: int, frame: Any) -> None:
         """The handler of the signal."""
-        self.seen = True
+        self.seen, self.is_terminated = True, self.is_terminated or number == signal.SIGTERM
         raise Stopped
 
     def lost(self, report: Any) -> None:
@@ -51,12 +51,12 @@ class Watch:
 
 @contextmanager
 def stoppable() -> Iterator[Watch]:
-    """Turn Ctrl-C into ``Stopped``."""
+    """Turn Ctrl-C and SIGTERM into ``Stopped``."""
     watch = Watch()
     if threading.current_thread() is not threading.main_thread():
         yield watch
         return
-    handler = signal.signal(signal.SIGINT, watch.stop)
+    handlers = {number: signal.signal(number, watch.stop) for number in (signal.SIGINT, signal.SIGTERM)}
     sys.unraisablehook = watch.lost
     try:
         yield watch
@@ -64,7 +64,8 @@ def stoppable() -> Iterator[Watch]:
         for repeat in watch.repeats:
             repeat.cancel()
         sys.unraisablehook = watch.hook
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def leave(code: int) -> None:

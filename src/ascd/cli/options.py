@@ -13,8 +13,10 @@ from click.shell_completion import CompletionItem
 
 from ascd.cli.console import say
 from ascd.files import FORMATS, Choices, Dialect, Recipe, Table, read_table
+from ascd.files.counting import counted
 from ascd.files.dialect import WHITESPACE
 from ascd.files.gaps import FILLS
+from ascd.files.mixed import Mixed, Numbers
 from ascd.files.targets import has_target, target_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -187,7 +189,7 @@ def _left_on_disk(source: Source) -> Table:
 def tell_reading(table: Table, label: str) -> None:
     """How a file was read, in a few lines: what was found out and what was done.  For when nothing is wrong with it."""
     if table.notes:
-        shape = f"{table.X.shape[0]:,} rows, {table.X.shape[1]:,} features"
+        shape = f"{counted(table.X.shape[0], 'row')}, {counted(table.X.shape[1], 'feature')}"
         target = f", target {_named(table)}" if table.target else ""
         say(f"read {label}: {shape}{target}")
         for note in table.notes:
@@ -207,17 +209,27 @@ def complete(table: Table, label: str, mended: str = MENDED) -> None:
     samples, features = table.X.shape
     if not samples or not features:
         raise ValueError(f"{label} has {samples} samples and {features} features: there is nothing to do")
-    stored = table.X.tocoo() if hasattr(table.X, "tocoo") else None
-    bad = np.argwhere(~np.isfinite(table.X if stored is None else stored.data))
-    if bad.size:
-        row, place = bad[0] if stored is None else (stored.row[bad[0, 0]], stored.col[bad[0, 0]])
+    count, row, place = _not_finite(table.X)
+    if count:
         column = repr(table.names[place]) if table.names else place
         raise ValueError(
-            f"{label} has {len(bad)} missing or infinite values, the first in feature {column}, row {row + 1}: {mended}"
+            f"{label} has {counted(count, 'missing or infinite value')}, the first in feature {column}, row {row + 1}: "
+            f"{mended}"
         )
     gone = 0 if table.y is None else int(np.sum(~has_target(table.y)))
     if gone:
-        raise ValueError(f"{label} has {gone} samples without a target: --drop leaves them out")
+        raise ValueError(f"{label} has {counted(gone, 'sample')} without a target: --drop leaves them out")
+
+
+def _not_finite(X: Any) -> tuple[int, int, int]:
+    """How many values are missing or infinite, and row and column of the first."""
+    if isinstance(X, Mixed):
+        return X.bad()
+    if not hasattr(X, "tocoo"):
+        return Numbers([], X).bad()
+    stored = X.tocoo()
+    bad = np.flatnonzero(~np.isfinite(stored.data))
+    return (bad.size, stored.row[bad[0]], stored.col[bad[0]]) if bad.size else (0, 0, 0)
 
 
 def single_target(table: Table, model: str) -> None:

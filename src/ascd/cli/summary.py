@@ -12,6 +12,7 @@ from ascd._base.tuning import A_MOMENT
 from ascd.cli.console import say, show_table
 from ascd.cli.estimating import CLASSIFIERS
 from ascd.cli.models import Model
+from ascd.files.counting import counted
 
 #: Coefficients of a table, and tables of a model with several classes or targets.
 MOST_SHOWN, MOST_TABLES = 10, 20
@@ -22,13 +23,15 @@ def show_summary(
 ) -> None:
     """Print everything that a person wants to know of a fit."""
     header, where = fitted.header, fitted.header["data"]
-    say(f"{header['estimator']} on {where['file']}: {where['samples']:,} samples, {where['features']:,} features")
+    shape = f"{counted(where['samples'], 'sample')}, {counted(where['features'], 'feature')}"
+    say(f"{header['estimator']} on {where['file']}: {shape}")
     for name, value in header["chosen"].items():
         say(f"  {name.rstrip('_')} chosen by cross-validation: {value:.6g}")
     say(f"  nonzero coefficients {np.count_nonzero(fitted.coef):,} of {fitted.coef.size:,}")
     name = "accuracy" if model in CLASSIFIERS else "D²" if model == "poisson" else "R²"
-    once = f", and {seconds[1]:.2f} s of compiling, once" if seconds[1] > A_MOMENT else ""
-    say(f"  {name} on these data {score:.4f}   in {seconds[0]:.2f} s{once}")
+    once = f", and {seconds[1]:.2f} s to compile, or to load what is compiled" if seconds[1] > A_MOMENT else ""
+    shown = f"{score:.4f}" if score == score else "is not defined for one sample"
+    say(f"  {name} on these data {shown}   in {seconds[0]:.2f} s{once}")
     gap, reads = certificate.gap, certificate.columns_read
     proved = f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to optimal is known"
     say(f"  certificate: {certificate.status}; objective {certificate.objective:.8g}, {proved}")

@@ -8,8 +8,8 @@ npz             ``scipy.sparse.save_npz`` with an array ``y`` added, or arrays `
 ==============  ==================================================================================================
 
 ``reading.py`` opens a file of each format, ``dialect.py`` finds out how a CSV file is written (separator, decimal mark,
-header), ``columns.py`` turns named columns into numbers (missing values, text columns), ``groups.py`` reads groups of
-features, ``writing.py`` writes.
+header), ``columns.py`` turns named columns into numbers (missing values, text columns), ``mixed.py`` keeps
+words as codes beside numbers, ``groups.py`` reads groups of features, ``writing.py`` writes.
 """
 
 from ascd.files.columns import Choices, Recipe, Table

@@ -1,6 +1,7 @@
 """Named columns become numbers: missing values are filled or their rows left out, text columns become 0/1 columns.
 
-What was done is kept as a ``Recipe``, so that a model does the same to the data it predicts.
+The 0/1 columns of a text column are kept as one code a row (``mixed``).  What was done is kept as a ``Recipe``, so that
+a model does the same to the data it predicts.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import unknown_name
+from ascd._base.checks import Array, unknown_name
+from ascd.files.counting import counted
+from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order
 from ascd.files.targets import numbers_or_words, target_of, target_values, targets_of
 
 #: At least this share of a column's values are numbers: the others are mistakes rather than words.
@@ -45,6 +48,8 @@ class Recipe(NamedTuple):
 
 class Table(NamedTuple):
     """A design, its target (None where the file holds none), the names of the features and of the target (or None).
+
+    The design is an array, a sparse matrix, or ``Mixed`` where there are text columns.
 
     Several targets are columns of y, and ``target`` is then the list of their names.
     """
@@ -80,17 +85,25 @@ def as_table(
         if missing:
             raise ValueError(f"{path} lacks {len(missing)} of {len(wanted)} features: {', '.join(missing[:SHOWN])}")
         rest = frame[wanted]
-    columns, levels = _encoded(rest, path, choices.levels, recipe, notes)
-    if features is not None:
-        columns = {name: columns[name] for name in features}
-    X = np.empty((len(frame), len(columns)), order="F")
-    for j, column in enumerate(columns.values()):
-        X[:, j] = column
-    return Table(X, y, list(columns), chosen, tuple(notes), Recipe({}, levels))
+    pieces, levels = _encoded(rest, path, choices.levels, recipe, notes)
+    found = [name for piece in pieces for name in piece.names]
+    if len(set(found)) < len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise ValueError(f"{path.name}: two columns would be called {twice!r}: rename one, or leave it out (--without)")
+    if features is not None and found != list(features):
+        pieces, found = in_order(pieces, features), list(features)
+    return Table(_side_by_side(pieces, len(frame)), y, found, chosen, tuple(notes), Recipe({}, levels))
+
+
+def _side_by_side(pieces: list[Numbers | Words], height: int) -> Any:
+    """One array where all are numbers."""
+    if any(isinstance(piece, Words) for piece in pieces):
+        return Mixed(pieces)
+    return np.asfortranarray(np.hstack([np.empty((height, 0)), *(piece.in_full() for piece in pieces)]))
 
 
 def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
-    """The frame without some columns: those named, and a first one without a name that counts the rows."""
+    """The frame without some columns: those named, and of those without a name empty ones and a count of the rows."""
     for name in without:
         if name not in frame.columns:
             raise unknown_name(name, "column", list(frame.columns))
@@ -101,6 +114,10 @@ def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
         if column.dtype.kind == "i" and column.size and (np.diff(column) == 1).all() and column[0] in (0, 1):
             frame = frame.drop(columns=frame.columns[0])
             notes.append("the first column counts the rows: left out")
+    empty = [name for name in frame.columns if name.startswith("Unnamed: ") and frame[name].isna().all()]
+    if empty and len(empty) < len(frame.columns):
+        frame = frame.drop(columns=empty)
+        notes.append(f"{counted(len(empty), 'column')} without name and values left out")
     return frame, notes
 
 
@@ -116,26 +133,51 @@ def level_names(name: str, values: Sequence[str]) -> list[str]:
 
 def _encoded(
     frame: Any, path: Path, limit: int, recipe: Recipe, notes: list[str]
-) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """The columns as numbers by their names, and the values of the text columns among them."""
-    columns: dict[str, Any] = {}
+) -> tuple[list[Numbers | Words], dict[str, list[str]]]:
+    """The columns in their order, and the values of the text columns among them."""
+    pieces: list[Numbers | Words] = []
     levels: dict[str, list[str]] = {}
+    waiting: dict[str, Array] = {}  # neighbours that are numbers become one piece
     for name in frame.columns:
         values = numbers_or_words(frame[name])
         if name not in recipe.levels and values.dtype.kind in "fiub":
-            columns[name] = values
+            waiting[name] = values
             continue
-        words = np.array(["" if value is None or value != value else str(value) for value in values], dtype=object)
+        words = np.array([_word(value) for value in values], dtype=object)
         found = sorted(set(words) - {""})
         levels[name] = recipe.levels[name] if name in recipe.levels else _checked(name, words, found, path, limit)
         strange = sorted(set(found) - set(levels[name]))
         if strange:
             notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(strange[:SHOWN])}")
         made = level_names(name, levels[name])
-        notes.append(f"text column {name!r} as {len(made)} columns of 0 and 1: {', '.join(made[:SHOWN])}")
-        for column in made:
-            columns[column] = np.where(words == "", np.nan, words == column.removeprefix(f"{name}="))
-    return columns, levels
+        notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {', '.join(made[:SHOWN])}")
+        pieces += [*_joined(waiting), Words(made, _codes(words, levels[name][-len(made) :]))]
+        waiting = {}
+    return [*pieces, *_joined(waiting)], levels
+
+
+def _word(value: Any) -> str:
+    """A value of a text column; "" where it is missing.  Gaps turn whole numbers into floats: 3.0 is the word 3."""
+    if value is None or value != value:
+        return ""
+    is_whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value) if is_whole else value)
+
+
+def _codes(words: Array, levels: Sequence[str]) -> Array:
+    """The place of each word among the levels, in the smallest integers that hold them."""
+    place = {level: number for number, level in enumerate(levels)} | {"": GONE}
+    return np.fromiter((place.get(word, NONE) for word in words), np.min_scalar_type(-len(levels) - 1), len(words))
+
+
+def _joined(columns: dict[str, Array]) -> list[Numbers | Words]:
+    """Columns of numbers as one piece, where there are any."""
+    if not columns:
+        return []
+    values = np.empty((len(next(iter(columns.values()))), len(columns)), order="F")
+    for j, column in enumerate(columns.values()):
+        values[:, j] = column
+    return [Numbers(list(columns), values)]
 
 
 def _checked(name: str, words: Any, found: list[str], path: Path, limit: int) -> list[str]:
@@ -156,7 +198,7 @@ def _checked(name: str, words: Any, found: list[str], path: Path, limit: int) ->
     if limit and len(found) > limit:
         raise ValueError(
             f"{path.name}: text column {name!r} has {len(found)} different values, more than {limit}: --levels "
-            f"{len(found)} makes a column of each, --without {name!r} leaves it out"
+            f"{len(found)} makes a column of each, --without {name!r} leaves it out; the first value is {words[0]!r}"
         )
     if not limit:
         raise ValueError(f"{path} has columns that are not numbers: {name}; encode or drop them")

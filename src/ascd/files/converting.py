@@ -122,11 +122,14 @@ def _csv(
         raise ValueError(f"{path.name} has a header of {first.shape[1]} columns and no rows")
     rows = max(1, int(PORTION * memory / (8.0 * max(1, first.shape[1]))))
     chosen: str | None = None
+    names: list[str] = []
     with pandas.read_csv(path, chunksize=rows, **how) as portions:
         for number, frame in enumerate(portions):
             name_columns(frame, dialect)
-            kept, _ = left_after(frame, without)
-            chosen = target_of(list(kept.columns), target, optional=False) if number == 0 else chosen
+            if number == 0:  # the first portion decides for all
+                kept, _ = left_after(frame, without)
+                names, chosen = list(kept.columns), target_of(list(kept.columns), target, optional=False)
+            kept = frame[names]
             rest = kept.drop(columns=chosen)
             X = np.empty(rest.shape, order="F")
             for j, name in enumerate(rest.columns):

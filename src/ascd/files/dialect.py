@@ -1,7 +1,8 @@
 """How a CSV file is written: separator, decimal mark, header and encoding, found out from its beginning.
 
 A separator is one that cuts every line into the same number of fields, more than one.  A decimal comma is one inside
-cells that are numbers otherwise.  The first line is a header where it has words above columns of numbers.
+cells that are numbers otherwise.  The first line is a header where it has words above columns of numbers.  Lines of
+comments above it (#), and the line ``sep=;`` that spreadsheets write, are left out.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from ascd.files.counting import counted
 
 #: Bytes and lines that are looked at.
 SAMPLE, LINES = 1 << 18, 200
@@ -31,6 +34,8 @@ MOST = 0.9
 EUROPEAN = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d+")
 COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+#: What a spreadsheet writes into a first line to name the separator.
+NAMED_SEPARATOR = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 ENGLISH = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 
@@ -42,6 +47,7 @@ class Dialect(NamedTuple):
     header: bool | None = None
     encoding: str | None = None
     thousands: str | None = None
+    skip: int = 0
 
     @property
     def words(self) -> str:
@@ -58,6 +64,7 @@ class Dialect(NamedTuple):
         shown += [f"{self.thousands!r} between thousands"] * bool(self.thousands)
         shown += ["no header" if self.header is False else "header"]
         shown += [f"encoding {self.encoding}"] * (self.encoding not in (None, "utf-8-sig"))
+        shown += [f"{counted(self.skip, 'line')} above the table left out"] * bool(self.skip)
         return ", ".join(shown)
 
 
@@ -72,13 +79,32 @@ def detect(path: Path, given: Dialect) -> Dialect:
     if not raw.strip():
         raise ValueError(f"{path.name} is empty")
     encoding = given.encoding or _encoding(raw)
-    text = raw.decode(encoding, errors="replace")
-    sep = given.sep or find_separator(text, is_cut)
+    text, skip, named = _table_of(raw.decode(encoding, errors="replace"))
+    sep = given.sep or named or find_separator(text, is_cut)
     rows = _rows(text, sep or ",", is_cut)
     decimal, thousands = _marks(rows[1:] or rows, sep)
     decimal = given.decimal or decimal
     header = given.header if given.header is not None else _has_header(rows, decimal, path.name)
-    return Dialect(sep, decimal, header, encoding, given.thousands or thousands)
+    return Dialect(sep, decimal, header, encoding, given.thousands or thousands, skip)
+
+
+def _table_of(text: str) -> tuple[str, int, str | None]:
+    """The text without the lines above the table, how many these are, and the separator that they name.
+
+    A header that begins with # has as many fields as the line below it, and stays.
+    """
+    lines = text.splitlines(keepends=True)
+    named = NAMED_SEPARATOR.fullmatch(lines[0].strip())
+    skip = 1 if named else 0
+    while skip < len(lines) and (lines[skip].startswith("#") or not lines[skip].strip()):
+        skip += 1
+    if skip == len(lines):
+        return text, 0, None
+    if skip and not named:
+        sep = find_separator("".join(lines[skip:]))
+        fields = [len(_rows(line, sep or ",", False)[0]) for line in lines[skip - 1 : skip + 1] if line.strip()]
+        skip -= len(fields) == 2 and fields[0] == fields[1] > 1
+    return "".join(lines[skip:]), skip, named[1] if named else None
 
 
 def find_separator(text: str, is_cut: bool = False) -> str | None:
@@ -102,7 +128,7 @@ def find_separator(text: str, is_cut: bool = False) -> str | None:
 def first_look(path: Path, dialect: Dialect) -> tuple[str, str | None]:
     """The first line of a file, and the separator that suits it best."""
     raw, is_cut = _beginning(path)
-    text = raw.decode(dialect.encoding or "utf-8", errors="replace")
+    text, _, _ = _table_of(raw.decode(dialect.encoding or "utf-8", errors="replace"))
     better = find_separator(text, is_cut)
     return text.splitlines()[0][:LONGEST], " " if better == WHITESPACE else better
 

@@ -1,4 +1,4 @@
-"""Missing values: filled by a statistic of their column, or their rows left out.
+"""Missing and infinite values: filled by a statistic of their column, or their rows left out.
 
 What was filled in is kept in the table's recipe, so that a model does the same to the data it predicts.
 """
@@ -12,6 +12,8 @@ import numpy as np
 
 from ascd._base.checks import unknown_name
 from ascd.files.columns import Choices, Recipe, Table
+from ascd.files.counting import counted
+from ascd.files.mixed import Mixed, Numbers, Words
 from ascd.files.targets import has_target
 
 #: What a missing value of a column can be filled with.
@@ -39,36 +41,55 @@ def _without_rows(table: Table, every_gap: bool) -> Table:
         kept &= has_target(y)
     if kept.all():
         return table
-    rest = X.tocsr()[kept].tocsc() if hasattr(X, "tocsr") else np.asfortranarray(X[kept])
+    rest = rows_of(X, kept)
     note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
     return table._replace(X=rest, y=None if y is None else y[kept], notes=(*table.notes, note))
 
 
 def _filled(table: Table, impute: str, recipe: Recipe) -> Table:
     """The table with its gaps filled by a statistic of the column, or as a model's recipe says."""
-    X = table.X
-    names = table.names or [str(j) for j in range(X.shape[1])]
-    fills = dict(recipe.fills) or {name: _fill(X[:, j], name, impute) for j, name in enumerate(names)}
-    gaps = np.isnan(X)
-    for j in np.flatnonzero(gaps.any(axis=0)):
-        X[gaps[:, j], j] = fills[names[j]]
+    names = table.names or [str(j) for j in range(table.X.shape[1])]
+    X = table.X if isinstance(table.X, Mixed) else Mixed([Numbers(names, table.X)])
+    fills = dict(recipe.fills) or {
+        name: value for piece in X.pieces for name, value in zip(piece.names, _fills(piece, impute), strict=True)
+    }
+    count = sum(piece.bad()[0] for piece in X.pieces)
     how = f"by the column's {impute}" if impute else "as in the model"
-    notes = (f"{gaps.sum():,} missing values filled {how}",) if gaps.any() else ()
-    return table._replace(X=X, notes=(*table.notes, *notes), recipe=table.recipe._replace(fills=fills))
+    notes = (f"{counted(count, 'missing value')} filled {how}",) if count else ()
+    filled: Any = X.filled(fills)
+    filled = filled if X is table.X else filled.pieces[0].values
+    return table._replace(X=filled, notes=(*table.notes, *notes), recipe=table.recipe._replace(fills=fills))
 
 
-def _fill(column: Any, name: str, impute: str) -> float:
+def _fills(piece: Numbers | Words, impute: str) -> list[float]:
+    """What gaps of a piece's columns are filled with; of a level it is the statistic of its 0/1 column."""
     if impute not in FILLS:
         raise unknown_name(impute, "impute", FILLS)
-    if np.isnan(column).all() and impute != "zero":
+    if isinstance(piece, Words):
+        shares = piece.shares()
+        found = {"mean": shares, "median": (1.0 + np.sign(shares - 0.5)) / 2.0, "zero": np.zeros_like(shares)}
+        return [float(value) for value in found[impute]]
+    known = np.where(np.isfinite(piece.values), piece.values, np.nan)
+    empty = np.flatnonzero(np.isnan(known).all(axis=0))
+    if empty.size and impute != "zero":
+        name = piece.names[empty[0]]
         raise ValueError(f"column {name!r} has no value at all: leave it out (--without {name!r})")
-    return float(FILLS[impute](column))
+    return [float(FILLS[impute](column)) for column in known.T]
+
+
+def rows_of(X: Any, chosen: Any) -> Any:
+    """Some rows, by a mask or by their numbers, of an array, a sparse matrix or a table of numbers and words."""
+    if isinstance(X, Mixed):
+        return X.rows(chosen)
+    return X.tocsr()[chosen].tocsc() if hasattr(X, "tocsr") else np.asfortranarray(X[chosen])
 
 
 def _gaps_by_row(X: Any) -> Any:
+    if isinstance(X, Mixed):
+        return X.gaps_by_row()
     if not hasattr(X, "tocoo"):
-        return np.isnan(X).any(axis=1)
+        return ~np.isfinite(X).all(axis=1)
     stored = X.tocoo()
     gone = np.zeros(X.shape[0], dtype=bool)
-    gone[stored.row[np.isnan(stored.data)]] = True
+    gone[stored.row[~np.isfinite(stored.data)]] = True
     return gone

@@ -18,12 +18,12 @@ class Seal:
     """A file as it was when it was opened: columns that are kept would not be those of a file written since."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.state = path, self._now(path)
+        self.path, self.state = path, self.state_of(path)
 
     def check(self) -> None:
         """Raise an OSError if the file has changed."""
         try:
-            now = self._now(self.path)
+            now = self.state_of(self.path)
         except OSError as error:
             raise OSError(f"{self.path} can no longer be read: {error.strerror}") from error
         if now == self.state:
@@ -33,7 +33,8 @@ class Seal:
         raise OSError(f"{self.path} has changed since it was opened: open it again")
 
     @staticmethod
-    def _now(path: Path) -> tuple[int, int, int]:
+    def state_of(path: Path) -> tuple[int, int, int]:
+        """What tells one state of a file from another."""
         found = path.stat()
         return found.st_ino, found.st_size, found.st_mtime_ns
 

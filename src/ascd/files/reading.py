@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import zipfile
 from collections.abc import Sequence
@@ -159,10 +160,21 @@ def _read_frame(path: Path, kind: str, given: Dialect, na: Sequence[str]) -> tup
         dialect = dialect._replace(encoding="cp1252")
         frame = _read_csv(pandas, path, dialect, na)
     except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
-        raise ValueError(f"{path} is not a table in CSV: {error}") from error
+        raise ValueError(_explained(error, path, dialect)) from error
     if not len(frame):
         raise ValueError(f"{path.name} has a header of {frame.shape[1]} columns and no rows")
     return frame, dialect
+
+
+def _explained(error: Exception, path: Path, dialect: Dialect) -> str:
+    """What is wrong with a file that cannot be parsed."""
+    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+    if not found:
+        return f"{path} is not a table in CSV: {error}"
+    return (
+        f"{path.name}: line {found[2]} has {found[3]} fields, the lines before it have {found[1]}: is the separator "
+        f"{separator_name(dialect.sep or ',')} right (--sep), or does a field lack its quotes?"
+    )
 
 
 def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> Any:
@@ -184,6 +196,7 @@ def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
         "encoding": dialect.encoding,
         "na_values": list(na) or None,
         "skipinitialspace": True,
+        "skiprows": dialect.skip,
         "engine": "python" if is_pattern else "c",
     }
 
@@ -202,6 +215,11 @@ def _check_width(table: Table, path: Path, dialect: Dialect) -> None:
         return
     line, better = first_look(path, dialect)
     advice = f"--sep {better!r}" if better and better != dialect.sep else "--sep"
+    if dialect.sep is None:
+        raise ValueError(
+            f"{path.name} has {table.X.shape[0]} samples and 0 features: its lines, such as {line!r}, are one column, "
+            "which would be the target. If something separates columns, name it with --sep"
+        )
     raise ValueError(
         f"{path.name} has {table.X.shape[0]} samples and 0 features: with the separator "
         f"{separator_name(dialect.sep)} a line such as {line!r} is one column; name the separator with {advice}"

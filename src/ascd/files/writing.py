@@ -1,9 +1,16 @@
-"""Files are written whole or not at all: a draft takes the file's place when everything has been written."""
+"""Files are written whole or not at all: a draft takes the file's place when everything has been written.
+
+A process that is killed leaves its draft behind.  A draft's name holds the machine's name and the process's number, so
+that the next one who writes there can tell that its owner is gone, and removes it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import platform
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +34,8 @@ def whole_file(path: Any) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=path.parent)
+    _remove_deserted(path.parent)
+    handle, name = tempfile.mkstemp(prefix=_prefix(), suffix=path.suffix, dir=path.parent)
     os.close(handle)
     draft = Path(name)
     try:
@@ -55,7 +63,9 @@ def whole_folder(folder: Any) -> Iterator[Path]:
     """
     folder = Path(folder)
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())  # of the same file system
-    with tempfile.TemporaryDirectory(prefix=".", dir=nearest) as name:
+    for place in {nearest, folder.absolute().parent}:  # the folder may not have been there for somebody else
+        _remove_deserted(place)
+    with tempfile.TemporaryDirectory(prefix=_prefix(), dir=nearest) as name:
         drafts = Path(name)
         yield drafts
         for path in sorted(path for path in drafts.rglob("*") if path.is_file()):
@@ -69,6 +79,34 @@ def write_text(path: Any, text: str) -> Path:
     with whole_file(path) as draft:
         draft.write_text(text, encoding="utf-8")
     return Path(path)
+
+
+def _prefix(process: str | None = None) -> str:
+    """How the names of a process's drafts begin."""
+    machine = re.sub(r"\W", "_", platform.node())
+    return f".ascd-draft-{machine}-{os.getpid() if process is None else process}-"
+
+
+def _remove_deserted(folder: Path) -> None:
+    """Remove drafts of processes of this machine that have ended."""
+    if os.name != "posix":  # elsewhere there is no harmless way to ask whether a process lives
+        return
+    pattern = re.compile(re.escape(_prefix("NUMBER")).replace("NUMBER", r"(\d+)"))
+    for path in folder.iterdir() if folder.is_dir() else ():
+        found = pattern.match(path.name)
+        if found and not _lives(int(found[1])):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def _umask() -> int:

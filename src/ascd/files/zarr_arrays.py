@@ -1,4 +1,9 @@
-"""Zarr arrays by chunks: those without a column that is asked for are not read."""
+"""Zarr arrays by chunks: those without a column that is asked for are not read.
+
+An array on a disk is a folder of files, and each write changes one of them: before every read, the files that it needs
+must be as they were when the array was opened, since columns that are kept would not be those of an array written
+since.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,42 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.files.npy import Seal
+
+#: Where the shape of an array stands, in the two versions of the format.
+DESCRIPTIONS = ("zarr.json", ".zarray")
+
+
+class Seals:
+    """The files of an array as they were when it was opened; a chunk of nothing but fill values has no file."""
+
+    def __init__(self, path: Path, array: Any) -> None:
+        self.path, self.stored = path, getattr(array, "shards", None) or array.chunks
+        metadata = getattr(array, "metadata", None)  # zarr 3
+        self.name = getattr(metadata, "encode_chunk_key", None) or array._chunk_key
+        files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
+        self.states = {one: Seal.state_of(one) for one in files}
+
+    def check(self, rows: slice, columns: Array) -> None:
+        """Raise an OSError if a file has changed that holds some of these numbers, or says how many there are."""
+        if self.path.is_file():  # all in one archive
+            self._check(self.path)
+            return
+        for name in DESCRIPTIONS:
+            self._check(self.path / name)
+        height, width = self.stored
+        across = np.unique(columns // width).tolist()
+        for down in range(rows.start // height, (rows.stop - 1) // height + 1):
+            for number in across:
+                self._check(self.path / self.name((down, number)))
+
+    def _check(self, file: Path) -> None:
+        try:
+            now = Seal.state_of(file)
+        except FileNotFoundError:
+            now = None
+        if now != self.states.get(file):
+            raise OSError(f"{self.path} has changed since it was opened: open it again")
 
 
 class ZarrReader:
@@ -21,6 +62,7 @@ class ZarrReader:
             form = f"{array.ndim}-dimensional, of {array.dtype}"
             raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
         self.array, self.shape, self.bytes_read = array, tuple(array.shape), 0
+        self.seals = Seals(path, array)
         self.entry = array.dtype.itemsize
         self.size = self.shape[0] * self.shape[1] * self.entry
         step, self.width = array.chunks
@@ -30,6 +72,7 @@ class ZarrReader:
 
     def read(self, rows: slice, columns: Array | None) -> Array:
         height = rows.stop - rows.start
+        self.seals.check(rows, np.arange(self.shape[1]) if columns is None else columns)
         if columns is None:
             self.bytes_read += height * self.shape[1] * self.entry
             return np.asarray(self.array[rows])

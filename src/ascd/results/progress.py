@@ -17,12 +17,17 @@ PAUSE = 0.1
 
 
 class Round(NamedTuple):
-    """Where a run is: iterations, rounds of questions to data that are elsewhere (0: they are here), objective, gap."""
+    """Where a run is.
+
+    Iterations, rounds of questions to data that are elsewhere (0: they are here), objective, duality gap, and the gap
+    that is small enough (0 where that is not known).
+    """
 
     iteration: int
     rounds: int
     objective: float
     gap: float
+    enough: float = 0.0
 
 
 _onlooker: ContextVar[Callable[[Round], None] | None] = ContextVar("who is told of rounds", default=None)

@@ -102,7 +102,7 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
     clock = Stopwatch()
     solver = Solver(problem, *start)
     reference = as_reference(problem, solver.fit)
-    watch = Watch(solver, callback, show, clock)
+    watch = Watch(solver, callback, show, clock, tol * reference)
     status = Status.INTERRUPTED
     try:
         with suppress(KeyboardInterrupt):
@@ -140,8 +140,11 @@ def give_up(solver: Solver, enough: float, error: DataGone) -> Status:
 class Watch:
     """Called in every round: records, shows progress, asks the callback."""
 
-    def __init__(self, solver: Solver, callback: Callable[[Snapshot], Any] | None, show: Any, clock: Stopwatch) -> None:
-        self.solver, self.callback, self.show, self.clock = solver, callback, show, clock
+    def __init__(
+        self, solver: Solver, callback: Callable[[Snapshot], Any] | None, show: Any, clock: Stopwatch,
+        enough: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.solver, self.callback, self.show, self.clock, self.enough = solver, callback, show, clock, enough
         self.trace = Trace()
 
     def __call__(self, solver: Solver) -> bool:
@@ -149,7 +152,7 @@ class Watch:
         objective = solver.standing.objective
         self.show(solver.n_iter, objective)
         asked = getattr(getattr(solver.fit, "design", None), "rounds", 0)
-        tell_onlooker(Round(solver.n_iter, asked, objective, solver.standing.gap))
+        tell_onlooker(Round(solver.n_iter, asked, objective, solver.standing.gap, self.enough))
         if self.callback is None:
             return False
         return bool(self.callback(Snapshot(solver.n_iter, solver.fit.x, objective, self.trace)))
