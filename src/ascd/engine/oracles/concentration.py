@@ -10,8 +10,8 @@ these holds with probability at least 1 − η:
 The first is smaller for few draws, the second where the variance is far below what is known of it.  ``sampled_radius``
 is the smaller of both, each with half of the probability.
 
-**Union.**  A run draws a sample again and again, and never knows how often it will.  Sample s gets the share 6/(π²s²) of
-the failure that is allowed, divided by the n entries that it estimates; the shares sum to 1.
+**Union.**  A run draws samples without knowing how many it will draw.  Sample s gets the share 6/(π²s²) of the failure
+that is allowed, divided by the n entries that it estimates; the shares sum to 1.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class RowSample(NamedTuple):
 
     @helper
     def fill_gaps(self, rng: Any) -> float:
-        """m + 1 exponential numbers; returns their sum.  Their running sums divided by it are sorted uniform numbers."""
+        """m + 1 exponential numbers; returns their sum.  Running sums divided by it are sorted uniform numbers."""
         total = 0.0
         for i in range(self.gaps.size):
             self.gaps[i] = -math.log(1.0 - rng.random())

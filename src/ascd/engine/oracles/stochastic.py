@@ -17,11 +17,12 @@ samples the clock of ``norm`` widens them.  Each is intersected with what was kn
 former interval or this one is wrong for certain, and the column is read.
 
 A sample costs m rows and two passes over v, counted as the columns that have as many entries.  It is drawn when the
-columns read since the last one come to that, and when the clock has added ``patience`` times what the last sample left as radii: near the minimum, where steps are short and the
-radius of a sample is not, sampling ceases by itself.
+columns read since the last one come to that, and when the clock has added ``patience`` times what the last sample left
+as radii: near the minimum, where steps are short and the radius of a sample is not, sampling ceases by itself.
 
-**Anchored**, the gradient is read exactly at a point, and only its change since is sampled (the control variate of
-variance-reduced methods): the radius then follows ‖v − v_ref‖, which falls.
+**Anchored.**  When the reads that moved nothing come to a quarter of n, the gradient is read exactly, v_ref = v, and
+from there on its change alone is sampled (the control variate of variance-reduced methods): the radius of a sample then
+follows ‖v − v_ref‖ instead of ‖v‖, which does not fall to 0.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from ascd.engine.oracles.concentration import sampled_radius, share_of_failure
 from ascd.engine.oracles.row_sample import RowSample, start_sample
 from ascd.engine.tuning import ANCHOR_WASTE, FEWEST_ROWS
 
-SAMPLES, CLOCK, LEFT, READS, MOVES, ANCHORED, ANCHOR_READS, REFUTED = range(8)
+SAMPLES, CLOCK, LEFT, READS, MOVES, WASTE_FROM, REFUTED = range(7)
 
 
 class Stochastic(NamedTuple):
@@ -49,7 +50,7 @@ class Stochastic(NamedTuple):
     ----------
     rows : how many rows a sample draws; by default n_samples/n_features, which have as many entries as a column
     failure : the probability that some interval of the run does not hold, in (0, 1)
-    anchored : read the whole gradient at the start, and sample what has changed since
+    anchored : read the whole gradient when reads that moved nothing have paid for it, and sample what changes since
     patience : sample again when the radii have grown by this many times what the last sample left of them
 
     Examples
@@ -64,7 +65,7 @@ class Stochastic(NamedTuple):
 
     rows: int | None = None
     failure: float = 0.01
-    anchored: bool = False
+    anchored: bool = True
     patience: float = 0.5
 
     def is_random(self) -> bool:
@@ -76,7 +77,7 @@ class Stochastic(NamedTuple):
         n, d = parts.norm.size, parts.sample.target.size
         draws = max(FEWEST_ROWS, d // n) if self.rows is None else as_count(self.rows, "Stochastic rows", low=2)
         sample, columns = start_sample(parts, draws), n / max(1, parts.matrix.stored().size)
-        place = (np.zeros(d), np.zeros(n), np.zeros(8))
+        place = (np.zeros(d), np.zeros(n), np.zeros(7))
         return Sampled(sample, *place, failure, patience, bool(self.anchored), columns, float(parts.norm.sum()))
 
 
@@ -98,19 +99,17 @@ class Sampled(NamedTuple):
 
     @helper
     def begin(self, point: Any, rng: Any) -> None:
-        """What is known at the start: the gradient where the run is anchored, a sample where it is not."""
-        if self.is_anchored:
-            self.set_anchor(point)
-        else:
-            self.take_sample(point, rng)
+        """At the start a sample takes the place of a pass over all columns."""
+        self.account[WASTE_FROM] = point.reads[0]
+        self.take_sample(point, rng)
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem, account = point.problem, self.account
         point.intervals.widen(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
         account[MOVES] += 1.0
-        if self.is_anchored and (account[ANCHORED] == 0.0 or self.has_wasted(point)):
+        if self.is_anchored and self.has_wasted(point):
             self.set_anchor(point)
-        elif account[SAMPLES] + account[ANCHORED] == 0.0 or self.is_due(point):
+        elif account[SAMPLES] == 0.0 or self.is_due(point):
             self.take_sample(point, rng)
 
     @helper
@@ -129,7 +128,7 @@ class Sampled(NamedTuple):
     @helper
     def has_wasted(self, point: Any) -> bool:
         """Have reads that moved nothing since the anchor, which better intervals would have spared, paid for one?"""
-        return point.reads[0] - self.account[ANCHOR_READS] - self.account[MOVES] > ANCHOR_WASTE * point.x.size
+        return point.reads[0] - self.account[WASTE_FROM] - self.account[MOVES] > ANCHOR_WASTE * point.x.size
 
     @helper
     def set_anchor(self, point: Any) -> None:
@@ -140,8 +139,8 @@ class Sampled(NamedTuple):
         for j in range(point.x.size):
             self.product[j] = point.partial(j)
             point.intervals.pin(j, self.product[j], 0.0)
-        account[ANCHORED], account[MOVES], account[LEFT] = 1.0, 0.0, 0.0
-        account[CLOCK], account[READS], account[ANCHOR_READS] = point.intervals.clock[0], point.reads[0], point.reads[0]
+        account[MOVES], account[LEFT] = 0.0, 0.0
+        account[CLOCK], account[READS], account[WASTE_FROM] = point.intervals.clock[0], point.reads[0], point.reads[0]
 
     @helper
     def take_sample(self, point: Any, rng: Any) -> None:
@@ -150,7 +149,9 @@ class Sampled(NamedTuple):
         account[SAMPLES] += 1.0
         mass, size, last = sample.weigh_rows(point.slope, self.anchor)
         entries = sample.draw_rows(point.slope, self.anchor, mass, last, rng) if mass > 0.0 else 0
-        point.reads[0] += entries * self.columns + self.passes()
+        cost = entries * self.columns + self.passes()
+        point.reads[0] += cost
+        account[WASTE_FROM] += cost  # what a sample costs is not a read that moved nothing
         eta = share_of_failure(self.failure, account[SAMPLES], point.x.size)
         moment, account[LEFT] = min(1.0, size / mass) if mass > 0.0 else 0.0, 0.0
         for j in range(point.x.size):
