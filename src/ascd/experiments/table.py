@@ -185,7 +185,7 @@ SAMPLED = (
     Method("u-ASCD sampled, 2,000 rows", "u-ascd", "stochastic(rows=2000)"),
     Method("ASCD sampled", "ascd", "stochastic"),
 )
-TALL = (Size(20_000, 40, 20, 2), Size(1_000_000, 100, 8, 1))
+TALL = (Size(20_000, 40, 20, 2), Size(1_000_000, 100, 5, 1))
 STOCHASTIC = tuple(
     Panel(f"R-{name}", title, f"tall-{name}", "lasso", strength, SAMPLED, *TALL, step="coordinate")
     for name, title, strength in (

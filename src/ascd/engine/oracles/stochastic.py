@@ -37,7 +37,7 @@ from ascd.engine.oracles.concentration import sampled_radius, share_of_failure
 from ascd.engine.oracles.row_sample import RowSample, start_sample
 from ascd.engine.tuning import ANCHOR_WASTE, FEWEST_ROWS
 
-SAMPLES, CLOCK, LEFT, READS, MOVES, WASTE_FROM, REFUTED = range(7)
+SAMPLES, CLOCK, LEFT, SAMPLED_AT, MOVED_SINCE, WASTE_FROM, REFUTED = range(7)
 
 
 class Stochastic(NamedTuple):
@@ -106,7 +106,7 @@ class Sampled(NamedTuple):
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem, account = point.problem, self.account
         point.intervals.widen(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
-        account[MOVES] += 1.0
+        account[MOVED_SINCE] += 1.0
         if self.is_anchored and self.has_wasted(point):
             self.set_anchor(point)
         elif account[SAMPLES] == 0.0 or self.is_due(point):
@@ -118,7 +118,7 @@ class Sampled(NamedTuple):
         account, draws = self.account, self.sample.gaps.size - 1
         price = draws * point.x.size / self.anchor.size + self.passes()
         grown = (point.intervals.clock[0] - account[CLOCK]) * self.reach
-        return point.reads[0] - account[READS] >= price and grown >= self.patience * account[LEFT]
+        return point.reads[0] - account[SAMPLED_AT] >= price and grown >= self.patience * account[LEFT]
 
     @helper
     def passes(self) -> float:
@@ -128,7 +128,7 @@ class Sampled(NamedTuple):
     @helper
     def has_wasted(self, point: Any) -> bool:
         """Have reads that moved nothing since the anchor, which better intervals would have spared, paid for one?"""
-        return point.reads[0] - self.account[WASTE_FROM] - self.account[MOVES] > ANCHOR_WASTE * point.x.size
+        return point.reads[0] - self.account[WASTE_FROM] - self.account[MOVED_SINCE] > ANCHOR_WASTE * point.x.size
 
     @helper
     def set_anchor(self, point: Any) -> None:
@@ -139,8 +139,9 @@ class Sampled(NamedTuple):
         for j in range(point.x.size):
             self.product[j] = point.partial(j)
             point.intervals.pin(j, self.product[j], 0.0)
-        account[MOVES], account[LEFT] = 0.0, 0.0
-        account[CLOCK], account[READS], account[WASTE_FROM] = point.intervals.clock[0], point.reads[0], point.reads[0]
+        account[MOVED_SINCE], account[LEFT] = 0.0, 0.0
+        account[CLOCK] = point.intervals.clock[0]
+        account[SAMPLED_AT], account[WASTE_FROM] = point.reads[0], point.reads[0]
 
     @helper
     def take_sample(self, point: Any, rng: Any) -> None:
@@ -158,7 +159,7 @@ class Sampled(NamedTuple):
             middle, radius = self.interval_of(j, mass, moment, eta)
             self.cut(point, j, middle, radius)
             account[LEFT] += radius
-        account[CLOCK], account[READS] = point.intervals.clock[0], point.reads[0]
+        account[CLOCK], account[SAMPLED_AT] = point.intervals.clock[0], point.reads[0]
 
     @helper
     def interval_of(self, j: int, mass: float, moment: float, eta: float) -> tuple[float, float]:
