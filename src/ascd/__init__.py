@@ -19,7 +19,7 @@ from ascd._base.jit import at, helper
 from ascd.blocks import L21, BlockPath, BlockProblem, BlockSolution, GroupL2, SparseGroup, path_blocks, solve_blocks
 from ascd.data.table import Table
 from ascd.engine.minimize import minimize
-from ascd.engine.oracles import Blind, Cached, Exact, Measured, Norm, Random, Reference, Simulated, Sketch
+from ascd.engine.oracles import Blind, Cached, Exact, Measured, Norm, Random, Reference, Simulated, Sketch, Stochastic
 from ascd.engine.rules import (
     ASCD,
     Adaptive,
@@ -135,6 +135,7 @@ __all__ = [
     "SquaredHinge",
     "Status",
     "Steepest",
+    "Stochastic",
     "Table",
     "Trace",
     "Uniform",

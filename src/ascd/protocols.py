@@ -163,16 +163,21 @@ class OracleOptions(Protocol):
     """Uncompiled and optional.
 
     ``prepare`` returns the oracle that will be compiled; ``is_safe`` says whether its intervals always hold (true by
-    default); ``is_random`` whether the seed matters to it (false by default); ``keeps_estimates`` that it leaves the
-    estimates of other coordinates alone and widens all radii by the clock, which lets rules select lazily (false by
-    default); ``tightening`` returns what else is known of the entries, a ``Tightening``.
+    default); ``confidence`` with which probability all intervals of a run hold together, where they are likely rather
+    than certain (1 by default, 0 for an oracle that is not safe); ``is_random`` whether the seed matters to it (false
+    by default); ``keeps_estimates`` that it leaves the estimates of other coordinates alone and widens all radii by the
+    clock, which lets rules select lazily (false by default); ``tightening`` returns what else is known of the entries,
+    a ``Tightening``.  ``begin`` is compiled: what the oracle learns of the gradient before the first step of a run with
+    ``init="gradient"``, instead of all of it.
     """
 
     def prepare(self, parts: Any, rng: Any) -> Any: ...
     def is_safe(self) -> bool: ...
+    def confidence(self) -> float: ...
     def is_random(self) -> bool: ...
     def keeps_estimates(self) -> bool: ...
     def tightening(self) -> Any: ...
+    def begin(self, point: Any, rng: Any) -> None: ...
 
 
 class Tightening(Protocol):

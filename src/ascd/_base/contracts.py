@@ -97,6 +97,21 @@ def _check_signatures(kind: Any, methods: dict[str, list[str]], role: str) -> No
             raise TypeError(f"{role} {kind.__name__}: {method} must be written {method}({', '.join(expected)})")
 
 
+def confidence_of(oracle: Any) -> float:
+    """The probability with which all intervals of a run hold together: 1 where they always hold, 0 where nobody knows.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> from ascd._base.contracts import confidence_of
+    >>> confidence_of(ascd.Norm()), confidence_of(ascd.Random(printed=True))
+    (1.0, 0.0)
+    """
+    if hasattr(oracle, "confidence"):
+        return float(oracle.confidence())
+    return 1.0 if asked(oracle, "is_safe", True) else 0.0
+
+
 def asked(part: Any, option: str, default: bool) -> bool:
     """What an optional method without arguments says, or the default where a part has none.
 

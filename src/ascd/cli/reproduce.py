@@ -48,9 +48,9 @@ def command(
 ) -> None:
     """Run the paper's figures and test its claims.
 
-    FIGURES are 1, 2, 3, 4, B (beyond the paper), S (open parameters), T (theorems) or single panels like 2b; all by
-    default.  An interrupted run continues where it stopped, and figures that are run later join those that are there.
-    Results, pictures, claims and a report for the browser are written to the folder --out.
+    FIGURES are 1, 2, 3, 4, B (beyond the paper), S (open parameters), R (rows sampled), T (theorems) or single panels
+    like 2b; all by default.  An interrupted run continues where it stopped, and figures that are run later join those
+    that are there.  Results, pictures, claims and a report for the browser are written to the folder --out.
     """
     from ascd.experiments.claims.register import UNTESTED
     from ascd.experiments.reproduce import publish, run

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ascd._base.checks import Array
-from ascd._base.jit import at, helper, kernel
+from ascd._base.jit import at, helper, kernel, optional_method
 from ascd.data.matrices import dot, multiply, shift
 from ascd.engine.intervals import Intervals
 from ascd.engine.tuning import VIOLATION_ROUNDING
@@ -35,19 +35,24 @@ class Point(NamedTuple):
         return dot(self.problem.matrix, j, self.slope)
 
 
+@optional_method
+def begin(oracle: Any, point: Any, rng: Any) -> None:
+    """What an oracle learns before the first step: the whole gradient, unless it has a way of its own."""
+    for j in range(point.x.size):
+        point.intervals.pin(j, point.partial(j), 0.0)
+
+
 @kernel
 def descend(
     point: Any, rule: Any, oracle: Any, step: Any, unread: bool, first: int, last: int, rng: Any
 ) -> tuple[float, float, int]:
-    """Iterations ``first`` to ``last`` (excluded), after reading the whole gradient where it is ``unread``.
+    """Iterations ``first`` to ``last`` (excluded), after reading the gradient where it is ``unread``.
 
     Returns what the bounds say at the end.
     """
     problem, x, image, slope, intervals = point.problem, point.x, point.image, point.slope, point.intervals
     if unread:
-        for j in range(x.size):
-            intervals.pin(j, dot(problem.matrix, j, slope), 0.0)
-        point.reads[0] += x.size
+        begin(oracle, point, rng)
     for t in range(first, last):
         i = rule.select(point, t, rng)
         point.reads[0] += 1.0

@@ -58,7 +58,8 @@ def minimize(
         Which coordinate is next: "awake", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd",
         "a-ascd", "look-ahead", "adaptive" or "block".  By default it is "awake", the fastest; ``solution.chosen`` has
         the names of all parts.
-    oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference", "measured"} or an oracle
+    oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference", "measured",
+        "stochastic"} or an oracle
         How the other gradient entries' intervals follow a step; by default "measured" for the rule "awake", and
         "norm" for the others.
     steepness : {"gs", "gs-s", "gs-r", "gs-q", "gsl", "gsl-s", "gsl-r", "gsl-q"} or a steepness
@@ -66,7 +67,8 @@ def minimize(
     step : {"fixed", "coordinate", "line-search"} or a step
         How far: 1/L, 1/L_j, or to the minimum along the coordinate (over the block).
     init : {"gradient", "none"} or (estimate, radius)
-        What is known of the gradient at the start.
+        What is known of the gradient at the start: all of it (with "stochastic" what a sample of the rows tells),
+        nothing, or numbers of one's own.
     x0 : array of length n_features (or of the shape of a block problem's coefficients), optional
         Where to start; zero (or the nearest allowed point) by default.
     max_iter : number of coordinate steps, by default 1000 for each coordinate

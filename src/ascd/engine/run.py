@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.contracts import asked
+from ascd._base.contracts import confidence_of
 from ascd.engine.descent import count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint, users_part
 from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, LONGEST_PIECE, PIECE_GROWTH, SHORTEST_PIECE
@@ -50,7 +50,8 @@ class Run:
         self.survey = (math.inf, 0.0, self.count)
         self.trace = Trace()
         self.t, self.looks, self.seconds = 0, 0, 0.0
-        self.safe = asked(self.oracle, "is_safe", True)
+        self.confidence = confidence_of(self.oracle)
+        self.safe = self.confidence == 1.0
         self.is_watched = users_part(self.oracle) is not None
         self.is_trusted = all(users_part(part) is None for part in (self.oracle, self.rule, self.step))
         self.piece, self.next_check = 100, 0
@@ -205,6 +206,7 @@ class Run:
             seconds=self.seconds,
             trace=self.trace,
             chosen=self.chosen,
+            confidence=self.confidence,
         )
 
     def _made(self, **fields: Any) -> Solution:

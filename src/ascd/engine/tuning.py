@@ -74,3 +74,6 @@ DRAWS_A_REFILL = 2
 
 #: A Gram matrix above this many bytes is refused: it is no longer "accessible without extra cost".
 LARGEST_EXACT = 2 * 2**30
+#: "stochastic": a sample has at least this many rows; an anchored run reads the whole gradient anew when reads that
+#: moved nothing come to this share of its price, as the reference oracle does.
+FEWEST_ROWS, ANCHOR_WASTE = 64, 0.25

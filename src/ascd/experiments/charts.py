@@ -19,6 +19,7 @@ SECTION_TEXTS = {
     "4": "Steepest descent from x₀ = (1, …, 1), which is not the worst start, soon meets the bound's regime.",
     "B": "The same measurements for parts that the paper names but does not show, and for this library's own.",
     "S": "The paper does not give λ nor L of the fixed step: the same curves for other choices.",
+    "R": "The paper's last question: gradient entries from sampled rows, with intervals that hold with a probability.",
     "T": "Runs watched step by step, and quadratics on which everything can be computed.",
 }
 PROBLEMS = {
@@ -30,6 +31,10 @@ PROBLEMS = {
 TARGETS = {
     "synthetic": f"b = Ax̂ + unit noise, x̂ with 50 normal entries, data seed {DATA_SEED}",
     "dense": f"normal entries, b = Ax̂ + unit noise, x̂ normal, data seed {DATA_SEED}",
+    "tall-plain": f"independent normal columns, b = Ax̂ + unit noise, x̂ with 10 normal entries, data seed {DATA_SEED}",
+    "tall-correlated": f"normal columns, neighbours correlated by 0.9, b and x̂ likewise, data seed {DATA_SEED}",
+    "tall-full": f"independent normal columns, b = Ax̂ + unit noise, x̂ normal, data seed {DATA_SEED}",
+    "tall-sparse": f"one normal entry in a hundred, b = Ax̂ + unit noise, x̂ with 10 of them, data seed {DATA_SEED}",
     "text": f"all values 1, b the labels ±1, rows and columns drawn with seed {DATA_SEED} where not all are used",
 }
 STEPS = {"fixed": "step 1/L, L = max L_j", "coordinate": "steps 1/L_j", "line-search": "exact line search"}

@@ -33,6 +33,11 @@ class Curve(NamedTuple):
         reached = np.flatnonzero(self.excess <= target)
         return float(self.epochs[reached[0]]) if reached.size else float("inf")
 
+    def reads_to(self, target: float) -> float:
+        """Columns read until the excess is at most ``target``; infinite if it never is."""
+        reached = np.flatnonzero(self.excess <= target)
+        return float(self.reads[reached[0]]) if reached.size else float("inf")
+
     @property
     def end(self) -> float:
         """The excess at the end."""

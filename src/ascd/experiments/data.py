@@ -159,6 +159,8 @@ def _design(data: str, origin: str, samples: int, features: int) -> tuple[Any, A
     if data == "synthetic":
         made = make_synthetic(samples, features, n_nonzero=min(50, features), noise=1.0, rng=DATA_SEED)
         return made.A, made.b
+    if data.startswith("tall"):
+        return _tall(data, samples, features)
     rng = np.random.default_rng(DATA_SEED)
     if data == "dense":
         A = rng.standard_normal((samples, features))
@@ -170,6 +172,31 @@ def _design(data: str, origin: str, samples: int, features: int) -> tuple[Any, A
     if 0 < features < A.shape[1]:
         A = A[:, np.sort(rng.choice(A.shape[1], features, replace=False))]
     return A, y
+
+
+def _tall(kind: str, samples: int, features: int) -> tuple[Any, Any]:
+    """Many samples of few features: independent, correlated or sparse columns, ten or all of them in use."""
+    rng = np.random.default_rng(DATA_SEED)
+    if kind == "tall-sparse":
+        A = sparse_normal(samples, features, 0.01, rng)
+    else:
+        A = rng.standard_normal((features, samples)).T
+    if kind == "tall-correlated":
+        for j in range(1, features):
+            A[:, j] = 0.9 * A[:, j - 1] + np.sqrt(1.0 - 0.9**2) * A[:, j]
+    x = np.zeros(features)
+    used = features if kind == "tall-full" else min(10, features)
+    x[rng.choice(features, used, replace=False)] = rng.standard_normal(used)
+    return A, A @ x + rng.standard_normal(samples)
+
+
+def sparse_normal(samples: int, features: int, density: float, rng: Any) -> Any:
+    """Normal entries at random places, as CSC."""
+    from scipy.sparse import coo_array
+
+    count = max(1, round(density * samples * features))
+    places = (rng.integers(0, samples, count), rng.integers(0, features, count))
+    return coo_array((rng.standard_normal(count), places), shape=(samples, features)).tocsc()
 
 
 @lru_cache(maxsize=2)

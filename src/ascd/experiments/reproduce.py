@@ -65,8 +65,8 @@ def _draw(section: Any, folder: Path) -> list[Path]:
 
 def lead(results: Mapping[str, Any], claims: Sequence[Claim]) -> list[str]:
     """What was run, on which data, and how the claims fared."""
-    labels = {run["parameters"].get("label") for run in results["runs"].values()}
-    text = "; ".join(sorted(label for label in labels if label and label not in ("synthetic data", "dense data")))
+    parameters = [run["parameters"] for run in results["runs"].values()]
+    text = "; ".join(sorted({each["label"] for each in parameters if each.get("data") == "text"}))
     counts = Counter(PLURALS[claim.verdict] for claim in claims)
     what = "Every figure" if set(results["index"]) >= set(jobs.parts_of([])) else "Figures"
     sizes = {"quick": "reduced sizes (`--quick`)", "full": "the paper's sizes (`--full`)"}[results["scale"]]

@@ -175,7 +175,28 @@ BEYOND_PAPER = (
     Panel("S-step", "Ridge, λ = 1, steps 1/L_j", *RIDGE, four(G2), *RIDGE_SIZES, step="coordinate"),
 )  # fmt: skip
 
-PANELS = {panel.name: panel for panel in (*PAPER, *BEYOND_PAPER)}
+SAMPLED = (
+    UCD,
+    Method("SCD", "steepest(scan=True)"),
+    Method("u-ASCD g³", "u-ascd"),
+    Method("u-ASCD reference", "u-ascd", "reference"),
+    Method("u-ASCD sampled", "u-ascd", "stochastic"),
+    Method("u-ASCD sampled, δ = 1e-6", "u-ascd", "stochastic(failure=1e-6)"),
+    Method("u-ASCD sampled, 2,000 rows", "u-ascd", "stochastic(rows=2000)"),
+    Method("ASCD sampled", "ascd", "stochastic"),
+)
+TALL = (Size(20_000, 40, 20, 2), Size(1_000_000, 100, 5, 1))
+STOCHASTIC = tuple(
+    Panel(f"R-{name}", title, f"tall-{name}", "lasso", strength, SAMPLED, *TALL, step="coordinate")
+    for name, title, strength in (
+        ("plain", "Independent columns, λ_max/20", "max/20"),
+        ("correlated", "Neighbours correlated by 0.9, λ_max/20", "max/20"),
+        ("full", "All coefficients in use, λ_max/1000", "max/1000"),
+        ("sparse", "One entry in a hundred, λ_max/20", "max/20"),
+    )
+)
+
+PANELS = {panel.name: panel for panel in (*PAPER, *BEYOND_PAPER, *STOCHASTIC)}
 
 #: figure → its title; the order of the report.
 FIGURES = {
@@ -185,6 +206,7 @@ FIGURES = {
     "4": "Figure 4 — steepest descent on the lower-bound function",
     "B": "Beyond the paper",
     "S": "What the open parameters change",
+    "R": "Rows sampled — stochastic ASCD on tall data",
     "T": "The theorems in numbers",
 }
 

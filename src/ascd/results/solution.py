@@ -105,6 +105,8 @@ class Solution:
     intercept : the constant c of ``solve(..., intercept=True)``
     compile_seconds : time that kernels took to compile or to load, which a first call needs once
     chosen : the rule, oracle, steepness and step of ``minimize``, by name
+    confidence : the probability with which all intervals of the run of ``minimize`` held together: 1 where they are
+        proved, 0 where nothing is known.  Below 1 neither status nor gap rests on them: both come from exact entries
     zero_objective : F at zero coefficients (or the nearest that are allowed), intercept fitted, which the tolerance
         refers to
     """
@@ -122,10 +124,19 @@ class Solution:
     zero_objective: float = math.nan
     compile_seconds: float = 0.0
     chosen: dict[str, str] = field(default_factory=dict, repr=False)
+    confidence: float = field(default=1.0, repr=False)
 
     @property
     def message(self) -> str:
         return self.status.sentence
+
+    @property
+    def intervals(self) -> str:
+        """How far the intervals that the steps were chosen by can be trusted, in a sentence."""
+        if self.confidence == 1.0:
+            return "The intervals of the run are proved."
+        held = f"held with probability {self.confidence:g}" if self.confidence > 0.0 else "may not have held"
+        return f"The intervals of the run {held}; status and gap do not rest on them."
 
     @property
     def converged(self) -> bool:
@@ -142,5 +153,6 @@ class Solution:
             ("columns read", number(self.reads)),
             ("seconds", f"{number(self.seconds)}, and {number(self.compile_seconds)} for compiling"),
             *((name, value) for name, value in self.chosen.items()),
+            *([("intervals", self.intervals)] if self.confidence < 1.0 else []),
         ]
         return facts("Solution", rows, self.trace.to_svg())

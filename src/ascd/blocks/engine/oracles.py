@@ -22,6 +22,7 @@ from ascd.engine.oracles import (
     Reference,
     Simulated,
     Sketch,
+    Stochastic,
 )  # fmt: skip
 from ascd.engine.oracles.exact import Gram
 from ascd.problem.problem import Parts
@@ -66,7 +67,7 @@ def _exact(oracle: Exact, start: Start) -> Any:
 def _sketch(oracle: Sketch, start: Start) -> Any:
     made = oracle.prepare(start.columns, start.rng)
     moved = np.empty(made.images.shape[0] * start.parts.matrix.outputs)
-    return products.EmbeddedBlocks(made.images, made.epsilon, moved, np.empty(start.longest))
+    return products.EmbeddedBlocks(made.images, made.epsilon, made.failure, moved, np.empty(start.longest))
 
 
 def _simulated(oracle: Simulated, start: Start) -> Any:
@@ -107,6 +108,10 @@ def _measured(oracle: Measured, start: Start) -> Any:
     return angle.MeasuredBlocks(*angle.start_angle(start.parts, start.coefficients, start.steepness), np.zeros(3))
 
 
+def _stochastic(oracle: Stochastic, start: Start) -> Any:
+    raise TypeError("oracle 'stochastic' estimates single entries, for an ascd.Problem; blocks need another oracle")
+
+
 FORMS_OF_ORACLES: dict[type, Callable[[Any, Start], Any]] = {
     Exact: _exact,
     Sketch: _sketch,
@@ -117,4 +122,5 @@ FORMS_OF_ORACLES: dict[type, Callable[[Any, Start], Any]] = {
     Reference: _reference,
     Measured: _measured,
     Blind: _blind,
+    Stochastic: _stochastic,
 }

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.contracts import asked
+from ascd._base.contracts import confidence_of
 from ascd._base.jit import at, helper, wide
 from ascd.blocks.engine.point import length_of, read_block, rescore
 from ascd.data.matrices import clear, dot, scatter
@@ -77,8 +77,12 @@ class EmbeddedBlocks(NamedTuple):
 
     images: Array
     epsilon: float
+    failure: float
     moved: Array  # SA_iΔ
     room: Array
+
+    def confidence(self) -> float:
+        return 1.0 - self.failure
 
     def update_block(self, point: Any, i: int, change: Array, rng: Any) -> None:
         problem, matrix, outputs = point.problem, point.problem.matrix, point.problem.matrix.outputs
@@ -191,8 +195,8 @@ class CachedBlocks(NamedTuple):
     tick: Array
     work: Array
 
-    def is_safe(self) -> bool:
-        return asked(self.fallback, "is_safe", True)
+    def confidence(self) -> float:
+        return confidence_of(self.fallback)
 
     def update_block(self, point: Any, i: int, change: Array, rng: Any) -> None:
         self.moves[i] += 1
@@ -251,8 +255,8 @@ class BlindedBlocks(NamedTuple):
     blocks: Array
     inner: Any
 
-    def is_safe(self) -> bool:
-        return asked(self.inner, "is_safe", True)
+    def confidence(self) -> float:
+        return confidence_of(self.inner)
 
     def update_block(self, point: Any, i: int, change: Array, rng: Any) -> None:
         self.inner.update_block(point, i, change, rng)

@@ -18,6 +18,7 @@ random (g⁴)     uniform in ±‖a_i‖‖a_j‖        ‖a_i‖‖a_j‖ + |p
 cached          exact for cached columns      0 there                  O(n), another oracle elsewhere
 reference       (intervals from an angle)     (see its module)         O(entries of a_i)
 measured        (the same, where asked for)   (see its module)         O(1), and O(d) a measurement
+stochastic      (from a sample of the rows)   (likely, not certain)    O(1), and O(d) a sample
 ==============  ============================  =======================  ================================
 
 An oracle is a NamedTuple with the compiled method ``update(point, i, change, rng)``.  What it needs of a problem
@@ -36,6 +37,7 @@ from ascd.engine.oracles.random import Random
 from ascd.engine.oracles.reference import Reference
 from ascd.engine.oracles.simulated import Simulated
 from ascd.engine.oracles.sketch import Sketch
+from ascd.engine.oracles.stochastic import Stochastic
 
 __all__ = [
     "ORACLES",
@@ -48,6 +50,7 @@ __all__ = [
     "Reference",
     "Simulated",
     "Sketch",
+    "Stochastic",
     "as_oracle",
 ]
 
@@ -60,4 +63,5 @@ ORACLES.update(
     cached=Cached,
     reference=Reference,
     measured=Measured,
+    stochastic=Stochastic,
 )

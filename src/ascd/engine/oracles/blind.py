@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.contracts import asked
+from ascd._base.contracts import confidence_of
 from ascd.engine.oracles.known import as_oracle
 
 
@@ -45,8 +45,8 @@ class Blinded(NamedTuple):
     columns: Array
     inner: Any
 
-    def is_safe(self) -> bool:
-        return asked(self.inner, "is_safe", True)
+    def confidence(self) -> float:
+        return confidence_of(self.inner)
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         self.inner.update(point, i, change, rng)

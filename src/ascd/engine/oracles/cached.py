@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_count
-from ascd._base.contracts import asked
+from ascd._base.contracts import confidence_of
 from ascd._base.jit import helper
 from ascd.data.matrices import clear, dot, scatter
 from ascd.engine.oracles.known import as_oracle
@@ -69,8 +69,8 @@ class RowCache(NamedTuple):
     tick: Array
     work: Array
 
-    def is_safe(self) -> bool:
-        return asked(self.fallback, "is_safe", True)
+    def confidence(self) -> float:
+        return confidence_of(self.fallback)
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         self.moves[i] += 1

@@ -63,17 +63,21 @@ class Sketch(NamedTuple):
         m = sketch_dimension(n, epsilon, failure)
         if m >= d:
             dense = columns.toarray() if hasattr(columns, "toarray") else columns
-            return Embedded(np.asfortranarray(dense * weight[:, None]), 0.0)
+            return Embedded(np.asfortranarray(dense * weight[:, None]), 0.0, 0.0)
         images = _sparse_signs(m, d, rng).multiply(weight[None, :]).tocsr() @ columns
         dense = images.toarray() if hasattr(images, "toarray") else images
-        return Embedded(np.asfortranarray(dense), epsilon)
+        return Embedded(np.asfortranarray(dense), epsilon, failure)
 
 
 class Embedded(NamedTuple):
-    """Images of the columns, and the relative error of their products."""
+    """Images of the columns, the relative error of their products, and the probability that some error is larger."""
 
     images: Array
     epsilon: float
+    failure: float
+
+    def confidence(self) -> float:
+        return 1.0 - self.failure
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem, intervals = point.problem, point.intervals

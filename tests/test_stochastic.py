@@ -1,0 +1,258 @@
+"""The oracle "stochastic": what it promises with a probability, and that nobody takes it for proved."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import pytest
+from lockstep import assemble, record
+from problems import CASES
+from reference.stochastic import Stochastic as NaiveStochastic
+from reference.stochastic import draw
+from scipy.stats import binom
+from selection import regression
+
+import ascd
+from ascd.engine.oracles import concentration, stochastic
+from ascd.engine.run import Run
+from ascd.results.solution import Status
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+def most(runs, chance):
+    """More failures than this happen once in a million times where each has that chance."""
+    return binom.ppf(1.0 - 1e-6, runs, chance)
+
+
+# ------------------------------------------------------------------------------------------- radii
+
+#: Values and chances in [−1, 1]: even, rare and large, one-sided, nearly constant.
+POPULATIONS = (
+    ([-1.0, 1.0], [0.5, 0.5]),
+    ([-0.01, 1.0], [0.99, 0.01]),
+    ([0.0, 1.0], [0.9, 0.1]),
+    ([0.2, 0.21], [0.5, 0.5]),
+)
+
+
+def shares_outside(radius_of, draws, runs=4000):
+    """How often the mean of a sample is farther from the truth than its radius, for each population."""
+    rng, found = np.random.default_rng(5), []
+    for values, chances in POPULATIONS:
+        values = np.array(values)
+        truth, moment = values @ chances, values**2 @ chances
+        y = rng.choice(values, size=(runs, draws), p=chances)
+        radius = [radius_of(variance, moment, draws) for variance in y.var(axis=1, ddof=1)]
+        found.append(np.mean(np.abs(y.mean(axis=1) - truth) > radius))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("draws", [3, 20, 200])
+@pytest.mark.parametrize("eta", [0.05, 0.5])
+@pytest.mark.parametrize("kind", ["bernstein", "empirical", "both"])
+def test_radii_fail_no_more_often_than_they_say(draws, eta, kind):
+    radius = {
+        "bernstein": lambda variance, moment, m: concentration.bernstein_radius(moment, m, eta),
+        "empirical": lambda variance, moment, m: concentration.empirical_radius(variance, m, eta),
+        "both": lambda variance, moment, m: concentration.sampled_radius(variance, moment, m, eta),
+    }[kind]
+    assert shares_outside(radius, draws).max() <= most(4000, eta) / 4000
+    shorter = shares_outside(lambda *given: 0.02 * radius(*given), draws)
+    assert shorter.max() > most(4000, eta) / 4000, "with far shorter radii the line above would fail"
+
+
+def test_failures_of_all_samples_sum_to_what_is_allowed():
+    total = sum(7 * concentration.share_of_failure(0.3, sample, 7) for sample in range(1, 20_000))
+    assert 0.2999 < total < 0.3
+
+
+# ------------------------------------------------------------------------------------------- samples
+
+
+def test_a_sample_estimates_without_bias():
+    case = CASES["squared, sparse, l1, weights"]
+    problem = case.reference()
+    e = problem.s * problem.loss.derivative(problem.b, problem.A @ np.ones(case.n))
+    mass, y, _ = draw(problem.A, e, 60_000, np.random.default_rng(0))
+    assert np.abs(y).max() <= 1.0 + 1e-12
+    error = mass * np.linalg.norm(problem.A, axis=0) * y.mean(axis=0) - problem.A.T @ e
+    assert np.all(np.abs(error) <= 5.0 * mass * np.linalg.norm(problem.A, axis=0) * y.std(axis=0) / math.sqrt(60_000))
+    assert np.all((y**2).mean(axis=0) <= np.linalg.norm(e) / mass * 1.05)
+
+
+def follow_transcription(case, storage, anchored):
+    """Compare every interval of a run; returns how many samples it drew, and how often it read all entries."""
+    oracle = ascd.Stochastic(10, failure=0.2, anchored=anchored, patience=0.1)
+    history = record(assemble(case.library(storage), "cyclic", oracle, x0=case.x0, seed=4), 60)
+    stored = np.ones(case.A.shape, dtype=bool) if storage == "dense" else case.A != 0.0
+    naive, rng = NaiveStochastic(case.reference(), 10, 0.2, anchored, 0.1, stored), copy.deepcopy(history.rng)
+    naive.sample(history.x[0], rng)
+    for t, i in enumerate(history.picks):
+        scale = 1e-9 * (np.abs(naive.estimate) + case.reference().norms + naive.radius)
+        assert np.all(np.abs(history.estimate[t] - naive.estimate) <= scale), (case.name, t)
+        assert np.all(np.abs(history.radius[t] - naive.radius) <= scale), (case.name, t)
+        naive.follow(history.x[t + 1], i, history.x[t + 1, i] - history.x[t, i], rng)
+        naive.estimate[i], naive.radius[i] = history.estimate[t + 1, i], history.radius[t + 1, i]
+    assert history.assembly.point.reads[0] == pytest.approx(naive.reads)
+    return naive.samples, naive.anchors
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("anchored", [False, True])
+def test_every_interval_is_that_of_the_transcription(storage, anchored):
+    counts = [follow_transcription(case, storage, anchored) for case in CASES.values() if "scaled" not in case.name]
+    samples, anchors = np.array(counts).sum(axis=0)
+    assert samples >= 2 * len(counts)
+    assert anchors >= len(counts) // 2 if anchored else anchors == 0
+
+
+# ------------------------------------------------------------------------------------------- coverage
+
+
+def tall(seed, loss="squared"):
+    return regression(60, 4, loss, seed=seed)
+
+
+def outside(loss, seeds, steps=20, failure=0.2, **options):
+    """For each run: at how many of its steps, and for how many entries, the truth was not in the interval."""
+    found = np.zeros((seeds, steps + 1, 4), dtype=bool)
+    for seed in range(seeds):
+        case = tall(seed, loss)
+        oracle = ascd.Stochastic(40, failure, patience=0.0, **options)
+        history = record(assemble(case.library(), "u-ascd", oracle, seed=seed), steps)
+        for t, x in enumerate(history.x):
+            gradient = case.reference().gradient(x)
+            slack = 1e-9 * (1.0 + np.abs(gradient))
+            found[seed, t] = np.abs(gradient - history.estimate[t]) > history.radius[t] + slack
+    return found
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("anchored", [False, True])
+def test_all_intervals_of_a_run_hold_as_often_as_promised(loss, anchored):
+    found = outside(loss, 40, anchored=anchored)
+    assert found.any(axis=(1, 2)).sum() <= most(40, 0.2), "runs in which some interval failed"
+    assert found.mean(axis=0).max() <= most(40, 0.2) / 40, "and no entry fails more often at any step"
+
+
+def test_with_shorter_radii_the_same_test_fails(monkeypatch):
+    whole = stochastic.sampled_radius
+    monkeypatch.setattr(stochastic, "sampled_radius", lambda *given: 0.1 * whole(*given))
+    found = outside("squared", 40, anchored=False)
+    assert found.any(axis=(1, 2)).sum() > most(40, 0.2)
+
+
+# ------------------------------------------------------------------------------------------- nothing is called proved
+
+
+def test_what_contradicts_a_sample_is_read():
+    case = tall(0)
+    wrong = case.reference().gradient(case.start) + 1e3
+    assembly = assemble(case.library(), "cyclic", ascd.Stochastic(40), init=(wrong, np.zeros(4)))
+    reads, steps = assembly.point.reads[0], 0
+    while assembly.oracle.account[stochastic.SAMPLES] == 0:
+        assembly.descend(steps, steps + 1)
+        steps += 1
+    assert assembly.oracle.account[stochastic.REFUTED] >= 3
+    assert assembly.point.reads[0] - reads >= steps + 3
+    gradient = case.reference().gradient(assembly.point.x)
+    np.testing.assert_allclose(assembly.point.intervals.estimate, gradient, atol=1e-9)
+
+
+def test_a_run_ends_after_a_look_at_exact_entries_only(monkeypatch):
+    """Radii of 0 around wrong estimates say that all is done; the run looks, and goes on."""
+    monkeypatch.setattr(stochastic, "sampled_radius", lambda *given: 0.0)
+    monkeypatch.setattr(stochastic.Sampled, "interval_of", lambda self, j, mass, moment, eta: (0.0, 0.0))
+    looks, whole = [], Run._steepest
+    monkeypatch.setattr(Run, "_steepest", lambda self: looks.append(whole(self)) or looks[-1])
+    case = tall(1)
+    solution = ascd.minimize(case.library(), "u-ascd", ascd.Stochastic(40, anchored=False), tol=1e-6, max_iter=3, rng=0)
+    assert solution.status is Status.ITERATION_LIMIT
+    assert min(looks) > 1e-6
+
+
+def test_solutions_say_how_far_their_intervals_can_be_trusted():
+    problem = tall(2).library()
+    likely = ascd.minimize(problem, "u-ascd", ascd.Stochastic(40, failure=0.25), rng=0)
+    assert likely.converged
+    assert likely.gap <= 1e-6 * likely.zero_objective
+    assert likely.confidence == 0.75
+    words = "The intervals of the run held with probability 0.75; status and gap do not rest on them."
+    assert likely.intervals == words
+    assert likely.intervals in likely._repr_html_()
+    assert not np.isnan(likely.trace.violations).any()
+    certain = ascd.minimize(problem, "u-ascd", "norm")
+    assert (certain.confidence, certain.intervals) == (1.0, "The intervals of the run are proved.")
+    printed = ascd.minimize(problem, "u-ascd", ascd.Random(printed=True), rng=0)
+    assert (printed.confidence, "may not have held" in printed.intervals) == (0.0, True)
+
+
+def test_oracles_that_hold_another_one_promise_no_more_than_it():
+    problem = tall(2).library()
+    for oracle in (ascd.Blind([0], ascd.Stochastic()), ascd.Cached(2, fallback=ascd.Stochastic())):
+        assert ascd.minimize(problem, "uniform", oracle, rng=0, max_iter=5).confidence == 0.99
+
+
+def test_a_sketch_is_likely_where_it_is_smaller_than_the_data():
+    A = np.random.default_rng(0).standard_normal((600, 5))
+    small, whole = (
+        ascd.minimize(ascd.Problem(A[:d], A[:d, 0], penalty=ascd.L2(1.0)), oracle=ascd.Sketch(0.9, 0.05), max_iter=1)
+        for d in (600, 20)
+    )
+    assert (small.confidence, whole.confidence) == (0.95, 1.0)
+
+
+# ------------------------------------------------------------------------------------------- runs
+
+
+def test_sampling_costs_no_more_than_the_steps_and_its_start():
+    problem = tall(3).library()
+    solution = ascd.minimize(problem, "u-ascd", ascd.Stochastic(30, patience=0.0, anchored=False), tol=0, max_iter=200)
+    price = 30 * 4 / 60 + 2
+    assert 200 + price <= solution.reads <= 2 * 200 + price
+
+
+def test_near_the_minimum_sampling_ceases():
+    case = tall(4)
+    assembly = assemble(case.library(), "cyclic", ascd.Stochastic(40, anchored=False))
+    assembly.descend(0, 200)
+    samples = assembly.oracle.account[stochastic.SAMPLES]
+    assembly.descend(200, 2000)
+    assert assembly.oracle.account[stochastic.SAMPLES] == samples
+
+
+def test_the_same_seed_gives_the_same_run_in_both_storages():
+    problems = [tall(5).library(storage) for storage in ("dense", "sparse", "dense")]
+    runs = [ascd.minimize(one, "a-ascd", "stochastic", rng=3, max_iter=40, tol=0, record=1) for one in problems]
+    assert np.array_equal(runs[0].trace.objective, runs[2].trace.objective)
+    np.testing.assert_allclose(runs[0].x, runs[1].x, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"rows": 1}, ValueError, "Stochastic rows must be at least 2; got 1"),
+        ({"rows": 2.5}, TypeError, "Stochastic rows must be an integer; got 2.5"),
+        ({"failure": 0.0}, ValueError, "Stochastic failure must be in (0, 1]; got 0.0"),
+        ({"patience": -1}, ValueError, "Stochastic patience must be in [0, 1e+300]; got -1"),
+    ],
+)
+def test_wrong_arguments_are_named(options, error, words):
+    with pytest.raises(error) as caught:
+        ascd.minimize(tall(0).library(), oracle=ascd.Stochastic(**options))
+    assert words in str(caught.value)
+
+
+def test_blocks_have_no_stochastic_form():
+    X = np.random.default_rng(0).standard_normal((10, 4))
+    problem = ascd.BlockProblem(X, X[:, :2], penalty=ascd.L21(1.0))
+    with pytest.raises(TypeError, match="'stochastic' estimates single entries"):
+        ascd.minimize(problem, oracle="stochastic")
+
+
+def test_data_without_a_single_entry_are_solved():
+    solution = ascd.minimize(ascd.Problem(np.zeros((5, 3)), np.ones(5), penalty=ascd.L1(1.0)), oracle="stochastic")
+    assert np.array_equal(solution.x, np.zeros(3))
