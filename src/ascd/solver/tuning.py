@@ -113,7 +113,7 @@ SWEEPS_BETWEEN_CG, MOST_CG_STEPS, CG_ACCURACY = 100, 100, 1e-6
 #: Working sets of more columns than this are solved where the data are: their products are then not fetched.
 LARGEST_HOST_MODEL = 600
 #: Accelerated steps between Newton steps, Newton steps on smaller and smaller faces between those, and steps between
-#: looks at the violation.  Of 5 to 50 steps and 2 to 8 faces, 20 and 2 took least on an H200, with 3,000 and with 16,000
+#: looks at the violation.  Of 5 to 50 steps and 2 to 8 faces, 20 and 2 took least on an H200, for 3,000 and for 16,000
 #: columns (``benchmarks/gpu.py --only peers,fits``).
 STEPS_BETWEEN, MOST_FACES, STEPS_A_LOOK = 20, 2, 5
 #: Products that estimate the largest eigenvalue, and the factors that it is raised by: for the estimate, and where it
