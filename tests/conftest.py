@@ -29,6 +29,12 @@ def plain_python():
 
 
 @pytest.fixture
+def plain_but_huber(request, monkeypatch):
+    """Kernels run as plain Python, but for Huber's regression: each fit of it is hundreds of runs of the solver."""
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", "huber" not in request.node.name.lower())
+
+
+@pytest.fixture
 def compiled(monkeypatch):
     """Kernels are compiled, whatever the surroundings say."""
     monkeypatch.setattr("ascd._base.jit.is_interpreted", False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from formulas import gradient, smooth
@@ -91,3 +93,14 @@ def celer_elastic_net(A, b, l1, l2):
 def celer_logistic(A, b, lam):
     celer = pytest.importorskip("celer", reason="celer is not installed (extra 'bench')")
     return celer.LogisticRegression(C=1.0 / lam, fit_intercept=False, tol=1e-14).fit(A, b).coef_[0]
+
+
+@contextmanager
+def plain_skglm():
+    """skglm as plain Python: to compile its classes and loops takes five to fifteen seconds for each model."""
+    numba = pytest.importorskip("numba")
+    before, numba.config.DISABLE_JIT = numba.config.DISABLE_JIT, True
+    try:
+        yield pytest.importorskip("skglm", reason="skglm is not installed (extra 'bench')")
+    finally:
+        numba.config.DISABLE_JIT = before

@@ -2,169 +2,105 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
-
 import block_lockstep as lock
 import numpy as np
 import pytest
 from scipy import sparse
+from user_parts.my_blocks import (
+    Backwards,
+    Cautious,
+    ColumnOracle,
+    ColumnStep,
+    Distance,
+    HalfStep,
+    NoSlope,
+    OwnNorm,
+    WrongStep,
+)
 
 import ascd
-from ascd.blocks.engine.point import length_of
-
-
-@ascd.helper
-def norm_of(v):
-    total = 0.0
-    for i in range(v.size):
-        total += v[i] * v[i]
-    return math.sqrt(total)
-
-
-class OwnNorm(NamedTuple):
-    """The smallest contract: no slack, no piece."""
-
-    strength: float
-
-    def block_cost(self, x, b):
-        return self.strength * norm_of(x)
-
-    def block_prox(self, v, step, b):
-        size = norm_of(v)
-        share = max(0.0, 1.0 - step * self.strength / size) if size > 0.0 else 0.0
-        for i in range(v.size):
-            v[i] *= share
-
-    def block_distance(self, x, g, b):
-        size, total = norm_of(x), 0.0
-        if size == 0.0:
-            return max(0.0, norm_of(g) - self.strength)
-        for i in range(x.size):
-            total += (g[i] + self.strength * x[i] / size) ** 2
-        return math.sqrt(total)
-
-    def block_conjugate(self, u, radius, b):
-        return 0.0 if norm_of(u) + radius <= self.strength else math.inf
-
-    def block_scale(self, u, radius, b):
-        return min(1.0, self.strength / max(norm_of(u) + radius, 1e-300))
-
-
-class Backwards(NamedTuple):
-    """A rule of one's own needs nothing for blocks."""
-
-    unit: float = 1.0
-
-    def select(self, point: Any, t: int, rng: Any) -> int:
-        return point.x.size - 1 - t % point.x.size
-
-
-class Cautious(NamedTuple):
-    """An oracle of one's own: twice the clock of "norm"."""
-
-    factor: float = 2.0
-
-    def update_block(self, point: Any, i: int, change: Any, rng: Any) -> None:
-        length = norm_of(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack)
-        point.intervals.widen(self.factor * length)
-
-
-class Distance(NamedTuple):
-    """A steepness of one's own: the plain distance."""
-
-    unit: float = 1.0
-
-    def block_score(self, penalty: Any, b: int, x: Any, g: Any) -> float:
-        return penalty.block_distance(x, g, b)
-
-    def block_rate(self, b: int) -> float:
-        return 1.0
-
-
-class HalfStep(NamedTuple):
-    """A step of one's own: half as long as 1/L_b, and its gradient is said to be anywhere within a ball."""
-
-    factor: float = 0.5
-
-    def take_block(self, point: Any, i: int, x: Any, g: Any) -> float:
-        lipschitz, moved = point.problem.lipschitz[i] / self.factor, 0.0
-        for p in range(x.size):
-            x[p] -= g[p] / lipschitz
-        point.problem.penalty.block_prox(x, 1.0 / lipschitz, i)
-        first = point.problem.ends[i]
-        for p in range(x.size):
-            moved += (x[p] - point.coefficients[first + p]) ** 2
-        return point.problem.lipschitz[i] * math.sqrt(moved)
-
-
-class WrongStep(NamedTuple):
-    unit: float = 1.0
-
-    def take_block(self, point: Any, i: int, x: Any, g: Any) -> float:
-        return -1.0
-
-
-class ColumnOracle(NamedTuple):
-    """For single coordinates only."""
-
-    unit: float = 1.0
-
-    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
-        pass
-
-
-class ColumnStep(NamedTuple):
-    unit: float = 1.0
-
-    def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
-        return 0.0, 0.0, 0.0
-
-
-class NoSlope(NamedTuple):
-    unit: float = 1.0
-
-    def block_score(self, penalty: Any, b: int, x: Any, g: Any) -> float:
-        return 0.0
-
-    def block_rate(self, b: int) -> float:
-        return 0.0
+from ascd._base.jit import Kernel
+from ascd.blocks.engine.descent import descend_blocks
+from ascd.blocks.engine.point import length_of, move, read_block, wipe
+from ascd.blocks.engine.run import assemble_blocks
 
 
 def optimum(problem):
     return ascd.solve_blocks(problem, tol=1e-13).objective
 
 
+#: Problem, storage and parts: where nothing is asked for, and others of every kind.
+DEFAULT = ("several targets", "dense", {"rng": 0})
+ROWS = [
+    ("group", "dense", {"rule": "ascd", "oracle": "norm", "rng": 0}),
+    ("softmax", "sparse", {"steepness": "gsl-q", "step": "line-search", "oracle": "exact", "rng": 0}),
+    ("logistic", "dense", {"rule": "steepest", "oracle": "reference", "steepness": "gsl-r", "step": "fixed"}),
+]
+
+
+def take(point, step, i, x, g):
+    return step.take_block(point, i, x, g)
+
+
+def update(point, oracle, i, x, change, rng):
+    if move(point, i, x, change):
+        oracle.update_block(point, i, change, rng)
+        wipe(point.trail, point.problem.matrix.outputs)
+
+
+def bounds(point, out):
+    for b in range(point.x.size):
+        out[b, 0], out[b, 1] = point.intervals.bounds_at(b)
+
+
+def one_step(made, i, run_take, run_update, run_bounds):
+    """What a step of block i leaves behind; each of its three parts is run as it is given here."""
+    point, (low, high) = made.point, made.point.problem.ends[i : i + 2]
+    x, g, change = point.coefficients[low:high].copy(), np.empty(high - low), np.empty(high - low)
+    read_block(point.problem.matrix, i, point.slope, g)
+    error = run_take(point, made.step, i, x, g)
+    run_update(point, made.oracle, i, x, change, made.rng)
+    out = np.empty((point.x.size, 2))
+    run_bounds(point, out)
+    return [np.array([error]), g, change, out, point.coefficients, point.image, point.slope]
+
+
+@pytest.mark.parametrize(("name", "storage", "how"), ROWS)
+def test_compiled_parts_do_what_plain_python_does(name, storage, how, interpreted):
+    """Part by part: the loop around them takes ten seconds to compile for each combination."""
+    functions = take, update, bounds
+    compiled, plain = (assemble_blocks(lock.CASES[name].library(storage), **how) for _ in range(2))
+    for made in (compiled, plain):
+        descend_blocks.py_func(made.point, made.rule, made.oracle, made.step, made.unread, 0, 6, made.rng)
+    kernels = [Kernel(each).fresh for each in functions]
+    for i in (2, 0, 3):
+        for found, expected in zip(one_step(compiled, i, *kernels), one_step(plain, i, *functions), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
+    assert all(each.signatures for each in kernels)
+
+
+@pytest.mark.parametrize(("name", "storage", "how"), [DEFAULT, *ROWS])
+def test_the_optimum_is_the_solvers(name, storage, how, monkeypatch):
+    """What runs where nothing is asked for is compiled, from one end to the other."""
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", name != DEFAULT[0])
+    problem = lock.CASES[name].library(storage)
+    solution = ascd.minimize(problem, tol=1e-9, **how)
+    assert solution.status is ascd.Status.CONVERGED
+    assert abs(solution.objective - optimum(problem)) <= 1e-8
+    assert solution.x.shape == ((9,) if problem.loss.is_flat else (9, 3))
+    assert problem.objective(solution.x) == pytest.approx(solution.objective, rel=1e-12)
+
+
 @pytest.mark.usefixtures("compiled")
-class TestCompiled:
-    """A few combinations compiled, from one end to the other."""
+def test_parts_of_ones_own_are_compiled():
+    problem = ascd.BlockProblem(lock.A, lock.Y, penalty=OwnNorm(0.9), groups=3)
+    own = ascd.minimize(problem, Backwards(), Cautious(), Distance(), HalfStep(), tol=1e-7)
+    assert own.objective - own_optimum() <= 1e-7
+    assert own.chosen == {"rule": "Backwards", "oracle": "Cautious", "steepness": "Distance", "step": "HalfStep"}
 
-    @pytest.mark.parametrize(
-        ("name", "how"),
-        [
-            ("group", {"rule": "ascd", "oracle": "norm", "rng": 0}),
-            ("several targets", {}),
-            ("softmax", {"steepness": "gsl-q", "step": "line-search", "oracle": "exact"}),
-            ("logistic", {"rule": "steepest", "oracle": "reference", "steepness": "gsl-r", "step": "fixed"}),
-        ],
-    )
-    def test_the_optimum_is_the_solvers(self, name, how):
-        problem = lock.CASES[name].library("sparse" if name == "softmax" else "dense")
-        solution = ascd.minimize(problem, tol=1e-9, **how)
-        assert solution.status is ascd.Status.CONVERGED
-        assert abs(solution.objective - optimum(problem)) <= 1e-8
-        assert solution.x.shape == (() if problem.loss.is_flat else (9, 3)) or solution.x.shape == (9,)
-        assert problem.objective(solution.x) == pytest.approx(solution.objective, rel=1e-12)
 
-    def test_parts_of_ones_own(self):
-        problem = ascd.BlockProblem(lock.A, lock.Y, penalty=OwnNorm(0.9), groups=3)
-        best = optimum(ascd.BlockProblem(lock.A, lock.Y, penalty=ascd.GroupL2(0.9, 3)))
-        own = ascd.minimize(problem, Backwards(), Cautious(), Distance(), HalfStep(), tol=1e-7)
-        assert own.objective - best <= 1e-7
-        assert own.chosen == {"rule": "Backwards", "oracle": "Cautious", "steepness": "Distance", "step": "HalfStep"}
-        plain = ascd.minimize(problem, "ascd", tol=1e-7, rng=0)
-        assert plain.converged
-        assert plain.objective - best <= 1e-7
+def own_optimum():
+    return optimum(ascd.BlockProblem(lock.A, lock.Y, penalty=ascd.GroupL2(0.9, 3)))
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -176,6 +112,12 @@ class TestInterpreted:
         expected = ascd.minimize(ascd.BlockProblem(lock.A, lock.Y, penalty=ascd.L21(1.0)), max_iter=60, tol=0.0)
         found = ascd.minimize(ascd.BlockProblem(change(lock.A), lock.Y, penalty=ascd.L21(1.0)), max_iter=60, tol=0.0)
         assert found.objective == pytest.approx(expected.objective, rel=1e-6)
+
+    def test_a_penalty_of_ones_own_and_the_librarys_parts(self):
+        problem = ascd.BlockProblem(lock.A, lock.Y, penalty=OwnNorm(0.9), groups=3)
+        plain = ascd.minimize(problem, "ascd", tol=1e-7, rng=0)
+        assert plain.converged
+        assert plain.objective - own_optimum() <= 1e-7
 
     def test_a_resting_block_of_a_penalty_without_slack_is_certain(self):
         """The upper bound of a block far inside its subdifferential is 0 though its radius is not."""

@@ -7,13 +7,13 @@ import re
 import sys
 import types
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from blocks import GROUPS, LONG, PROBLEMS, WEIGHT, A, Y, objective, target_of
 from scipy import sparse
 from sklearn.linear_model import MultiTaskElasticNet, MultiTaskLasso
+from user_parts.my_blocks import OwnNorm
 
 import ascd
 from ascd.results.solution import Status
@@ -134,45 +134,8 @@ def test_a_path_is_what_solving_each_gives(name):
     assert not penalised.any()
 
 
-@ascd.helper
-def square(v):
-    total = 0.0
-    for i in range(v.size):
-        total += v[i] * v[i]
-    return total
-
-
-class OwnGroup(NamedTuple):
-    """The group penalty as a user would write it, without pieces."""
-
-    strength: float
-
-    def block_cost(self, x, b):
-        return self.strength * math.sqrt(square(x))
-
-    def block_prox(self, v, step, b):
-        length = math.sqrt(square(v))
-        share = max(0.0, 1.0 - step * self.strength / length) if length > 0.0 else 0.0
-        for i in range(v.size):
-            v[i] *= share
-
-    def block_distance(self, x, g, b):
-        length, total = math.sqrt(square(x)), 0.0
-        if length == 0.0:
-            return max(0.0, math.sqrt(square(g)) - self.strength)
-        for i in range(x.size):
-            total += (g[i] + self.strength * x[i] / length) ** 2
-        return math.sqrt(total)
-
-    def block_conjugate(self, u, radius, b):
-        return 0.0 if math.sqrt(square(u)) + radius <= self.strength else math.inf
-
-    def block_scale(self, u, radius, b):
-        return min(1.0, self.strength / max(math.sqrt(square(u)) + radius, 1e-300))
-
-
 def test_a_penalty_of_ones_own():
-    own = ascd.BlockProblem(A, Y[:, 0], penalty=OwnGroup(8.0), groups=GROUPS)
+    own = ascd.BlockProblem(A, Y[:, 0], penalty=OwnNorm(8.0), groups=GROUPS)
     first, second = (ascd.solve_blocks(one, tol=1e-10, intercept=True) for one in (own, PROBLEMS["group"]()))
     assert first.converged
     assert first.objective == pytest.approx(second.objective, rel=1e-9)
@@ -192,7 +155,7 @@ def test_limits_and_callbacks_end_a_run():
     assert again.n_iter == 0
 
 
-def test_the_examples_of_the_page_run():
+def test_the_examples_of_the_page_run(interpreted):
     page = Path(__file__).parents[1] / "docs" / "blocks.md"
     if not page.exists():
         pytest.skip("the documentation is not here")

@@ -18,15 +18,17 @@ from ascd._base.tuning import SECONDS_KEPT
 
 PACKAGE = Path(ascd.__file__).parent
 
+#: Two kernels, one of which takes parts inside of parts; the problem is set up without compiling.
 SCRIPT = """
 import json, numpy as np, ascd
-from ascd.engine.descent import descend
-from ascd.problem.problem import evaluate_at
-problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty={penalty})
-objective = problem.objective([2.0, 0.5])
-if {run}:
-    ascd.minimize(problem, rule="cyclic")
-stats = [kernel.stored.stats for kernel in ((evaluate_at, descend) if {run} else (evaluate_at,))]
+from ascd._base.jit import debugging
+from ascd.problem.problem import evaluate_at, fill_curvatures
+with debugging(True):
+    problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty={penalty})
+parts, image, room = problem.parts, np.array([2.0, 0.5]), np.empty(2)
+objective = evaluate_at(parts.sample, parts.loss, parts.penalty, image, image, room)
+fill_curvatures(parts, image, room)
+stats = [kernel.stored.stats for kernel in (evaluate_at, fill_curvatures)]
 hits, misses = ([sum(getattr(s, name).values()) for s in stats] for name in ("cache_hits", "cache_misses"))
 print(json.dumps([objective, hits, misses]))
 """
@@ -54,8 +56,8 @@ def python(code, cache, *path):
     return done.stdout
 
 
-def report(cache, *path, penalty="ascd.L1(1.0)", run=False):
-    objective, hits, misses = json.loads(python(SCRIPT.format(penalty=penalty, run=run), cache, *path))
+def report(cache, *path, penalty="ascd.L1(1.0)"):
+    objective, hits, misses = json.loads(python(SCRIPT.format(penalty=penalty), cache, *path))
     return objective, hits, misses
 
 
@@ -67,7 +69,7 @@ def contents(folder):
 def filled(tmp_path_factory):
     """A cache after the first process."""
     cache = tmp_path_factory.mktemp("cache")
-    assert report(cache, run=True) == (3.125, [0, 0], [1, 1])
+    assert report(cache) == (3.125, [0, 0], [1, 1])
     return cache
 
 
@@ -77,27 +79,27 @@ def test_the_second_process_compiles_nothing_and_a_foreign_type_leaves_no_trace(
     theirs.mkdir()
     (theirs / "their_parts.py").write_text(THEIRS)
     filled = contents(cache)
-    assert report(cache, run=True) == (3.125, [1, 1], [0, 0])
+    assert report(cache) == (3.125, [1, 1], [0, 0])
     foreign = '__import__("their_parts").Theirs(1.0)'
-    assert report(cache, PACKAGE.parent, theirs, penalty=foreign, run=True) == (4.875, [0, 0], [0, 0])
+    assert report(cache, PACKAGE.parent, theirs, penalty=foreign) == (4.875, [0, 0], [0, 0])
     assert contents(cache) == filled
-    assert report(cache, run=True) == (3.125, [1, 1], [0, 0])
+    assert report(cache) == (3.125, [1, 1], [0, 0])
 
 
 def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(tmp_path):
     cache, site = tmp_path / "cache", tmp_path / "site"
     shutil.copytree(PACKAGE, site / "ascd", ignore=shutil.ignore_patterns("__pycache__"))
-    assert report(cache, site) == (3.125, [0], [1])
-    assert report(cache, site) == (3.125, [1], [0])
+    assert report(cache, site) == (3.125, [0, 0], [1, 1])
+    assert report(cache, site) == (3.125, [1, 1], [0, 0])
     penalties = site / "ascd" / "problem" / "penalties" / "norms.py"
     source = penalties.read_text()
     once = "at(self.strength, j) * at(self.weights, j) * abs(x) + at(self.linear, j) * x"
     assert source.count(once) == 1
     penalties.write_text(source.replace(once, "2.0 * " + once))
-    assert report(cache, site) == (5.625, [0], [1])
-    assert report(cache, site) == (5.625, [1], [0])
+    assert report(cache, site) == (5.625, [0, 0], [1, 1])
+    assert report(cache, site) == (5.625, [1, 1], [0, 0])
     penalties.write_text(source)
-    assert report(cache, site) == (3.125, [1], [0])
+    assert report(cache, site) == (3.125, [1, 1], [0, 0])
 
 
 def test_old_files_of_former_sources_are_removed_and_nothing_else(filled, tmp_path):
@@ -110,7 +112,7 @@ def test_old_files_of_former_sources_are_removed_and_nothing_else(filled, tmp_pa
     aged = time.time() - 2.0 * SECONDS_KEPT
     for path in (old, other, current):
         os.utime(path, (aged, aged))
-    assert report(tmp_path)[1:] == ([1], [0])
+    assert report(tmp_path)[1:] == ([1, 1], [0, 0])
     assert [path.exists() for path in (old, young, other, current)] == [False, True, True, True]
 
 

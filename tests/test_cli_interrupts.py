@@ -20,18 +20,18 @@ from command_line import TELLING, press_ctrl_c, run, start
 from ascd.cli import INTERRUPTED, TERMINATED
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are sent as POSIX has them")
-#: Seconds that a sleeping command would take, and that a computing one is given to get into its work.
-LONG, A_WHILE = 300, 1.0
+#: Seconds that a sleeping command would take, and that one that sleeps or computes is given to get into it.
+LONG, A_MOMENT, A_WHILE = 300, 0.1, 1.0
 
 
-def interrupted(folder, where, *arguments, **switches):
-    """Standard error of a command that is interrupted a moment after it called a function."""
+def interrupted(folder, where, *arguments, after, **switches):
+    """Standard error of a command that is interrupted some seconds after it called a function."""
     before = sorted(path.name for path in folder.iterdir())
     child = start(TELLING, where, *arguments, folder=folder, **switches)
     first = child.stdout.readline()
     if first != "running\n":
         pytest.fail(f"it did not get there: {first}{child.communicate()[1]}")
-    time.sleep(A_WHILE)
+    time.sleep(after)
     code, _, error = press_ctrl_c(child)
     assert code == INTERRUPTED, error
     assert error.strip().endswith("ascd: interrupted")
@@ -53,7 +53,7 @@ def interrupted(folder, where, *arguments, **switches):
     ],
 )
 def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
-    interrupted(tmp_path, where, *arguments)
+    interrupted(tmp_path, where, *arguments, after=A_WHILE)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
     ],
 )
 def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):
-    interrupted(tmp_path, f"{where}:{LONG}", *arguments)
+    interrupted(tmp_path, f"{where}:{LONG}", *arguments, after=A_MOMENT)
 
 
 @pytest.mark.parametrize(

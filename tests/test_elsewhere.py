@@ -9,7 +9,7 @@ from test_parted import cut
 
 import ascd
 
-pytestmark = pytest.mark.usefixtures("plain_python")
+pytestmark = pytest.mark.usefixtures("plain_but_huber")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 8)) * (RNG.random((60, 8)) < 0.7)
 SIGNAL = X[:, 0] - 2.0 * X[:, 3] + 0.3 * RNG.standard_normal(60)

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 import ascd
+from ascd.engine.descent import descend
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 
 
 @pytest.fixture(scope="module")
-def page():
-    """What the blocks define; numba wants their classes in a module that can be found."""
+def page(plain_python):
+    """What the blocks define, run as plain Python; numba wants their classes in a module that can be found."""
     if not PAGE.exists():
         pytest.skip("the documentation is not here")
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
@@ -56,6 +57,19 @@ def test_the_engines_parts_reach_the_minimum(page, part):
     solution = ascd.minimize(page.problem, tol=1e-7, rng=0, **theirs)
     assert solution.status.is_answer
     assert solution.objective == pytest.approx(ascd.solve(page.problem, tol=1e-10).objective, rel=1e-6)
+
+
+def test_all_parts_of_the_page_are_compiled_together(page, compiled):
+    """One run has them all; each of its steps is one that plain Python takes, so that it ends at the same point."""
+    problem = ascd.Problem(page.design, page.b, page.LogCosh(), page.Pinball(1.0, 2.0))
+    own = {"rule": page.BestOfThree(), "oracle": page.Positive(), "step": page.Half()}
+    how = {**own, "steepness": page.PerEntry(np.full(30, 2.0)), "rng": 0, "max_iter": 300, "tol": 0.0}
+    before = len(descend.fresh.signatures)
+    found, expected = ascd.minimize(problem, **how), ascd.minimize(problem, **how, debug=True)
+    assert len(descend.fresh.signatures) == before + 1
+    np.testing.assert_allclose(found.x, expected.x, rtol=1e-9, atol=1e-12)
+    assert np.count_nonzero(found.x) > 3
+    assert found.gap == pytest.approx(expected.gap, rel=1e-6)
 
 
 class Looking(NamedTuple):

@@ -10,6 +10,7 @@ import pytest
 
 import ascd
 from ascd import L1, L2, Box, Problem, solve
+from ascd.problem.duality import penalty_conjugates
 
 INF = math.inf
 
@@ -32,7 +33,7 @@ def test_a_huber_loss_far_out_has_no_curvature_to_fit_a_dual_point_with():
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_huber_targets_of_a_million(intercept):
+def test_huber_targets_of_a_million(intercept, compiled):
     A, b = gaussian(100, 5)
     solution = solve(Problem(A, 1e6 * b, "huber"), intercept=intercept)
     # beyond its threshold the loss is an absolute value: the minimum is known to a linear program
@@ -116,10 +117,12 @@ def test_a_conjugate_that_overflows_is_infinite():
     assert solve(Problem([[1.0]], [1e150], penalty=L2(1e-9)), max_iter=0).gap >= 4.9e299
 
 
-def test_a_conjugate_with_bounds_that_overflows_is_infinite(compiled):
+def test_a_conjugate_with_bounds_that_overflows_is_infinite():
     """Written as a difference, it was inf - inf, which compiled code took for 0."""
-    penalty = ascd.BoundedL1L2(1.75e225, 0.05)
+    penalty, out = ascd.BoundedL1L2(1.75e225, 0.05).check(2), np.zeros(2)
     assert penalty.cost_conjugate(1.9e226, 0) == penalty.cost_conjugate(-1.9e226, 0) == INF
+    penalty_conjugates.stored(penalty, np.array([1.9e226, -1.9e226]), out)
+    assert (out == INF).all()
     solution = solve(Problem([[-1.08e132], [5.4e131]], [-1.49e94, 8.7e93], penalty=penalty), intercept=True)
     assert solution.x[0] > 0.0
     assert solution.objective < 1e188
@@ -270,7 +273,7 @@ def test_a_flat_start_is_not_called_converged_by_the_engine():
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-4, 1.0])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_huber_regression_is_proved_without_a_penalty_too(alpha, intercept):
+def test_huber_regression_is_proved_without_a_penalty_too(alpha, intercept, compiled):
     A, b = gaussian(100, 4)
     model = ascd.HuberRegressor(alpha=alpha, fit_intercept=intercept).fit(A, A @ [1.0, 2.0, 3.0, 4.0] + b)
     assert model.certificate_.converged
@@ -283,8 +286,9 @@ def test_huber_regression_is_proved_without_a_penalty_too(alpha, intercept):
 def test_columns_that_are_nearly_the_same_do_not_make_a_problem_unbounded():
     """A direction whose image is small but not zero: the squared loss grows along it."""
     A = np.array([[1.0, 1.0], [1.0, 1.0 + 2e-8]])
-    solution = solve(Problem(A, [1.0, 1.0], penalty=ascd.Zero(np.array([-1e-9, 0.5e-9]))))
+    solution = solve(Problem(A, [1.0, 1.0], penalty=ascd.Zero(np.array([-1e-9, 0.5e-9]))), max_iter=50)
     assert solution.status is not ascd.Status.DIVERGED
+    assert solution.gap < INF
     with pytest.raises(ValueError, match="unbounded below"):
         Problem(A[:, [0, 0]], [1.0, 1.0], penalty=ascd.Zero(np.array([-1e-9, 0.5e-9])))
 

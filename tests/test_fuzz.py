@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fuzz import command
 from fuzz.calls import problem_of, truth_of
 from fuzz.cases import SPARSE, STORAGES, Case, source, stored
 from fuzz.command import judge_seeds
@@ -18,6 +19,7 @@ from fuzz.twists import twisted
 from fuzz_small import LOSSES, PENALTIES, small_case
 
 import ascd
+from ascd._base.jit import debugging
 
 # ------------------------------------------------------------------------------------------- the slice
 
@@ -35,6 +37,19 @@ SLICE = {
 }
 
 
+@pytest.fixture
+def uncompiled_vectors(monkeypatch):
+    """To the compiler an array of one row or one column is of another type: these cases run as plain Python."""
+    judge = command.judge
+
+    def judged(case, deep):
+        with debugging(min(case.shape) == 1):
+            return judge(case, deep)
+
+    monkeypatch.setattr(command, "judge", judged)
+
+
+@pytest.mark.usefixtures("uncompiled_vectors")
 @pytest.mark.parametrize("family", SLICE)
 def test_no_violation(family):
     tally = judge_seeds(0, SLICE[family], few=True, family=family)

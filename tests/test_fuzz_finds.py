@@ -22,6 +22,8 @@ from fuzz_small import small_case
 
 import ascd
 
+pytestmark = pytest.mark.usefixtures("plain_python")
+
 
 @pytest.fixture
 def boastful(monkeypatch, interpreted):

@@ -11,6 +11,8 @@ from formulas import LOSSES as BOUNDED
 import ascd
 from ascd.problem.losses import LOSSES, as_loss
 
+pytestmark = pytest.mark.usefixtures("plain_python")
+
 
 def poisson(y, z):
     return np.exp(z) - y * z + (y * np.log(y) if y > 0.0 else 0.0) - y

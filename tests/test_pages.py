@@ -6,11 +6,13 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from peers import plain_skglm
 
 import ascd
 
@@ -31,14 +33,14 @@ def needs(block: str) -> str | None:
     return named.group(1) if named and find_spec(named.group(1)) is None else None
 
 
-@pytest.mark.filterwarnings("ignore::numba.NumbaPerformanceWarning")  # of skglm's kernels
 def test_the_translations_are_right():
     scope: dict[str, object] = {}
     found = blocks("docs/coming-from.md")
     assert sum(block.count("assert ") for block in found) >= 12
     for number, block in enumerate(found):
         if needs(block) is None:
-            exec(compile(block, f"coming-from, block {number}", "exec"), scope)
+            with plain_skglm() if "with skglm" in block else nullcontext():
+                exec(compile(block, f"coming-from, block {number}", "exec"), scope)
 
 
 def test_the_readme_runs_and_its_two_solvers_agree(capsys):

@@ -18,6 +18,8 @@ import ascd
 from ascd import Status
 from ascd.engine import run
 
+pytestmark = pytest.mark.usefixtures("plain_python")
+
 LAM, N = 4.0, 10
 RNG = np.random.default_rng(5)
 A = RNG.standard_normal((30, N)) + 0.3
@@ -62,7 +64,7 @@ def test_the_iteration_limit_is_exact(max_iter):
     np.testing.assert_allclose(solution.x, x, rtol=1e-12, atol=1e-13)
 
 
-def test_tolerance_zero_never_stops_early():
+def test_tolerance_zero_never_stops_early(compiled):
     assert ascd.minimize(problem(), rule="cyclic", tol=0.0, max_iter=50_000).n_iter == 50_000
 
 

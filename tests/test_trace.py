@@ -14,6 +14,8 @@ from test_run import LAM, A, B, N, problem
 import ascd
 from ascd.results.trace import COLUMNS, Schedule
 
+pytestmark = pytest.mark.usefixtures("plain_python")
+
 GEOMETRIC = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 41, 51, 60]
 
 

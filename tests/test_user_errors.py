@@ -20,7 +20,8 @@ from ascd.engine.descent import descend
 D, N = 12, 5
 RNG = np.random.default_rng(4)
 A, B = RNG.standard_normal((D, N)), RNG.standard_normal(D)
-PROBLEM = ascd.Problem(A, B, penalty=ascd.L1(0.1))
+with debugging(True):  # nothing is compiled while tests are collected
+    PROBLEM = ascd.Problem(A, B, penalty=ascd.L1(0.1))
 
 
 def line_of(name):
