@@ -80,5 +80,13 @@ def ship_mathjax(app: Any) -> None:
     copyfile(carrier / "static" / "mathjax" / mathjax_path, target)
 
 
+def colour_without_scripts(app: Any, error: Exception | None) -> None:
+    """Give pages the light colours until a script has looked which are wanted: the theme's own "auto" has none."""
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace('data-theme="auto">', 'data-theme="light">', 1), encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     app.connect("builder-inited", ship_mathjax)
+    app.connect("build-finished", colour_without_scripts)
