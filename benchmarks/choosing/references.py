@@ -73,7 +73,7 @@ class SpanBound(NamedTuple):
 class Span(NamedTuple):
     """The bound, the references, their products, the basis, ‖a_j‖² and the accounts."""
 
-    bound: SpanBound
+    interval: SpanBound
     slopes: Any
     products: Any
     basis: Any
@@ -91,7 +91,7 @@ class Span(NamedTuple):
             if not is_start or point.intervals.radius_at(j) > 0.0:
                 point.intervals.pin(j, point.partial(j), 0.0)
             self.products[j, 0] = point.intervals.estimate[j]
-            self.bound.product[j] = self.products[j, 0]
+            self.interval.product[j] = self.products[j, 0]
         for k in range(self.slopes.shape[0]):
             self.slopes[k, 0] = point.slope[k]
         for i in range(self.slopes.shape[1]):
@@ -99,10 +99,10 @@ class Span(NamedTuple):
         for j in range(point.x.size):
             rest = self.square[j]
             for i in range(self.basis.shape[1]):
-                rest -= self.bound.cosine[j, i] ** 2
-            self.bound.width[j] = np.sqrt(max(rest, 0.0) + SQUARE_ROUNDING * self.square[j])
-        self.bound.along[:] = 0.0
-        self.bound.place[0], self.bound.place[1] = 0.0, point.intervals.clock[1]
+                rest -= self.interval.cosine[j, i] ** 2
+            self.interval.width[j] = np.sqrt(max(rest, 0.0) + SQUARE_ROUNDING * self.square[j])
+        self.interval.along[:] = 0.0
+        self.interval.place[0], self.interval.place[1] = 0.0, point.intervals.clock[1]
         account = self.account
         account[DISTANCE], account[MOVES], account[STARTED], account[PATH], account[EARLY] = 0.0, 0.0, 1.0, 0.0, -1.0
         account[READS] = point.reads[0]
@@ -110,7 +110,7 @@ class Span(NamedTuple):
     @helper
     def orthogonalise(self, i: int) -> None:
         """q_i from v_i and the vectors before it; 0 where v_i has no new part."""
-        basis, cosine, d, n = self.basis, self.bound.cosine, self.basis.shape[0], self.square.size
+        basis, cosine, d, n = self.basis, self.interval.cosine, self.basis.shape[0], self.square.size
         whole, rest = 0.0, 0.0
         for k in range(d):
             basis[k, i] = self.slopes[k, i]
@@ -137,10 +137,10 @@ class Span(NamedTuple):
     def place_across(self) -> None:
         """‖e‖ from ‖v − v_1‖² and its parts inside the span."""
         inside = 0.0
-        for i in range(self.bound.along.size):
-            inside += self.bound.along[i] ** 2
+        for i in range(self.interval.along.size):
+            inside += self.interval.along[i] ** 2
         distance = self.account[DISTANCE]
-        self.bound.place[0] = np.sqrt(max(distance - inside, 0.0) + SQUARE_ROUNDING * abs(distance))
+        self.interval.place[0] = np.sqrt(max(distance - inside, 0.0) + SQUARE_ROUNDING * abs(distance))
 
 
 class MeasuredSpan(NamedTuple):
@@ -149,29 +149,29 @@ class MeasuredSpan(NamedTuple):
     span: Span
 
     def tightening(self) -> SpanBound:
-        return self.span.bound
+        return self.span.interval
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         length = abs(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack)
         point.intervals.widen(length)
         self.span.account[PATH] += length
-        self.span.bound.place[1] = self.span.account[PATH] + point.intervals.clock[1]
+        self.span.interval.place[1] = self.span.account[PATH] + point.intervals.clock[1]
 
     @helper
     def measure(self, point: Any) -> None:
         span = self.span
         if span.account[STARTED] == 0.0:
             return
-        span.bound.along[:] = 0.0
+        span.interval.along[:] = 0.0
         distance = 0.0
         for k in range(span.slopes.shape[0]):
             away = point.slope[k] - span.slopes[k, 0]
             distance += away * away
-            for i in range(span.bound.along.size):
-                span.bound.along[i] += away * span.basis[k, i]
+            for i in range(span.interval.along.size):
+                span.interval.along[i] += away * span.basis[k, i]
         span.account[DISTANCE], span.account[PATH] = distance, 0.0
         span.place_across()
-        span.bound.place[1] = point.intervals.clock[1]
+        span.interval.place[1] = point.intervals.clock[1]
 
     @helper
     def refresh(self, point: Any) -> None:
@@ -186,7 +186,7 @@ class FollowedSpan(NamedTuple):
     by_saving: bool
 
     def tightening(self) -> SpanBound:
-        return self.span.bound
+        return self.span.interval
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem, account = point.problem, self.span.account
@@ -196,7 +196,7 @@ class FollowedSpan(NamedTuple):
             self.span.push(point)
         else:
             self.follow_span(point, i, change)
-        self.span.bound.place[1] = point.intervals.clock[1]
+        self.span.interval.place[1] = point.intervals.clock[1]
 
     @helper
     def is_due(self, point: Any) -> bool:
@@ -223,6 +223,6 @@ class FollowedSpan(NamedTuple):
                 old = weight * loss.derivative(target, point.image[k] - step)
             newest = span.slopes[k, 0]
             span.account[DISTANCE] += (new - newest) ** 2 - (old - newest) ** 2
-            for each in range(span.bound.along.size):
-                span.bound.along[each] += (new - old) * span.basis[k, each]
+            for each in range(span.interval.along.size):
+                span.interval.along[each] += (new - old) * span.basis[k, each]
         span.place_across()

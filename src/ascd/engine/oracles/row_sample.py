@@ -16,12 +16,10 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper
+from ascd.data import prices
 from ascd.data.dense import Dense
 from ascd.data.local import fill_squares
 from ascd.data.sparse import CSC, as_rows
-
-#: Entries of a dense matrix that are looked at together.
-TOGETHER = 2**20
 
 
 class RowSample(NamedTuple):
@@ -101,5 +99,5 @@ def row_weights(rows: Any, d: int, length: Array) -> Array:
     columns = rows.to_scipy(length.size, d)
     if not isinstance(columns, np.ndarray):
         return np.asarray(abs(columns).multiply(scale).max(axis=0).toarray(), dtype=np.float64).ravel()
-    step = max(1, TOGETHER // length.size)
+    step = max(1, prices.BLOCK // length.size)
     return np.concatenate([(np.abs(columns[:, k : k + step]) * scale).max(axis=0) for k in range(0, d, step)])
