@@ -118,13 +118,15 @@ def blocks_from_scipy(truth: BlockTruth, flat: Array) -> list[tuple[Array, float
         start = inward(truth, p, flat)
         if not np.isfinite(start).all():
             return []
-        round_off = 1e-9 * max(float(np.abs(start).max()), 1e-6)
         bounds = [(low, None) for low in np.repeat(p.least, np.diff(p.starts) * truth.outputs)]
-        result = minimize(
-            _rounded(p, start.shape, round_off), start.ravel(), jac=True, method="L-BFGS-B", bounds=bounds,
-            options={"maxiter": 200, "ftol": 0.0, "gtol": 0.0},
-        )  # fmt: skip
-        x = result.x.reshape(start.shape)
+        x, round_off = start, 0.0
+        for share in (1e-3, 1e-6, 1e-9):
+            round_off = share * max(float(np.abs(x).max()), 1e-6)
+            result = minimize(
+                _rounded(p, start.shape, round_off), x.ravel(), jac=True, method="L-BFGS-B", bounds=bounds,
+                options={"maxiter": 100, "ftol": 0.0, "gtol": 0.0},
+            )  # fmt: skip
+            x = result.x.reshape(start.shape)
         sparse = np.where(np.abs(x) <= 100.0 * round_off, 0.0, x)
         points = [outward(truth, p, point) for point in (x, sparse)]
     return [(point, 0.0) for point in points if truth.is_allowed(point)]

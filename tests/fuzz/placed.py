@@ -145,7 +145,7 @@ def _on_disk(values: Array, rows: int) -> Any:
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     np.save(folder / "A.npy", values)
     data = ascd.open_data(folder / "A.npy")
-    weakref.finalize(data, shutil.rmtree, folder, ignore_errors=True)
     with changed(prices, "BLOCK_BYTES", max(1, rows * values.itemsize * values.shape[1])):
-        data.as_design()
+        design = data.as_design()
+    weakref.finalize(design, shutil.rmtree, folder, ignore_errors=True)
     return data

@@ -76,3 +76,5 @@ SCALE_HALVINGS = 60
 LARGEST_SHARE = 0.25
 #: A class whose curvatures add up to less has no unit of its own: products of two units would underflow.
 SMALLEST_SHARE = 1e-280
+#: A step of the constants of classes: exp(−1000) is 0 already.
+LONGEST_CONSTANT_STEP = 1e3
