@@ -19,6 +19,7 @@ from .block_truth import BlockTruth
 from .calls import Answer, Outcome, answers, truth_of
 from .cases import Array, Case
 from .peers import from_scipy, from_sklearn
+from .placed import is_placed
 from .search import candidates
 from .steps import faults
 from .truth import FLOAT64, UNIT, Truth
@@ -27,7 +28,7 @@ STATUSES = {str(status) for status in ascd.Status}
 #: Words of which an error message must hold one: the argument that is to blame.
 ARGUMENTS = (
     "A", "b", "X", "y", "x0", "tol", "alphas", "alpha", "sample_weight", "weights", "penalty", "steepness", "unbounded",
-    "intercept0", "Cs", "scale", "classes", "groups", "positive",
+    "intercept0", "Cs", "scale", "classes", "groups", "positive", "loss", "dual",
 )  # fmt: skip
 REPORTED = 1e-10
 #: Numbers below this count as 0: float64's range ends, and with it what the library says of squares and products.
@@ -135,6 +136,8 @@ def is_justified(case: Case, message: str) -> bool:
         return case.options.get("steepness") in ("gs", "gsl")
     if "bounded curvature" in message:
         return case.loss == "poisson"
+    if "must be in memory" in message:  # samples or columns that are read one by one
+        return is_placed(case.storage)
     if "positive=True needs a penalty" in message:  # an unpenalised group has no sense of its own there
         return bool({**case.parameters, **case.options}.get("positive"))
     if "classes in the data" in message:
