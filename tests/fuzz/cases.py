@@ -59,6 +59,10 @@ class Case:
 
 def stored(A: Array, storage: str) -> Any:
     """The numbers of A as the storage holds them."""
+    from .placed import is_placed, placed
+
+    if is_placed(storage):
+        return placed(A, storage)
     if storage == "list":
         return A.tolist()
     if storage in ("C", "F"):

@@ -11,10 +11,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 import ascd
 
-from . import estimator_calls  # noqa: F401  (enters its calls into the table)
-from .calls import Answer, Outcome, answers
+from . import block_estimators, estimator_calls  # noqa: F401  (they enter their calls into the table)
+from .block_calls import BLOCK_FAMILIES, block_truth, flat
+from .block_search import block_candidates, blocks_from_scipy
+from .block_steps import block_faults
+from .block_truth import BlockTruth
+from .calls import Answer, Outcome, answers, truth_of
 from .cases import Array, Case
 from .peers import from_scipy, from_sklearn
+from .placed import is_placed
 from .search import candidates
 from .steps import faults
 from .truth import FLOAT64, UNIT, Truth
@@ -23,7 +28,7 @@ STATUSES = {str(status) for status in ascd.Status}
 #: Words of which an error message must hold one: the argument that is to blame.
 ARGUMENTS = (
     "A", "b", "X", "y", "x0", "tol", "alphas", "alpha", "sample_weight", "weights", "penalty", "steepness", "unbounded",
-    "intercept0", "Cs", "scale", "classes",
+    "intercept0", "Cs", "scale", "classes", "groups", "positive", "loss", "dual",
 )  # fmt: skip
 REPORTED = 1e-10
 #: Numbers below this count as 0: float64's range ends, and with it what the library says of squares and products.
@@ -47,7 +52,7 @@ class Violation:
 
 def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
     """Call the library and list what does not hold; ``deep`` asks SciPy and scikit-learn, too."""
-    if case.family == "steps":
+    if case.family in ("steps", "block_steps"):
         return _judge_steps(case)
     outcome = answers(case)
     found = _check_warnings(case, outcome)
@@ -55,9 +60,22 @@ def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
         return outcome, found + _check_error(case, outcome.error)
     peers = from_sklearn(case) if deep and outcome.answers else []
     for answer in outcome.answers:
-        more = [*peers, *(from_scipy(answer.truth, answer.x, answer.constant) if deep else [])]
+        more = [*peers, *(_from_scipy(answer) if deep else [])]
         found += check_answer(replace(answer, starts=(*answer.starts, *more)))
     return outcome, found + _check_again(outcome.answers)
+
+
+def _from_scipy(answer: Answer) -> list[tuple[Array, float]]:
+    if isinstance(answer.truth, BlockTruth):
+        return blocks_from_scipy(answer.truth, answer.x)
+    return from_scipy(answer.truth, answer.x, answer.constant)
+
+
+def searched(truth: Any, given: list[tuple[Array, float]]) -> tuple[Array, Array]:
+    """Points of the judge's own search."""
+    if isinstance(truth, BlockTruth):
+        return block_candidates(truth, given)
+    return _hinge_candidates(truth) if truth.loss == "hinge" else candidates(truth, given)
 
 
 def _check_again(answers: list[Answer]) -> list[Violation]:
@@ -70,7 +88,7 @@ def _check_again(answers: list[Answer]) -> list[Violation]:
 def _judge_steps(case: Case) -> tuple[Outcome, list[Violation]]:
     outcome = Outcome()
     try:
-        return outcome, [Violation(*fault) for fault in faults(case)]
+        return outcome, [Violation(*fault) for fault in (faults if case.family == "steps" else block_faults)(case)]
     except Exception as error:
         outcome.error = error
         return outcome, _check_error(case, error)
@@ -80,8 +98,9 @@ def _check_warnings(case: Case, outcome: Outcome) -> list[Violation]:
     wrong = [w for w in outcome.warnings if not issubclass(w.category, ConvergenceWarning)]
     if case.options.get("alpha") == 0.0:  # as in scikit-learn
         wrong = [w for w in wrong if "has no penalty" not in str(w.message)]
-    wrong = [w for w in wrong if "least populated class" not in str(w.message)]  # scikit-learn's folds
-    if case.family in ("solve", "path", "minimize", "DualSVM", "user"):
+    theirs = ("least populated class", "number of unique classes")  # scikit-learn's own, of its folds and its checks
+    wrong = [w for w in wrong if not any(words in str(w.message) for words in theirs)]
+    if case.family in ("solve", "path", "minimize", "DualSVM", "user", *BLOCK_FAMILIES):
         wrong = outcome.warnings
     return [Violation("warning", f"{w.category.__name__}: {w.message}") for w in wrong[:1]]
 
@@ -110,7 +129,8 @@ def is_justified(case: Case, message: str) -> bool:
     if "unbounded" in message:
         return bool(np.any(case.parameters.get("linear", 0.0)))
     if "alphas must be given" in message or "scaled" in message:
-        return case.family == "path"
+        weights = (case.options.get(name, 1.0) for name in ("penalty_weights", "weights"))
+        return case.family in ("path", "path_blocks") or not all(np.any(given) for given in weights)
     if "x0" in message:
         start = case.options.get("x0")  # squares of what is beyond 1e150 are not float64 numbers
         return start is not None and (np.abs(start).max() > 1e150 or not _start_value(case) < 1e300)
@@ -118,14 +138,19 @@ def is_justified(case: Case, message: str) -> bool:
         return case.options.get("steepness") in ("gs", "gsl")
     if "bounded curvature" in message:
         return case.loss == "poisson"
+    if "must be in memory" in message:  # samples or columns that are read one by one
+        return is_placed(case.storage)
+    if "positive=True needs a penalty" in message:  # an unpenalised group has no sense of its own there
+        return bool({**case.parameters, **case.options}.get("positive"))
     if "classes in the data" in message:
         return len(set(case.b[s > 0.0])) < 2
     return "y must hold a positive count" in message or "Automatic alpha grid" in message
 
 
 def _start_value(case: Case) -> Any:
-    from .calls import truth_of
-
+    if case.family in BLOCK_FAMILIES:
+        truth = block_truth(case)
+        return truth.value(flat(case.options["x0"], case.options.get("intercept0", 0.0), truth))[0]
     return truth_of(case).value(case.options["x0"])[0]
 
 
@@ -151,7 +176,7 @@ class Known:
         points = [np.clip(np.nan_to_num(point), truth.lower, truth.upper) for point, _ in plain]
         constants = [constant if truth.intercept else 0.0 for _, constant in plain]
         if math.isfinite(answer.gap):
-            found, offsets = _hinge_candidates(truth) if truth.loss == "hinge" else candidates(truth, given)
+            found, offsets = searched(truth, given)
             points, constants = [*points, *found.T], [*constants, *offsets]
             self.names += ["a point of the search"] * found.shape[1]
         self.values, self.errors, self.absolute = truth.values(np.array(points).T, np.array(constants))

@@ -7,16 +7,20 @@ takes seconds: ``combinations`` lists those that are drawn from, ``engines`` tho
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from .block_draw import FAMILIES as BLOCKS
+from .block_draw import draw_blocks
+from .block_estimators import BLOCK_ESTIMATORS, draw_block_estimator
 from .cases import Array, Case
 from .chance import chance, choose, pick
 from .data import draw_matrix, draw_shape, draw_storage, draw_target, draw_weights
 from .estimator_draw import ESTIMATORS, draw_estimator
 from .penalty_draw import KINDS, SHAPES, draw_parameters, scales_of
+from .placed_draw import STORED, draw_placed
 from .twists import TWISTS
 from .user_parts import USERS
 
@@ -40,6 +44,9 @@ DEFAULT = ("awake", "measured", "gs-s", "coordinate")
 FAMILIES = {
     "solve": 0.63, "path": 0.07, "minimize": 0.1, "DualSVM": 0.05, "steps": 0.008, "user": 0.007, "estimator": 0.135
 }  # fmt: skip
+#: Families that came later, as shares of all seeds; "" for the ones above.
+NEWER = {"": 0.65, "blocks": 0.25, "placed": 0.1}
+SALT = 22
 TOLERANCES = (0.0, 1e-17, 1e-15, 1e-12, 1e-10, 1e-8, 1e-4, 1e-2)
 STARTS = {"none": 0.75, "zero": 0.05, "near": 0.1, "far": 0.07, "very far": 0.03}
 MOST_ROUNDS = (3,) * 18 + (6,) * 5 + (25,)
@@ -78,17 +85,40 @@ def engines(few: bool = False) -> tuple[tuple[str, str, str, str, str, int, bool
 
 def draw(seed: int, few: bool = False, family: str | None = None) -> Case:
     """The case of a seed."""
+    if family is None:
+        family = _newer(seed)
     rng = np.random.default_rng(seed)
     drawn = choose(rng, FAMILIES)
+    if family in ("placed", *STORED):
+        return draw_placed(rng, few, family, partial(_plain, few=few, family="solve"))
+    if family in ("blocks", *BLOCKS, *BLOCK_ESTIMATORS):
+        return _blocks(rng, few, family)
     family = drawn if family is None else family
     if family == "estimator" or family in ESTIMATORS:
         return draw_estimator(rng, few, None if family == "estimator" else family)
     special = {"minimize": _minimize, "steps": _steps, "user": _user, "DualSVM": _dual_svm}
     if family in special:
         return special[family](rng, few)
-    loss, shape, is_sparse, weighted = pick(rng, combinations(few))
+    return _plain(rng, None, few, family)
+
+
+def _plain(rng: Any, chosen: tuple[str, int, bool, bool] | None, few: bool, family: str) -> Case:
+    """A case of single coordinates with this combination of parts, or any."""
+    loss, shape, is_sparse, weighted = pick(rng, combinations(few)) if chosen is None else chosen
     case = _problem(rng, family, loss, SHAPES[shape], is_sparse, weighted, 80 if few else 200)
     return _path_options(rng, case) if family == "path" else _solve_options(rng, case)
+
+
+def _newer(seed: int) -> str | None:
+    """A family that came later, in a share of the seeds; the others draw what they drew before there were any."""
+    return choose(np.random.default_rng([seed, SALT]), NEWER) or None
+
+
+def _blocks(rng: Any, few: bool, family: str) -> Case:
+    name = choose(rng, BLOCKS) if family == "blocks" else family
+    if name == "block_estimator" or name in BLOCK_ESTIMATORS:
+        return draw_block_estimator(rng, few, None if name == "block_estimator" else name)
+    return draw_blocks(rng, few, name)
 
 
 def _problem(

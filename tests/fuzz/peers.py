@@ -80,22 +80,33 @@ def from_sklearn(case: Case) -> list[tuple[Array, float]]:
     names = {
         "Lasso": ("alpha", "positive"), "ElasticNet": ("alpha", "l1_ratio", "positive"), "Ridge": ("alpha", "positive"),
         "LogisticRegression": ("C", "l1_ratio"), "PoissonRegressor": ("alpha",), "LinearSVC": ("C", "loss"),
+        "MultiTaskLasso": ("alpha",), "MultiTaskElasticNet": ("alpha", "l1_ratio"), "Multinomial": ("C", "l1_ratio"),
     }.get(case.family)  # fmt: skip
-    if names is None or "penalty_weights" in case.options:
+    if names is None or "penalty_weights" in case.options or case.options.get("grouped"):
         return []
     options = {name: case.options[name] for name in (*names, "fit_intercept") if name in case.options}
-    if case.family == "LogisticRegression":
+    if case.family in ("LogisticRegression", "Multinomial"):
         options.update(solver="saga" if options.get("l1_ratio") else "lbfgs", max_iter=1000)
-    kind = getattr(sklearn.svm if case.family == "LinearSVC" else sklearn.linear_model, case.family)
+    name = "LogisticRegression" if case.family == "Multinomial" else case.family
+    kind = getattr(sklearn.svm if case.family == "LinearSVC" else sklearn.linear_model, name)
+    weights = {} if case.weight is None else {"sample_weight": case.weight}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            model = kind(**options, tol=1e-10).fit(case.A, case.b, sample_weight=case.weight)
+            model = kind(**options, tol=1e-10).fit(case.A, case.b, **weights)
         except (ValueError, TypeError, np.linalg.LinAlgError, FloatingPointError):
             return []
+    if case.family.startswith("Multi"):
+        return _of_blocks(case, np.asarray(model.coef_), np.ravel(model.intercept_))
     coef, constant = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
     if not (np.isfinite(coef).all() and math.isfinite(constant)):
         return []
     if case.family == "LinearSVC" and case.options["fit_intercept"]:
         return [(np.append(coef, constant), 0.0)]
     return [(coef, constant)]
+
+
+def _of_blocks(case: Case, coef: Array, constants: Array) -> list[tuple[Array, float]]:
+    """A point of ``block_truth``: coefficients row by row, and the constants behind them."""
+    point = np.concatenate([coef.T.ravel(), constants]) if case.options["fit_intercept"] else coef.T.ravel()
+    return [(point, 0.0)] if np.isfinite(point).all() else []

@@ -6,6 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from re import sub
 
 import numpy as np
 
@@ -50,7 +51,8 @@ class Tally:
         if outcome.error is not None:
             ended = [type(outcome.error).__name__]
         values = {
-            "family": case.family, "loss": case.loss, "penalty": case.penalty, "storage": case.storage,
+            "family": case.family, "loss": case.loss, "penalty": case.penalty,
+            "storage": sub(r":\d+$", "", case.storage),
             "weights": "weighted" if case.weight is not None else "unweighted", "ended": (ended or ["no answer"])[0],
             "shape": "1 entry" if d * n == 1 else f"up to {10 ** len(str(d * n - 1))} entries",
         }  # fmt: skip

@@ -6,6 +6,7 @@ until none helps or the budget of calls is spent.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,11 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from .block_forms import fewer_outputs, is_of_blocks, plainer_groups, with_columns
 from .cases import SPARSE, Array, Case, source
 from .checks import Violation, judge
+from .placed import is_placed
 
 #: A violation beyond this share of the objective's terms is no matter of rounding.
 COARSE = 1e-11
+LABELLED = ("logistic", "squared_hinge", "softmax")
 Judge = Callable[[Case], list[Violation]]
 
 
@@ -65,6 +69,9 @@ def simplifications(case: Case) -> Iterator[Case]:
     """Cases that are simpler in one way, the most drastic first."""
     yield from _fewer(case, 0)
     yield from _fewer(case, 1)
+    if is_of_blocks(case):
+        yield from fewer_outputs(case)
+        yield from plainer_groups(case)
     yield from _plainer(case)
     yield from _rounder(case)
 
@@ -86,6 +93,8 @@ def taken(case: Case, keep: Array, axis: int) -> Case:
     if axis == 0:
         weight = None if case.weight is None else case.weight[keep]
         return replace(case, A=case.A[keep], b=case.b[keep], weight=weight)
+    if is_of_blocks(case):
+        return with_columns(case, keep)
 
     def of_columns(values: dict[str, Any]) -> dict[str, Any]:
         n = case.shape[1]
@@ -98,11 +107,27 @@ def taken(case: Case, keep: Array, axis: int) -> Case:
 
 
 #: Options that a family cannot be called without.
-NEEDED = {"C", "loss", "l1_ratio", "fit_intercept", "epsilon", "alpha", "alphas", "Cs", "cv", "rule", "oracle"}
+NEEDED = {
+    "C",
+    "loss",
+    "l1_ratio",
+    "fit_intercept",
+    "epsilon",
+    "alpha",
+    "alphas",
+    "Cs",
+    "cv",
+    "rule",
+    "oracle",
+    "groups",
+    "grouped",
+}
 
 
 def _plainer(case: Case) -> Iterator[Case]:
-    if case.storage not in ("F", "csc"):
+    if is_placed(case.storage):
+        yield from (replace(case, storage=re.sub(r"\d+$", str(seed), case.storage)) for seed in range(3))
+    elif case.storage not in ("F", "csc"):
         yield replace(case, storage="csc" if case.storage in SPARSE else "F")
     if case.storage != "F":
         yield replace(case, storage="F")
@@ -120,7 +145,10 @@ def _plainer(case: Case) -> Iterator[Case]:
 
 
 def _plainer_penalty(case: Case) -> Iterator[Case]:
-    needed = {"L1": ("strength",), "L2": ("strength",), "L1L2": ("l1", "l2"), "BoundedL1L2": ("l1",)}
+    needed = {
+        "L1": ("strength",), "L2": ("strength",), "L1L2": ("l1", "l2"), "BoundedL1L2": ("l1",), "L21": ("strength",),
+        "GroupL2": ("strength", "groups"), "SparseGroup": ("l1", "l2", "groups"),
+    }  # fmt: skip
     if case.penalty == "BoundedL1L2" and "linear" not in case.parameters:
         inner = {key: value for key, value in case.parameters.items() if key not in ("lower", "upper")}
         yield replace(case, penalty="L1L2", parameters={"l2": 0.0, **inner})
@@ -129,7 +157,7 @@ def _plainer_penalty(case: Case) -> Iterator[Case]:
     for name, value in case.parameters.items():
         if name not in needed.get(case.penalty, ()):
             yield replace(case, parameters={key: other for key, other in case.parameters.items() if key != name})
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and not is_of_blocks(case):
             for entry in dict.fromkeys(value.tolist()):
                 yield replace(case, parameters={**case.parameters, name: float(entry)})
 
@@ -137,7 +165,7 @@ def _plainer_penalty(case: Case) -> Iterator[Case]:
 def _rounder(case: Case) -> Iterator[Case]:
     for key in ("A", "b", "weight"):
         values = getattr(case, key)
-        if values is not None and not (key == "b" and case.loss in ("logistic", "squared_hinge")):  # labels stay
+        if values is not None and not (key == "b" and case.loss in LABELLED):  # labels stay
             yield from (replace(case, **{key: other}) for other in rounder(values))
     for key in ("parameters", "options"):
         table = getattr(case, key)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .block_forms import is_of_blocks, permuted_blocks, scaled_blocks_case
 from .cases import Array, Case
 
 TWISTS = ("again", "permuted", "scaled")
@@ -22,10 +23,11 @@ POWERS = {"strength": {"L1": 1, "L2": 2}, "l1": 1, "l2": 2, "linear": 1, "lower"
 
 def twisted(case: Case) -> tuple[Case, Any]:
     """The other case, and the function that takes its x back."""
+    is_block = is_of_blocks(case) or case.family.endswith("_blocks")
     if case.twist == "permuted":
-        return _permuted(case)
+        return permuted_blocks(case) if is_block else _permuted(case)
     if case.twist == "scaled":
-        return _scaled(case)
+        return scaled_blocks_case(case, FACTOR) if is_block else _scaled(case)
     return replace(case, twist=""), lambda x: x
 
 

@@ -26,7 +26,7 @@ from ascd.blocks.bounds import GradientBounds
 from ascd.blocks.fit import Fit
 from ascd.blocks.losses import DualPoint
 from ascd.blocks.products import products
-from ascd.blocks.terms import add_terms, fill_lengths, fill_open, find_unpenalised, largest_allowed_scale
+from ascd.blocks.terms import add_terms, fill_lengths, fill_open, largest_allowed_scale, unpenalised
 from ascd.data.careful import UNIT
 from ascd.problem.tuning import RELATIVE, WORTHWHILE
 
@@ -56,8 +56,7 @@ class _Proof:
         self.norm = np.sqrt(np.add.reduceat(problem.norm[problem.groups.order] ** 2, problem.groups.starts[:-1]))
         self.longest = int(np.diff(self.ends).max())
         self.flat, self.room = fit.x.ravel(), np.empty(self.longest)
-        self.is_free = np.zeros(problem.groups.count, dtype=np.bool_)
-        find_unpenalised(fit.penalty, self.ends, np.ones(self.longest), self.is_free)
+        self.is_free = unpenalised(fit.penalty, self.ends)
         self.zeta = self._image_error()
 
     def certificate(self, enough: float) -> Certificate:

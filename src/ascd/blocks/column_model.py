@@ -22,7 +22,7 @@ from ascd.blocks.losses import Curvature
 from ascd.blocks.newton import direct_newton, wide_newton
 from ascd.blocks.pieces import Pieces, Working, free_rows, pieces_of, try_lengths
 from ascd.blocks.products import add, products
-from ascd.blocks.softmax import solve_singular
+from ascd.blocks.softmax import constant_step
 from ascd.data.design import Design
 from ascd.data.local import as_block
 from ascd.solver import tuning as shared
@@ -95,7 +95,7 @@ class ColumnModel:
         total = self.curvature.own.sum(axis=0)
         if self.curvature.shared is None:
             return -np.divide(first, total, out=np.zeros(first.shape), where=total > 0.0)
-        return -solve_singular(np.diag(total) - self.shared.T @ self.shared, first)
+        return constant_step(np.diag(total) - self.shared.T @ self.shared, first)
 
     def _move_intercept(self, change: Array) -> None:
         self.shift += change

@@ -8,7 +8,7 @@ from ascd._base.checks import Array
 from ascd.blocks.losses import Look
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import add
-from ascd.blocks.terms import find_unpenalised, total_cost
+from ascd.blocks.terms import total_cost, unpenalised
 from ascd.solver.tuning import CANCELS
 
 
@@ -49,10 +49,7 @@ class Fit:
 
     def _centre(self) -> None:
         """Where outputs meet, the same number for all of them changes nothing that has no penalty: it becomes 0."""
-        ends = self.problem.ends
-        is_free = np.zeros(ends.size - 1, dtype=np.bool_)
-        find_unpenalised(self.penalty, ends, np.ones(int(np.diff(ends).max())), is_free)
-        rows = np.repeat(is_free, self.problem.groups.sizes)
+        rows = np.repeat(unpenalised(self.penalty, self.problem.ends), self.problem.groups.sizes)
         self.x[rows] -= self.x[rows].mean(axis=1, keepdims=True)
         self.constant = self.constant - self.constant.mean()
 

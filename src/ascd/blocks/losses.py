@@ -100,9 +100,10 @@ class Outputs:
     def balance(self, image: Array) -> Array:
         """Move the image, in place, to the best constants; how far."""
         if self.is_quadratic:
-            total = float(self.weight.sum())
+            most = float(self.weight.sum()) * self.bound
             slope = self.look(image).slope
-            shift = -slope.sum(axis=0) / (total * self.bound)
+            # where no sample counts, every constant is as good as the other
+            shift = -slope.sum(axis=0) / most if most > 0.0 else np.zeros(self.n_outputs)
             image += shift
             return shift
         most = float(self.weight.sum()) * self.bound

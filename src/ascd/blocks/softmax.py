@@ -25,7 +25,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.blocks.losses import Curvature, DualPoint, Look
-from ascd.blocks.tuning import LARGEST_SHARE, MOST_BALANCING_STEPS
+from ascd.blocks.tuning import LARGEST_SHARE, LONGEST_CONSTANT_STEP, MOST_BALANCING_STEPS, SMALLEST_SHARE
 from ascd.data.careful import UNIT, careful_sum
 from ascd.data.design import Design
 from ascd.problem.tuning import BALANCED
@@ -75,7 +75,7 @@ class Softmax:
             first = here.slope.sum(axis=0)
             if np.abs(first).max() <= BALANCED * float(np.abs(here.slope).sum()):
                 break
-            step = -solve_singular(self._total(here.curvature), first)
+            step = constant_step(self._total(here.curvature), first)
             there, t = self.look(image + step), 1.0
             while not there.value <= here.value + 1e-4 * t * float(first @ step) + 1e-15 * here.value and t > 1e-6:
                 t *= 0.5
@@ -130,15 +130,30 @@ class Softmax:
         return float(self.weight[self.counted] @ term[self.counted])
 
 
+def constant_step(matrix: Array, slopes: Array) -> Array:
+    """Newton's step for the constants, no longer than makes sense.
+
+    Where probabilities are 0 or 1 up to rounding, slopes and curvatures are rounding errors, and so is their quotient.
+    """
+    step = -solve_singular(matrix, slopes)
+    largest = float(np.abs(step).max())
+    if not math.isfinite(largest):
+        return np.zeros(step.size)
+    return step * min(1.0, LONGEST_CONSTANT_STEP / largest) if largest > 0.0 else step
+
+
 def solve_singular(matrix: Array, right: Array) -> Array:
     """The solution that sums to 0, where the vector of ones is in the null space.
 
     The entry with the largest diagonal is held at 0 first, and the others are measured in units of their own: classes
-    may differ in weight by many orders of magnitude.
+    may differ in weight by many orders of magnitude.  One that no sample belongs to may have next to none: it has no
+    unit of its own then, and stays where it is.
     """
+    if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
+        return np.full(right.size, np.nan)
     kept = np.delete(np.arange(right.size), int(np.argmax(np.diagonal(matrix))))
-    unit = np.sqrt(np.maximum(np.diagonal(matrix)[kept], 0.0))
-    unit[unit == 0.0] = 1.0
+    diagonal = np.diagonal(matrix)[kept]
+    unit = np.sqrt(np.where(diagonal > SMALLEST_SHARE, diagonal, 1.0))
     inner = matrix[np.ix_(kept, kept)] / np.outer(unit, unit)
     solution = np.zeros(right.size)
     solution[kept] = np.linalg.lstsq(inner, right[kept] / unit, rcond=1e-13)[0] / unit

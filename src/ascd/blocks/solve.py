@@ -119,10 +119,12 @@ def as_reference(solver: Solver) -> float:
     """
     fit, problem = solver.fit, solver.problem
     value = float(fit.zero_objective)
-    if fit.intercept and not problem.loss.is_coupled:
+    if fit.intercept and value <= 0.0:
+        value = float(problem.loss.look(np.zeros(fit.image.shape)).value)
+    elif fit.intercept and not problem.loss.is_coupled:
         image = np.zeros(fit.image.shape) + fit.zero_constant
         seen = problem.loss.look(image)
         size = np.maximum(problem.weight[:, None] * np.abs(problem.loss.target), np.abs(seen.curvature.own * image))
-        if value <= 0.0 or bool(np.all(np.abs(seen.slope) <= FEW_ULPS * size)):
+        if bool(np.all(np.abs(seen.slope) <= FEW_ULPS * size)):
             value = float(problem.loss.look(np.zeros(fit.image.shape)).value)
     return value if value > 0.0 else 1.0

@@ -86,7 +86,7 @@ class Steps:
         fit, places = self.fit, working.places
         before = fit.x[places]
         change = x - before
-        if not (change.any() or np.any(shift)) or not np.isfinite(change).all():
+        if not (change.any() or np.any(shift)) or not (np.isfinite(change).all() and np.isfinite(shift).all()):
             return False
         return self._search(working, x, fit.direction(places, change) + shift, shift)
 

@@ -88,11 +88,19 @@ def fill_open(penalty: Any, x: Array, u: Array, radius: Array, ends: Array, out:
     return count
 
 
+def unpenalised(penalty: Any, ends: Array) -> Array:
+    """Which blocks allow no dual product but 0?  Those with a bound at 0 and nothing else allow one sign."""
+    found = np.zeros((2, ends.size - 1), dtype=np.bool_)
+    for out, sign in zip(found, (1.0, -1.0), strict=True):
+        find_unscaled(penalty, ends, np.full(int(np.diff(ends).max()), sign), out)
+    return np.logical_and(*found)
+
+
 @kernel
-def find_unpenalised(penalty: Any, ends: Array, ones: Array, out: Array) -> None:
-    """Which blocks allow no dual product but 0?"""
+def find_unscaled(penalty: Any, ends: Array, vector: Array, out: Array) -> None:
+    """Which blocks allow no multiple of the vector?"""
     for b in range(ends.size - 1):
-        out[b] = penalty.block_scale(ones[: ends[b + 1] - ends[b]], 0.0, b) <= 0.0
+        out[b] = penalty.block_scale(vector[: ends[b + 1] - ends[b]], 0.0, b) <= 0.0
 
 
 @kernel

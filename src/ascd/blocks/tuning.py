@@ -74,3 +74,7 @@ UNSEEN_FALL = 1e-13
 SCALE_HALVINGS = 60
 #: Where the share of a probability that a dual point may be off is larger, it may leave the simplex.
 LARGEST_SHARE = 0.25
+#: A class whose curvatures add up to less has no unit of its own: products of two units would underflow.
+SMALLEST_SHARE = 1e-280
+#: A step of the constants of classes: exp(−1000) is 0 already.
+LONGEST_CONSTANT_STEP = 1e3

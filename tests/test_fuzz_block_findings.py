@@ -1,0 +1,46 @@
+"""What the fuzzer found on blocks and on data in other places, made small; each failed before it was mended."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fuzz.cases import Case
+from fuzz.checks import judge
+
+pytestmark = pytest.mark.usefixtures("plain_python")
+
+FINDINGS = {
+    # constants were 0/0 where no sample counts
+    "no weights": Case(
+        "solve_blocks", np.array([[0.0]]), np.array([[0.0]]), weight=np.array([0.0]), options={"intercept": True}
+    ),
+    # the intercept fits one sample: the tolerance referred to 1, which is more than F at zero
+    "one sample": Case("solve_blocks", np.array([[0.0]]), np.array([0]), "softmax", options={"intercept": True}),
+    # without a penalty classes were centred, below zero
+    "positive without a penalty": Case(
+        "path_blocks", np.array([[1.0], [-1.0], [2.0]]), np.array([0, 1, 2]), "softmax", penalty="GroupL2",
+        parameters={"strength": 0.1, "groups": [[0]], "positive": True}, options={"alphas": np.array([1.0, 0.0])},
+    ),
+    # probabilities of 0 and 1: a step of the constants was a quotient of rounding errors, 1e62, and then no number
+    "classes without samples": Case(
+        "solve_blocks",
+        np.array([
+            [0.0977019272866384, 1.388652528449754, 0.7691724879076306],
+            [2.350344117775249, -0.5754029489093986, -0.3411779041240195],
+            [3.0196401713598062, 1.4083718785288784, 1.1086499260658476],
+            [1.2351514183455703, 1.4102975841216194, -0.4054917550433126],
+        ]),
+        np.array([12, 13, 11, 12]), "softmax", penalty="GroupL2",
+        parameters={
+            "strength": 0.02061023856771769, "groups": [[0], [1], [2]],
+            "weights": np.array([0.0002609043338837952, 366742.81637876754, 1.3334551669256613e-06]),
+        },
+        weight=np.array([0.40006835292770193, 0.7463200374613284, 0.6580982383817309, 0.577516459334068]),
+        storage="csc", options={"tol": 1e-10, "max_iter": 3, "intercept": True},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_what_was_found_is_mended(name):
+    assert judge(FINDINGS[name])[1] == []
