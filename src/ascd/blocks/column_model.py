@@ -122,7 +122,8 @@ class ColumnModel:
             value = np.vdot(self.slope, image) + 0.5 * np.vdot(image, self.curvature.times(image))
             return float(value)
 
-        taken = try_lengths(self.penalty, self.working, self.x, change, model)
+        promised = 0.5 * float(np.vdot(right, change))
+        taken = try_lengths(self.penalty, self.working, self.x, change, model, promised)
         if taken is not None:
             image = self._image(taken)
             constant = self._best_constant(image)

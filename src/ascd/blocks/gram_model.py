@@ -70,38 +70,43 @@ class GramModel:
         price = 2.0 * moved**3 / shared.BLOCKED_GAIN + 2.0 * moved**2 * outputs
         return int(min(max(price / max(moved * self.x.size, 1), shared.FEWEST_SWEEPS), shared.MOST_SWEEPS_BETWEEN))
 
-    def _direction(self) -> Array | None:
-        """Newton's direction on what is free; None where nothing is, or too much for one dense matrix."""
+    def _direction(self) -> tuple[Array, Array] | None:
+        """Newton's direction on what is free, and the right side; None where nothing is, or too much for one matrix."""
         found = free_rows(self.penalty, self.working, self.x)
         if found is None:
             pieces = pieces_of(self.penalty, self.working, self.x)
             if pieces.is_free.sum() > tuning.LARGEST_DENSE:
                 return None
             right = np.where(pieces.is_free, -(self.gradient + pieces.slope), 0.0)
-            return direct_newton_of_gram(self.gram, pieces, self.working.starts, right)
-        rows, change = found.rows, np.zeros(self.x.shape)
+            direct = direct_newton_of_gram(self.gram, pieces, self.working.starts, right)
+            return None if direct is None else (direct, right)
+        rows, change, right = found.rows, np.zeros(self.x.shape), np.zeros(self.x.shape)
         if rows.size == 0:
             return None
-        step = kronecker_newton(
-            self.gram[np.ix_(rows, rows)], found.kappa, found.ridge, found.unit, found.starts,
-            -(self.gradient[rows] + found.slope),
-        )  # fmt: skip
+        right[rows] = -(self.gradient[rows] + found.slope)
+        own = self.gram[np.ix_(rows, rows)]
+        step = kronecker_newton(own, found.kappa, found.ridge, found.unit, found.starts, right[rows])
         if step is None:
             return None
         change[rows] = step
-        return change
+        return change, right
 
     def _newton_step(self) -> None:
-        change = self._direction()
-        if change is None:
+        found = self._direction()
+        if found is None:
             return
+        change, right = found
+        rows = np.flatnonzero(change.any(axis=1))
+        gram, gradient = self.gram[np.ix_(rows, rows)], self.gradient[rows]
 
         def model(moved: Array, length: float) -> float:
-            return float(np.vdot(self.gradient, moved) + 0.5 * np.vdot(moved, self.gram @ moved))
+            here = moved[rows]
+            return float(np.vdot(gradient, here) + 0.5 * np.vdot(here, gram @ here))
 
-        taken = try_lengths(self.penalty, self.working, self.x, change, model)
+        promised = 0.5 * float(np.vdot(right, change))
+        taken = try_lengths(self.penalty, self.working, self.x, change, model, promised)
         if taken is not None:
-            self.gradient += self.gram @ taken
+            self.gradient += self.gram[rows].T @ taken[rows]
             self.x += taken
 
 

@@ -133,28 +133,31 @@ class Outputs:
             return DualPoint(seen.slope, np.empty(0), 0.0)
         movable, required = self.movable(seen), np.zeros(columns.size)
         dual, reach, spread, fit = np.empty(seen.slope.shape), np.empty(seen.slope.shape), 0.0, None
+        square = design.squares(self.weight, columns) if columns.size else np.empty(0)
+        norm = np.sqrt(np.append(square, [self.weight.sum()] * intercept))
         for t in range(self.n_outputs):
             if t == 0 or not self.is_quadratic:
                 fit = fit_to(design, columns, intercept, movable[:, t].copy(), self.weight > 0.0, required)
             if fit is None:
                 return None
-            dual[:, t], excess = self._moved(design, columns, intercept, fit, seen.slope[:, t].copy())
+            dual[:, t], excess = self._moved(design, columns, intercept, fit, seen.slope[:, t].copy(), norm)
             reach[:, t], bound = fit.reach(excess)
             spread += min(self._square(reach[:, t]), self._square(bound))
         return DualPoint(dual, reach, math.sqrt(spread))
 
-    def _moved(self, design: Design, columns: Array, intercept: bool, fit: Any, dual: Array) -> tuple[Array, Array]:
+    def _moved(
+        self, design: Design, columns: Array, intercept: bool, fit: Any, dual: Array, norm: Array
+    ) -> tuple[Array, Array]:
         """The dual point of one output moved twice, and by how much it misses at most."""
         for _ in range(2):
             dual = fit.moved(dual, self._excess(design, columns, intercept, dual)[0])
         excess, error = self._excess(design, columns, intercept, dual)
         own = 0.0 if self.is_quadratic else 8.0 * UNIT * math.sqrt(self._square(dual))
-        norm = np.sqrt(np.append(design.squares(self.weight, columns), [self.weight.sum()] * intercept))
         return dual, np.abs(excess) + error + own * norm
 
     @staticmethod
     def _excess(design: Design, columns: Array, intercept: bool, dual: Array) -> tuple[Array, Array]:
-        product, error = design.careful_dots(columns, dual)
+        product, error = design.careful_dots(columns, dual) if columns.size else (np.empty(0), np.empty(0))
         if intercept:
             total, off = careful_sum(dual)
             product, error = np.append(product, total), np.append(error, off)

@@ -89,11 +89,12 @@ def free_rows(penalty: Any, working: Working, x: Array) -> Free | None:
 
 
 def try_lengths(
-    penalty: Any, working: Working, x: Array, change: Array, model: Callable[[Array, float], float]
+    penalty: Any, working: Working, x: Array, change: Array, model: Callable[[Array, float], float], promised: float
 ) -> Array | None:
     """The length of a step that lowers Q most, of those tried, as a change of x; None if none lowers it.
 
-    ``model`` is asked for the smooth part of Q after a move, which differs from length·change in few coefficients.
+    ``model`` is asked for the smooth part of Q after a move, which differs from length·change in few coefficients;
+    ``promised`` is the fall of Q by the whole step if the penalty stayed on its pieces.
 
     The penalty may have a kink where a coefficient changes its sign.  So such coefficients are also tried at 0, and
     lengths at which some of them arrive there: where columns depend on each other, steps are far too long.
@@ -111,6 +112,8 @@ def try_lengths(
             value = model(moved, length) + after - before
             if value < gain:
                 best, gain = moved, value
+            if gain <= -tuning.KEPT_PROMISE * promised < 0.0:
+                return best
     return best
 
 

@@ -29,6 +29,8 @@ BLOCK_SHIFTS = (0.0, 1e-12, 1e-9, 1e-6)
 #: Lengths of a Newton step that are tried where the whole one, and those at which the first coefficients (of these
 #: numbers) change their sign, do not lower Q.
 LENGTHS, CROSSINGS = (0.5, 0.25, 0.0625), (0, 1, 3, 7, 15, 31, 63)
+#: A whole step that keeps this share of what it promised is taken without a look at other lengths.
+KEPT_PROMISE = 0.9
 #: Newton steps that may fail to lower the violation in models that are read from columns, whose steps cost more.
 MOST_STALE_COLUMNS = 3
 #: Conjugate gradients: steps at most, and the share of the residual they stop at.
