@@ -78,7 +78,7 @@ def test_large_models_stay_there(interpreted, name, room, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", EVERY)
-def test_every_estimator(interpreted, name, dtype):
+def test_every_estimator(plain_but_huber, name, dtype):
     data = make_data(40, 6)
     check_estimator(EVERY[name], on_device, to_host, dtype, (data.X, target_of(name, data), data.weight))
 
