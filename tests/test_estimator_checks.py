@@ -32,7 +32,7 @@ EVERY = [
     estimators.MultiTaskElasticNetCV(**FEW),
     estimators.LassoCV(**FEW),
     estimators.ElasticNetCV(**FEW),
-    estimators.LogisticRegressionCV(Cs=2, cv=3),  # some checks have three samples of a class
+    estimators.LogisticRegressionCV(Cs=3, cv=3),  # some checks have three samples of a class
 ]
 
 
