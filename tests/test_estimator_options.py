@@ -15,6 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 import ascd
 
+pytestmark = pytest.mark.usefixtures("plain_but_huber")
+
 N, P = 60, 8
 SCALES = np.array([0.01, 0.3, 1.0, 5.0, 100.0, 2.0, 7.0, 0.5])
 
