@@ -30,7 +30,8 @@ class Compiler(event.Listener):  # methods of parts are compiled inside of kerne
         compiled[:] += (0.0, 0.0) if self.depth else (time.process_time() - self.began, 1.0)
 
 
-event.register("numba:compile", Compiler())
+def pytest_configure():
+    event.register("numba:compile", Compiler())
 
 
 def spent():

@@ -9,6 +9,8 @@ import pytest
 from formulas import gradient, smooth
 from scipy import optimize
 
+from ascd._base.jit import debugging
+
 
 def scipy_minimum(loss, A, b, l1=0.0, l2=0.0, lower=-np.inf, upper=np.inf):
     """min f(Ax) + l1·|x|₁ + l2/2·‖x‖² over the box, by L-BFGS-B on x = p − q with p, q ≥ 0.
@@ -97,10 +99,14 @@ def celer_logistic(A, b, lam):
 
 @contextmanager
 def plain_skglm():
-    """skglm as plain Python: to compile its classes and loops takes five to fifteen seconds for each model."""
+    """skglm as plain Python: to compile its classes and loops takes five to fifteen seconds for each model.
+
+    numba compiles nothing meanwhile, so that our kernels run as plain Python, too.
+    """
     numba = pytest.importorskip("numba")
     before, numba.config.DISABLE_JIT = numba.config.DISABLE_JIT, True
     try:
-        yield pytest.importorskip("skglm", reason="skglm is not installed (extra 'bench')")
+        with debugging(True):
+            yield pytest.importorskip("skglm", reason="skglm is not installed (extra 'bench')")
     finally:
         numba.config.DISABLE_JIT = before

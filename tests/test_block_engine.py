@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import block_lockstep as lock
 import numpy as np
@@ -156,12 +157,16 @@ class TestSingleColumns:
         np.testing.assert_allclose(found.upper, expected.upper, atol=1e-6)
 
 
+@cache
+def minimum(name):
+    return ascd.solve_blocks(lock.CASES[name].library(), tol=1e-12).objective
+
+
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("rule", RULES)
 def test_lazy_selection_is_the_scan(rule, lazy_everywhere):
     """With "norm" heaps replace the scan; both end where the solver does."""
-    problem = lock.CASES["rows"].library()
-    best = ascd.solve_blocks(problem, tol=1e-12).objective
+    problem, best = lock.CASES["rows"].library(), minimum("rows")
     solution = ascd.minimize(problem, rule, "norm", rng=0, max_iter=500, tol=1e-5)
     assert solution.objective - best <= 1e-4
 
@@ -170,7 +175,6 @@ def test_lazy_selection_is_the_scan(rule, lazy_everywhere):
 @pytest.mark.parametrize("oracle", [*ORACLES, ascd.Blind([0], "measured")], ids=str)
 @pytest.mark.parametrize("rule", ["awake", "block", "look-ahead", "adaptive"])
 def test_the_rules_beyond_the_paper_with_every_oracle(rule, oracle):
-    problem = lock.CASES["softmax"].library("sparse")
-    best = ascd.solve_blocks(problem, tol=1e-12).objective
+    problem, best = lock.CASES["softmax"].library("sparse"), minimum("softmax")
     solution = ascd.minimize(problem, rule, oracle, rng=1, max_iter=250, tol=1e-4)
     assert -1e-9 <= solution.objective - best <= 1e-3

@@ -178,6 +178,7 @@ def test_workers_of_a_reproduction_end_with_it(tmp_path):
         "--jobs",
         2,
         folder=tmp_path,
+        NUMBA_DISABLE_JIT="1",
     )
     while not stored(tmp_path) and child.poll() is None:
         time.sleep(0.1)

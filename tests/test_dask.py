@@ -21,7 +21,7 @@ dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
 import dask.array as da  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("plain_but_huber")
+pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 8)) * (RNG.random((90, 8)) < 0.7)
 SIGNAL = X[:, 0] - 2.0 * X[:, 3] + 0.3 * RNG.standard_normal(90)

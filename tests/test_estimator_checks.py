@@ -10,6 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ascd import estimators
 
+#: Fits of a grid: the checks are about the interface.
+FEW = {"alphas": 4, "cv": 3}
 EVERY = [
     estimators.Lasso(),
     estimators.ElasticNet(),
@@ -24,12 +26,12 @@ EVERY = [
     estimators.SparseGroupLasso(),
     estimators.MultiTaskLasso(),
     estimators.MultiTaskElasticNet(),
-    estimators.GroupLassoCV(alphas=10),
-    estimators.SparseGroupLassoCV(alphas=10),
-    estimators.MultiTaskLassoCV(alphas=10),
-    estimators.MultiTaskElasticNetCV(alphas=10),
-    estimators.LassoCV(alphas=10),
-    estimators.ElasticNetCV(alphas=10),
+    estimators.GroupLassoCV(**FEW),
+    estimators.SparseGroupLassoCV(**FEW),
+    estimators.MultiTaskLassoCV(**FEW),
+    estimators.MultiTaskElasticNetCV(**FEW),
+    estimators.LassoCV(**FEW),
+    estimators.ElasticNetCV(**FEW),
     estimators.LogisticRegressionCV(Cs=3, cv=3),  # some checks have three samples of a class
 ]
 

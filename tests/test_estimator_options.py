@@ -15,6 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 import ascd
 
+pytestmark = pytest.mark.usefixtures("plain_but_huber")
+
 N, P = 60, 8
 SCALES = np.array([0.01, 0.3, 1.0, 5.0, 100.0, 2.0, 7.0, 0.5])
 
@@ -264,7 +266,7 @@ def test_an_offset_is_for_two_classes():
 # --- one standard error ---
 
 
-def test_one_standard_error_fits_the_simpler_model():
+def test_one_standard_error_fits_the_simpler_model(compiled):
     X, y, _ = data()
     X = X / SCALES
     best, simple = (ascd.LassoCV(cv=5, choose=choose, tol=1e-10).fit(X, y) for choose in ("best", "1se"))
@@ -276,7 +278,7 @@ def test_one_standard_error_fits_the_simpler_model():
     assert simple.alpha_ == best.alphas_[means <= limit].max()
 
 
-def test_one_standard_error_for_classes():
+def test_one_standard_error_for_classes(compiled):
     X, y, _ = data()
     best, simple = (
         ascd.LogisticRegressionCV(

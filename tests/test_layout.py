@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,7 @@ def test_no_kernel_can_reach_what_the_digest_leaves_out():
     assert not {name for name in reached if floor_of(name) in left_out}
 
 
+@cache
 def constants(path: Path) -> dict[str, ast.expr | None]:
     """Names in capitals that a module defines, and their values."""
     found = {}

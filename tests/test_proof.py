@@ -129,7 +129,7 @@ def test_columns_that_depend_on_others_are_proved_or_said_to_be_stationary(kind,
     assert (solution.gap <= 1e-9 * solution.zero_objective) == is_proved
 
 
-def test_many_unpenalised_coordinates_are_proved_too():
+def test_many_unpenalised_coordinates_are_proved_too(compiled):
     rng = np.random.default_rng(0)
     A = rng.standard_normal((260, 220))
     b = A @ rng.standard_normal(220) + rng.standard_normal(260)

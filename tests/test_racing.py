@@ -43,9 +43,10 @@ def test_runs_end_where_they_come_within_the_accuracy(outcome):
         assert 0.0 <= found.seconds <= run.seconds
 
 
-def test_a_short_run_and_a_long_one_have_as_many_records(data, monkeypatch):
+def test_a_short_run_and_a_long_one_have_as_many_records(monkeypatch):
     """Records take time: else a rule of many cheap steps would look slow for being watched."""
     monkeypatch.setattr("ascd.racing.runs.SMALL_SHARE", 0.0)
+    data = make_synthetic(40, 40, n_nonzero=4, rng=0)
     problem = make_problem(data.A, data.b, "lasso", "max/10")
     watched = race(problem, entrants(["uniform", "a-ascd"], ["norm"], ["gs-s"]), epochs=60)
     assert watched.runs["uniform"].n_iter > 1.5 * watched.runs["a-ascd"].n_iter

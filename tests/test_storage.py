@@ -14,8 +14,9 @@ from ascd.data.local import as_block
 from ascd.data.storages import as_local, open_design
 
 RNG = np.random.default_rng(0)
-A = np.round(3.0 * RNG.standard_normal((40, 25)) * (RNG.random((40, 25)) < 0.4))
-WEIGHT, VECTORS, COLUMNS = RNG.random(40), RNG.standard_normal((2, 40)), np.array([5, 0, 17, 3])
+D = 43  # rows are read four at a time, and the rest one by one
+A = np.round(3.0 * RNG.standard_normal((D, 25)) * (RNG.random((D, 25)) < 0.4))
+WEIGHT, VECTORS, COLUMNS = RNG.random(D), RNG.standard_normal((2, D)), np.array([5, 0, 17, 3])
 #: How the same numbers may come; each is read where it is.
 FORMS = {
     "float32 columns": np.asfortranarray(A, dtype=np.float32),
@@ -30,6 +31,10 @@ FORMS = {
                                               sp.csr_array(A).indptr.astype(np.int64)), shape=A.shape),
 }  # fmt: skip
 forms = pytest.mark.parametrize("form", FORMS)
+#: Each way to store and each type of number is compiled in some form: these run as plain Python.
+PLAIN = ("int8 columns", "float32 rows", "int8 sparse rows")
+#: Whole fits, which ask the same questions, are compiled for these.
+COMPILED = ("float32 columns", "sparse rows")
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +53,7 @@ def shares_memory(given: object, design: object) -> bool:
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_answers_equal_numpy(form, n_jobs, monkeypatch):
     monkeypatch.setattr("ascd._base.tuning.WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", form in PLAIN)
     design = open_design(FORMS[form])
     assert shares_memory(FORMS[form], design)
     with crew(n_jobs):
@@ -66,7 +72,7 @@ def test_answers_equal_numpy(form, n_jobs, monkeypatch):
         design.add(COLUMNS, np.array([1.0, 0.0, -2.0, 0.5]), image)
         np.testing.assert_allclose(image, VECTORS[0] + A[:, COLUMNS] @ [1.0, 0.0, -2.0, 0.5])
         np.testing.assert_allclose(design.means(COLUMNS, WEIGHT), WEIGHT @ A[:, COLUMNS] / WEIGHT.sum())
-        np.testing.assert_array_equal(as_block(design.take(COLUMNS), 40), A[:, COLUMNS])
+        np.testing.assert_array_equal(as_block(design.take(COLUMNS), D), A[:, COLUMNS])
         products(design)
     assert design.entries() == (A.size if isinstance(FORMS[form], np.ndarray) else np.count_nonzero(A))
 
@@ -89,9 +95,10 @@ def test_passes_where_nothing_can_be_kept_near(form, monkeypatch):
     monkeypatch.setattr("ascd.data.prices.NEAR_FLOOR", 0)
     monkeypatch.setattr("ascd.data.prices.NEAR_SHARE", 0.0)
     monkeypatch.setattr("ascd.data.prices.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", form in PLAIN)
     design = open_design(FORMS[form])
     np.testing.assert_allclose(design.dots(COLUMNS, VECTORS[0]), VECTORS[0] @ A[:, COLUMNS], atol=1e-12)
-    image = np.zeros(40)
+    image = np.zeros(D)
     design.add(COLUMNS, np.array([1.0, 0.0, -2.0, 0.5]), image)
     np.testing.assert_allclose(image, A[:, COLUMNS] @ [1.0, 0.0, -2.0, 0.5], atol=1e-12)
     product, _ = design.careful_dots(COLUMNS, VECTORS[1])
@@ -101,7 +108,8 @@ def test_passes_where_nothing_can_be_kept_near(form, monkeypatch):
 
 @forms
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_solutions_are_those_of_float64_columns(form, loss):
+def test_solutions_are_those_of_float64_columns(form, loss, monkeypatch):
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", form not in COMPILED)
     b = A[:, 0] - A[:, 3] + 1.0 + 0.1 * VECTORS[0]
     b = np.where(b > np.median(b), 1.0, -1.0) if loss == "logistic" else b
     expected = ascd.solve(ascd.Problem(as_local(A), b, loss, ascd.L1(2.0)), tol=1e-10, intercept=True)
@@ -120,14 +128,14 @@ def test_columns_kept_near_are_not_read_again():
     design.dots(COLUMNS, VECTORS[0])
     before = design.bytes_read
     design.dots(COLUMNS[:2], VECTORS[1])
-    design.add(COLUMNS, np.ones(4), np.zeros(40))
+    design.add(COLUMNS, np.ones(4), np.zeros(D))
     design.take(COLUMNS)
     assert design.bytes_read == before > 0
     design.dots(np.array([9]), VECTORS[0])
     assert design.bytes_read > before
 
 
-def test_the_engine_copies_what_is_read_by_rows():
+def test_the_engine_copies_what_is_read_by_rows(interpreted):
     b = A[:, 0] + VECTORS[0]
     found = ascd.minimize(ascd.Problem(FORMS["sparse rows"], b, penalty=ascd.L1(2.0)), tol=1e-6, rng=0)
     expected = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(2.0)), tol=1e-10)
@@ -136,7 +144,8 @@ def test_the_engine_copies_what_is_read_by_rows():
 
 
 @pytest.mark.parametrize("form", ["rows", "float32 rows", "int8 columns", "sparse rows", "float32 sparse columns"])
-def test_estimators_take_them_as_they_are(form):
+def test_estimators_take_them_as_they_are(form, monkeypatch):
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", form not in COMPILED)
     y = A[:, 0] - A[:, 3] + 1.0 + 0.1 * VECTORS[0]
     expected, found = ascd.Lasso(alpha=0.05, tol=1e-10).fit(A, y), ascd.Lasso(alpha=0.05, tol=1e-10).fit(FORMS[form], y)
     tolerance = 1e-4 if found.coef_.dtype == np.float32 else 1e-6
