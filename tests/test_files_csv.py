@@ -239,3 +239,12 @@ def test_infinite_values_are_gaps_too(write):
 def test_one_column_is_told_as_what_it_is(write):
     with pytest.raises(ValueError, match="3 samples and 0 features: its lines, such as 'a', are one column"):
         read_table(write("a\n1\n2\n3\n"))
+
+
+def test_line_ends_of_old_machines_and_bytes_that_are_no_text(write, tmp_path):
+    for end in ("\n", "\r\n", "\r"):
+        path = tmp_path / "ends.csv"
+        path.write_bytes(TABLE.replace("\n", end).encode())
+        np.testing.assert_array_equal(read_table(path).X, [[1, 2], [4, 5], [7, 8]])
+    with pytest.raises(ValueError, match=r"t\.csv holds bytes that no text has: is it a CSV file\?"):
+        read_table(write("a,b,y\n1,\0,3\n"))

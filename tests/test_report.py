@@ -101,15 +101,17 @@ def test_small_screens_get_charts_and_tables_they_can_show(page):
     assert page.complaints == []
 
 
-def test_dark_screens_get_light_text(page):
-    def brightness(selector, what):
-        colour = page.evaluate(f"getComputedStyle(document.querySelector('{selector}')).{what}")
-        return sum(map(int, re.findall(r"\d+", colour)[:3]))
+def brightness(page, selector, what):
+    """Of a colour: 0 is black, 765 is white."""
+    colour = page.evaluate(f"getComputedStyle(document.querySelector('{selector}')).{what}")
+    return sum(map(int, re.findall(r"\d+", colour)[:3]))
 
-    assert brightness("body", "color") < brightness("body", "backgroundColor")
+
+def test_dark_screens_get_light_text(page):
+    assert brightness(page, "body", "color") < brightness(page, "body", "backgroundColor")
     page.emulate_media(color_scheme="dark")
-    assert brightness("body", "color") > brightness("body", "backgroundColor")
-    assert brightness("td.holds span", "color") > brightness("td.holds span", "backgroundColor")
+    assert brightness(page, "body", "color") > brightness(page, "body", "backgroundColor")
+    assert brightness(page, "td.holds span", "color") > brightness(page, "td.holds span", "backgroundColor")
     assert page.complaints == []
 
 
@@ -187,6 +189,13 @@ def test_wide_tables_scroll_on_a_phone_and_the_page_does_not(browser, tmp_path):
     inside.evaluate("box => { box.scrollLeft = 10000; }")
     assert inside.evaluate("box => box.scrollLeft") > 0
     opened.close()
+
+
+def test_paper_is_white_whatever_the_screen_was(page):
+    page.emulate_media(media="print", color_scheme="dark")
+    assert brightness(page, "h1", "color") < 200
+    assert brightness(page, "body", "backgroundColor") == 3 * 255
+    assert brightness(page, "td.holds span", "color") < brightness(page, "td.holds span", "backgroundColor")
 
 
 def test_a_printed_page_has_charts_and_no_buttons(page):

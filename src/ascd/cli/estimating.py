@@ -56,7 +56,7 @@ def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
         raise ValueError(f"model {name!r} takes no --{foreign[0].replace('_', '-')}; it takes {_listed(kind)}")
     if "groups" in kind.options and "groups" not in own:
         raise ValueError(
-            f"model {name!r} needs --groups: a file with a label a line or JSON, or a number of neighbours"
+            f"model {name!r} needs --groups: a file (one label per line, or JSON), or how many neighbours make one"
         )
     if cv is None:
         return getattr(estimators, kind.plain)(**shared)

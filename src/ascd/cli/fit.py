@@ -43,7 +43,9 @@ from ascd.files import Table, groups_of, read_groups
 @click.option("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
 @click.option("--C", "C", type=float, help="Inverse strength for classifiers.")
 @click.option("--loss", type=click.Choice(["hinge", "squared_hinge"]), help="Of the SVM.")
-@click.option("--groups", help="Groups of features: a file with a label a line, or JSON; or a number of neighbours.")
+@click.option(
+    "--groups", help="Groups of features: a file (one label per line, or JSON), or how many neighbours make one."
+)
 @click.option("--weights", type=click.Choice(["sqrt"]), help="Of groups: the roots of their sizes.  [1 each]")
 @click.option("--epsilon", type=float, help="Where Huber's loss turns linear.")
 @click.option("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")

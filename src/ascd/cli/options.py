@@ -193,7 +193,7 @@ def tell_reading(table: Table, label: str) -> None:
         target = f", target {_named(table)}" if table.target else ""
         say(f"read {label}: {shape}{target}")
         for note in table.notes:
-            say(f"  {note}")
+            say(f"  {' '.join(note.split())}")  # a name may have line breaks
 
 
 def _named(table: Table) -> str:

@@ -79,7 +79,10 @@ def detect(path: Path, given: Dialect) -> Dialect:
     if not raw.strip():
         raise ValueError(f"{path.name} is empty")
     encoding = given.encoding or _encoding(raw)
-    text, skip, named = _table_of(raw.decode(encoding, errors="replace"))
+    decoded = raw.decode(encoding, errors="replace")
+    if "\0" in decoded:
+        raise ValueError(f"{path.name} holds bytes that no text has: is it a CSV file?")
+    text, skip, named = _table_of(decoded)
     sep = given.sep or named or find_separator(text, is_cut)
     rows = _rows(text, sep or ",", is_cut)
     decimal, thousands = _marks(rows[1:] or rows, sep)
@@ -93,13 +96,13 @@ def _table_of(text: str) -> tuple[str, int, str | None]:
 
     A header that begins with # has as many fields as the line below it, and stays.
     """
-    lines = text.splitlines(keepends=True)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True)
     named = NAMED_SEPARATOR.fullmatch(lines[0].strip())
     skip = 1 if named else 0
     while skip < len(lines) and (lines[skip].startswith("#") or not lines[skip].strip()):
         skip += 1
     if skip == len(lines):
-        return text, 0, None
+        return "".join(lines), 0, None
     if skip and not named:
         sep = find_separator("".join(lines[skip:]))
         fields = [len(_rows(line, sep or ",", False)[0]) for line in lines[skip - 1 : skip + 1] if line.strip()]
@@ -175,7 +178,10 @@ def _rows(text: str, sep: str, is_cut: bool) -> list[list[str]]:
     if sep == WHITESPACE:
         rows = [line.split() for line in lines]
     else:
-        rows = list(csv.reader(io.StringIO("".join(lines)), delimiter=sep, skipinitialspace=True))
+        try:
+            rows = list(csv.reader(io.StringIO("".join(lines)), delimiter=sep, skipinitialspace=True))
+        except csv.Error as error:
+            raise ValueError(f"this is not a table in CSV: {error}") from error
     return [row for row in rows if any(cell.strip() for cell in row)]
 
 
