@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from estimators import make_data
 from scipy import optimize, sparse
+from sklearn.exceptions import ConvergenceWarning
 
 import ascd
 from ascd.estimators import LinearSVC
@@ -175,3 +176,38 @@ def test_clipped_is_the_conjugate_of_a_square_between_bounds():
     assert loss.conjugate(1.0, 3.0) == 4.5
     assert loss.conjugate(1.0, -0.1) == np.inf
     assert loss.curvature(1.0, -0.1) == 0.0
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("strength", [0.01, 1.0, 100.0])
+def test_many_samples_have_the_same_answer_by_either_solver(strength, storage, fit_intercept, monkeypatch):
+    """By ``solver.box``, and by the production solver where there are few samples."""
+    how = {"loss": "hinge", "C": strength, "fit_intercept": fit_intercept, "tol": 1e-8}
+    models = []
+    for few in (10, 1000):
+        monkeypatch.setattr("ascd.estimators._svm_dual.FEW_SAMPLES", few)
+        models.append(LinearSVC(**how).fit(storage(X), LABELS))
+        assert models[-1].certificate_.converged
+    first, second = (model.certificate_ for model in models)
+    assert abs(first.objective - second.objective) <= first.gap + second.gap
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=2e-3 * np.abs(models[1].coef_).max())
+
+
+def test_the_production_solver_goes_on_where_the_one_for_boxes_ends(monkeypatch):
+    monkeypatch.setattr("ascd.estimators._svm_dual.FEW_SAMPLES", 10)
+    whole = LinearSVC(loss="hinge", C=10.0, tol=1e-10).fit(X, LABELS).certificate_
+    monkeypatch.setattr("ascd.solver.tuning.MOST_IDLE_ROUNDS", 1)
+    monkeypatch.setattr("ascd.solver.tuning.SWEEPS_A_ROUND", 1)
+    broken = LinearSVC(loss="hinge", C=10.0, tol=1e-10).fit(X, LABELS).certificate_
+    assert whole.converged
+    assert broken.converged
+    assert broken.objective == pytest.approx(whole.objective, abs=broken.gap + whole.gap)
+
+
+def test_a_limit_of_rounds_holds_for_many_samples_too(monkeypatch):
+    monkeypatch.setattr("ascd.estimators._svm_dual.FEW_SAMPLES", 10)
+    with pytest.warns(ConvergenceWarning):
+        model = LinearSVC(loss="hinge", C=100.0, tol=1e-12, max_iter=3).fit(X, LABELS)
+    assert model.n_iter_ == 3
+    assert model.certificate_.status == "iteration limit"

@@ -22,9 +22,8 @@ from ascd.estimators._given import fit_method
 from ascd.estimators._layouts import by_features, by_samples, with_constant
 from ascd.estimators._penalty import as_bounds, regulariser
 from ascd.estimators._solving import solve_problem
-from ascd.problem.problem import Problem
-from ascd.results.solution import Solution, Status
-from ascd.svm import Clipped, primal_value, signed_box
+from ascd.estimators._svm_dual import solve_dual
+from ascd.svm import Clipped, signed_box
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -234,31 +233,8 @@ class LinearSVC(LinearClassifier):
         problem = self._problem(X.T, numbers, loss, boxes[0], scale)
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]
-        return [self._solve_dual(one, total) for one, total in zip(problems, totals, strict=True)]
-
-    def _solve_dual(self, problem: Problem, zero_objective: float) -> Solution:
-        """The dual's solution, told as one of the primal problem, whose weights are the slopes."""
-        scale = problem.parts.sample.weight
-
-        def energy(x: Array) -> float:
-            return 0.5 * float(np.sum(problem.evaluate(x)[2] ** 2 / scale))
-
-        dual = solve_problem(problem, self._settings(), intercept=False, energy=energy)
-        weights = problem.evaluate(dual.x)[2]
-        objective, gap = primal_value(problem, dual.x, weights, dual.objective)
-        status = Status.STALLED if dual.converged else dual.status
-        return Solution(
-            x=weights,
-            intercept=0.0,
-            objective=objective,
-            zero_objective=zero_objective,
-            gap=gap,
-            status=Status.CONVERGED if gap <= self.tol * zero_objective else status,
-            n_iter=dual.n_iter,
-            reads=dual.reads,
-            seconds=dual.seconds,
-            compile_seconds=dual.compile_seconds,
-        )
+        settings = self._settings()
+        return [solve_dual(one, settings, total) for one, total in zip(problems, totals, strict=True)]
 
     def _keep(self, solutions: list[Any]) -> None:
         weights = np.stack([solution.x for solution in solutions])

@@ -120,6 +120,29 @@ STEPS_BETWEEN, MOST_FACES, STEPS_A_LOOK = 20, 2, 5
 #: has proved too small, by more than rounding.
 POWER_STEPS, RAISED, LARGER_BOUND, SAME_BEND = 3, 1.05, 1.5, 1e-9
 
+# ---- quadratic problems in a box
+
+#: What a visit in a sweep costs beside reading its column, for its gap term, in nanoseconds.
+BOX_VISIT = 40.0
+#: Sweeps in a round, after which what was spent is looked at; rounds without a smaller gap, after which rounding errors
+#: are all that is left.
+SWEEPS_A_ROUND, MOST_IDLE_ROUNDS = 10, 500
+#: Sweeps in reads of all columns before the first Newton step on a face, and sweeps over what is awake between two;
+#: reads of the face that it may always take.  After a step, coordinates fall asleep this many times further inside.
+FACE_WAIT, FACE_SWEEPS, FEWEST_FACE_READS, WIDER = 6, 20, 8, 2.0
+#: An interior point method takes about so many steps, and never more than the second number.
+BARRIER_STEPS, MOST_BARRIER_STEPS = 18.0, 80
+#: Sweeps cost at least this share of it before, and at most so many times as much.
+BARRIER_WAIT, BARRIER_LATEST = 0.2, 2.0
+#: Its prices in nanoseconds: a product of two entries of a column, one of a Cholesky factor, what is done for each
+#: coordinate, the calls from Python; and passes over all columns in a step.
+BARRIER_PRODUCT, BARRIER_CUBE, BARRIER_VISIT, BARRIER_CALLS, BARRIER_PASSES = 0.5, 0.1, 60.0, 1e5, 6.0
+#: It stops at this share of the gap asked for: sweeps and rounding follow.
+BARRIER_SHARE = 0.5
+#: Steps end this share before the first end met; gradient entries that count as zero at the start; what columns left
+#: out of the products may add to H⁻¹, all together.
+BARRIER_BACK, BARRIER_SMALL, BARRIER_TINY = 0.995, 1e-6, 1e-3
+
 # ---- line search
 
 #: Models with secant curvatures before a step is shortened; none where curvatures have no bound (exp far out).
@@ -150,3 +173,11 @@ VISITED = 0.1
 RUN = 8
 #: A scale below 1 is made smaller by this share: rounding must not push a product over the end of its domain.
 MARGIN = 1e-15
+
+# ---- compiled: quadratic problems in a box
+
+#: Conjugate gradients on a face stop at this share of the residuals' squared length; or where more than this share of
+#: the coordinates has left the box, after a few steps.
+FACE_ACCURACY, FACE_LEFT, FEWEST_FACE_STEPS = 1e-3, 0.02, 3
+#: A coordinate sleeps that is this share of the largest violation (over ‖a_j‖) of the sweep before inside its rest.
+SLEEPS = 0.5

@@ -1,0 +1,106 @@
+"""Solving the dual of a support vector machine, told as a solution of the primal problem.
+
+The slopes of the dual's loss are the primal weights, and the gap between both problems is the certificate of either
+(``ascd.svm.primal_value``).  Many samples in memory are solved for by ``ascd.solver.box``, which is made for boxes;
+where that does not reach the tolerance, and for all other problems, the production solver goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.clock import Stopwatch
+from ascd._base.threads import quiet
+from ascd.estimators._fitting import Settings
+from ascd.estimators._solving import solve_problem
+from ascd.estimators._tuning import FEW_SAMPLES, FINEST, UNDER_GOAL
+from ascd.problem.problem import Problem
+from ascd.results.solution import Solution, Status
+from ascd.solver.box.descent import BoxDescent, Outcome, is_box_problem
+from ascd.svm import primal_value
+
+
+def solve_dual(problem: Problem, settings: Settings, zero_objective: float) -> Solution:
+    """The weights, their primal objective and its gap; ``zero_objective`` is that of zero weights."""
+    found, x0 = None, None
+    is_for_boxes = settings.solver == "ascd" and problem.n_features > FEW_SAMPLES and settings.max_iter > 0
+    if is_for_boxes and is_box_problem(problem):
+        found, outcome = _by_descent(problem, settings, zero_objective)
+        is_over = outcome.is_interrupted or outcome.n_iter >= settings.max_iter
+        if is_over or (found.converged and outcome.gap <= outcome.goal):
+            return found
+        x0, settings = outcome.x, replace(settings, max_iter=settings.max_iter - outcome.n_iter)
+    further = _by_solver(problem, settings, zero_objective, x0)
+    return further if found is None else _both(found, further)
+
+
+def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> tuple[Solution, Outcome]:
+    clock = Stopwatch()
+    goal = goal_of(settings.tol, zero_objective, problem.parts.sample.weight)
+    with quiet(settings.n_jobs, problem.n_samples * problem.n_features):
+        outcome = BoxDescent(problem, np.zeros(problem.n_features)).minimise(goal, settings.max_iter)
+        objective, _, weights = problem.evaluate(outcome.x)
+        value, gap = primal_value(problem, outcome.x, weights, objective)
+    status = Status.INTERRUPTED if outcome.is_interrupted else Status.ITERATION_LIMIT
+    return Solution(
+        x=weights,
+        intercept=0.0,
+        objective=value,
+        zero_objective=zero_objective,
+        gap=gap,
+        status=Status.CONVERGED if gap <= settings.tol * zero_objective else status,
+        n_iter=outcome.n_iter,
+        reads=outcome.reads + 2 * problem.n_features,
+        seconds=clock.seconds,
+        compile_seconds=clock.compile_seconds,
+    ), outcome
+
+
+def goal_of(tol: float, zero_objective: float, scale: Any) -> Callable[[Array], float]:
+    """The gap asked for, as a function of the weights: see ``_solving`` for what it says of their error."""
+
+    def goal(weights: Array) -> float:
+        energy = 0.5 * float(np.sum(weights * weights / scale))
+        return UNDER_GOAL * min(tol * zero_objective, max(tol * energy, FINEST * zero_objective))
+
+    return goal
+
+
+def _by_solver(problem: Problem, settings: Settings, zero_objective: float, x0: Array | None) -> Solution:
+    scale = problem.parts.sample.weight
+
+    def energy(x: Array) -> float:
+        return 0.5 * float(np.sum(problem.evaluate(x)[2] ** 2 / scale))
+
+    dual = solve_problem(problem, settings, intercept=False, x0=x0, energy=energy)
+    weights = problem.evaluate(dual.x)[2]
+    objective, gap = primal_value(problem, dual.x, weights, dual.objective)
+    status = Status.STALLED if dual.converged else dual.status
+    return Solution(
+        x=weights,
+        intercept=0.0,
+        objective=objective,
+        zero_objective=zero_objective,
+        gap=gap,
+        status=Status.CONVERGED if gap <= settings.tol * zero_objective else status,
+        n_iter=dual.n_iter,
+        reads=dual.reads,
+        seconds=dual.seconds,
+        compile_seconds=dual.compile_seconds,
+    )
+
+
+def _both(first: Solution, second: Solution) -> Solution:
+    """The one with the smaller gap, and what both took."""
+    return replace(
+        second if second.gap <= first.gap else first,
+        n_iter=first.n_iter + second.n_iter,
+        reads=first.reads + second.reads,
+        seconds=first.seconds + second.seconds,
+        compile_seconds=first.compile_seconds + second.compile_seconds,
+    )

@@ -1,0 +1,183 @@
+"""The minimum of a quadratic function in a box, by sweeps; and by Newton steps where sweeps take long.
+
+Nobody knows how many sweeps a problem takes: dozens for a support vector machine with a small C, tens of thousands with
+a large one.  So what is spent on sweeps is compared with what the other way would cost.  Where columns are short (d is
+small), that is an interior point method on the coordinates awake, which takes a known number of d × d systems: it
+begins when sweeps have cost as much.  Where they are long, it is conjugate gradients on the coordinates inside their
+box, given as many reads as the sweeps since the last time have taken; after a step that failed it waits twice as long.
+
+What comes out is a point, not a proof: its gap is proved by the caller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd.data.local import Local
+from ascd.problem.penalties import Box
+from ascd.problem.problem import Problem
+from ascd.solver import tuning
+from ascd.solver.box.barrier import Barrier
+from ascd.solver.box.faces import descend_faces, free_of, objective_rises
+from ascd.solver.box.sweeps import sweep_box, wake_all
+
+Goal = Callable[[Array], float]
+
+
+class Outcome(NamedTuple):
+    """A point, its gap up to rounding and the one asked for, rounds, columns read, and whether it was interrupted."""
+
+    x: Array
+    gap: float
+    goal: float
+    n_iter: int
+    reads: int
+    is_interrupted: bool
+
+
+def is_box_problem(problem: Problem) -> bool:
+    """Is the loss quadratic, the penalty a box that holds every coordinate, and are the columns in memory?"""
+    penalty, parts = problem.parts.penalty, problem.parts
+    if not (isinstance(penalty, Box) and isinstance(problem.design, Local) and parts.loss.is_quadratic()):
+        return False
+    is_finite = np.isfinite(penalty.lower) & np.isfinite(penalty.upper)
+    return bool(np.all(is_finite | (np.asarray(penalty.l2) > 0.0)) and np.all(np.asarray(parts.sample.weight) > 0.0))
+
+
+class BoxDescent:
+    """``x``, where it starts, and the slope v = H(Ax − b) move; ``order`` lists what is awake."""
+
+    def __init__(self, problem: Problem, x: Array) -> None:
+        self.problem, self.design, self.parts = problem, problem.design, problem.parts
+        self.x, (_, _, self.slope) = x, problem.evaluate(x)
+        n = x.size
+        self.order, self.awake = np.arange(n), n
+        self.turn, self.seed = np.empty(n // tuning.RUN + 1, dtype=np.int64), np.ones(1, dtype=np.int64)
+        self.free = np.empty(n, dtype=np.int64)
+        self.worst, self.gap, self.n_iter, self.reads = math.inf, math.inf, 0, 0
+        self.since, self.wait = 0, tuning.FACE_WAIT * n
+        self.spent, self.last, self.has_barrier = 0.0, 0.0, self._is_short()
+        self.price = self.design.sweep_price(self.order) / n + tuning.BOX_VISIT
+        self.counts = self.design.counts.astype(np.float64)
+
+    def minimise(self, goal: Goal, most: int) -> Outcome:
+        """Until the gap is at most ``goal`` of the slope, or after ``most`` rounds, or where nothing more is gained."""
+        is_interrupted = True
+        with suppress(KeyboardInterrupt):
+            self._minimise(goal, most)
+            is_interrupted = False
+        return Outcome(self.x, self.gap, goal(self.slope), self.n_iter, self.reads, is_interrupted)
+
+    def _minimise(self, goal: Goal, most: int) -> None:
+        estimate, lowest, idle = math.inf, math.inf, 0
+        while self.n_iter < most and idle < tuning.MOST_IDLE_ROUNDS:
+            wanted = goal(self.slope)
+            # weights of 0 tell no goal: after the first sweep there are others
+            before, estimate = estimate, self._sweep(wanted, tuning.SWEEPS_A_ROUND if self.n_iter else 1)
+            self.n_iter += 1
+            idle = 0 if estimate < lowest else idle + 1
+            lowest = min(lowest, estimate)
+            if estimate <= wanted or self.awake == 0:
+                self._look()
+            elif self.has_barrier and self._is_dear(before, estimate, wanted):
+                self._barrier(wanted)
+                self._look()
+            elif not self.has_barrier and self.since >= self.wait:
+                self._faces()
+                continue
+            else:
+                continue
+            if self.gap <= goal(self.slope) or self.awake == 0:
+                return
+            estimate = lowest = math.inf
+
+    def _sweep(self, wanted: float, most: int) -> float:
+        parts = self.parts
+        estimate, self.worst, self.awake, reads = sweep_box(
+            parts.penalty, parts.matrix, parts.norm, parts.lipschitz, parts.sample.weight, self.slope, self.x,
+            self.order, self.awake, self.turn, self.seed, self.worst, wanted, most,
+        )  # fmt: skip
+        self._count(reads)
+        self.last = reads * self.price
+        self.spent += self.last
+        return float(estimate)
+
+    def _count(self, reads: int) -> None:
+        self.reads += int(reads)
+        self.since += int(reads)
+
+    def _look(self) -> None:
+        """The gap itself; all that may move are awake again."""
+        parts = self.parts
+        self.gap, self.awake = wake_all(
+            parts.penalty, parts.matrix, parts.norm, self.slope, self.x, self.worst, self.order
+        )
+        self.worst = math.inf if self.awake else 0.0
+        self._count(self.x.size)
+
+    def _faces(self) -> None:
+        """Conjugate gradients, for as many reads as the sweeps since the last time."""
+        parts = self.parts
+        count = free_of(parts.penalty, self.x, self.order, self.awake, self.free)
+        is_kept = False
+        if count:
+            is_kept = self._descend(self.free[:count], max(tuning.FEWEST_FACE_READS, self.since // count))
+        self.worst *= tuning.WIDER
+        self.wait = self.wait if is_kept else 2 * self.wait
+        self.wait = max(self.wait, tuning.FACE_SWEEPS * self.awake)
+        self.since = 0
+
+    def _descend(self, free: Array, budget: int) -> bool:
+        """Newton steps on this face, undone unless the objective falls."""
+        parts, start, before = self.parts, self.x[free], self.slope.copy()
+        reads = descend_faces(
+            parts.penalty, parts.matrix, parts.lipschitz, parts.sample.weight, self.slope, self.x, free.copy(),
+            np.empty((3, free.size)), np.empty(before.size), budget,
+        )  # fmt: skip
+        self._count(reads)
+        if objective_rises(parts.penalty, parts.sample.weight, before, self.slope, self.x, free, start):
+            self.slope[:], self.x[free] = before, start
+            return False
+        return True
+
+    def _is_short(self) -> bool:
+        """Is there room for d × d systems, and are all boxes finite?"""
+        d, penalty = self.design.shape[0], self.parts.penalty
+        is_finite = np.all(np.isfinite(penalty.lower) & np.isfinite(penalty.upper))
+        return bool(is_finite and not np.any(penalty.l2) and 8 * d * d <= max(tuning.GRAM_FLOOR, self.design.nbytes))
+
+    def _is_dear(self, before: float, estimate: float, wanted: float) -> bool:
+        """Would sweeps cost more than an interior point method, if they go on as in the last call?
+
+        What they have cost already says so too: they become slower and slower.
+        """
+        price = self._barrier_price()
+        if self.spent < tuning.BARRIER_WAIT * price or not math.isfinite(before):
+            return False
+        fall = math.log(before / estimate) if 0.0 < estimate < before else 0.0
+        left = math.log(estimate / wanted) if wanted > 0.0 else math.inf
+        to_come = self.last * left / fall if fall > 0.0 else math.inf
+        return to_come > price or self.spent > tuning.BARRIER_LATEST * price
+
+    def _barrier_price(self) -> float:
+        """Nanoseconds that an interior point method takes on what is awake."""
+        columns = self.order[: self.awake]
+        counts = self.counts[columns]
+        systems = tuning.BARRIER_PRODUCT * float(counts @ counts) + tuning.BARRIER_CUBE * float(self.slope.size) ** 3
+        passes = tuning.BARRIER_PASSES * self.design.pass_price(columns) + tuning.BARRIER_VISIT * columns.size
+        return tuning.BARRIER_STEPS * (systems + passes + tuning.BARRIER_CALLS)
+
+    def _barrier(self, wanted: float) -> None:
+        """An interior point method on what is awake; the others stay at their ends."""
+        columns = np.sort(self.order[: self.awake])
+        barrier = Barrier(self.design, self.parts.sample.weight, self.parts.penalty, columns)
+        goal = tuning.BARRIER_SHARE * wanted
+        self.x[columns], self.slope, _ = barrier.minimise(self.x[columns], self.slope, goal, tuning.MOST_BARRIER_STEPS)
+        self._count(barrier.reads)
+        self.spent = 0.0

@@ -1,0 +1,133 @@
+"""Quadratic problems in a box: every way to the minimum arrives, and gaps are those of the problem itself."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import ascd
+from ascd.solver import tuning
+from ascd.solver.box.barrier import Barrier
+from ascd.solver.box.descent import BoxDescent, is_box_problem
+from ascd.solver.box.sweeps import gap_term
+from ascd.svm import signed_box
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((40, 6)) * np.linspace(0.5, 2.0, 6)
+Y = np.where(X[:, 0] - X[:, 1] + RNG.standard_normal(40) > 0.0, 1.0, -1.0)
+
+
+def dual(C=1.0, loss="hinge", storage=np.asarray, weight=None):
+    """The signed dual with the squared loss, samples weighted by 1/ω."""
+    data = storage(X.T) if storage is not np.asarray else X.T
+    return ascd.Problem(data, np.zeros(6), penalty=signed_box(Y, C, loss), sample_weight=weight)
+
+
+def primal_gap(problem, x, C, weight=None, loss="hinge"):
+    """Primal minus dual value, from the textbook's formulas."""
+    omega = 1.0 if weight is None else 1.0 / weight
+    w = (X.T @ x) / omega
+    short = np.maximum(0.0, 1.0 - Y * (X @ w))
+    primal = 0.5 * np.sum(omega * w * w) + C * (short if loss == "hinge" else short**2).sum()
+    return primal + problem.objective(x)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_gap_terms_add_up_to_the_gap(loss):
+    problem = dual(0.7, loss)
+    for _ in range(5):
+        x = Y * 0.7 * RNG.random(40) * (RNG.random(40) < 0.7)
+        gradient = X @ (X.T @ x)
+        terms = [gap_term(problem.parts.penalty, x[j], gradient[j], j) for j in range(40)]
+        assert min(terms) >= 0.0
+        assert sum(terms) == pytest.approx(primal_gap(problem, x, 0.7, loss=loss), rel=1e-8)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csc_array])
+@pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2.0, 6)])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_the_gap_asked_for_is_reached(C, weight, storage):
+    problem = dual(C, storage=storage, weight=weight)
+    goal = 1e-7 * C * 40
+    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda slope: goal, 3000)
+    assert outcome.gap <= goal
+    assert math.isfinite(problem.objective(outcome.x))
+    assert primal_gap(problem, outcome.x, C, weight) <= 1.01 * goal
+    assert outcome.reads > 0
+    assert not outcome.is_interrupted
+
+
+@pytest.mark.parametrize("way", ["sweeps", "faces", "barrier"])
+def test_every_way_leads_there(way, monkeypatch):
+    """With the others out of reach, and one as soon as possible."""
+    problem, called = dual(1.0), []
+    monkeypatch.setattr(tuning, "FACE_WAIT", 1 if way == "faces" else 10**9)
+    monkeypatch.setattr(tuning, "FACE_SWEEPS", 1)
+    monkeypatch.setattr(tuning, "SWEEPS_A_ROUND", 2)
+    monkeypatch.setattr(tuning, "BARRIER_LATEST", 0.0)
+    monkeypatch.setattr(tuning, "BARRIER_WAIT", 0.0)
+    monkeypatch.setattr(BoxDescent, "_is_short", lambda self: way == "barrier")
+    for name in ("_faces", "_barrier"):
+        method = getattr(BoxDescent, name)
+        monkeypatch.setattr(
+            BoxDescent, name, lambda self, *args, method=method, name=name: called.append(name) or method(self, *args)
+        )
+    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda slope: 4e-5, 3000)
+    assert primal_gap(problem, outcome.x, 1.0) <= 4.04e-5
+    assert set(called) == ({"_" + way} if way != "sweeps" else set())
+
+
+def test_squared_hinge_has_curvature_and_no_upper_end():
+    problem = dual(5.0, "squared_hinge")
+    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda slope: 1e-6, 3000)
+    assert primal_gap(problem, outcome.x, 5.0, loss="squared_hinge") <= 1.01e-6
+
+
+def test_interior_points_end_inside_the_box_with_the_best_gap_seen():
+    problem = dual(3.0)
+    columns = np.arange(40)
+    barrier = Barrier(problem.design, problem.parts.sample.weight, problem.parts.penalty, columns)
+    x, slope, steps = barrier.minimise(np.zeros(40), np.zeros(6), 1e-9, 60)
+    np.testing.assert_allclose(slope, X.T @ x, atol=1e-9)
+    assert primal_gap(problem, x, 3.0) <= 2e-9
+    assert steps < 40
+    assert barrier.reads > 0
+
+
+def test_samples_without_weight_stay_where_they_are():
+    box = signed_box(Y, 2.0, "hinge", (np.arange(40) % 4) * 0.5)
+    problem = ascd.Problem(X.T, np.zeros(6), penalty=box)
+    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda slope: 1e-6, 3000)
+    assert outcome.gap <= 1e-6
+    np.testing.assert_array_equal(outcome.x[::4], 0.0)
+
+
+def test_sweeps_stop_where_nothing_is_gained_and_where_they_may_not_go_on():
+    outcome = BoxDescent(dual(0.01), np.zeros(40)).minimise(lambda slope: 0.0, 10**6)
+    assert outcome.n_iter < 10**5
+    assert BoxDescent(dual(1.0), np.zeros(40)).minimise(lambda slope: 0.0, 3).n_iter == 3
+
+
+def test_an_interrupt_leaves_the_point_reached(monkeypatch):
+    def stop(self, *args):
+        self.n_iter += 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(BoxDescent, "_sweep", stop)
+    outcome = BoxDescent(dual(), np.zeros(40)).minimise(lambda slope: 0.0, 100)
+    assert outcome.is_interrupted
+    assert outcome.n_iter == 1
+
+
+def test_only_boxes_that_hold_every_coordinate_are_taken():
+    assert is_box_problem(dual())
+    assert is_box_problem(dual(loss="squared_hinge"))
+    assert not is_box_problem(ascd.Problem(X.T, np.ones(6), penalty=ascd.Box(0.0, math.inf)))
+    assert not is_box_problem(ascd.Problem(X.T, np.ones(6), penalty=ascd.L1(1.0)))
+    assert not is_box_problem(ascd.Problem(X.T, np.where(np.arange(6) % 2, 1.0, -1.0), "logistic", ascd.Box(0.0, 1.0)))
+    weight = np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    assert not is_box_problem(dual(weight=weight))
