@@ -172,7 +172,7 @@ def test_lazy_selection_is_the_scan(rule, lazy_everywhere):
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("oracle", [*ORACLES, ascd.Blind([0], "measured")], ids=str)
+@pytest.mark.parametrize("oracle", [*sorted({*ORACLES} - {"stochastic"}), ascd.Blind([0], "measured")], ids=str)
 @pytest.mark.parametrize("rule", ["awake", "block", "look-ahead", "adaptive"])
 def test_the_rules_beyond_the_paper_with_every_oracle(rule, oracle):
     problem, best = lock.CASES["softmax"].library("sparse"), minimum("softmax")

@@ -85,8 +85,10 @@ class Span(NamedTuple):
         """The present point as the newest reference; every entry is read."""
         is_start = point.intervals.clock[0] == point.intervals.clock[1]
         for i in range(self.slopes.shape[1] - 1, 0, -1):
-            self.slopes[:, i] = self.slopes[:, i - 1]
-            self.products[:, i] = self.products[:, i - 1]
+            for k in range(self.slopes.shape[0]):
+                self.slopes[k, i] = self.slopes[k, i - 1]
+            for j in range(point.x.size):
+                self.products[j, i] = self.products[j, i - 1]
         for j in range(point.x.size):
             if not is_start or point.intervals.radius_at(j) > 0.0:
                 point.intervals.pin(j, point.partial(j), 0.0)

@@ -4,7 +4,7 @@ Row k has the probability p_k = |e_k|ρ_k/S with ρ_k = max_j |a_kj|/‖a_j‖ a
 y_j = sign(e_k)·a_kj/(ρ_k‖a_j‖) ∈ [−1, 1] with the mean ⟨a_j, e⟩/(S‖a_j‖), whatever j is.  Also E y² ≤ E|y| ≤ ‖e‖/S.
 
 The m draws come in order of their rows, from m sorted uniform numbers made by m + 1 exponential gaps: one pass over e
-finds S, a second one all rows, and the data are read from their beginning to their end.
+finds S, a second one all rows.  Dense columns are read where they are; sparse data are copied by rows.
 """
 
 from __future__ import annotations
@@ -15,21 +15,59 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import helper
-from ascd.data import prices
-from ascd.data.dense import Dense
+from ascd._base.jit import helper, kernel
 from ascd.data.local import fill_squares
 from ascd.data.sparse import CSC, as_rows
 
 
+class RowsInPlace(NamedTuple):
+    """The drawn rows of dense columns, column by column: each is read from its beginning to its end."""
+
+    matrix: Any
+
+    @helper
+    def add_drawn(self, drawn: Array, factor: Array, total: Array, squares: Array) -> int:
+        """Σ factor·a_kj and Σ (factor·a_kj)² over the drawn rows, for all columns; returns how many were read."""
+        for j in range(total.size):
+            first, second = 0.0, 0.0
+            for i in range(drawn.size):
+                share = factor[i] * self.matrix.entry(drawn[i], j)
+                first += share
+                second += share * share
+            total[j], squares[j] = first, second
+        return drawn.size * total.size
+
+
+class RowsCopied(NamedTuple):
+    """The drawn rows of sparse data, row by row: ``copy`` is a matrix whose columns are the rows."""
+
+    copy: Any
+
+    @helper
+    def add_drawn(self, drawn: Array, factor: Array, total: Array, squares: Array) -> int:
+        entries = 0
+        for j in range(total.size):
+            total[j], squares[j] = 0.0, 0.0
+        for i in range(drawn.size):
+            k = drawn[i]
+            entries += self.copy.stop(k) - self.copy.start(k)
+            for p in range(self.copy.start(k), self.copy.stop(k)):
+                j, share = self.copy.row(p), factor[i] * self.copy.entry(p, k)
+                total[j] += share
+                squares[j] += share * share
+        return entries
+
+
 class RowSample(NamedTuple):
-    """The data by rows, ‖a_j‖, ρ_k, Σy_j and Σy_j² over the draws, and room for the gaps."""
+    """The rows, ‖a_j‖, ρ_k, Σy_j and Σy_j² over the draws, the drawn rows, their factors, and room for the gaps."""
 
     rows: Any
     length: Array
     weight: Array
     total: Array
     squares: Array
+    drawn: Array
+    factor: Array
     gaps: Array
 
     @helper
@@ -47,17 +85,16 @@ class RowSample(NamedTuple):
     @helper
     def draw_rows(self, slope: Array, anchor: Array, mass: float, last: int, rng: Any) -> int:
         """Σy and Σy² of a sample; returns how many entries it has read."""
-        scale, entries = mass / self.fill_gaps(rng), 0
-        for j in range(self.total.size):
-            self.total[j], self.squares[j] = 0.0, 0.0
+        scale = mass / self.fill_gaps(rng)
         k, reached, wanted = -1, 0.0, 0.0
-        for i in range(self.gaps.size - 1):
+        for i in range(self.drawn.size):
             wanted += self.gaps[i] * scale
             while (reached < wanted or k < 0) and k < last:  # rounding may leave the sum below the last number
                 k += 1
                 reached += abs(slope[k] - anchor[k]) * self.weight[k]
-            entries += self.rows.stop(k) - self.rows.start(k)
-            self.add_row(k, 1.0 if slope[k] > anchor[k] else -1.0)
+            self.drawn[i] = k
+            self.factor[i] = (1.0 if slope[k] > anchor[k] else -1.0) / self.weight[k]
+        entries = self.rows.add_drawn(self.drawn, self.factor, self.total, self.squares)
         for j in range(self.total.size):
             if self.length[j] > 0.0:
                 self.total[j] /= self.length[j]
@@ -73,31 +110,25 @@ class RowSample(NamedTuple):
             total += self.gaps[i]
         return total
 
-    @helper
-    def add_row(self, k: int, sign: float) -> None:
-        factor = sign / self.weight[k]
-        for p in range(self.rows.start(k), self.rows.stop(k)):
-            j, share = self.rows.row(p), factor * self.rows.entry(p, k)
-            self.total[j] += share
-            self.squares[j] += share * share
-
 
 def start_sample(parts: Any, draws: int) -> RowSample:
-    """Room for samples of so many rows, with a copy of the data by rows."""
-    n, d = parts.norm.size, parts.sample.target.size
-    square = np.empty(n)
-    fill_squares(parts.matrix, np.arange(n), 1.0, square, 0, n)
+    """Room for samples of so many rows."""
+    matrix, n, d = parts.matrix, parts.norm.size, parts.sample.target.size
+    square, weight = np.empty(n), np.zeros(d)
+    fill_squares(matrix, np.arange(n), 1.0, square, 0, n)
     length = np.sqrt(square)
-    is_sparse = isinstance(parts.matrix, CSC)
-    rows = CSC(*as_rows(parts.matrix, d)) if is_sparse else Dense(np.ascontiguousarray(parts.matrix.values).T)
-    return RowSample(rows, length, row_weights(rows, d, length), np.empty(n), np.empty(n), np.empty(draws + 1))
+    fill_weights(matrix, length, weight)
+    rows = RowsCopied(CSC(*as_rows(matrix, d))) if isinstance(matrix, CSC) else RowsInPlace(matrix)
+    drawn = (np.zeros(draws, dtype=np.int64), np.empty(draws), np.empty(draws + 1))
+    return RowSample(rows, length, weight, np.empty(n), np.empty(n), *drawn)
 
 
-def row_weights(rows: Any, d: int, length: Array) -> Array:
+@kernel
+def fill_weights(matrix: Any, length: Array, weight: Array) -> None:
     """ρ_k = max_j |a_kj|/‖a_j‖."""
-    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)[:, None]
-    columns = rows.to_scipy(length.size, d)
-    if not isinstance(columns, np.ndarray):
-        return np.asarray(abs(columns).multiply(scale).max(axis=0).toarray(), dtype=np.float64).ravel()
-    step = max(1, prices.BLOCK // length.size)
-    return np.concatenate([(np.abs(columns[:, k : k + step]) * scale).max(axis=0) for k in range(0, d, step)])
+    for j in range(length.size):
+        scale = 1.0 / length[j] if length[j] > 0.0 else 0.0
+        for p in range(matrix.start(j), matrix.stop(j)):
+            k = matrix.row(p)
+            share = abs(matrix.entry(p, j)) * scale
+            weight[k] = share if share > weight[k] else weight[k]

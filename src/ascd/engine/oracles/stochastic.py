@@ -43,7 +43,7 @@ SAMPLES, CLOCK, LEFT, SAMPLED_AT, MOVED_SINCE, WASTE_FROM, REFUTED = range(7)
 class Stochastic(NamedTuple):
     """Entries estimated from sampled rows; all intervals of a run hold together with probability 1 − ``failure``.
 
-    The data are copied by rows.  What the intervals say is likely, not proved: a run ends after a look at exact
+    Sparse data are copied by rows.  What the intervals say is likely, not proved: a run ends after a look at exact
     entries, its gap is computed from all data, and ``solution.confidence`` has the probability.
 
     Parameters
