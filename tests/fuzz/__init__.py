@@ -13,5 +13,6 @@
 ``placed``      data in parts, in tables, as other kinds of numbers, on a disk
 ==============  ==============================================================================
 
-``truth`` and ``search`` (those of blocks, too) share nothing with the library.  ``python -m tests.fuzz --n 10000 --seed 1`` runs it.
+``truth`` and ``search``, those of blocks too, share nothing with the library.
+``python -m tests.fuzz --n 10000 --seed 1`` runs it.
 """
