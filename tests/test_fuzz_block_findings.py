@@ -7,6 +7,8 @@ import pytest
 from fuzz.cases import Case
 from fuzz.checks import judge
 
+import ascd
+
 pytestmark = pytest.mark.usefixtures("plain_python")
 
 FINDINGS = {
@@ -44,3 +46,25 @@ FINDINGS = {
 @pytest.mark.parametrize("name", FINDINGS)
 def test_what_was_found_is_mended(name):
     assert judge(FINDINGS[name])[1] == []
+
+
+A, Y = np.eye(3), np.ones((3, 2))
+PROBLEM = ascd.BlockProblem(A, Y, penalty=ascd.L21(0.1))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: ascd.BlockProblem(A, 3.0), ValueError, "b must have the shape"),
+        (lambda: ascd.BlockProblem(A, None), ValueError, "b must have the shape"),
+        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.L21), TypeError, r"as L21\(...\); got the class itself"),
+        (lambda: ascd.BlockProblem(A, [0, 1, 10**12], "softmax"), ValueError, "the largest is 1000000000000: number"),
+        (lambda: ascd.BlockProblem(A, Y, groups=[np.nan, 1.0, 2.0]), ValueError, "the label of column 0 is nan"),
+        (lambda: ascd.solve_blocks(PROBLEM, x0="a"), TypeError, "x0 must hold real numbers"),
+        (lambda: ascd.solve_blocks(PROBLEM, intercept=True, intercept0="a"), TypeError, "intercept0 must hold real"),
+        (lambda: ascd.solve_blocks(PROBLEM, intercept=True, intercept0=[1, 2, 3]), ValueError, "for each of 2; got 3"),
+    ],
+)
+def test_wrong_input_of_blocks_is_named(make, error, words):
+    with pytest.raises(error, match=words):
+        make()

@@ -9,7 +9,10 @@
 ``checks``      what must hold between the two
 ``shrink``      a smaller case that still violates
 ``report``      counts a family, as a table
+``block_…``     the same for groups of columns, several targets and several classes
+``placed``      data in parts, in tables, as other kinds of numbers, on a disk
 ==============  ==============================================================================
 
-``truth`` and ``search`` share nothing with the library.  ``python -m tests.fuzz --n 10000 --seed 1`` runs it.
+``truth`` and ``search``, those of blocks too, share nothing with the library.
+``python -m tests.fuzz --n 10000 --seed 1`` runs it.
 """

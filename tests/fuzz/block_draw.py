@@ -5,7 +5,6 @@ One compiled penalty serves all of the library's: only losses, storages and the 
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,17 +37,9 @@ RULES = (
 ORACLES = ("exact", "norm", "simulated", "cached", "reference", "measured", "random", "sketch")
 STEEPNESSES = ("gs-s", "gsl-s", "gs-r", "gs-q", "gsl-r", "gsl-q", "gs", "gsl")
 STEPS = ("coordinate", "fixed", "line-search")
-
-
-@cache
-def block_engines(few: bool = False) -> tuple[tuple[str, str, str, str, str, bool], ...]:
-    """Rule, oracle, steepness, step, loss, sparse: each is compiled for itself."""
-    found = [("awake", "measured", "gs-s", "coordinate", "squared", False)]
-    for i in range(0 if few else len(RULES)):
-        loss = ("squared several", "softmax", "logistic")[i % 3]
-        steepness = STEEPNESSES[i % (len(STEEPNESSES) - 2)]
-        found.append((RULES[i], ORACLES[i % len(ORACLES)], steepness, STEPS[(i + i // 3) % 3], loss, i % 4 == 3))
-    return tuple(found)
+ENGINE_LOSSES = ("squared", "squared several", "softmax", "logistic", "huber several")
+#: What ``minimize`` uses where nothing is asked for: all other parts run interpreted.
+DEFAULT = {"rule": "awake", "oracle": "measured", "steepness": "gs-s", "step": "coordinate"}
 
 
 def draw_groups(rng: Any, n: int) -> list[list[int]]:
@@ -197,17 +188,23 @@ def _path(rng: Any, case: Case) -> dict[str, Any]:
 
 
 def _engine_case(rng: Any, few: bool, family: str) -> Case:
-    if family == "minimize_blocks":
-        rule, oracle, steepness, step, loss, is_sparse = pick(rng, block_engines(few))
-        case = _problem(rng, family, loss, is_sparse, 20, not few and chance(rng, 0.3), steepness in ("gs", "gsl"))
-        ends = {"tol": pick(rng, (1e-6, 1e-3, 1e-10, 0.0)), "max_iter": pick(rng, (0, 1, 30, 100, 300))}
+    watched = family == "block_steps"
+    is_default = not watched and not few and chance(rng, 0.3)
+    parts = {
+        "rule": pick(rng, RULES), "oracle": pick(rng, ORACLES[:-1] if watched else ORACLES),
+        "steepness": pick(rng, STEEPNESSES), "step": pick(rng, STEPS),
+    }  # fmt: skip
+    if is_default:
+        parts, ends = DEFAULT, {"tol": pick(rng, (1e-6, 1e-3, 1e-10, 0.0)), "max_iter": pick(rng, (0, 1, 30, 100, 300))}
+        case = _problem(rng, family, "squared", False, 20, chance(rng, 0.3), False)
     else:
-        rule, oracle, steepness = pick(rng, RULES), pick(rng, ORACLES[:-1]), pick(rng, STEEPNESSES)
-        step, loss = pick(rng, STEPS), pick(rng, ("squared", "squared several", "softmax", "logistic", "huber several"))
-        case = _small(rng, family, loss, steepness in ("gs", "gsl"))
         ends = {"tol": 0.0, "max_iter": int(rng.integers(1, 30))}
-    parts = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step, "rng": int(rng.integers(100))}
-    return case.changed(options={**parts, **ends})
+        smooth, loss = parts["steepness"] in ("gs", "gsl"), pick(rng, ENGINE_LOSSES)
+        case = _small(rng, family, loss, smooth)
+        if not watched:
+            case = _problem(rng, family, loss, chance(rng, 0.3), 6, chance(rng, 0.3), smooth)
+            ends = {"tol": pick(rng, (1e-6, 1e-3, 0.0)), "max_iter": pick(rng, (0, 1, 10, 40))}
+    return case.changed(options={**parts, **ends, "rng": int(rng.integers(100))})
 
 
 def _small(rng: Any, family: str, loss: str, smooth: bool) -> Case:

@@ -94,6 +94,8 @@ def _of_numbers_or_labels(given: Array, n: int) -> Groups:
             f"groups must be one label for each of the {n} columns, sizes that add up to {n}, or lists of columns; got "
             f"{given.size} entries" + (f" that add up to {int(given.sum())}" if given.dtype.kind in "iu" else "")
         )
+    if given.dtype.kind == "f" and np.isnan(given).any():
+        raise ValueError(f"groups: the label of column {int(np.argmax(np.isnan(given)))} is nan")
     labels = np.unique(given, return_inverse=True)[1].ravel()
     return Groups(np.argsort(labels, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(labels))]))
 

@@ -270,6 +270,8 @@ def block_norm(groups: Groups, weights: Any, group: float, l1: float, ridge: Any
 
 def open_penalty(penalty: Any, groups: Any, n: int) -> tuple[Groups, Any]:
     """The blocks and the compiled penalty; a penalty with groups of its own brings them."""
+    if isinstance(penalty, type):
+        raise TypeError(f"penalty must be made with its parameters, as {penalty.__name__}(...); got the class itself")
     own = getattr(penalty, "groups", None) if hasattr(penalty, "compiled") else None
     if own is not None and groups is not None:
         raise ValueError(f"groups: {type(penalty).__name__} brings its groups; leave groups=None")

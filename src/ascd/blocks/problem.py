@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, finite_values
+from ascd._base.checks import Array, as_vector, finite_values
 from ascd._base.contracts import check_methods
 from ascd.blocks.losses import Outputs
 from ascd.blocks.penalties import open_penalty
 from ascd.blocks.softmax import Softmax
 from ascd.blocks.terms import total_cost
+from ascd.blocks.tuning import MOST_CLASSES
 from ascd.problem.problem import Problem
 from ascd.protocols import BlockPenalty
 
@@ -44,7 +45,7 @@ class BlockProblem:
     def __init__(
         self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, groups: Any = None, sample_weight: Any = None
     ) -> None:
-        d = b.shape[0] if hasattr(b, "shape") and b.ndim else len(b)
+        d = n_targets(b)
         # its checks of the data, and the norms that follow from them
         plain = Problem(A, np.zeros(d), "squared", None, sample_weight)
         self.design, (self.n_samples, self.n_features) = plain.design, plain.design.shape
@@ -106,7 +107,8 @@ class BlockProblem:
 
     def as_point(self, x: Any, name: str) -> Array:
         """Coefficients of shape (n_features, n_outputs), or flat for one target, in the order of the blocks."""
-        array = np.asarray(x, dtype=np.float64)
+        given = np.asarray(x)
+        array = as_vector(given.ravel(), name).reshape(given.shape)
         shape = (self.n_features, self.n_outputs)
         if array.shape != shape and not (self.n_outputs == 1 and array.shape == shape[:1]):
             raise ValueError(f"{name} must have the shape {shape}; got {array.shape}")
@@ -120,6 +122,14 @@ class BlockProblem:
         return x[:, 0] if self.loss.is_flat else x
 
 
+def n_targets(b: Any) -> int:
+    """How many samples the target is for."""
+    shape = b.shape if hasattr(b, "shape") else np.shape(b)
+    if len(shape) == 0:
+        raise ValueError(f"b must have the shape (n_samples,) or (n_samples, n_outputs); got {b!r}")
+    return int(shape[0])
+
+
 def as_block_loss(loss: Any, b: Any, weight: Array) -> Any:
     """The loss with its targets."""
     if not (isinstance(loss, str) and loss == "softmax"):
@@ -129,4 +139,10 @@ def as_block_loss(loss: Any, b: Any, weight: Array) -> Any:
         raise ValueError(f"b must have length {weight.size}; got shape {labels.shape}")
     if labels.dtype.kind not in "iu" or labels.min() < 0:
         raise ValueError("b must hold the classes 0, 1, 2, ... as integers for the softmax loss")
-    return Softmax(labels.astype(np.int64), max(2, int(labels.max()) + 1), weight)
+    largest = int(labels.max())
+    if largest >= MOST_CLASSES:
+        raise ValueError(
+            f"b must hold the classes 0, 1, 2, ... below {MOST_CLASSES:,}; the largest is {largest}: number them "
+            "without gaps, as np.unique(b, return_inverse=True) does"
+        )
+    return Softmax(labels.astype(np.int64), max(2, largest + 1), weight)

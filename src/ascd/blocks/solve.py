@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_number, finite_values
+from ascd._base.checks import Array, as_number, as_vector, finite_values
 from ascd._base.clock import Stopwatch
 from ascd._base.threads import as_n_jobs, quiet
 from ascd.blocks.problem import BlockProblem
@@ -105,7 +105,10 @@ def check_block_run(
         raise ValueError("x0 must have a finite cost" if x0 is not None else "the penalty must allow zero coefficients")
     constant = np.zeros(problem.n_outputs)
     if intercept0 is not None:
-        constant = constant + np.asarray(intercept0, dtype=np.float64)
+        given = as_vector(np.ravel(intercept0), "intercept0")
+        if given.size not in (1, constant.size):
+            raise ValueError(f"intercept0 must be one number, or one for each of {constant.size}; got {given.size}")
+        constant = constant + given
         finite_values(constant, "intercept0")
         if constant.any() and not intercept:
             raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")

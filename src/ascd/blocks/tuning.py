@@ -80,3 +80,5 @@ LARGEST_SHARE = 0.25
 SMALLEST_SHARE = 1e-280
 #: A step of the constants of classes: exp(−1000) is 0 already.
 LONGEST_CONSTANT_STEP = 1e3
+#: Classes are numbered without gaps: a larger number is a label, not a class.
+MOST_CLASSES = 1_000_000
