@@ -14,143 +14,19 @@ A compiled block penalty is a NamedTuple whose methods speak of one block b, as 
 ``scaled``              (optional, uncompiled) the penalty times a factor; for paths
 ======================  ============================================================================================
 
-All of the library's are one, ``BlockNorm``: with soft(u) the entries of u beyond ±l1 (those above l1, where only
-coefficients that are not negative are allowed),
-
-    Ψ_b(x) = l1_b·‖x‖₁ + group_b·‖x‖ + ½·ridge_b·‖x‖²,      Ψ_b*(u) = max(0, ‖soft(u)‖ − group_b)²/(2·ridge_b),
-
-which for ridge_b = 0 is the indicator of ‖soft(u)‖ ≤ group_b.  The norm of soft(u) is 1-Lipschitz, so over a ball
-around u it grows by the radius at most.
+All of the library's are one, ``ascd.blocks.norm.BlockNorm``.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_number, as_parameter
-from ascd._base.jit import helper
+from ascd._base.checks import as_number, as_parameter
 from ascd.blocks.groups import Groups, as_groups
-from ascd.blocks.tuning import SCALE_HALVINGS
-
-
-@helper
-def beyond(u: float, threshold: float, positive: bool) -> float:
-    """soft(u): what of u the L1 part (and the bound at 0) does not hold."""
-    if u > threshold:
-        return u - threshold
-    return u + threshold if u < -threshold and not positive else 0.0
-
-
-@helper
-def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> float:
-    """‖soft(scale·u)‖ without overflow of squares that fit."""
-    total = 0.0
-    for i in range(u.size):
-        part = beyond(scale * u[i], threshold, positive)
-        total += part * part
-    return math.sqrt(total)
-
-
-@helper
-def largest_entry(u: Array, scale: float, positive: bool) -> float:
-    most = 0.0
-    for i in range(u.size):
-        most = max(most, scale * u[i] if positive else abs(scale * u[i]))
-    return most
-
-
-class BlockNorm(NamedTuple):
-    """l1·‖x‖₁ + group·‖x‖ + ½·ridge·‖x‖², one number a block each; with ``positive`` x ≥ 0."""
-
-    group: Array
-    l1: Array
-    ridge: Array
-    positive: bool
-
-    def block_cost(self, x: Array, b: int) -> float:
-        total, square = 0.0, 0.0
-        for i in range(x.size):
-            if self.positive and x[i] < 0.0:
-                return math.inf
-            total += abs(x[i])
-            square += x[i] * x[i]
-        return self.l1[b] * total + self.group[b] * math.sqrt(square) + 0.5 * self.ridge[b] * square
-
-    def block_prox(self, v: Array, step: float, b: int) -> None:
-        threshold = step * self.l1[b]
-        length = length_beyond(v, 1.0, threshold, self.positive)
-        kept = length - step * self.group[b]
-        factor = kept / (length * (1.0 + step * self.ridge[b])) if kept > 0.0 else 0.0
-        for i in range(v.size):
-            v[i] = factor * beyond(v[i], threshold, self.positive)
-
-    def block_distance(self, x: Array, g: Array, b: int) -> float:
-        square = 0.0
-        for i in range(x.size):
-            square += x[i] * x[i]
-        if square == 0.0:
-            return max(0.0, length_beyond(g, -1.0, self.l1[b], self.positive) - self.group[b])
-        along, total = self.group[b] / math.sqrt(square) + self.ridge[b], 0.0
-        for i in range(x.size):
-            if x[i] != 0.0:
-                away = g[i] + along * x[i] + math.copysign(self.l1[b], x[i])
-            else:
-                away = beyond(-g[i], self.l1[b], self.positive)
-            total += away * away
-        return math.sqrt(total)
-
-    def block_slack(self, x: Array, g: Array, b: int) -> float:
-        for i in range(x.size):
-            if x[i] != 0.0:
-                return self.block_distance(x, g, b)
-        over = length_beyond(g, -1.0, self.l1[b], self.positive)
-        # within ±l1 the largest entry tells how far the nearest face is
-        return (over if over > 0.0 else largest_entry(g, -1.0, self.positive) - self.l1[b]) - self.group[b]
-
-    def block_conjugate(self, u: Array, radius: float, b: int) -> float:
-        over = length_beyond(u, 1.0, self.l1[b], self.positive) + radius - self.group[b]
-        is_inside = self.group[b] == 0.0 and largest_entry(u, 1.0, self.positive) + radius <= self.l1[b]
-        if over <= 0.0 or is_inside:
-            return 0.0
-        return 0.5 * over * over / self.ridge[b] if self.ridge[b] > 0.0 else math.inf
-
-    def block_scale(self, u: Array, radius: float, b: int) -> float:
-        if self.block_conjugate(u, radius, b) < math.inf:
-            return 1.0
-        if self.group[b] == 0.0:
-            return self.l1[b] / (largest_entry(u, 1.0, self.positive) + radius)
-        if self.l1[b] == 0.0:
-            return self.group[b] / (length_beyond(u, 1.0, 0.0, self.positive) + radius)
-        low, high = 0.0, 1.0
-        for _ in range(SCALE_HALVINGS):
-            middle = 0.5 * (low + high)
-            if length_beyond(u, middle, self.l1[b], self.positive) + middle * radius <= self.group[b]:
-                low = middle
-            else:
-                high = middle
-        return low
-
-    def block_piece(self, x: Array, b: int, slope: Array) -> tuple[float, float]:
-        square = 0.0
-        for i in range(x.size):
-            square += x[i] * x[i]
-        kink = self.group[b]
-        along = (kink / math.sqrt(square) if square > 0.0 else 0.0) + self.ridge[b]
-        is_held = kink > 0.0 and square == 0.0
-        for i in range(x.size):
-            at_kink = x[i] == 0.0 and (self.positive or self.l1[b] > 0.0)
-            slope[i] = math.nan if is_held or at_kink else along * x[i] + math.copysign(self.l1[b], x[i])
-        return kink, self.ridge[b]
-
-    def is_smooth(self) -> bool:
-        return not (self.group.any() or self.l1.any() or self.positive)
-
-    def scaled(self, factor: float) -> BlockNorm:
-        return BlockNorm(factor * self.group, factor * self.l1, factor * self.ridge, self.positive)
+from ascd.blocks.norm import BlockNorm
 
 
 @dataclass(frozen=True, eq=False)

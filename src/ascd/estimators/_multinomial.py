@@ -15,7 +15,7 @@ import numpy as np
 
 from ascd._base.checks import Array, as_parameter
 from ascd.blocks import BlockProblem, BlockSolution, solve_blocks
-from ascd.blocks.penalties import BlockNorm
+from ascd.blocks.norm import BlockNorm
 from ascd.estimators._blocks import rounded
 from ascd.estimators._solving import refined
 
