@@ -1,9 +1,10 @@
-"""A lower bound on the SVM's minimum, by a dual coordinate descent of the benchmark's own.
+"""A lower bound on the SVM's minimum: the value of any dual point is one.
 
     max_α Σα_k − ½‖Σ_k α_k y_k x_k‖²   over 0 ≤ α_k ≤ C
 
-Samples in random order; those at a bound whose gradient points outward by more than the largest violation of the pass
-before are set aside, and all come back before the end (Hsieh et al., 2008).
+``dual_point`` is a dual coordinate descent of the benchmark's own: samples in random order; those at a bound whose
+gradient points outward by more than the largest violation of the pass before are set aside, and all come back before
+the end (Hsieh et al., 2008).  With a large C it gets nowhere; ``interior_point`` is ours.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ import time
 import numba
 import numpy as np
 import scipy.sparse as sp
+
+import ascd
+from ascd.solver.box.descent import BoxDescent
+from ascd.svm import signed_box
 
 
 def dual_point(X, y, C, seconds=30.0, tol=1e-10):
@@ -33,6 +38,12 @@ def dual_point(X, y, C, seconds=30.0, tol=1e-10):
         else:
             active = kept
     return alpha
+
+
+def interior_point(X, y, C, tol=1e-9):
+    """α by ``ascd.solver.box``; a value worse than the true one only makes everybody's gaps look larger."""
+    problem = ascd.Problem(X.T, np.zeros(X.shape[1]), penalty=signed_box(y, C, "hinge"))
+    return y * BoxDescent(problem, np.zeros(len(y))).minimise(lambda slope: tol * C * len(y), 1000).x
 
 
 @numba.njit

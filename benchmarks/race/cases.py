@@ -105,6 +105,14 @@ def tiny(samples=100, features=50, true=10):
     return _with_target("tiny", np.asfortranarray(rng.standard_normal((samples, features))), true, rng)
 
 
+def flipped(samples=20_000, features=50, share=0.1):
+    """Labels of a plane, some of them wrong: support vectors at their bound, more of them than features."""
+    rng = np.random.default_rng(SEED)
+    X = np.asfortranarray(rng.standard_normal((samples, features)))
+    y = X @ rng.standard_normal(features) / np.sqrt(features)
+    return Case("flipped", X, y, np.where(rng.random(samples) < share, -1.0, 1.0) * np.where(y > 0.0, 1.0, -1.0), True)
+
+
 def _with_target(name, X, true, rng):
     """y = Xx + noise, ten parts of signal to one of noise; the labels are its signs."""
     x = np.zeros(X.shape[1])
@@ -120,7 +128,10 @@ GENERATED = {
     "correlated 0.9": partial(correlated, 0.9),
     "tall": tall,
     "tiny": tiny,
+    "flipped": flipped,
 }
+#: Cases that only classifiers are raced on.
+FOR_LABELS = ("flipped",)
 QUICK = ("riboflavin", "golub", "a9a", "tiny")
 
 

@@ -128,12 +128,14 @@ BOX_VISIT = 40.0
 #: are all that is left.
 SWEEPS_A_ROUND, MOST_IDLE_ROUNDS = 10, 500
 #: Sweeps in reads of all columns before the first Newton step on a face, and sweeps over what is awake between two;
-#: reads of the face that it may always take.  After a step, coordinates fall asleep this many times further inside.
-FACE_WAIT, FACE_SWEEPS, FEWEST_FACE_READS, WIDER = 6, 20, 8, 2.0
+#: reads of the face that it may always take, and the share of the sweeps' reads since the last one.  After a step,
+#: coordinates fall asleep this many times further inside.
+FACE_WAIT, FACE_SWEEPS, FEWEST_FACE_READS, FACE_SHARE, WIDER = 20, 20, 8, 0.3, 2.0
 #: An interior point method takes about so many steps, and never more than the second number.
 BARRIER_STEPS, MOST_BARRIER_STEPS = 18.0, 80
-#: Sweeps cost at least this share of it before, and at most so many times as much.
-BARRIER_WAIT, BARRIER_LATEST = 0.2, 2.0
+#: Sweeps cost at least this share of it before, and at most so many times as much; its price falls where a round of
+#: sweeps leaves less than this share of it.
+BARRIER_WAIT, BARRIER_LATEST, BARRIER_FALLS = 0.2, 2.0, 0.8
 #: Its prices in nanoseconds: a product of two entries of a column, one of a Cholesky factor, what is done for each
 #: coordinate, the calls from Python; and passes over all columns in a step.
 BARRIER_PRODUCT, BARRIER_CUBE, BARRIER_VISIT, BARRIER_CALLS, BARRIER_PASSES = 0.5, 0.1, 60.0, 1e5, 6.0

@@ -4,7 +4,7 @@ Nobody knows how many sweeps a problem takes: dozens for a support vector machin
 a large one.  So what is spent on sweeps is compared with what the other way would cost.  Where columns are short (d is
 small), that is an interior point method on the coordinates awake, which takes a known number of d × d systems: it
 begins when sweeps have cost as much.  Where they are long, it is conjugate gradients on the coordinates inside their
-box, given as many reads as the sweeps since the last time have taken; after a step that failed it waits twice as long.
+box, given a share of the reads of the sweeps since the last time; after a step that failed it waits twice as long.
 
 What comes out is a point, not a proof: its gap is proved by the caller.
 """
@@ -54,7 +54,9 @@ class BoxDescent:
     """``x``, where it starts, and the slope v = H(Ax − b) move; ``order`` lists what is awake."""
 
     def __init__(self, problem: Problem, x: Array) -> None:
-        self.problem, self.design, self.parts = problem, problem.design, problem.parts
+        if not isinstance(problem.design, Local):
+            raise TypeError(f"the columns must be in memory; got {type(problem.design).__name__}")
+        self.design, self.parts = problem.design, problem.parts
         self.x, (_, _, self.slope) = x, problem.evaluate(x)
         n = x.size
         self.order, self.awake = np.arange(n), n
@@ -62,7 +64,7 @@ class BoxDescent:
         self.free = np.empty(n, dtype=np.int64)
         self.worst, self.gap, self.n_iter, self.reads = math.inf, math.inf, 0, 0
         self.since, self.wait = 0, tuning.FACE_WAIT * n
-        self.spent, self.last, self.has_barrier = 0.0, 0.0, self._is_short()
+        self.spent, self.last, self.barrier_price, self.has_barrier = 0.0, 0.0, math.inf, self._is_short()
         self.price = self.design.sweep_price(self.order) / n + tuning.BOX_VISIT
         self.counts = self.design.counts.astype(np.float64)
 
@@ -122,12 +124,14 @@ class BoxDescent:
         self._count(self.x.size)
 
     def _faces(self) -> None:
-        """Conjugate gradients, for as many reads as the sweeps since the last time."""
+        """Conjugate gradients, for a share of the reads of the sweeps since the last time."""
         parts = self.parts
         count = free_of(parts.penalty, self.x, self.order, self.awake, self.free)
         is_kept = False
         if count:
-            is_kept = self._descend(self.free[:count], max(tuning.FEWEST_FACE_READS, self.since // count))
+            is_kept = self._descend(
+                self.free[:count], max(tuning.FEWEST_FACE_READS, int(tuning.FACE_SHARE * self.since / count))
+            )
         self.worst *= tuning.WIDER
         self.wait = self.wait if is_kept else 2 * self.wait
         self.wait = max(self.wait, tuning.FACE_SWEEPS * self.awake)
@@ -155,15 +159,19 @@ class BoxDescent:
     def _is_dear(self, before: float, estimate: float, wanted: float) -> bool:
         """Would sweeps cost more than an interior point method, if they go on as in the last call?
 
-        What they have cost already says so too: they become slower and slower.
+        What they have cost already says so too: they become slower and slower.  While many coordinates fall asleep its
+        price falls, and waiting pays.
         """
-        price = self._barrier_price()
-        if self.spent < tuning.BARRIER_WAIT * price or not math.isfinite(before):
+        price, was = self._barrier_price(), self.barrier_price
+        self.barrier_price = price
+        if self.spent > tuning.BARRIER_LATEST * price:
+            return True
+        if self.spent < tuning.BARRIER_WAIT * price or price < tuning.BARRIER_FALLS * was:
             return False
-        fall = math.log(before / estimate) if 0.0 < estimate < before else 0.0
+        fall = math.log(before / estimate) if 0.0 < estimate < before < math.inf else 0.0
         left = math.log(estimate / wanted) if wanted > 0.0 else math.inf
         to_come = self.last * left / fall if fall > 0.0 else math.inf
-        return to_come > price or self.spent > tuning.BARRIER_LATEST * price
+        return to_come > price
 
     def _barrier_price(self) -> float:
         """Nanoseconds that an interior point method takes on what is awake."""
