@@ -57,7 +57,7 @@ def sampled_radius(variance: float, second_moment: float, draws: int, eta: float
     --------
     >>> from ascd.engine.oracles.concentration import sampled_radius
     >>> round(sampled_radius(0.04, 1.0, 1000, 0.01), 4)  # a small variance was seen
-    0.0445
+    0.0544
     >>> round(sampled_radius(1.0, 0.04, 1000, 0.01), 4)  # a small one was known beforehand
     0.0259
     """
