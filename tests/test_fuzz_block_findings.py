@@ -40,7 +40,33 @@ FINDINGS = {
         weight=np.array([0.40006835292770193, 0.7463200374613284, 0.6580982383817309, 0.577516459334068]),
         storage="csc", options={"tol": 1e-10, "max_iter": 3, "intercept": True},
     ),
+    # squares of a gradient of 1e-240 are 0: zero coefficients were called optimal
+    "a small gradient": Case(
+        "solve_blocks", np.array([[1e-140]]), np.array([1e-100]), penalty="GroupL2",
+        parameters={"strength": 1e-245, "groups": [[0]]},
+    ),
+    "a small gradient and a ridge": Case(
+        "solve_blocks", np.array([[1e-140]]), np.array([1e-100]), penalty="GroupL2",
+        parameters={"strength": 1e-245, "groups": [[0]], "ridge": 1e-285},
+    ),
+    "a small gradient, step by step": Case(
+        "minimize_blocks", np.array([[1e-140, 2e-140], [1e-140, 0.0]]), np.array([1e-100, 2e-100]), penalty="GroupL2",
+        parameters={"strength": 1e-245, "groups": [[0, 1]]},
+        options={"rule": "cyclic", "oracle": "norm", "steepness": "gs-s", "step": "coordinate", "max_iter": 40},
+    ),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e-40, 1e40])
+def test_a_block_is_solved_where_squares_leave_the_range(scale):
+    """Coefficients of 1e-170, whose squares are 0, and gradients of 1e240, whose squares are not finite."""
+    A, b = np.array([[1.0, 0.1], [0.5, 2.0]]), np.array([1.0, 3.0])
+    unit, target = {1e-170: (1e150, 1e-20), 1e-40: (1e140, 1e100), 1e40: (1e-140, 1e-100)}[scale]
+    penalty = ascd.SparseGroup(0.1 * unit * target, 0.2 * unit * target, [[0, 1]])
+    found = ascd.solve_blocks(ascd.BlockProblem(unit * A, target * b, penalty=penalty), tol=1e-10)
+    plain = ascd.solve_blocks(ascd.BlockProblem(A, b, penalty=ascd.SparseGroup(0.1, 0.2, [[0, 1]])), tol=1e-10)
+    assert found.converged
+    np.testing.assert_allclose(found.x / scale, plain.x, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", FINDINGS)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .truth import LARGEST_EXPONENT, UNIT, Array, Long, loss_terms
+from .truth import LARGEST_EXPONENT, UNIT, Array, Long, argument_size, loss_terms
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class BlockTruth:
         value, slope, size = loss_terms(self.loss, y, z, Long(self.threshold))
         if self.loss == "poisson":
             slope = slope * np.maximum(1, np.expm1(np.minimum(error, LARGEST_EXPONENT)) / np.maximum(error, UNIT))
-        return value, (slope + error) * (error + unit * np.maximum(np.abs(y), 1)) + 8 * unit * size
+        return value, (slope + error) * (error + unit * argument_size(self.loss, y)) + 8 * unit * size
 
     def _penalty(self, x: Array) -> Array:
         rows = []

@@ -67,7 +67,7 @@ class Truth:
             value, slope, size = loss_terms(self.loss, y, z, Long(self.threshold))
             if self.loss == "poisson":  # exp grows by as much as the error of its argument says
                 slope = slope * np.maximum(1, np.expm1(np.minimum(error, LARGEST_EXPONENT)) / np.maximum(error, UNIT))
-            uncertain = s * ((slope + error) * (error + unit * np.maximum(np.abs(y), 1)) + 8 * unit * size)
+            uncertain = s * ((slope + error) * (error + unit * argument_size(self.loss, y)) + 8 * unit * size)
             x = Xl
             l1, l2, linear = (p.astype(Long)[:, None] for p in (self.l1, self.l2, self.linear))
             pieces = [l1 * np.abs(x), l2 * x * x / 2, linear * x]
@@ -82,6 +82,11 @@ class Truth:
     def value(self, x: Array, c: float = 0.0) -> tuple[Any, Any, Any]:
         total, bound, absolute = self.values(np.asarray(x)[:, None], np.array([c]))
         return total[0], bound[0], absolute[0]
+
+
+def argument_size(loss: str, y: Array) -> Array:
+    """What the rounding of a loss's argument is relative to: y for differences, 1 for margins and exponents."""
+    return np.abs(y) if loss in ("squared", "huber") else np.maximum(np.abs(y), 1)
 
 
 def loss_terms(loss: str, y: Array, z: Array, threshold: Any) -> tuple[Array, Array, Array]:

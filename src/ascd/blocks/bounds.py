@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.blocks.lengths import norm
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import products
 from ascd.blocks.terms import fill_lengths
@@ -47,14 +48,14 @@ class GradientBounds:
     def locate(self, slope: Array) -> None:
         """Balls for a slope that has moved, without reading a column."""
         share, away, total, size = np.zeros((4, BLOCK_SLOTS + 1))  # the last for blocks that were never read
-        here = float(np.linalg.norm(slope))
+        here = norm(slope)
         for r in np.flatnonzero(self.count):
             kept = self.kept[r]
-            length = float(np.linalg.norm(kept))
-            share[r] = float(np.vdot(kept, slope)) / length**2 if length > 0.0 else 0.0
+            length = norm(kept)
+            share[r] = float(np.vdot(kept / length, slope / length)) if length > 0.0 else 0.0
             rest = slope - share[r] * kept
-            away[r] = float(np.linalg.norm(rest)) * (1.0 + 1e-9) + 4.0 * UNIT * here
-            total[r] = float(np.linalg.norm(rest.sum(axis=0))) + self.noise * here if self.intercept else 0.0
+            away[r] = norm(rest) * (1.0 + 1e-9) + 4.0 * UNIT * here
+            total[r] = norm(rest.sum(axis=0)) + self.noise * here if self.intercept else 0.0
             size[r] = here + abs(share[r]) * length
         slot = self.slot
         self.radius = away[slot] * self.width + total[slot] * self.mean + 2.0 * self.noise * size[slot] * self.whole
@@ -73,7 +74,7 @@ class GradientBounds:
             blocks = np.flatnonzero(leaving)
         places = np.arange(groups.order.size) if blocks.size == groups.count else groups.columns(blocks)
         found = products(self.problem.design, groups.order[places], slope)
-        length = float(np.linalg.norm(slope))
+        length = norm(slope)
         self.product[places] = self.estimate[places] = found
         self.radius[blocks] = self.noise * length * self.whole[blocks]
         if blocks.size < groups.count:

@@ -24,6 +24,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.blocks.bounds import GradientBounds
 from ascd.blocks.fit import Fit
+from ascd.blocks.lengths import lengths_of_blocks, norm, row_lengths
 from ascd.blocks.losses import DualPoint
 from ascd.blocks.products import products
 from ascd.blocks.terms import add_terms, fill_lengths, fill_open, largest_allowed_scale, unpenalised
@@ -91,7 +92,7 @@ class _Proof:
         for t in range(estimate.shape[1]):
             found = self.problem.design.careful_dots(groups.order[places], point.dual[:, t].copy())
             estimate[places, t], error[places, t] = found
-        off = np.sqrt(np.add.reduceat((error**2).sum(axis=1), groups.starts[:-1]))
+        off = lengths_of_blocks(error, groups.starts)
         radius[blocks] = spread[blocks] + 1.01 * off[blocks]
         return estimate, radius
 
@@ -131,12 +132,11 @@ class _Proof:
 
     def _length(self, dual: Array) -> float:
         """The norm √Σ θ²/s, which is dual to that of the columns."""
-        scaled = np.divide(dual**2, self.weight, out=np.zeros(dual.shape), where=self.weight > 0.0)
-        return math.sqrt(float(scaled.sum()))
+        return norm(np.divide(dual, np.sqrt(self.weight), out=np.zeros(dual.shape), where=self.weight > 0.0))
 
     def _image_error(self) -> float:
         """ζ: how far the computed image can be from AX + 1cᵀ, in the norm √Σ s·z²."""
-        fit, rows = self.fit, np.linalg.norm(self.fit.x, axis=1)
+        fit, rows = self.fit, row_lengths(self.fit.x)
         size = float(rows @ self.problem.norm[self.problem.groups.order])
         size += float(np.linalg.norm(fit.constant)) * math.sqrt(float(self.weight.sum()))
         return (np.count_nonzero(rows) + 3.0) * UNIT * size if rows.any() else 0.0

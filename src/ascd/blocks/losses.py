@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, finite_values
+from ascd.blocks.lengths import norm
 from ascd.data.careful import UNIT, careful_sum
 from ascd.data.design import Design
 from ascd.problem.at_samples import evaluate_samples
@@ -142,8 +143,8 @@ class Outputs:
                 return None
             dual[:, t], excess = self._moved(design, columns, intercept, fit, seen.slope[:, t].copy(), norm)
             reach[:, t], bound = fit.reach(excess)
-            spread += min(self._square(reach[:, t]), self._square(bound))
-        return DualPoint(dual, reach, math.sqrt(spread))
+            spread = math.hypot(spread, min(self._length(reach[:, t]), self._length(bound)))
+        return DualPoint(dual, reach, spread)
 
     def _moved(
         self, design: Design, columns: Array, intercept: bool, fit: Any, dual: Array, norm: Array
@@ -152,7 +153,7 @@ class Outputs:
         for _ in range(2):
             dual = fit.moved(dual, self._excess(design, columns, intercept, dual)[0])
         excess, error = self._excess(design, columns, intercept, dual)
-        own = 0.0 if self.is_quadratic else 8.0 * UNIT * math.sqrt(self._square(dual))
+        own = 0.0 if self.is_quadratic else 8.0 * UNIT * self._length(dual)
         return dual, np.abs(excess) + error + own * norm
 
     @staticmethod
@@ -163,7 +164,7 @@ class Outputs:
             product, error = np.append(product, total), np.append(error, off)
         return product, error
 
-    def _square(self, vector: Array) -> float:
-        """Σ θ_k²/s_k."""
+    def _length(self, vector: Array) -> float:
+        """√Σ θ_k²/s_k."""
         counted = self.weight > 0.0
-        return float(np.sum(vector[counted] ** 2 / self.weight[counted]))
+        return norm(vector[counted] / np.sqrt(self.weight[counted]))

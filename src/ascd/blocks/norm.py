@@ -14,34 +14,8 @@ import math
 from typing import NamedTuple
 
 from ascd._base.checks import Array
-from ascd._base.jit import helper
-from ascd.blocks.tuning import SCALE_HALVINGS
-
-
-@helper
-def beyond(u: float, threshold: float, positive: bool) -> float:
-    """soft(u): what of u the L1 part (and the bound at 0) does not hold."""
-    if u > threshold:
-        return u - threshold
-    return u + threshold if u < -threshold and not positive else 0.0
-
-
-@helper
-def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> float:
-    """‖soft(scale·u)‖ without overflow of squares that fit."""
-    total = 0.0
-    for i in range(u.size):
-        part = beyond(scale * u[i], threshold, positive)
-        total += part * part
-    return math.sqrt(total)
-
-
-@helper
-def largest_entry(u: Array, scale: float, positive: bool) -> float:
-    most = 0.0
-    for i in range(u.size):
-        most = max(most, scale * u[i] if positive else abs(scale * u[i]))
-    return most
+from ascd.blocks.lengths import away_at, beyond, largest_entry, length_beyond, length_of
+from ascd.blocks.tuning import LARGEST_SQUARE, SCALE_HALVINGS, SMALLEST_SQUARE
 
 
 class BlockNorm(NamedTuple):
@@ -53,13 +27,13 @@ class BlockNorm(NamedTuple):
     positive: bool
 
     def block_cost(self, x: Array, b: int) -> float:
-        total, square = 0.0, 0.0
+        total = 0.0
         for i in range(x.size):
             if self.positive and x[i] < 0.0:
                 return math.inf
             total += abs(x[i])
-            square += x[i] * x[i]
-        return self.l1[b] * total + self.group[b] * math.sqrt(square) + 0.5 * self.ridge[b] * square
+        length = length_of(x)
+        return self.l1[b] * total + self.group[b] * length + 0.5 * self.ridge[b] * length * length
 
     def block_prox(self, v: Array, step: float, b: int) -> None:
         threshold = step * self.l1[b]
@@ -70,19 +44,20 @@ class BlockNorm(NamedTuple):
             v[i] = factor * beyond(v[i], threshold, self.positive)
 
     def block_distance(self, x: Array, g: Array, b: int) -> float:
-        square = 0.0
+        group, l1, ridge, length = self.group[b], self.l1[b], self.ridge[b], length_of(x)
+        if length == 0.0:
+            return max(0.0, length_beyond(g, -1.0, l1, self.positive) - group)
+        total, most = 0.0, 0.0
         for i in range(x.size):
-            square += x[i] * x[i]
-        if square == 0.0:
-            return max(0.0, length_beyond(g, -1.0, self.l1[b], self.positive) - self.group[b])
-        along, total = self.group[b] / math.sqrt(square) + self.ridge[b], 0.0
-        for i in range(x.size):
-            if x[i] != 0.0:
-                away = g[i] + along * x[i] + math.copysign(self.l1[b], x[i])
-            else:
-                away = beyond(-g[i], self.l1[b], self.positive)
+            away = away_at(x[i], g[i], length, group, l1, ridge, self.positive)
             total += away * away
-        return math.sqrt(total)
+            most = max(most, abs(away))
+        if SMALLEST_SQUARE < total < LARGEST_SQUARE or not 0.0 < most < math.inf:
+            return math.sqrt(total)
+        total = 0.0
+        for i in range(x.size):
+            total += (away_at(x[i], g[i], length, group, l1, ridge, self.positive) / most) ** 2
+        return most * math.sqrt(total)
 
     def block_slack(self, x: Array, g: Array, b: int) -> float:
         for i in range(x.size):
@@ -97,7 +72,7 @@ class BlockNorm(NamedTuple):
         is_inside = self.group[b] == 0.0 and largest_entry(u, 1.0, self.positive) + radius <= self.l1[b]
         if over <= 0.0 or is_inside:
             return 0.0
-        return 0.5 * over * over / self.ridge[b] if self.ridge[b] > 0.0 else math.inf
+        return 0.5 * over * (over / self.ridge[b]) if self.ridge[b] > 0.0 else math.inf
 
     def block_scale(self, u: Array, radius: float, b: int) -> float:
         if self.block_conjugate(u, radius, b) < math.inf:
@@ -106,7 +81,15 @@ class BlockNorm(NamedTuple):
             return self.l1[b] / (largest_entry(u, 1.0, self.positive) + radius)
         if self.l1[b] == 0.0:
             return self.group[b] / (length_beyond(u, 1.0, 0.0, self.positive) + radius)
-        low, high = 0.0, 1.0
+        # soft(s·u) is no longer than s·u and no shorter than that without l1·√size; at l1/max|u| it is 0
+        length, most = length_beyond(u, 1.0, 0.0, self.positive), largest_entry(u, 1.0, self.positive)
+        low = self.group[b] / (length + radius)
+        if not length > 0.0:
+            return low
+        high = min(1.0, (self.group[b] + self.l1[b] * math.sqrt(u.size)) / length * (1.0 + 1e-12))
+        if self.l1[b] / most * radius <= self.group[b]:
+            low = max(low, (1.0 - 1e-15) * self.l1[b] / most)
+        low = min(low, high)
         for _ in range(SCALE_HALVINGS):
             middle = 0.5 * (low + high)
             if length_beyond(u, middle, self.l1[b], self.positive) + middle * radius <= self.group[b]:
@@ -116,15 +99,13 @@ class BlockNorm(NamedTuple):
         return low
 
     def block_piece(self, x: Array, b: int, slope: Array) -> tuple[float, float]:
-        square = 0.0
-        for i in range(x.size):
-            square += x[i] * x[i]
-        kink = self.group[b]
-        along = (kink / math.sqrt(square) if square > 0.0 else 0.0) + self.ridge[b]
-        is_held = kink > 0.0 and square == 0.0
+        kink, length = self.group[b], length_of(x)
+        is_held = kink > 0.0 and length == 0.0
         for i in range(x.size):
             at_kink = x[i] == 0.0 and (self.positive or self.l1[b] > 0.0)
-            slope[i] = math.nan if is_held or at_kink else along * x[i] + math.copysign(self.l1[b], x[i])
+            along = kink * (x[i] / length) if length > 0.0 else 0.0
+            smooth = along + self.ridge[b] * x[i] + math.copysign(self.l1[b], x[i])
+            slope[i] = math.nan if is_held or at_kink else smooth
         return kink, self.ridge[b]
 
     def is_smooth(self) -> bool:

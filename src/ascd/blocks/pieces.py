@@ -14,6 +14,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import kernel, wide
 from ascd.blocks import tuning
+from ascd.blocks.lengths import length_of
 
 
 class Working(NamedTuple):
@@ -139,10 +140,7 @@ def fill_pieces(
     for i in range(blocks.size):
         low, high = wide(starts[i]) * outputs, wide(starts[i + 1]) * outputs
         kink[i], ridge[i] = penalty.block_piece(x[low:high], wide(blocks[i]), slope[low:high])
-        square = 0.0
-        for p in range(low, high):
-            square += x[p] * x[p]
-        length[i] = np.sqrt(square)
+        length[i] = length_of(x[low:high])
 
 
 @kernel

@@ -107,8 +107,7 @@ class BlockProblem:
 
     def as_point(self, x: Any, name: str) -> Array:
         """Coefficients of shape (n_features, n_outputs), or flat for one target, in the order of the blocks."""
-        given = np.asarray(x)
-        array = as_vector(given.ravel(), name).reshape(given.shape)
+        array: Array = as_vector(np.ravel(x), name).reshape(np.shape(x))
         shape = (self.n_features, self.n_outputs)
         if array.shape != shape and not (self.n_outputs == 1 and array.shape == shape[:1]):
             raise ValueError(f"{name} must have the shape {shape}; got {array.shape}")

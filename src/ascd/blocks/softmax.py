@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.blocks.lengths import norm, row_lengths
 from ascd.blocks.losses import Curvature, DualPoint, Look
 from ascd.blocks.tuning import LARGEST_SHARE, LONGEST_CONSTANT_STEP, MOST_BALANCING_STEPS, SMALLEST_SHARE
 from ascd.data.careful import UNIT, careful_sum
@@ -106,8 +107,8 @@ class Softmax:
             share = share + 2.1 * largest_solution(self._total(seen.curvature), missed, self.weight.size)
         if not np.max(share[self.counted]) <= LARGEST_SHARE:
             return None
-        lengths = share[self.counted] * np.linalg.norm(size[self.counted], axis=1) / np.sqrt(self.weight[self.counted])
-        return DualPoint(seen.slope, share, float(np.linalg.norm(lengths)) * (1.0 + 1e-9))
+        lengths = share[self.counted] * row_lengths(size[self.counted]) / np.sqrt(self.weight[self.counted])
+        return DualPoint(seen.slope, share, norm(lengths) * (1.0 + 1e-9))
 
     def _rounding(self, image: Array) -> Array:
         """Relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient."""

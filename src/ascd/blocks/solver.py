@@ -22,6 +22,7 @@ from ascd.blocks import tuning
 from ascd.blocks.bounds import GradientBounds
 from ascd.blocks.certificate import prove
 from ascd.blocks.fit import Fit
+from ascd.blocks.lengths import lengths_of_blocks, norm
 from ascd.blocks.pieces import Working
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.steps import Steps
@@ -136,11 +137,11 @@ class Solver:
     def _target(self, tolerance: float, is_idle: bool) -> float:
         """The violation that the working set may keep: what the tolerance needs, or a share of the largest."""
         violation, fit = self.standing.violation, self.fit
-        least = 4.0 * UNIT * float(np.linalg.norm(fit.slope)) * float(self.bounds.whole.max())  # what rounding leaves
+        least = 4.0 * UNIT * norm(fit.slope) * float(self.bounds.whole.max())  # what rounding leaves
         if is_idle:
             return least
-        squares = np.add.reduceat((fit.x**2).sum(axis=1), self.problem.groups.starts[:-1])
-        spread = float(np.sqrt(squares).sum()) or self.standing.objective / max(violation, 1e-300)
+        spread = float(lengths_of_blocks(fit.x, self.problem.groups.starts).sum())
+        spread = spread or self.standing.objective / max(violation, 1e-300)
         goal = shared.ENOUGH * tolerance / max(spread, 1e-300)
         share = shared.NEWTON_SHARE if not self.problem.loss.is_quadratic else tuning.BLOCK_SHARE
         if self.problem.loss.is_quadratic and self.has_all:
@@ -150,12 +151,11 @@ class Solver:
     def _is_stationary(self, tolerance: float) -> bool:
         """Would first-order steps of the blocks gain less than the tolerance?"""
         fit, groups, problem = self.fit, self.problem.groups, self.problem
-        squares = np.add.reduceat((fit.x**2).sum(axis=1), groups.starts[:-1])
-        norm = np.add.reduceat(problem.norm[groups.order] ** 2, groups.starts[:-1])
+        square = np.add.reduceat(problem.norm[groups.order] ** 2, groups.starts[:-1])
         bound = problem.loss.bound if math.isfinite(problem.loss.bound) else 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            steps = np.where(norm > 0.0, self.distance / (bound * norm), 0.0)
-        return bool(np.sum(self.distance * (np.sqrt(squares) + steps)) <= tolerance)
+            steps = np.where(square > 0.0, self.distance / (bound * square), 0.0)
+        return bool(np.sum(self.distance * (lengths_of_blocks(fit.x, groups.starts) + steps)) <= tolerance)
 
     def _last_look(self, tolerance: float) -> Status:
         self.settle(tolerance)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import kernel, wide
+from ascd.blocks.lengths import length_of
 from ascd.data.careful import UNIT
 
 
@@ -54,16 +55,15 @@ def add_terms(
     for i in range(blocks.size):
         b = wide(blocks[i])
         first, last = ends[b], ends[b + 1]
-        product, square, parts = 0.0, 0.0, 0.0
+        product, parts = 0.0, 0.0
         for p in range(first, last):
             room[p - first] = scale * u[p]
             product += x[p] * u[p]
             parts += abs(x[p] * u[p])
-            square += x[p] * x[p]
         cost = penalty.block_cost(x[first:last], b)
         width = scale * radius[b]
         term = cost + penalty.block_conjugate(room[: last - first], width, b) - scale * product
-        gap += max(0.0, term + width * math.sqrt(square) * (1.0 + 1e-12))
+        gap += max(0.0, term + width * length_of(x[first:last]) * (1.0 + 1e-12))
         size += (last - first + 8.0) * (abs(cost) + scale * parts)
     return gap, UNIT * size
 
@@ -107,7 +107,4 @@ def find_unscaled(penalty: Any, ends: Array, vector: Array, out: Array) -> None:
 def fill_lengths(g: Array, ends: Array, out: Array) -> None:
     """out_b = ‖g_b‖."""
     for b in range(ends.size - 1):
-        square = 0.0
-        for p in range(ends[b], ends[b + 1]):
-            square += g[p] * g[p]
-        out[b] = np.sqrt(square)
+        out[b] = length_of(g[ends[b] : ends[b + 1]])

@@ -18,9 +18,9 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
 from ascd.blocks.engine.parts import BlockParts, block_lengths
-from ascd.blocks.engine.point import length_of
 from ascd.blocks.engine.products import widen_by
 from ascd.blocks.groups import Groups
+from ascd.blocks.lengths import length_of
 from ascd.engine.oracles.measured import HAS_REFERENCE, PATH, REFERENCE_SQUARE, measure_angle
 from ascd.engine.oracles.reference import DISTANCE, MOVES, PRODUCT, READS, SQUARE, STARTED, place_from
 from ascd.problem.optimality import width_across

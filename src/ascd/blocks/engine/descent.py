@@ -6,7 +6,8 @@ from typing import Any
 
 from ascd._base.checks import Array
 from ascd._base.jit import kernel
-from ascd.blocks.engine.point import length_of, move, read_block, score_of, wipe
+from ascd.blocks.engine.point import move, read_block, score_of, wipe
+from ascd.blocks.lengths import length_of
 from ascd.engine.descent import what_bounds_say
 from ascd.engine.tuning import VIOLATION_ROUNDING
 

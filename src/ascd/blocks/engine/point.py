@@ -20,6 +20,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
 from ascd.blocks.engine.parts import BlockParts
+from ascd.blocks.lengths import length_of
 from ascd.data.matrices import dot
 from ascd.engine.intervals import Intervals
 
@@ -68,15 +69,6 @@ def score_of(point: Any, b: int) -> float:
 def rescore(point: Any, b: int) -> None:
     """An oracle has moved the estimate of block b."""
     point.intervals.estimate[b] = score_of(point, b)
-
-
-@helper
-def length_of(vector: Array) -> float:
-    """‖vector‖."""
-    square = 0.0
-    for i in range(vector.size):
-        square += vector[i] * vector[i]
-    return math.sqrt(square)
 
 
 @helper
@@ -142,10 +134,9 @@ def follow(point: Any) -> None:
 def move(point: Any, i: int, new: Array, change: Array) -> bool:
     """Go to the block's new coefficients; ``change`` is filled in.  False where nothing changes."""
     first = point.problem.ends[i]
-    length = 0.0
     for p in range(new.size):
         change[p] = new[p] - point.coefficients[first + p]
-        length += change[p] * change[p]
+    length = length_of(change)
     if length == 0.0:
         return False
     for p in range(new.size):
@@ -153,5 +144,5 @@ def move(point: Any, i: int, new: Array, change: Array) -> bool:
     spread(point.problem.matrix, i, change, point.trail)
     follow(point)
     # a step too small to be seen beside the way travelled counts all the same
-    point.x[i] = max(point.x[i] + math.sqrt(length), np.nextafter(point.x[i], math.inf))
+    point.x[i] = max(point.x[i] + length, np.nextafter(point.x[i], math.inf))
     return True

@@ -15,7 +15,8 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.contracts import confidence_of
 from ascd._base.jit import at, helper, wide
-from ascd.blocks.engine.point import length_of, read_block, rescore
+from ascd.blocks.engine.point import read_block, rescore
+from ascd.blocks.lengths import length_of
 from ascd.data.matrices import clear, dot, scatter
 
 

@@ -20,6 +20,7 @@ from ascd.blocks.engine.parts import BlockParts, block_parts, column_parts
 from ascd.blocks.engine.point import BlockPoint, Trail
 from ascd.blocks.engine.scores import Scored, as_block_steepness
 from ascd.blocks.engine.steps import as_block_step
+from ascd.blocks.lengths import lengths_of_blocks
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import add
 from ascd.blocks.solve import BlockSolution, as_reference
@@ -126,7 +127,7 @@ def _start(problem: BlockProblem, parts: BlockParts, steepness: Scored, init: An
     longest, count = int(np.diff(parts.ends).max()), parts.norm.size
     # products of a block add up the rounding of its columns
     rounding = INTERVAL_ROUNDING * math.sqrt(longest) * size_of(slope, np.repeat(problem.weight, outputs))
-    travelled = np.sqrt(np.add.reduceat((x**2).sum(axis=1), problem.groups.starts[:-1]))
+    travelled = lengths_of_blocks(x, problem.groups.starts)
     clock = np.array([rounding, rounding, 0.0])
     intervals = Intervals(
         np.zeros(count), radius, parts.norm, clock, travelled, parts.penalty, steepness, parts.gain + parts.slack,

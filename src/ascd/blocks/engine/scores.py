@@ -24,7 +24,7 @@ from ascd._base.checks import Array, unknown_name
 from ascd._base.contracts import check_methods
 from ascd._base.jit import at, helper, optional_method
 from ascd.blocks.engine.parts import BlockParts
-from ascd.blocks.engine.point import length_of
+from ascd.blocks.lengths import distance_between, length_of
 from ascd.blocks.tuning import DEPTH_HALVINGS, DEPTH_SCALES
 from ascd.engine.steepness import STEEPNESS
 from ascd.engine.tuning import BEND_ROUNDING
@@ -134,10 +134,7 @@ def model_step(penalty: Any, b: int, x: Array, g: Array, lipschitz: float, room:
     for i in range(x.size):
         room[i] = x[i] - g[i] / lipschitz
     penalty.block_prox(room[: x.size], 1.0 / lipschitz, b)
-    square = 0.0
-    for i in range(x.size):
-        square += (room[i] - x[i]) ** 2
-    return math.sqrt(square)
+    return distance_between(room[: x.size], x)
 
 
 class Scored(NamedTuple):

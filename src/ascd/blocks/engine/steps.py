@@ -17,7 +17,8 @@ from ascd._base.checks import Array, unknown_name
 from ascd._base.contracts import prepared
 from ascd._base.jit import helper, wide
 from ascd.blocks.engine.parts import BlockParts
-from ascd.blocks.engine.point import length_of, read_block, spread, wipe
+from ascd.blocks.engine.point import read_block, spread, wipe
+from ascd.blocks.lengths import distance_between, length_of
 from ascd.blocks.tuning import INSIDE_ROUNDING, LEFT_INSIDE, MOST_INSIDE
 from ascd.engine.guards import users_name, users_part
 from ascd.protocols import BlockStep
@@ -104,24 +105,19 @@ def prox_step(penalty: Any, i: int, x: Array, g: Array, lipschitz: float, before
 def model_minimum(problem: Any, i: int, x: Array, g: Array, lipschitz: float, before: Array) -> float:
     """One such step; g follows by the products of the block's columns.  Returns how wrong it can be."""
     prox_step(problem.penalty, i, x, g, lipschitz, before)
-    size, outputs, square = problem.matrix.starts[i + 1] - problem.matrix.starts[i], problem.matrix.outputs, 0.0
-    for p in range(x.size):
-        square += (x[p] - before[p]) ** 2
+    size, outputs = problem.matrix.starts[i + 1] - problem.matrix.starts[i], problem.matrix.outputs
     for left in range(size):
         for right in range(size):
             product = problem.gain * problem.grams[problem.places[i] + left * size + right]
             for t in range(right * outputs, (right + 1) * outputs):
                 g[t + (left - right) * outputs] += product * (x[t] - before[t])
-    return problem.slack * problem.norm[i] * problem.norm[i] * math.sqrt(square)
+    return problem.slack * problem.norm[i] * problem.norm[i] * distance_between(x, before)
 
 
 @helper
 def is_enough(penalty: Any, i: int, x: Array, g: Array, before: Array, goal: float) -> bool:
     """Is the block optimal up to ``goal``, or does rounding alone move it?"""
-    square = 0.0
-    for p in range(x.size):
-        square += (x[p] - before[p]) ** 2
-    return math.sqrt(square) <= INSIDE_ROUNDING * length_of(x) or penalty.block_distance(x, g, i) <= goal
+    return distance_between(x, before) <= INSIDE_ROUNDING * length_of(x) or penalty.block_distance(x, g, i) <= goal
 
 
 class CheckedBlockStep(NamedTuple):

@@ -1,0 +1,113 @@
+"""Lengths of vectors, also where squares leave the range of float64 and the length does not.
+
+    ‖x‖ = m·‖x/m‖,      m = max|x_i|
+
+With soft(u) the entries of u beyond ±threshold (those above it, where only coefficients that are not negative are
+allowed).  Products of 10⁻¹⁷⁰ have squares that are 0: a gradient of that size would look like none at all, and prove
+anything.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import helper
+from ascd.blocks.tuning import LARGEST_SQUARE, SMALLEST_SQUARE
+
+
+@helper
+def length_of(vector: Array) -> float:
+    """‖vector‖."""
+    square, most = 0.0, 0.0
+    for i in range(vector.size):
+        square += vector[i] * vector[i]
+        most = max(most, abs(vector[i]))
+    if SMALLEST_SQUARE < square < LARGEST_SQUARE or not 0.0 < most < math.inf:
+        return math.sqrt(square)
+    square = 0.0
+    for i in range(vector.size):
+        square += (vector[i] / most) ** 2
+    return most * math.sqrt(square)
+
+
+@helper
+def distance_between(one: Array, other: Array) -> float:
+    """‖one − other‖."""
+    square, most = 0.0, 0.0
+    for i in range(one.size):
+        change = one[i] - other[i]
+        square += change * change
+        most = max(most, abs(change))
+    if SMALLEST_SQUARE < square < LARGEST_SQUARE or not 0.0 < most < math.inf:
+        return math.sqrt(square)
+    square = 0.0
+    for i in range(one.size):
+        square += ((one[i] - other[i]) / most) ** 2
+    return most * math.sqrt(square)
+
+
+@helper
+def beyond(u: float, threshold: float, positive: bool) -> float:
+    """soft(u): what of u the L1 part (and the bound at 0) does not hold."""
+    if u > threshold:
+        return u - threshold
+    return u + threshold if u < -threshold and not positive else 0.0
+
+
+@helper
+def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> float:
+    """‖soft(scale·u)‖, as in ``lengths``."""
+    total, most = 0.0, 0.0
+    for i in range(u.size):
+        part = beyond(scale * u[i], threshold, positive)
+        total += part * part
+        most = max(most, abs(part))
+    if SMALLEST_SQUARE < total < LARGEST_SQUARE or not 0.0 < most < math.inf:
+        return math.sqrt(total)
+    total = 0.0
+    for i in range(u.size):
+        total += (beyond(scale * u[i], threshold, positive) / most) ** 2
+    return most * math.sqrt(total)
+
+
+@helper
+def away_at(x: float, g: float, length: float, group: float, l1: float, ridge: float, positive: bool) -> float:
+    """How far −g is from the slope of a coefficient in a block of this length; at 0, from what holds it there."""
+    if x != 0.0:
+        return g + group * (x / length) + ridge * x + math.copysign(l1, x)
+    return beyond(-g, l1, positive)
+
+
+@helper
+def largest_entry(u: Array, scale: float, positive: bool) -> float:
+    most = 0.0
+    for i in range(u.size):
+        most = max(most, scale * u[i] if positive else abs(scale * u[i]))
+    return most
+
+
+def norm(values: Any) -> float:
+    """The same, of an array of any shape."""
+    most = float(np.abs(values).max(initial=0.0))
+    if not 0.0 < most < math.inf:
+        return most
+    return most * float(np.linalg.norm(values / most))
+
+
+def row_lengths(values: Array) -> Array:
+    """The lengths of the rows; what is 10⁻¹⁵⁰ of the largest counts as 0."""
+    most = float(np.abs(values).max(initial=0.0))
+    lengths: Array = np.linalg.norm(values if not 0.0 < most < math.inf else values / most, axis=1)
+    return lengths * most if 0.0 < most < math.inf else lengths
+
+
+def lengths_of_blocks(values: Array, starts: Array) -> Array:
+    """The lengths of blocks of rows; what is 10⁻¹⁵⁰ of the largest entry counts as 0."""
+    most = float(np.abs(values).max(initial=0.0))
+    unit = most if 0.0 < most < math.inf else 1.0
+    lengths: Array = unit * np.sqrt(np.add.reduceat(((values / unit) ** 2).sum(axis=1), starts[:-1]))
+    return lengths
