@@ -16,7 +16,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper
-from ascd.blocks.tuning import LARGEST_SQUARE, SMALLEST_SQUARE
+from ascd.blocks.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES
 
 
 @helper
@@ -26,7 +26,7 @@ def length_of(vector: Array) -> float:
     for i in range(vector.size):
         square += vector[i] * vector[i]
         most = max(most, abs(vector[i]))
-    if SMALLEST_SQUARE < square < LARGEST_SQUARE or not 0.0 < most < math.inf:
+    if LEAST_SUM_OF_SQUARES < square < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
         return math.sqrt(square)
     square = 0.0
     for i in range(vector.size):
@@ -42,7 +42,7 @@ def distance_between(one: Array, other: Array) -> float:
         change = one[i] - other[i]
         square += change * change
         most = max(most, abs(change))
-    if SMALLEST_SQUARE < square < LARGEST_SQUARE or not 0.0 < most < math.inf:
+    if LEAST_SUM_OF_SQUARES < square < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
         return math.sqrt(square)
     square = 0.0
     for i in range(one.size):
@@ -66,7 +66,7 @@ def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> f
         part = beyond(scale * u[i], threshold, positive)
         total += part * part
         most = max(most, abs(part))
-    if SMALLEST_SQUARE < total < LARGEST_SQUARE or not 0.0 < most < math.inf:
+    if LEAST_SUM_OF_SQUARES < total < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
         return math.sqrt(total)
     total = 0.0
     for i in range(u.size):

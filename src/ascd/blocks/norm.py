@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ascd._base.checks import Array
 from ascd.blocks.lengths import away_at, beyond, largest_entry, length_beyond, length_of
-from ascd.blocks.tuning import LARGEST_SQUARE, SCALE_HALVINGS, SMALLEST_SQUARE
+from ascd.blocks.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, SCALE_HALVINGS
 
 
 class BlockNorm(NamedTuple):
@@ -52,7 +52,7 @@ class BlockNorm(NamedTuple):
             away = away_at(x[i], g[i], length, group, l1, ridge, self.positive)
             total += away * away
             most = max(most, abs(away))
-        if SMALLEST_SQUARE < total < LARGEST_SQUARE or not 0.0 < most < math.inf:
+        if LEAST_SUM_OF_SQUARES < total < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
             return math.sqrt(total)
         total = 0.0
         for i in range(x.size):
