@@ -2,6 +2,8 @@
 
     ‖x‖ = m·‖x/m‖,      m = max|x_i|
 
+or, in compiled code, one hypot after the other: the compiler may reorder quotients and products, but not these calls.
+
 With soft(u) the entries of u beyond ±threshold (those above it, where only coefficients that are not negative are
 allowed).  Products of 10⁻¹⁷⁰ have squares that are 0: a gradient of that size would look like none at all, and prove
 anything.
@@ -28,10 +30,10 @@ def length_of(vector: Array) -> float:
         most = max(most, abs(vector[i]))
     if LEAST_SUM_OF_SQUARES < square < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
         return math.sqrt(square)
-    square = 0.0
+    length = 0.0
     for i in range(vector.size):
-        square += (vector[i] / most) ** 2
-    return most * math.sqrt(square)
+        length = math.hypot(length, vector[i])
+    return length
 
 
 @helper
@@ -44,10 +46,10 @@ def distance_between(one: Array, other: Array) -> float:
         most = max(most, abs(change))
     if LEAST_SUM_OF_SQUARES < square < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
         return math.sqrt(square)
-    square = 0.0
+    length = 0.0
     for i in range(one.size):
-        square += ((one[i] - other[i]) / most) ** 2
-    return most * math.sqrt(square)
+        length = math.hypot(length, one[i] - other[i])
+    return length
 
 
 @helper
@@ -68,10 +70,10 @@ def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> f
         most = max(most, abs(part))
     if LEAST_SUM_OF_SQUARES < total < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
         return math.sqrt(total)
-    total = 0.0
+    length = 0.0
     for i in range(u.size):
-        total += (beyond(scale * u[i], threshold, positive) / most) ** 2
-    return most * math.sqrt(total)
+        length = math.hypot(length, beyond(scale * u[i], threshold, positive))
+    return length
 
 
 @helper

@@ -54,10 +54,10 @@ class BlockNorm(NamedTuple):
             most = max(most, abs(away))
         if LEAST_SUM_OF_SQUARES < total < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
             return math.sqrt(total)
-        total = 0.0
+        distance = 0.0
         for i in range(x.size):
-            total += (away_at(x[i], g[i], length, group, l1, ridge, self.positive) / most) ** 2
-        return most * math.sqrt(total)
+            distance = math.hypot(distance, away_at(x[i], g[i], length, group, l1, ridge, self.positive))
+        return distance
 
     def block_slack(self, x: Array, g: Array, b: int) -> float:
         for i in range(x.size):
@@ -72,7 +72,10 @@ class BlockNorm(NamedTuple):
         is_inside = self.group[b] == 0.0 and largest_entry(u, 1.0, self.positive) + radius <= self.l1[b]
         if over <= 0.0 or is_inside:
             return 0.0
-        return 0.5 * over * (over / self.ridge[b]) if self.ridge[b] > 0.0 else math.inf
+        if self.ridge[b] == 0.0:
+            return math.inf
+        share = math.hypot(over / math.sqrt(self.ridge[b]), 0.0)  # a call: the compiler must not square ``over`` first
+        return 0.5 * share * share
 
     def block_scale(self, u: Array, radius: float, b: int) -> float:
         if self.block_conjugate(u, radius, b) < math.inf:
