@@ -16,6 +16,11 @@ FINDINGS = {
     "no weights": Case(
         "solve_blocks", np.array([[0.0]]), np.array([[0.0]]), weight=np.array([0.0]), options={"intercept": True}
     ),
+    # NumPy's error about the largest of no numbers
+    "no weights of classes": Case(
+        "solve_blocks", np.array([[1.0], [2.0]]), np.array([0, 1]), "softmax", penalty="L21",
+        parameters={"strength": 0.1}, weight=np.zeros(2),
+    ),
     # the intercept fits one sample: the tolerance referred to 1, which is more than F at zero
     "one sample": Case("solve_blocks", np.array([[0.0]]), np.array([0]), "softmax", options={"intercept": True}),
     # without a penalty classes were centred, below zero

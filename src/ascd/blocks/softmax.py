@@ -105,7 +105,7 @@ class Softmax:
             sums = np.array([careful_sum(column) for column in np.ascontiguousarray(seen.slope.T)])
             missed = np.abs(sums[:, 0]) + sums[:, 1] + share @ size
             share = share + 2.1 * largest_solution(self._total(seen.curvature), missed, self.weight.size)
-        if not np.max(share[self.counted]) <= LARGEST_SHARE:
+        if not np.max(share[self.counted], initial=0.0) <= LARGEST_SHARE:
             return None
         lengths = share[self.counted] * row_lengths(size[self.counted]) / np.sqrt(self.weight[self.counted])
         return DualPoint(seen.slope, share, norm(lengths) * (1.0 + 1e-9))
