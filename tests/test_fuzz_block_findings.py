@@ -79,6 +79,14 @@ def test_what_was_found_is_mended(name):
     assert judge(FINDINGS[name])[1] == []
 
 
+def test_the_largest_alpha_may_be_beyond_any_bound_but_float64s():
+    """A gradient of 1e202: the factor 2^400 seemed to show that no alpha makes the coefficients zero."""
+    A, Y = np.array([[1.0], [-2.0], [4.0]]), np.array([[1.0, 2.0], [0.5, -1.0], [1.0, 1.0]])
+    found = ascd.path_blocks(ascd.BlockProblem(1e79 * A, 1e123 * Y, penalty=ascd.L21(1.0)), n_alphas=3)
+    assert found.alphas[0] == pytest.approx(1e202 * np.linalg.norm(A.T @ Y), rel=1e-9)
+    assert not found.coefs[..., 0].any()
+
+
 A, Y = np.eye(3), np.ones((3, 2))
 PROBLEM = ascd.BlockProblem(A, Y, penalty=ascd.L21(0.1))
 

@@ -93,7 +93,8 @@ def from_sklearn(case: Case) -> list[tuple[Array, float]]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            model = kind(**options, tol=1e-10).fit(case.A, case.b, **weights)
+            # copies: scikit-learn weighs several targets in place
+            model = kind(**options, tol=1e-10).fit(case.A.copy(), case.b.copy(), **weights)
         except (ValueError, TypeError, np.linalg.LinAlgError, FloatingPointError):
             return []
     if case.family.startswith("Multi"):

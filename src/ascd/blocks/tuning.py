@@ -55,8 +55,8 @@ MOST_HALVINGS = 30
 MOST_BALANCING_STEPS = 50
 #: Before a path, unpenalised blocks are fitted so often at most, and to this share of F at zero.
 MOST_FIRST_FITS, FINE_FIT = 20, 1e-12
-#: Factors by which the largest alpha is looked for, and halvings that find it to its last digit.
-WIDEST_ALPHA, ALPHA_HALVINGS = 2.0**400, 900
+#: A factor above every alpha that float64's gradients can need, and halvings that find the largest to its last digit.
+WIDEST_ALPHA, ALPHA_HALVINGS = 2.0**1000, 900
 
 # ---- the engine on blocks
 
