@@ -53,8 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interrupted(own_process: bool, is_terminated: bool) -> int:
-    from ascd.cli.interrupts import leave
+    from ascd.cli.interrupts import ignore_signals, leave
 
+    ignore_signals()
     code, word = (TERMINATED, "terminated") if is_terminated else (INTERRUPTED, "interrupted")
     print(f"ascd: {word}", file=sys.stderr)
     if own_process:

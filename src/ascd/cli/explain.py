@@ -25,7 +25,7 @@ from ascd.files.mixed import Mixed
 STABLE, FAIR = 0.9, 0.6
 #: Features that are printed, and drawn.
 MOST_SHOWN, MOST_DRAWN = 15, 40
-FEWEST_SAMPLES = 10
+FEWEST_SAMPLES, FEWEST_OF_A_CLASS = 10, 4
 HEAD = ("feature", "coefficient", "effect", "5 % to 95 % of fits", "same sign in", "how sure")
 MEANING = (
     "Effect: coefficient times the feature's standard deviation. The range and “same sign in” are over fits to random "
@@ -162,6 +162,11 @@ def _resampled(model: str, estimator: Any, table: Table, resamples: int) -> Arra
         plain.set_params(C=plain.C * n / (n // 2))
     X = table.X.tocsr() if hasattr(table.X, "tocsr") else table.X
     y, found = np.asarray(table.y), []
+    if is_classifier:
+        labels, counts = np.unique(y, return_counts=True)
+        if counts.min() < FEWEST_OF_A_CLASS:
+            few = f"class {labels[counts.argmin()]} has {counts.min()}"
+            raise ValueError(f"--explain draws halves, with at least {FEWEST_OF_A_CLASS} samples a class; {few}")
     with advancing(f"fitting {resamples} halves") as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of convergence: the fits are summed up, not kept
         for number in range(resamples):

@@ -77,7 +77,7 @@ def command(
     if given["groups"] is not None:
         given["groups"] = read_groups(given["groups"])
     estimator = make_estimator(model, cv, given)
-    check_file(out, force)
+    check_file(out, force, source.data, *more)
     if explained:
         check_file(page_beside(out), force)
         if source.memory is not None or source.data.is_dir():

@@ -68,6 +68,13 @@ def stoppable() -> Iterator[Watch]:
             signal.signal(number, handler)
 
 
+def ignore_signals() -> None:
+    """The command is ending: an interrupt that is repeated, or pressed again, must not end it in another way."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
+
 def leave(code: int) -> None:
     """End the process here: Python would wait for threads that go on fitting, and tear down a half-done compilation."""
     others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]

@@ -36,7 +36,7 @@ def command(model_file: Path, source: Source, probabilities: bool, out: Path | N
     """
     model = load_model(model_file)
     if out is not None:
-        check_file(out, force)
+        check_file(out, force, model_file, source.data)
     table = _table_for(model, source)
     X = table.X
     predicted = model.probabilities(X) if probabilities else model.predict(X)
@@ -61,7 +61,7 @@ def _table_for(model: Model, source: Source) -> Table:
     table = wanted.read(
         n_features=model.coef.shape[1],
         target_optional=True,
-        features=model.names.tolist() or None,
+        features=None if source.header is False else model.names.tolist() or None,
         recipe=recipe_of(model.header),
     )
     if asked is not None and table.target != (asked if isinstance(asked, str) else list(asked)):
@@ -77,14 +77,16 @@ def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
     """Accuracy, or R², over the rows that have a target; None where none has."""
     known = has_target(y)
     predicted, y = predicted[known], y[known]
-    if not y.size:
+    if not y.size or (not model.classes.size and y.dtype.kind not in "biuf"):
         return None
     if model.classes.size:
         return "accuracy", float(np.mean(predicted == (as_classes(y) if predicted.dtype.kind == "U" else y)))
     if predicted.shape != y.shape:
         raise ValueError(f"the model has {predicted[0].size} targets; {y[0].size} were given to score by")
-    # of several targets the mean, as scikit-learn's
-    return "R²", float(np.mean(1.0 - np.sum((y - predicted) ** 2, axis=0) / np.sum((y - y.mean(axis=0)) ** 2, axis=0)))
+    spread = np.sum((y - y.mean(axis=0)) ** 2, axis=0)
+    if not np.all(spread > 0.0):  # one row, or a constant: there is nothing to explain
+        return None
+    return "R²", float(np.mean(1.0 - np.sum((y - predicted) ** 2, axis=0) / spread))  # of several targets the mean
 
 
 def _csv(rows: Any, head: list[str]) -> str:

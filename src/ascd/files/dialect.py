@@ -36,6 +36,7 @@ COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 #: What a spreadsheet writes into a first line to name the separator.
 NAMED_SEPARATOR = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
+POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")
 ENGLISH = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 
@@ -80,13 +81,14 @@ def detect(path: Path, given: Dialect) -> Dialect:
         raise ValueError(f"{path.name} is empty")
     encoding = given.encoding or _encoding(raw)
     decoded = raw.decode(encoding, errors="replace")
+    if not decoded.strip("\ufeff \r\n\t"):
+        raise ValueError(f"{path.name} is empty")
     if "\0" in decoded:
         raise ValueError(f"{path.name} holds bytes that no text has: is it a CSV file?")
     text, skip, named = _table_of(decoded)
     sep = given.sep or named or find_separator(text, is_cut)
     rows = _rows(text, sep or ",", is_cut)
-    decimal, thousands = _marks(rows[1:] or rows, sep)
-    decimal = given.decimal or decimal
+    decimal, thousands = _marks(rows[1:] or rows, sep, given.decimal)
     header = given.header if given.header is not None else _has_header(rows, decimal, path.name)
     return Dialect(sep, decimal, header, encoding, given.thousands or thousands, skip)
 
@@ -185,9 +187,13 @@ def _rows(text: str, sep: str, is_cut: bool) -> list[list[str]]:
     return [row for row in rows if any(cell.strip() for cell in row)]
 
 
-def _marks(rows: list[list[str]], sep: str | None) -> tuple[str, str | None]:
-    """The decimal mark and what stands between thousands."""
+def _marks(rows: list[list[str]], sep: str | None, given: str | None) -> tuple[str, str | None]:
+    """The decimal mark and what stands between thousands: where the one is given, the other may be that."""
     cells = [cell.strip() for row in rows for cell in row]
+    if given == ",":
+        return ",", "." if any(map(POINTS.fullmatch, cells)) else None
+    if given is not None:
+        return given, "," if any(map(ENGLISH.fullmatch, cells)) else None
     if any(map(EUROPEAN.fullmatch, cells)):
         return ",", "."
     if sep != "," and any(map(COMMA.fullmatch, cells)) and not any(map(POINT.fullmatch, cells)):

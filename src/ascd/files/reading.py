@@ -204,7 +204,7 @@ def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
 def name_columns(frame: Any, dialect: Dialect) -> None:
     """Text names; numbered ones where the file has no header."""
     if dialect.header:
-        frame.columns = [str(name) for name in frame.columns]
+        frame.columns = [str(name).strip() for name in frame.columns]
     else:
         frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
 

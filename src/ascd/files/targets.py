@@ -15,7 +15,10 @@ TARGETS = ("target", "y", "label")
 
 
 def target_of(names: list[str], target: str | None, optional: bool) -> str | None:
-    chosen = target if target is not None else next((name for name in TARGETS if name in names), None)
+    chosen = target
+    if chosen is None:  # in small letters, or in capitals
+        spelled = (name for wanted in TARGETS for name in (wanted, wanted.upper(), wanted.title()))
+        chosen = next((name for name in spelled if name in names), None)
     if chosen is None and not optional:
         chosen = names[-1]
     if chosen is None or chosen in names:

@@ -32,7 +32,9 @@ def whole_file(path: Any) -> Iterator[Path]:
     ...     path.read_text()
     'all of it'
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))  # a link stays, and what it leads to is replaced
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is not a file that can be replaced")
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_deserted(path.parent)
     handle, name = tempfile.mkstemp(prefix=_prefix(), suffix=path.suffix, dir=path.parent)
