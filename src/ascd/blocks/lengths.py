@@ -2,7 +2,7 @@
 
     ‖x‖ = m·‖x/m‖,      m = max|x_i|
 
-or, in compiled code, one hypot after the other: the compiler may reorder quotients and products, but not these calls.
+in NumPy, and one hypot after the other in compiled code: a compiler may square before it divides, but keeps calls.
 
 With soft(u) the entries of u beyond ±threshold (those above it, where only coefficients that are not negative are
 allowed).  Products of 10⁻¹⁷⁰ have squares that are 0: a gradient of that size would look like none at all, and prove
@@ -22,13 +22,19 @@ from ascd.blocks.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES
 
 
 @helper
+def keeps_digits(square: float, most: float) -> bool:
+    """Is the sum of squares one of float64's ordinary numbers, or the largest entry none to mend it with?"""
+    return LEAST_SUM_OF_SQUARES < square < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf
+
+
+@helper
 def length_of(vector: Array) -> float:
     """‖vector‖."""
     square, most = 0.0, 0.0
     for i in range(vector.size):
         square += vector[i] * vector[i]
         most = max(most, abs(vector[i]))
-    if LEAST_SUM_OF_SQUARES < square < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
+    if keeps_digits(square, most):
         return math.sqrt(square)
     length = 0.0
     for i in range(vector.size):
@@ -44,7 +50,7 @@ def distance_between(one: Array, other: Array) -> float:
         change = one[i] - other[i]
         square += change * change
         most = max(most, abs(change))
-    if LEAST_SUM_OF_SQUARES < square < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
+    if keeps_digits(square, most):
         return math.sqrt(square)
     length = 0.0
     for i in range(one.size):
@@ -62,13 +68,13 @@ def beyond(u: float, threshold: float, positive: bool) -> float:
 
 @helper
 def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> float:
-    """‖soft(scale·u)‖, as in ``lengths``."""
+    """‖soft(scale·u)‖."""
     total, most = 0.0, 0.0
     for i in range(u.size):
         part = beyond(scale * u[i], threshold, positive)
         total += part * part
         most = max(most, abs(part))
-    if LEAST_SUM_OF_SQUARES < total < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
+    if keeps_digits(total, most):
         return math.sqrt(total)
     length = 0.0
     for i in range(u.size):
@@ -93,7 +99,7 @@ def largest_entry(u: Array, scale: float, positive: bool) -> float:
 
 
 def norm(values: Any) -> float:
-    """The same, of an array of any shape."""
+    """‖values‖, of an array of any shape."""
     most = float(np.abs(values).max(initial=0.0))
     if not 0.0 < most < math.inf:
         return most

@@ -14,8 +14,8 @@ import math
 from typing import NamedTuple
 
 from ascd._base.checks import Array
-from ascd.blocks.lengths import away_at, beyond, largest_entry, length_beyond, length_of
-from ascd.blocks.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, SCALE_HALVINGS
+from ascd.blocks.lengths import away_at, beyond, keeps_digits, largest_entry, length_beyond, length_of
+from ascd.blocks.tuning import SCALE_HALVINGS
 
 
 class BlockNorm(NamedTuple):
@@ -52,7 +52,7 @@ class BlockNorm(NamedTuple):
             away = away_at(x[i], g[i], length, group, l1, ridge, self.positive)
             total += away * away
             most = max(most, abs(away))
-        if LEAST_SUM_OF_SQUARES < total < MOST_SUM_OF_SQUARES or not 0.0 < most < math.inf:
+        if keeps_digits(total, most):
             return math.sqrt(total)
         distance = 0.0
         for i in range(x.size):

@@ -44,21 +44,23 @@ def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> 
     goal = goal_of(settings.tol, zero_objective, problem.parts.sample.weight)
     with quiet(settings.n_jobs, problem.n_samples * problem.n_features):
         outcome = BoxDescent(problem, np.zeros(problem.n_features)).minimise(goal, settings.max_iter)
-        objective, _, weights = problem.evaluate(outcome.x)
-        value, gap = primal_value(problem, outcome.x, weights, objective)
-    status = Status.INTERRUPTED if outcome.is_interrupted else Status.ITERATION_LIMIT
+        status = Status.INTERRUPTED if outcome.is_interrupted else Status.ITERATION_LIMIT
+        taken = {"n_iter": outcome.n_iter, "reads": outcome.reads + 2 * problem.n_features, "seconds": 0.0}
+        found = as_primal(problem, outcome.x, settings.tol, zero_objective, status, taken)
+    return replace(found, seconds=clock.seconds, compile_seconds=clock.compile_seconds), outcome
+
+
+def as_primal(
+    problem: Problem, x: Array, tol: float, zero_objective: float, status: Status, taken: dict[str, Any]
+) -> Solution:
+    """The weights that a point of the dual stands for, and the gap between both problems; ``taken`` is what it took."""
+    dual_objective, _, weights = problem.evaluate(x)
+    objective, gap = primal_value(problem, x, weights, dual_objective)
+    is_proved = gap <= tol * zero_objective
     return Solution(
-        x=weights,
-        intercept=0.0,
-        objective=value,
-        zero_objective=zero_objective,
-        gap=gap,
-        status=Status.CONVERGED if gap <= settings.tol * zero_objective else status,
-        n_iter=outcome.n_iter,
-        reads=outcome.reads + 2 * problem.n_features,
-        seconds=clock.seconds,
-        compile_seconds=clock.compile_seconds,
-    ), outcome
+        x=weights, intercept=0.0, objective=objective, zero_objective=zero_objective, gap=gap,
+        status=Status.CONVERGED if is_proved else status, **taken,
+    )  # fmt: skip
 
 
 def goal_of(tol: float, zero_objective: float, scale: Any) -> Callable[[Array], float]:
@@ -78,21 +80,9 @@ def _by_solver(problem: Problem, settings: Settings, zero_objective: float, x0: 
         return 0.5 * float(np.sum(problem.evaluate(x)[2] ** 2 / scale))
 
     dual = solve_problem(problem, settings, intercept=False, x0=x0, energy=energy)
-    weights = problem.evaluate(dual.x)[2]
-    objective, gap = primal_value(problem, dual.x, weights, dual.objective)
     status = Status.STALLED if dual.converged else dual.status
-    return Solution(
-        x=weights,
-        intercept=0.0,
-        objective=objective,
-        zero_objective=zero_objective,
-        gap=gap,
-        status=Status.CONVERGED if gap <= settings.tol * zero_objective else status,
-        n_iter=dual.n_iter,
-        reads=dual.reads,
-        seconds=dual.seconds,
-        compile_seconds=dual.compile_seconds,
-    )
+    taken = {name: getattr(dual, name) for name in ("n_iter", "reads", "seconds", "compile_seconds")}
+    return as_primal(problem, dual.x, settings.tol, zero_objective, status, taken)
 
 
 def _both(first: Solution, second: Solution) -> Solution:

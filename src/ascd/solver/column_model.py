@@ -148,10 +148,7 @@ def sweep_columns(
         order[i] = i
     while done < most:
         before, worst = worst, 0.0
-        runs = (awake + RUN - 1) // RUN
-        for run in range(runs):
-            turn[run] = run
-        shuffle(turn, 0, runs, seed)
+        runs = shuffle_runs(turn, awake, seed)
         for b in range(runs):
             first = RUN * wide(turn[b])
             last = min(first + RUN, awake)
@@ -185,6 +182,16 @@ def sweep_columns(
     for k in range(slope.size):
         slope[k] += offset * at(weight, k)
     return worst, done, reads
+
+
+@helper
+def shuffle_runs(turn: Array, count: int, seed: Array) -> int:
+    """An order for the runs of neighbours among so many, and the number of runs."""
+    runs = (count + RUN - 1) // RUN
+    for run in range(runs):
+        turn[run] = run
+    shuffle(turn, 0, runs, seed)
+    return runs
 
 
 @helper

@@ -21,7 +21,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
 from ascd.data.matrices import dot
 from ascd.problem.optimality import violation_of
-from ascd.solver.column_model import close_gaps, move_slope, shuffle
+from ascd.solver.column_model import close_gaps, move_slope, shuffle, shuffle_runs
 from ascd.solver.tuning import RUN, SLEEPS
 
 
@@ -57,10 +57,7 @@ def sweep_box(
     reads, sweeps, estimate = 0, 0, math.inf
     while sweeps < most and awake > 0:
         before, worst, estimate = worst, 0.0, 0.0
-        runs = (awake + RUN - 1) // RUN
-        for run in range(runs):
-            turn[run] = run
-        shuffle(turn, 0, runs, seed)
+        runs = shuffle_runs(turn, awake, seed)
         for b in range(runs):
             first = RUN * wide(turn[b])
             last = min(first + RUN, awake)
