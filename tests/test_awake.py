@@ -98,7 +98,8 @@ def naive(assembly):
         if has_reference:
             oracle.measure(point)
 
-    return NaiveAwake(prices, scan, 0.7, STEEP_BUCKETS, lambda: list(bounds_of(point)[1]), measure, refresh)
+    lipschitz = point.problem.lipschitz
+    return NaiveAwake(prices, scan, 0.7, STEEP_BUCKETS, lipschitz, lambda: list(bounds_of(point)[1]), measure, refresh)
 
 
 @pytest.mark.parametrize("oracle", ["measured", "norm", "exact"])
@@ -167,10 +168,11 @@ def test_the_default_finds_the_minimum(loss, penalty):
 
 def test_what_was_chosen_is_told():
     problem = regression(15, 20).library()
-    default = {"rule": "awake", "oracle": "measured", "steepness": "gs-s", "step": "coordinate"}
+    default = {"rule": "awake", "oracle": "measured", "steepness": "gs-s", "step": "local"}
     assert ascd.minimize(problem, max_iter=5).chosen == default
     assert ascd.minimize(problem, ascd.Awake(price=3.0), max_iter=5).chosen == {**default, "rule": "Awake"}
-    assert ascd.minimize(problem, "a-ascd", max_iter=5).chosen == {**default, "rule": "a-ascd", "oracle": "norm"}
+    other = {"rule": "a-ascd", "oracle": "norm", "steepness": "gs-s", "step": "coordinate"}
+    assert ascd.minimize(problem, "a-ascd", max_iter=5).chosen == other
     assert ascd.minimize(problem, oracle="exact", max_iter=5).chosen == {**default, "oracle": "exact"}
 
 

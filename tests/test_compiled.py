@@ -43,6 +43,7 @@ ROWS = [
     ("a-ascd", "norm", "gs-s", "fixed", "gradient", SPARSE_L1),
     ("a-ascd", "sketch", "gsl", "coordinate", "none", HUBER),
     ("awake", "measured", "gs-s", "coordinate", "gradient", SPARSE_L1),
+    ("awake", "measured", "gs-s", "local", "gradient", LOGISTIC),
 ]
 N_ITER = 30
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from reference.losses import Logistic
 from reference.oracles import gradient_oracle, move_intervals, oracle_exact, with_entry
 from reference.problem import Problem
 from reference.rules import select
@@ -17,11 +19,27 @@ def take_step(problem, step, x, i, g):
         z = line_minimiser(problem, x, i)
         return z, problem.gradient(with_entry(x, i, z))[i], 0.0
     kappa = problem.L if step == "fixed" else problem.Lj[i]
+    if step == "local" and isinstance(problem.loss, Logistic):
+        kappa = local_curvature(problem, x, i, g)
     z = problem.penalty.prox(x[i] - g / kappa, 1.0 / kappa, i)
     gamma, curvature = z - x[i], problem.M * problem.norms[i] ** 2
     if problem.loss.quadratic:
         return z, g + gamma * curvature, 0.0
     return z, g + gamma * curvature / 2, abs(gamma) * curvature / 2
+
+
+def local_curvature(problem, x, i, g):
+    """The curvature h along a_i at x, with its growth over the step that h alone would make; at most L_i.
+
+    growth(t) = 2 (exp(t) - t - 1) / t^2 = sum_k 2 t^k / (k + 2)!
+    """
+    a = problem.A[:, i]
+    h = np.sum(problem.s * a**2 * problem.loss.curvature(problem.b, problem.A @ x))
+    h = max(h, 1e-3 * problem.Lj[i])
+    t = np.max(np.abs(a[problem.s > 0])) * abs(problem.penalty.prox(x[i] - g / h, 1.0 / h, i) - x[i])
+    if t >= 30.0:  # h is at least a thousandth of L_i, and the growth more than that
+        return problem.Lj[i]
+    return min(h * sum(2.0 * t**k / math.factorial(k + 2) for k in range(150)), problem.Lj[i])
 
 
 def line_minimiser(problem, x, i):

@@ -26,7 +26,7 @@ from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Solution, check_callback
 from ascd.results.trace import Schedule
 
-DEFAULT_RULE, DEFAULT_ORACLE = "awake", "measured"
+DEFAULT_RULE, DEFAULT_ORACLE, DEFAULT_STEP = "awake", "measured", "local"
 
 
 def minimize(
@@ -34,7 +34,7 @@ def minimize(
     rule: Any = None,
     oracle: Any = None,
     steepness: Any = "gs-s",
-    step: Any = "coordinate",
+    step: Any = None,
     init: Any = "gradient",
     x0: Any = None,
     max_iter: int | None = None,
@@ -64,8 +64,10 @@ def minimize(
         "norm" for the others.
     steepness : {"gs", "gs-s", "gs-r", "gs-q", "gsl", "gsl-s", "gsl-r", "gsl-q"} or a steepness
         What is steep; "gs" and "gsl" are for smooth penalties.
-    step : {"fixed", "coordinate", "line-search"} or a step
-        How far: 1/L, 1/L_j, or to the minimum along the coordinate (over the block).
+    step : {"fixed", "coordinate", "local", "line-search"} or a step
+        How far: 1/L, 1/L_j, by the curvature at x and its growth (logistic loss; 1/L_j for others), or to the minimum
+        along the coordinate (over the block).  By default "local" for the rule "awake" and "coordinate" for the others
+        and for blocks.
     init : {"gradient", "none"} or (estimate, radius)
         What is known of the gradient at the start: all of it (with "stochastic" what a sample of the rows tells),
         nothing, or numbers of one's own.
@@ -151,13 +153,13 @@ def assemble(
     rule: Any = None,
     oracle: Any = None,
     steepness: Any = "gs-s",
-    step: Any = "coordinate",
+    step: Any = None,
     init: Any = "gradient",
     x0: Any = None,
     rng: Any = None,
 ) -> Assembly:
     """The parts of a run, checked, prepared for the problem and put together; arguments as those of ``minimize``."""
-    rule, oracle = chosen_parts(rule, oracle)
+    rule, oracle, step = chosen_parts(rule, oracle, step)
     generator = np.random.default_rng(rng)
     point, unread = _start(problem, steepness, init, x0)
     ready = as_oracle(oracle, problem.parts, generator), as_step(step, problem.parts)
@@ -181,13 +183,15 @@ def names_of(**chosen: Any) -> dict[str, str]:
     return {part: name if isinstance(name, str) else type(name).__name__ for part, name in chosen.items()}
 
 
-def chosen_parts(rule: Any, oracle: Any) -> tuple[Any, Any]:
+def chosen_parts(rule: Any, oracle: Any, step: Any) -> tuple[Any, Any, Any]:
     """What is used where nothing is asked for."""
     rule = DEFAULT_RULE if rule is None else rule
+    is_default = isinstance(rule, Awake) or (isinstance(rule, str) and rule == DEFAULT_RULE)
     if oracle is None:
-        is_default = isinstance(rule, Awake) or (isinstance(rule, str) and rule == DEFAULT_RULE)
         oracle = DEFAULT_ORACLE if is_default else "norm"
-    return rule, oracle
+    if step is None:
+        step = DEFAULT_STEP if is_default else "coordinate"
+    return rule, oracle, step
 
 
 def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point, bool]:

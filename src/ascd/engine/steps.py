@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ascd._base.checks import unknown_name
+from ascd._base.checks import Array, unknown_name
 from ascd._base.contracts import prepared
-from ascd._base.jit import helper
+from ascd._base.jit import at, helper
 from ascd.data.matrices import along
 from ascd.engine.guards import guarded_step
-from ascd.engine.tuning import LEAST_CURVATURE, MOST_BISECTIONS, STEP_ROUNDING
+from ascd.engine.tuning import LARGEST_GROWTH, LEAST_CURVATURE, MOST_BISECTIONS, SMALL_GROWTH, STEP_ROUNDING
+from ascd.problem.losses.formulas import curvature_from
 from ascd.problem.problem import Parts
 from ascd.protocols import Step
 
@@ -41,6 +42,34 @@ class Coordinate(NamedTuple):
         problem = point.problem
         new = model_minimiser(problem.penalty, i, point.x[i], g, problem.lipschitz[i])
         return new, *gradient_after(g, new - point.x[i], problem.norm[i], problem.gain, problem.slack)
+
+
+class Local(NamedTuple):
+    """Step length by the curvature h at x and how fast it may grow, where the loss tells; 1/L_i else.
+
+    Of a loss with |ℓ‴| ≤ ℓ″ (logistic) the curvature along a_i is at most h·exp(m|t|) at x_i + t, m = max_k |a_ki|.
+    So F(x + t·e_i) ≤ F(x) + g·t + h·κ(m·T)·t²/2 + Ψ's change for |t| ≤ T, with κ(z) = 2(e^z − z − 1)/z².  A larger
+    curvature gives a shorter step; hence T = the step for h alone bounds the step for min(h·κ(mT), L_i), which is
+    taken: it lowers F, and is never shorter than 1/L_i's.
+    """
+
+    unit: float = 1.0
+
+    def prepare(self, parts: Parts) -> Local | Coordinate:
+        return self if hasattr(parts.loss, "curvature_from") else Coordinate()
+
+    def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
+        problem, old = point.problem, point.x[i]
+        largest = problem.lipschitz[i]
+        new = model_minimiser(problem.penalty, i, old, g, largest)
+        if new != old:
+            here, entry = bend(problem.matrix, i, problem.sample, problem.loss, point.slope)
+            here = max(here, LEAST_CURVATURE * largest)
+            farthest = abs(model_minimiser(problem.penalty, i, old, g, here) - old)
+            curvature = here * growth(entry * farthest)
+            if curvature < largest:
+                new = model_minimiser(problem.penalty, i, old, g, curvature)
+        return new, *gradient_after(g, new - old, problem.norm[i], problem.gain, problem.slack)
 
 
 class LineSearch(NamedTuple):
@@ -90,6 +119,27 @@ def model_minimiser(penalty: Any, i: int, x: float, g: float, lipschitz: float) 
 
 
 @helper
+def bend(matrix: Any, j: int, sample: Any, loss: Any, slope: Array) -> tuple[float, float]:
+    """The curvature along column j, from the slope, and the column's largest entry in size."""
+    second, largest = 0.0, 0.0
+    for p in range(matrix.start(j), matrix.stop(j)):
+        k, entry = matrix.row(p), matrix.entry(p, j)
+        weight = at(sample.weight, k)
+        if weight > 0.0:
+            second += weight * entry * entry * curvature_from(loss, slope[k] / weight)
+            largest = max(largest, abs(entry))
+    return second, largest
+
+
+@helper
+def growth(z: float) -> float:
+    """2(e^z − z − 1)/z² = Σ 2z^k/(k + 2)!: by how much a curvature that may grow by e^z acts larger."""
+    if z < SMALL_GROWTH:
+        return 1.0 + z * (1.0 / 3.0 + z * (1.0 / 12.0 + z * (1.0 / 60.0 + z / 360.0)))
+    return 2.0 * (math.exp(z) - z - 1.0) / (z * z) if z < LARGEST_GROWTH else math.inf
+
+
+@helper
 def gradient_after(g: float, change: float, norm: float, gain: float, slack: float) -> tuple[float, float]:
     """The moved coordinate's own entry after the step, and its error."""
     moved = change * norm * norm
@@ -113,7 +163,7 @@ def next_guess(
     return new
 
 
-STEPS: dict[str, Any] = {"fixed": Fixed, "coordinate": Coordinate, "line-search": LineSearch}
+STEPS: dict[str, Any] = {"fixed": Fixed, "coordinate": Coordinate, "local": Local, "line-search": LineSearch}
 
 
 def as_step(step: Any, parts: Parts) -> Any:

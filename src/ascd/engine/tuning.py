@@ -26,6 +26,9 @@ MOST_BISECTIONS = 100
 #: Newton's steps take at least this share of L_i as curvature (a loss may be flat there); a step this small beside x is
 #: rounding: an ulp is 2.2e-16.
 LEAST_CURVATURE, STEP_ROUNDING = 1e-3, 1e-15
+#: Steps by the local curvature: where e^z − z − 1 is a difference of rounded numbers its series is used; where it is
+#: this large, no step is taken by it.
+SMALL_GROWTH, LARGEST_GROWTH = 0.02, 30.0
 
 # ---- rounding
 
@@ -52,6 +55,10 @@ LASTS_AT_LEAST, LASTS_AT_MOST, FIRST_SHARE = 64, 8, 0.01
 #: "awake": nanoseconds to look at the bounds of one coordinate, and to measure one sample (``data.prices`` has those of
 #: reading a column); looks without a move after which a coordinate sleeps.
 BOUNDS_LOOK, SAMPLE_LOOK, LOOKS_AWAKE = 11.0, 1.0, 2
+#: Those whose rate is below this share of their sweep's are left aside; short sweeps over the others may cost this many
+#: times as much as a sweep over those aside.  Of a half, a quarter and 1, 2, 4, 8 and no limit these were the best or
+#: within 2 % of it in the geometric mean of 34 Lasso, elastic-net and SVM problems, counted in entries touched.
+SLOW_SHARE, SHORT_SWEEPS = 0.25, 4.0
 #: The reference is not refreshed before the sweeps since the last time have cost this many times a refresh.
 SWEEPS_A_REFRESH = 1.0
 #: After a look the steepest come first, by halves of the largest upper bound, down to this many.

@@ -77,7 +77,7 @@ def assemble_blocks(
     rule: Any = None,
     oracle: Any = None,
     steepness: Any = "gs-s",
-    step: Any = "coordinate",
+    step: Any = None,
     init: Any = "gradient",
     x0: Any = None,
     rng: Any = None,
@@ -86,7 +86,7 @@ def assemble_blocks(
     if math.isinf(problem.loss.bound):
         name = type(problem.loss.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve_blocks")
-    rule, oracle = chosen_parts(rule, oracle)
+    rule, oracle, step = chosen_parts(rule, oracle, "coordinate" if step is None else step)
     generator = np.random.default_rng(rng)
     parts = block_parts(problem, _local_columns(problem))
     point, unread = _start(problem, parts, as_block_steepness(steepness, parts), init, x0)

@@ -49,6 +49,15 @@ def divergence(loss: Any, y: float, z: float, u: float) -> float:
     return max(0.0, value + conjugate - product) + rounding
 
 
+@optional_method
+def curvature_from(loss: Any, u: float) -> float:
+    """ℓ″(z) from u = ℓ′(z), of losses with |ℓ‴| ≤ ℓ″: from z to z + t the curvature grows at most by exp(|t|).
+
+    Others do not have this method, and are not asked.
+    """
+    return math.inf
+
+
 def check_signs(target: Array, name: str, argument: str = "b") -> None:
     """Classification losses take labels −1 and +1 only."""
     wrong = target[np.abs(target) != 1.0]

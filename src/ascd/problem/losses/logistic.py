@@ -35,6 +35,9 @@ class Logistic(NamedTuple):
         inverse = 1.0 / (1.0 + small)
         return small * inverse * inverse
 
+    def curvature_from(self, u: float) -> float:
+        return abs(u) * max(1.0 - abs(u), 0.0)
+
     def conjugate(self, y: float, u: float) -> float:
         p = -u * y
         if p < -DOMAIN_ROUNDING or p > 1.0 + DOMAIN_ROUNDING:

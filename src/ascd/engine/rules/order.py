@@ -1,0 +1,46 @@
+"""The order of a sweep: at random, or the steepest first by halves of the largest bound."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ascd._base.checks import Array
+from ascd._base.jit import helper
+from ascd.engine.rules.scan import highest
+
+HALVES = 1.0 / math.log(2.0)
+
+
+@helper
+def shuffle(members: Array, count: int, rng: Any) -> None:
+    """Any order of the list, each as likely as the others."""
+    for i in range(count - 1, 0, -1):
+        other = int(rng.random() * (i + 1))
+        members[i], members[other] = members[other], members[i]
+
+
+@helper
+def put_steep_first(members: Array, count: int, upper: Array, work: Array, first: Array) -> None:
+    """By halves of the largest upper bound: those above a half, above a quarter, and so on."""
+    largest = highest(upper)
+    if not 0.0 < largest < math.inf:
+        return
+    for bucket in range(first.size):
+        first[bucket] = 0
+    for i in range(count):
+        work[i] = members[i]
+        first[halving_of(upper[members[i]], largest, first.size) + 1] += 1
+    for bucket in range(1, first.size):
+        first[bucket] += first[bucket - 1]
+    for i in range(count):
+        j = work[i]
+        bucket = halving_of(upper[j], largest, first.size)
+        members[first[bucket]] = j
+        first[bucket] += 1
+
+
+@helper
+def halving_of(value: float, largest: float, buckets: int) -> int:
+    """How often the largest is halved before it falls below the value."""
+    return int(min(math.log(largest / value) * HALVES, buckets - 2.0))
