@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import ascd
+from ascd._base.compilers import _named_apart
 from ascd._base.tuning import SECONDS_KEPT
 
 PACKAGE = Path(ascd.__file__).parent
@@ -100,6 +101,36 @@ def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(tmp_path):
     assert report(cache, site) == (5.625, [1, 1], [0, 0])
     penalties.write_text(source)
     assert report(cache, site) == (3.125, [1, 1], [0, 0])
+
+
+def test_two_processes_that_compile_at_once_do_not_mix_up_their_files(tmp_path):
+    """The second reads the index before the first writes it, and writes while the first does.
+
+    What the index loses is compiled again; numba's own names would give the second the code of the first.
+    """
+    from numba.core.caching import IndexDataCacheFile
+
+    kind = _named_apart(IndexDataCacheFile)
+    first, second, later = (kind(str(tmp_path), "kernel-1.py311", "stamp") for _ in range(3))
+    write = first._save_index
+
+    def write_and_wait(overloads):
+        write(overloads)
+        second._load_index = dict  # what it has read is empty
+        second.save("second", "code of the second")
+
+    first._save_index = write_and_wait
+    first.save("first", "code of the first")
+    assert later.load("second") == "code of the second"
+    assert later.load("first") is None
+    later.save("first", "code of the first")
+    assert [later.load(key) for key in ("first", "second")] == ["code of the first", "code of the second"]
+
+
+def test_kernels_name_their_files_apart(filled):
+    names = [path.name for path in filled.rglob("*.nbc")]
+    assert names
+    assert all(re.fullmatch(r".+-\d+\.py\d+\.[0-9a-f]{32}\.nbc", name) for name in names)
 
 
 def test_old_files_of_former_sources_are_removed_and_nothing_else(filled, tmp_path):

@@ -30,7 +30,7 @@ PACKAGE = __name__.partition(".")[0]
 WITHOUT_KERNELS = (
     "estimators", "theory", "datasets.py", "files", "report", "racing", "experiments", "cli", "__main__.py",
 )  # fmt: skip
-_CACHED = re.compile(rf"_([0-9a-f]{{{DIGEST_SIZE}}})-\d+\.py\d+\w*(\.\d+)?\.nb[ic]$")
+_CACHED = re.compile(rf"_([0-9a-f]{{{DIGEST_SIZE}}})-\d+\.py\d+\w*(\.\w+)?\.nb[ic]$")
 
 
 class NotKept(Exception):

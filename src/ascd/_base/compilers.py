@@ -6,6 +6,9 @@
   Python or C, no machine code of their own, and the same flags as kernels have, because numba compiles a method once
   for each set of flags it is called from.  That takes a third off the time of a first run.
 
+- Files of compiled code never share a name.  numba numbers them, and two processes that compile at once can give one
+  number to two specialisations: later processes would load the wrong one.
+
 None of this is promised by numba.  What is used is looked up before the first kernel, and a small kernel with a helper
 is compiled and run before the first compilation (not where everything comes from the cache).  Where one of them fails,
 plain numba compiles instead: the same answers, later, and a warning says so once.
@@ -15,9 +18,10 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -149,6 +153,29 @@ def _make() -> tuple[type, type]:
             super().prepare()
 
     return PartCompiler, KernelCompiler
+
+
+def name_files_apart(dispatcher: Any) -> None:
+    """Give every file of compiled code a name that no other process gives; numba's own where it has changed inside."""
+    with suppress(AttributeError):
+        files = dispatcher._cache._cache_file
+        files.__class__ = _named_apart(type(files))
+
+
+@cache
+def _named_apart(kind: Any) -> type:
+    for name in ("_load_index", "_save_index", "_save_data"):
+        getattr(kind, name)
+
+    class NamedApart(kind):  # type: ignore[misc]
+        """The index may lose what another process writes at the same moment: that is compiled again."""
+
+        def save(self, key: Any, data: Any) -> None:
+            name = self._load_index().get(key, f"{self._index_name.removesuffix('.nbi')}.{uuid4().hex}.nbc")
+            self._save_data(name, data)
+            self._save_index(self._load_index() | {key: name})
+
+    return NamedApart
 
 
 class _Trial:

@@ -27,7 +27,7 @@ import numpy as np
 from ascd._base.blame import compile_error, named_error
 from ascd._base.cache import NotKept, check_folder, digest, may_be_stored, nests, remove_stale, tell_not_kept
 from ascd._base.clock import compiling, timed
-from ascd._base.compilers import collector_paused, kernel_options, part_options
+from ascd._base.compilers import collector_paused, kernel_options, name_files_apart, part_options
 from ascd._base.contracts import compiled_methods, share_method
 from ascd._base.scalars import at as at
 from ascd._base.scalars import teach_numba
@@ -244,6 +244,7 @@ def _make_dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool
         raise NotKept("neither the package's folder nor one of the user's can be written") from error
     finally:
         function.__qualname__ = plain
+    name_files_apart(dispatcher)
     check_folder(dispatcher.stats.cache_path)
     remove_stale(dispatcher.stats.cache_path)
     return dispatcher
