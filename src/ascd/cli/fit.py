@@ -17,17 +17,11 @@ from ascd.cli.console import answer, common, fitting, say
 from ascd.cli.estimating import CLASSIFIERS, MODELS, SEVERAL_TARGETS, make_estimator
 from ascd.cli.explain import examine, explain, page_beside
 from ascd.cli.models import as_classes, model_of, save_model
-from ascd.cli.options import (
-    Source,
-    class_target,
-    fit_options,
-    numeric_target,
-    read_data,
-    single_target,
-    tell_reading,
-)  # fmt: skip
+from ascd.cli.options import Source, fit_options
 from ascd.cli.places import check_file, file_options
+from ascd.cli.reading import class_target, numeric_target, read_data, single_target, tell_reading
 from ascd.cli.summary import show_summary
+from ascd.cli.unused import refuse_without
 from ascd.cli.watching import rounds_shown
 from ascd.data.on_dask import is_collection
 from ascd.files import Table, groups_of, read_groups
@@ -74,6 +68,8 @@ def command(
     """
     cluster = Cluster(scheduler, workers)
     check_cluster(cluster, source, 1 + len(more), explained)
+    refuse_without("resamples", "--explain", explained)
+    refuse_without("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
     if given["groups"] is not None:
         given["groups"] = read_groups(given["groups"])
     estimator = make_estimator(model, cv, given)

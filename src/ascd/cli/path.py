@@ -11,8 +11,10 @@ import numpy as np
 
 from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, library_bar, say, show_table, working
-from ascd.cli.options import Source, large_data_options, numeric_target, read_data, tell_reading
+from ascd.cli.options import Source, large_data_options
 from ascd.cli.places import announce_folder, folder_option, wrote
+from ascd.cli.reading import numeric_target, read_data, tell_reading
+from ascd.cli.unused import refuse_without
 from ascd.files import Table, whole_folder
 from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
 
@@ -44,6 +46,7 @@ def command(source: Source, model: str, l1_ratio: float, points: int, eps: float
 
     An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
     """
+    refuse_without("l1_ratio", "--model elastic-net", model == "elastic-net")
     is_new = announce_folder(out)
     table, label = read_data(source, may_stay=True)
     problem = _problem(table, model, l1_ratio)

@@ -40,10 +40,18 @@ class Choices(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """What was done to the columns: values that fill gaps, and the values of text columns that have 0/1 columns."""
+    """What was done to the columns: values that fill gaps, and the values of text columns that have 0/1 columns.
+
+    ``written`` says how a CSV file was written: its "sep", "decimal", "header" and "na", texts for missing values.
+    """
 
     fills: dict[str, float] = {}  # noqa: RUF012  never changed
     levels: dict[str, list[str]] = {}  # noqa: RUF012
+    written: dict[str, Any] = {}  # noqa: RUF012
+
+    def source(self, feature: str) -> str:
+        """The column that a feature is made from."""
+        return next((name for name, values in self.levels.items() if feature in level_names(name, values)), feature)
 
 
 class Table(NamedTuple):
@@ -80,7 +88,7 @@ def as_table(
     y = None if chosen is None else target_values(frame, chosen)
     rest = frame if chosen is None else frame.drop(columns=chosen)
     if features is not None:
-        wanted = list(dict.fromkeys(_source(name, recipe) for name in features))
+        wanted = list(dict.fromkeys(recipe.source(name) for name in features))
         missing = [name for name in wanted if name not in names]
         if missing:
             raise ValueError(f"{path} lacks {len(missing)} of {len(wanted)} features: {', '.join(missing[:SHOWN])}")
@@ -119,11 +127,6 @@ def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
         frame = frame.drop(columns=empty)
         notes.append(f"{counted(len(empty), 'column')} without name and values left out")
     return frame, notes
-
-
-def _source(feature: str, recipe: Recipe) -> str:
-    """The column that a feature is made from."""
-    return next((name for name, values in recipe.levels.items() if feature in level_names(name, values)), feature)
 
 
 def level_names(name: str, values: Sequence[str]) -> list[str]:

@@ -13,8 +13,9 @@ import numpy as np
 
 from ascd._base.checks import unknown_name
 from ascd.files.columns import Choices, Recipe, Table, as_table
-from ascd.files.dialect import WHITESPACE, Dialect, detect, first_look, separator_name
+from ascd.files.dialect import Dialect, Learnt, detect, first_look
 from ascd.files.gaps import without_gaps
+from ascd.files.separators import separator_name
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
@@ -75,13 +76,15 @@ def read_table(
     elif kind == "npz":
         table = _read_npz(path, target_optional)
     else:
-        frame, found = _read_frame(path, kind, dialect, na)
+        na = na or recipe.written.get("na", ())
+        frame, found = _read_frame(path, kind, dialect, na, _learnt(recipe, features))
         if found is not None and found.header is False and isinstance(target, str) and target.isdigit():
             target = f"column {target}"
         table = as_table(frame, path, target, target_optional, features, choices, recipe)
         if found is not None:
             _check_width(table, path, found)
-            table = table._replace(notes=(found.words, *table.notes))
+            notes = (found.words, *found.notes, *table.notes)
+            table = table._replace(notes=notes, recipe=table.recipe._replace(written=_written(found, na)))
     return without_gaps(table, choices, recipe)
 
 
@@ -141,7 +144,22 @@ def _array(arrays: Any, name: str, path: Path) -> Any:
         raise ValueError(f"{path}: {name} holds Python objects, not numbers or text; save it as one of these") from None
 
 
-def _read_frame(path: Path, kind: str, given: Dialect, na: Sequence[str]) -> tuple[Any, Dialect | None]:
+def _written(found: Dialect, na: Sequence[str]) -> dict[str, Any]:
+    """What is worth keeping of a file's dialect, to read others like it."""
+    decimal = found.decimal if found.is_marked else None
+    return {"sep": found.sep, "decimal": decimal, "header": found.header, "na": list(na)}
+
+
+def _learnt(recipe: Recipe, features: Sequence[str] | None) -> Learnt:
+    """What a model knows of the way in which its data were written."""
+    columns = tuple(dict.fromkeys(recipe.source(name) for name in features or ()))
+    sep, decimal, header = (recipe.written.get(name) for name in ("sep", "decimal", "header"))
+    return Learnt(sep, decimal, header, columns)
+
+
+def _read_frame(
+    path: Path, kind: str, given: Dialect, na: Sequence[str], learnt: Learnt
+) -> tuple[Any, Dialect | None]:  # fmt: skip
     try:
         import pandas
     except ImportError as error:
@@ -153,7 +171,7 @@ def _read_frame(path: Path, kind: str, given: Dialect, na: Sequence[str]) -> tup
             raise ImportError("reading parquet files needs pyarrow: pip install ascd[parquet]") from error
         except (ValueError, OSError) as error:  # pyarrow's errors are among them
             raise ValueError(f"{path} is not a parquet file: {error}") from error
-    dialect = detect(path, given)
+    dialect = detect(path, given, learnt)
     try:
         frame = _read_csv(pandas, path, dialect, na)
     except UnicodeDecodeError:  # beyond what was looked at
@@ -163,6 +181,8 @@ def _read_frame(path: Path, kind: str, given: Dialect, na: Sequence[str]) -> tup
         raise ValueError(_explained(error, path, dialect)) from error
     if not len(frame):
         raise ValueError(f"{path.name} has a header of {frame.shape[1]} columns and no rows")
+    if learnt.header is False:  # the model knows its columns by their positions
+        number_columns(frame)
     return frame, dialect
 
 
@@ -187,7 +207,6 @@ def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> A
 
 def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
     """The dialect in pandas' words."""
-    is_pattern = dialect.sep != WHITESPACE and len(dialect.sep or "") > 1  # which pandas' fast parser does not know
     return {
         "sep": dialect.sep or ",",
         "decimal": dialect.decimal or ".",
@@ -197,7 +216,8 @@ def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
         "na_values": list(na) or None,
         "skipinitialspace": True,
         "skiprows": dialect.skip,
-        "engine": "python" if is_pattern else "c",
+        "dtype": dict.fromkeys(dialect.as_text, str) or None,
+        "engine": "c",
     }
 
 
@@ -206,7 +226,12 @@ def name_columns(frame: Any, dialect: Dialect) -> None:
     if dialect.header:
         frame.columns = [str(name).strip() for name in frame.columns]
     else:
-        frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
+        number_columns(frame)
+
+
+def number_columns(frame: Any) -> None:
+    """Names for columns that have none."""
+    frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
 
 
 def _check_width(table: Table, path: Path, dialect: Dialect) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import unknown_name
-from ascd.files.dialect import is_missing
+from ascd.files.marks import is_missing
 
 #: Names that a target is looked for by.
 TARGETS = ("target", "y", "label")
