@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 #: Options of `ascd fit` that speak of the model, with a value each; what each model takes stands in MODELS.
 OF_MODELS = {
     "alpha": 0.5, "l1_ratio": 0.5, "C": 2.0, "loss": "hinge", "groups": 1, "weights": "sqrt", "epsilon": 1.5,
-    "positive": True, "tol": 1e-3, "max_iter": 7, "fit_intercept": False,
+    "positive": True, "standardize": True, "tol": 1e-3, "max_iter": 7, "fit_intercept": False,
 }  # fmt: skip
 #: Options of `ascd fit` that speak of the data, with arguments that are right by themselves.
 OF_DATA = {

@@ -19,7 +19,7 @@ from ascd.cli.explain import examine, explain, page_beside
 from ascd.cli.models import as_classes, model_of, save_model
 from ascd.cli.options import Source, fit_options
 from ascd.cli.places import check_file, file_options
-from ascd.cli.reading import class_target, numeric_target, read_data, single_target, tell_reading
+from ascd.cli.reading import class_target, count_target, numeric_target, read_data, single_target, tell_reading
 from ascd.cli.summary import show_summary
 from ascd.cli.unused import refuse_without
 from ascd.cli.watching import rounds_shown
@@ -43,6 +43,7 @@ from ascd.files import Table, groups_of, read_groups
 @click.option("--weights", type=click.Choice(["sqrt"]), help="Of groups: the roots of their sizes.  [1 each]")
 @click.option("--epsilon", type=float, help="Where Huber's loss turns linear.")
 @click.option("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")
+@click.option("--standardize", is_flag=True, default=None, help="Penalise coefficients of standardised features.")
 @click.option("--cv", type=click.IntRange(2), help="Choose alpha or C by so many folds.")
 @click.option("--intercept/--no-intercept", "fit_intercept", default=None, help="Fit an intercept.")
 @click.option("--tol", type=float, help="Duality gap relative to the objective at zero.  [1e-6]")
@@ -106,6 +107,8 @@ def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
         estimator.set_params(groups=groups_of(groups, table))
     if model not in CLASSIFIERS:
         numeric_target(table)
+        if model == "poisson":
+            count_target(table, model)
     else:
         if not classes:
             class_target(table)

@@ -83,7 +83,7 @@ def _table_for(model: Model, source: Source) -> Table:
     if asked is not None and table.target != (asked if isinstance(asked, str) else list(asked)):
         raise ValueError(f"{source.data.name} has no column {asked!r} to score by")
     _tell(table, source.data.name, bool(learnt.written))
-    complete(table._replace(y=None), source.data.name, MENDED)
+    complete(table._replace(y=None), source.data.name, MENDED, MENDED)
     return table
 
 

@@ -66,7 +66,7 @@ def command(
     say(f"\n{outcome.conclusion()}")
     spent = outcome.compile_seconds
     once = f"; {spent:.1f} s to compile, or to load what is compiled, are not counted" if spent > A_MOMENT else ""
-    say(f"F* ≤ {outcome.best:.8g}, certified within {outcome.gap:.2g}{once}")
+    say(f"{outcome.known()}{once}")
     files = outcome.publish(out, f"{problem} on {label}", pictures=_has_matplotlib())
     say(wrote(files, out, is_new))
     answer({**outcome.plain(), "files": files})

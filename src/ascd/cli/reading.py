@@ -11,6 +11,7 @@ from ascd.cli.options import MOST_LEVELS, Source
 from ascd.cli.unused import GENERATED, ON_DISK, refuse_both, refuse_unused
 from ascd.files import Table
 from ascd.files.counting import counted
+from ascd.files.gaps import empty_column
 from ascd.files.mixed import Mixed, Numbers
 from ascd.files.targets import has_target, target_of
 
@@ -85,11 +86,14 @@ def _named(table: Table) -> str:
 MENDED = "--drop leaves out their rows, --impute mean fills them"
 
 
-def complete(table: Table, label: str, mended: str = MENDED) -> None:
+def complete(table: Table, label: str, mended: str = MENDED, without: str = "--without {!r} leaves it out") -> None:
     """Refuse data with missing values, naming the first place and what can be done."""
     samples, features = table.X.shape
     if not samples or not features:
         raise ValueError(f"{label} has {samples} samples and {features} features: there is nothing to do")
+    empty = empty_column(table)
+    if empty is not None:
+        raise ValueError(f"{label}: column {empty!r} has no value at all: {without.format(empty)}")
     count, row, place = _not_finite(table.X)
     if count:
         column = repr(table.names[place]) if table.names else place
@@ -126,6 +130,18 @@ def numeric_target(table: Table) -> None:
         named = f"target {_named(table)}" if table.target else "target"
         raise ValueError(
             f"the {named} must be numbers here, its first value is {table.y[0]!r}; classes need logistic or svm"
+        )
+
+
+def count_target(table: Table, model: str) -> None:
+    """Refuse targets that are no counts."""
+    y = np.asarray(table.y)
+    lowest = int(np.argmin(y))
+    if y[lowest] < 0:
+        named = f"target {_named(table)}" if table.target else "target"
+        raise ValueError(
+            f"the {named} must be 0 or more for model {model!r}, which fits counts; row {lowest + 1} has "
+            f"{y[lowest]:g}: name another column with --target, or fit another model, such as --model lasso"
         )
 
 

@@ -20,7 +20,7 @@ from ascd.files.dialect import Dialect, detect
 from ascd.files.folders import INDEX, VERSION, group_name, is_folder_of_groups, read_index
 from ascd.files.opening import OnDisk, as_bytes, open_data
 from ascd.files.reading import DETECT, csv_options, guess_format, name_columns
-from ascd.files.separators import OPENERS
+from ascd.files.separators import OPENERS, unpacking
 from ascd.files.targets import numbers_or_words, target_of
 from ascd.files.writing import whole_folder
 
@@ -86,7 +86,8 @@ def convert(
         else:
             portions = _csv(source, target, tuple(without), allowed, found, na)
         try:
-            _write(drafts, portions, number, source, told)
+            with unpacking(source):
+                _write(drafts, portions, number, source, told)
         except OSError as error:
             raise OSError(f"{folder} could not be written: {error}") from error
     if before is not None:

@@ -94,6 +94,8 @@ def detect(path: Path, given: Dialect, learnt: Learnt = NOTHING) -> Dialect:
     rows = rows_in(text, sep or ",", is_cut, most=None)
     marks = find_marks(rows[1:] or rows, sep, given.decimal, learnt.decimal)
     header = given.header if given.header is not None else _has_header(rows[: LINES + 1], marks.decimal, path, learnt)
+    if given.header is False:
+        _check_first(rows[: LINES + 1], marks.decimal, path)
     widest = max(map(len, rows))
     names = [cell.strip() for cell in rows[0]] if header else []
     names += [f"column {j + 1}" for j in range(len(names), widest)]
@@ -161,6 +163,17 @@ def _has_header(rows: list[list[str]], decimal: str, path: Path, learnt: Learnt)
         f"the first line of {path.name} has numbers ({', '.join(above[:3])}) where a header has names: is it data, or "
         "names that are numbers? --no-header reads it as data, --header as names"
     )
+
+
+def _check_first(rows: list[list[str]], decimal: str, path: Path) -> None:
+    """Refuse names as a row of data: words above every column of numbers."""
+    first, rest = [cell.strip() for cell in rows[0]], rows[1:]
+    above = [first[j] for j in range(len(first)) if _is_numeric([row[j] for row in rest if j < len(row)], decimal)]
+    if above and not any(_is_number(cell, decimal) or is_missing(cell) for cell in above):
+        raise ValueError(
+            f"the first line of {path.name} has words ({', '.join(above[:3])}) above columns of numbers, which "
+            "--no-header would read as data: leave that option out, or delete the line"
+        )
 
 
 def _is_numeric(cells: list[str], decimal: str) -> bool:

@@ -15,7 +15,7 @@ from ascd._base.checks import unknown_name
 from ascd.files.columns import Choices, Recipe, Table, as_table
 from ascd.files.dialect import Dialect, Learnt, detect, first_look
 from ascd.files.gaps import without_gaps
-from ascd.files.separators import separator_name
+from ascd.files.separators import separator_name, unpacking
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
@@ -107,10 +107,11 @@ def guess_format(path: Any) -> str:
 def _read_libsvm(path: Path, n_features: int | None) -> Table:
     from sklearn.datasets import load_svmlight_file
 
-    try:
-        X, y = load_svmlight_file(str(path), n_features=n_features)
-    except (ValueError, IndexError) as error:
-        raise ValueError(f"{path} is not a LIBSVM file: {error}") from error
+    with unpacking(path):
+        try:
+            X, y = load_svmlight_file(str(path), n_features=n_features)
+        except (ValueError, IndexError) as error:
+            raise ValueError(f"{path} is not a LIBSVM file: {error}") from error
     return Table(X.tocsc(), y, None)
 
 
@@ -200,7 +201,8 @@ def _explained(error: Exception, path: Path, dialect: Dialect) -> str:
 def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pandas.errors.DtypeWarning)  # mixed columns are told by name later
-        frame = pandas.read_csv(path, **csv_options(dialect, na))
+        with unpacking(path):
+            frame = pandas.read_csv(path, **csv_options(dialect, na))
     name_columns(frame, dialect)
     return frame
 

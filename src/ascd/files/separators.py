@@ -11,7 +11,10 @@ import gzip
 import io
 import lzma
 import re
+import zlib
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +82,24 @@ def table_in(text: str) -> tuple[str, int, str | None]:
     return "".join(lines[skip:]), skip, named[1] if named else None
 
 
+@contextmanager
+def unpacking(path: Path) -> Iterator[None]:
+    """Tell of a file that is not compressed as its name says, or that is cut off."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        if path.suffix.lower() not in OPENERS or getattr(error, "errno", None) is not None:
+            raise
+        raise ValueError(
+            f"{path.name} cannot be unpacked as its ending {path.suffix} says ({error}): rename it without that ending "
+            "if it is not compressed, or copy it again if it is cut off"
+        ) from error
+
+
 def beginning(path: Path) -> tuple[bytes, bool]:
+    """The first bytes of a file, unpacked, and whether there are more."""
     opener = OPENERS.get(path.suffix.lower(), open)
-    with opener(path, "rb") as file:
+    with unpacking(path), opener(path, "rb") as file:
         raw: bytes = file.read(SAMPLE)
     return raw, len(raw) == SAMPLE
 
