@@ -113,6 +113,9 @@ def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
         if not classes:
             class_target(table)
         table = table._replace(y=as_classes(table.y))
+    folds = estimator.get_params().get("cv") or 0
+    if folds > len(table.y):
+        raise ValueError(f"--cv must be at most the number of samples, {len(table.y):,}; got {folds}")
     tell_reading(table, label)
     clock = Stopwatch()
     is_far = hasattr(table.X, "bytes_read") or is_collection(table.X)

@@ -91,8 +91,8 @@ def _tell(table: Table, label: str, is_learnt: bool) -> None:
     """How the file was read where that is not the plain way, and what the model does not know."""
     same = is_learnt and not any(note.startswith("the model's data had") for note in table.notes)
     for note in table.notes:
-        is_strange = "not seen" in note
-        if note in PLAIN or (not is_strange and (settings().json or note.startswith("text column"))):
+        is_usual = note in PLAIN or note.startswith("text column") or note.endswith("filled as in the model")
+        if "not seen" not in note and (is_usual or settings().json):
             continue
         how = "read as the model's data were: " if same and note == table.notes[0] else ""
         click.echo(f"{label}: {how}{' '.join(note.split())}", err=True)

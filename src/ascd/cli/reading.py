@@ -15,6 +15,8 @@ from ascd.files.gaps import empty_column
 from ascd.files.mixed import Mixed, Numbers
 from ascd.files.targets import has_target, target_of
 
+#: Endings of arrays that are read piece by piece.
+STAYING = (".npy", ".zarr")
 #: Words for generated data.
 WORDS = ("synthetic", "text")
 
@@ -36,9 +38,11 @@ def read_data(source: Source, may_stay: bool = False) -> Loaded:
 
         made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
         return Loaded(Table(made.A, made.b, None), f"generated data ({data})")
-    if may_stay and (source.memory is not None or data.is_dir() or data.suffix in (".npy", ".zarr")):
+    if may_stay and (source.memory is not None or data.is_dir() or data.suffix in STAYING):
         refuse_unused(source, ON_DISK)
         return Loaded(_left_on_disk(source), data.name)
+    if data.is_dir() or data.suffix in STAYING:
+        raise ValueError(f"{data} is read piece by piece, by fit and path; this command needs a file in memory")
     if data.is_file():
         refuse_unused(source)
     table = source.read()

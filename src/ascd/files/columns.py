@@ -6,6 +6,7 @@ a model does the same to the data it predicts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,12 +15,15 @@ import numpy as np
 
 from ascd._base.checks import Array, unknown_name
 from ascd.files.counting import counted
+from ascd.files.dialect import is_number
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order
 from ascd.files.targets import numbers_or_words, target_of, target_values, targets_of
 
 #: At least this share of a column's values are numbers: the others are mistakes rather than words.
 MOSTLY = 0.5
 SHOWN = 5
+#: A number with a sign of a unit or currency, such as 10% or $1.50, or with the minus sign of typography.
+DECORATED = re.compile(r"[+-]?[$€£¥]\s?[\d.,]+|[+-]?[\d.,]+\s?[$€£¥%]|\u2212[\d.,]+")
 
 
 class Choices(NamedTuple):
@@ -93,6 +97,8 @@ def as_table(
         if missing:
             raise ValueError(f"{path} lacks {len(missing)} of {len(wanted)} features: {', '.join(missing[:SHOWN])}")
         rest = frame[wanted]
+    if features is not None:
+        _check_words(rest, path, recipe)
     pieces, levels = _encoded(rest, path, choices.levels, recipe, notes)
     found = [name for piece in pieces for name in piece.names]
     if len(set(found)) < len(found):
@@ -152,11 +158,31 @@ def _encoded(
         strange = sorted(set(found) - set(levels[name]))
         if strange:
             notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(strange[:SHOWN])}")
+        odd = next((word for word in found if DECORATED.fullmatch(word)), None) if not recipe.levels else None
+        if odd is not None:
+            notes.append(
+                f"column {name!r} is text: {odd!r} is a number with other characters; remove them to use it so"
+            )
         made = level_names(name, levels[name])
         notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {', '.join(made[:SHOWN])}")
         pieces += [*_joined(waiting), Words(made, _codes(words, levels[name][-len(made) :]))]
         waiting = {}
     return [*pieces, *_joined(waiting)], levels
+
+
+def _check_words(frame: Any, path: Path, recipe: Recipe) -> None:
+    """Refuse words where a model has numbers."""
+    for name in frame.columns:
+        values = numbers_or_words(frame[name]) if name not in recipe.levels else np.empty(0)
+        if values.dtype.kind in "fiub":
+            continue
+        words = [(row, word) for row, word in enumerate(map(_word, values), start=1) if word and not is_number(word)]
+        if words:
+            row, word = words[0]
+            raise ValueError(
+                f"{path.name}: column {name!r} must be numbers, as in the model's data; row {row} has {word!r}: mend "
+                "it, or name it with --na if it stands for a missing value"
+            )
 
 
 def _word(value: Any) -> str:

@@ -99,7 +99,9 @@ def _check_place(folder: Path, force: bool) -> None:
     if folder.is_file():
         raise FileExistsError(f"{folder} is a file; name a folder")
     if folder.is_dir() and any(folder.iterdir()) and not force:
-        raise FileExistsError(f"{folder} is not empty; name another folder, or allow it to be replaced (force)")
+        raise FileExistsError(
+            f"{folder} is not empty; name another folder, or allow it to be replaced (force=True, --force)"
+        )
 
 
 def _remove_old(folder: Path, before: dict[str, Any]) -> None:

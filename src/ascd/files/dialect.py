@@ -8,6 +8,7 @@ A model knows how its data were written (``Learnt``), and reads new data in the 
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from ascd.files.separators import (
     check_separator,
     encoding_of,
     find_separator,
+    names_rows,
     rows_in,
     separator_name,
     table_in,
@@ -92,6 +94,9 @@ def detect(path: Path, given: Dialect, learnt: Learnt = NOTHING) -> Dialect:
     text, skip, named = table_in(decoded)
     sep = given.sep or named or _better_separator(text, is_cut, learnt)
     rows = rows_in(text, sep or ",", is_cut, most=None)
+    has_row_names = names_rows(rows)
+    if has_row_names:
+        rows = [rows[0], *(row[1:] for row in rows[1:])]
     marks = find_marks(rows[1:] or rows, sep, given.decimal, learnt.decimal)
     header = given.header if given.header is not None else _has_header(rows[: LINES + 1], marks.decimal, path, learnt)
     if given.header is False:
@@ -99,7 +104,10 @@ def detect(path: Path, given: Dialect, learnt: Learnt = NOTHING) -> Dialect:
     widest = max(map(len, rows))
     names = [cell.strip() for cell in rows[0]] if header else []
     names += [f"column {j + 1}" for j in range(len(names), widest)]
-    notes = [*_differences(learnt, sep, marks.decimal, header), *notes_of(marks, sep, names)]
+    twice = sorted(name for name, count in Counter(names).items() if count > 1 and name)
+    notes = ["the first column has no name: left out, as names of the rows"] if has_row_names else []
+    notes += [f"several columns are called {twice[0]!r}: the second is {twice[0] + '.1'!r} here"] if twice else []
+    notes += [*_differences(learnt, sep, marks.decimal, header), *notes_of(marks, sep, names)]
     thousands, is_marked = given.thousands or marks.thousands, marks.basis != NO_MARK
     return Dialect(sep, marks.decimal, header, encoding, thousands, skip, marks.as_text, tuple(notes), is_marked)
 

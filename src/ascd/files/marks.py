@@ -3,14 +3,15 @@
 ``1,5`` shows that the comma begins decimals, and so do ``1.250,30`` and ``1.250.000``, whose points stand between
 thousands.  ``4.311`` shows nothing: it is a number between 4 and 5, or four thousand.  A column of such cells is read
 by what other columns show; where none does, the point begins decimals, and so does a comma that does not separate
-columns.  What was assumed is told, with the option that reads it the other way.
+columns.  What was assumed is told, with the option that reads it the other way.  Spaces and apostrophes between
+thousands (``1 250,50``, ``1'250.50``) leave no doubt.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 OTHER = {".": ",", ",": "."}
 NAMES = {".": "point", ",": "comma"}
@@ -22,6 +23,9 @@ DECIMAL, GROUPS, EITHER, PLAIN = "decimal", "groups", "either", "plain"
 GIVEN, SHOWN, LEARNT, ASSUMED, NO_MARK = "given", "shown", "learnt", "assumed", "no mark"
 #: Share of a column's cells that are numbers, for the column to count; columns that a note names.
 MOSTLY, MOST_NAMED = 0.5, 3
+#: Spaces and apostrophes that stand between thousands, and numbers with them.
+THIN = " \u00a0\u202f'\u2019"
+SPACED = re.compile(rf"[+-]?\d{{1,3}}([{THIN}]\d{{3}})+([.,]\d+)?")
 WHOLE = re.compile(r"[+-]?\d+([eE][+-]?\d+)?")
 SHAPES = {
     mark: (
@@ -70,9 +74,27 @@ def kind_of(cell: str) -> tuple[str, str]:
     >>> kind_of("1.250,30"), kind_of("4.311"), kind_of("1.250.000"), kind_of("12.5.2020")
     (('decimal', ','), ('either', '.'), ('groups', '.'), ('', ''))
     """
+    if SPACED.fullmatch(cell):
+        cell = re.sub(f"[{THIN}]", "", cell)
     if WHOLE.fullmatch(cell):
         return PLAIN, ""
     return next(((kind, mark) for mark in SHAPES for kind, shape in SHAPES[mark] if shape.fullmatch(cell)), ("", ""))
+
+
+def without_spaces(column: Any) -> Any:
+    """A column of text whose numbers have spaces or apostrophes between thousands, without these, and with points.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from ascd.files.marks import without_spaces
+    >>> without_spaces(pandas.Series(["1\\u00a0250,5", "7,25"])).tolist()
+    ['1250.5', '7.25']
+    """
+    if not column.map(lambda cell: SPACED.fullmatch(cell.strip()) is not None).any():
+        return column
+    plain = column.str.replace(f"[{THIN}]", "", regex=True)
+    return plain if plain.str.contains(".", regex=False).any() else plain.str.replace(",", ".", regex=False)
 
 
 def find_marks(rows: Sequence[Sequence[str]], sep: str | None, given: str | None, learnt: str | None = None) -> Marks:
@@ -99,14 +121,15 @@ def find_marks(rows: Sequence[Sequence[str]], sep: str | None, given: str | None
                 unsure[mark].setdefault(j, cell)
     decimal, basis = _decided(shown, unsure, sep, given, learnt)
     other = OTHER[decimal]
-    grouped = any(
-        _has_groups(cell, kind, other) for j in counted for cell, kind in zip(columns[j], kinds[j], strict=True)
-    )
+    pairs = [pair for j in counted for pair in zip(columns[j], kinds[j], strict=True)]
+    spaced = next((cell for cell, _ in pairs if SPACED.fullmatch(cell)), "")
+    thin = next((mark for mark in THIN if mark in spaced and mark.isascii()), None)  # pandas knows no other
+    thousands = other if any(_has_groups(cell, kind, other) for cell, kind in pairs) else thin
     open_columns = [j for j in counted if not any(j in shown[mark] for mark in OTHER)]
     doubtful = [Place(j, unsure[mark][j]) for mark in OTHER for j in open_columns if j in unsure[mark]]
-    strange = [j for j, cells in columns.items() if grouped and _is_strange(cells, kinds[j], other)]
+    strange = [j for j, cells in columns.items() if thousands and _is_strange(cells, kinds[j], thousands)]
     witness, contrary = (next((Place(*one) for one in shown[mark].items()), None) for mark in (decimal, other))
-    return Marks(decimal, other if grouped else None, basis, witness, contrary, tuple(doubtful), tuple(strange))
+    return Marks(decimal, thousands, basis, witness, contrary, tuple(doubtful), tuple(strange))
 
 
 def notes_of(marks: Marks, sep: str | None, names: Sequence[str]) -> list[str]:
@@ -154,6 +177,8 @@ def _decided(
 
 def _has_groups(cell: str, kind: tuple[str, str], thousands: str) -> bool:
     """Does the mark stand between thousands in this cell?"""
+    if thousands in THIN:
+        return thousands in cell and SPACED.fullmatch(cell) is not None
     return kind in ((EITHER, thousands), (GROUPS, thousands), (DECIMAL, OTHER[thousands])) and thousands in cell
 
 

@@ -6,6 +6,7 @@ A separator is one that cuts every line into the same number of fields, more tha
 from __future__ import annotations
 
 import bz2
+import codecs
 import csv
 import gzip
 import io
@@ -56,11 +57,24 @@ def find_separator(text: str, is_cut: bool = False) -> str | None:
     """
     for least in (1.0, MOST):
         for sep in (*SEPARATORS, WHITESPACE):
-            widths = Counter(len(row) for row in rows_in(text, sep, is_cut))
+            rows = rows_in(text, sep, is_cut)
+            widths = Counter(len(row) for row in (rows[1:] if names_rows(rows) else rows))
             width, count = widths.most_common(1)[0]
             if width > 1 and count >= least * widths.total():
                 return sep
     return None
+
+
+def names_rows(rows: list[list[str]]) -> bool:
+    """Has every line one field more than the first?  R writes names of rows so, below a header without a name for them.
+
+    Examples
+    --------
+    >>> from ascd.files.separators import names_rows
+    >>> names_rows([["a", "y"], ["r1", "1", "2"], ["r2", "3", "4"]])
+    True
+    """
+    return len(rows) > 2 and {len(row) for row in rows[1:]} == {len(rows[0]) + 1}
 
 
 def table_in(text: str) -> tuple[str, int, str | None]:
@@ -109,7 +123,7 @@ def encoding_of(raw: bytes) -> str:
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
     try:
-        raw[:-4].decode("utf-8-sig")  # the last character may be cut
+        codecs.getincrementaldecoder("utf-8-sig")().decode(raw)  # the last character may be cut
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8-sig"

@@ -142,13 +142,12 @@ class Outcome(NamedTuple):
         )
         late = [label for label in self.runs if label not in found]
         last = max(found, key=lambda label: found[label].reads)
-        if late:
-            text += f"; {', '.join(late)} did not get there"
-        elif last != frugal:
+        if last != frugal:
             text += f", {found[last].reads / reads:.1f} times fewer than {last}"
         text += f", and takes the least time of the rules ({found[frugal].seconds:.3f} s)." if fastest == frugal else (
             f"; {fastest} takes the least time of the rules ({found[fastest].seconds:.3f} s)."
         )  # fmt: skip
+        text += f" {', '.join(late)} did not get there." if late else ""
         return f"{text} {self._advice()}"
 
     def _advice(self) -> str:
@@ -156,10 +155,9 @@ class Outcome(NamedTuple):
         if solved is None:
             return "To fit a model use `ascd.solve`."
         n = self.problem.n_features
-        assert self.solved is not None
-        proof = f"with a proof that it is within {rounded_up(self._unit * self.solved.gap)}"
-        proof = f", {proof}" if self.solved.gap < math.inf else ""
-        return f"To fit a model use `ascd.solve`: {solved.reads / n:.1f}·n columns, {solved.seconds:.3f} s{proof}."
+        return (
+            f"To fit a model use `ascd.solve`: {solved.reads / n:.1f}·n columns, {solved.seconds:.3f} s, with a proof."
+        )
 
     def plain(self) -> dict[str, Any]:
         """What a machine wants to know."""
