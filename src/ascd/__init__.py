@@ -13,10 +13,10 @@ True
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from ascd import estimators
 
+TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than all the rest here
 if TYPE_CHECKING:
     from ascd._base.jit import at, helper
     from ascd.blocks import L21, BlockPath, BlockProblem, BlockSolution, GroupL2, SparseGroup, path_blocks, solve_blocks

@@ -11,10 +11,13 @@ Exit codes: 0 done; 1 an error, told in one line; 2 wrong usage; 3 done, but sho
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any
 
 from ascd.cli.interrupts import Stopped, Watch, ignore_signals, leave, stoppable
+
+TYPE_CHECKING = False  #: as in ``typing``, which is not waited for before Ctrl-C has its handler
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 ERROR, USAGE, UNCONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 
