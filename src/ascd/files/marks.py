@@ -25,7 +25,7 @@ GIVEN, SHOWN, LEARNT, ASSUMED, NO_MARK = "given", "shown", "learnt", "assumed", 
 MOSTLY, MOST_NAMED = 0.5, 3
 #: Spaces and apostrophes that stand between thousands, and numbers with them.
 THIN = " \u00a0\u202f'\u2019"
-SPACED = re.compile(rf"[+-]?\d{{1,3}}([{THIN}]\d{{3}})+([.,]\d+)?")
+SPACED = re.compile(rf"[+-]?[1-9]\d{{0,2}}([{THIN}]\d{{3}})+([.,]\d+)?")
 WHOLE = re.compile(r"[+-]?\d+([eE][+-]?\d+)?")
 SHAPES = {
     mark: (
