@@ -22,8 +22,8 @@ from ascd.files.targets import numbers_or_words, target_of, target_values, targe
 #: At least this share of a column's values are numbers: the others are mistakes rather than words.
 MOSTLY = 0.5
 SHOWN = 5
-#: A number with a sign of a unit or currency, such as 10% or $1.50, or with the minus sign of typography.
-DECORATED = re.compile(r"[+-]?[$€£¥]\s?[\d.,]+|[+-]?[\d.,]+\s?[$€£¥%]|\u2212[\d.,]+")
+#: A number with a sign of a unit or currency, such as 10% or $1.50, or with the minus of typography or bookkeeping.
+DECORATED = re.compile(r"[+-]?[$€£¥]\s?[\d.,]+|[+-]?[\d.,]+\s?[$€£¥%]|\u2212[\d.,]+|\([\d.,]+\)")
 
 
 class Choices(NamedTuple):

@@ -97,7 +97,8 @@ def detect(path: Path, given: Dialect, learnt: Learnt = NOTHING) -> Dialect:
     has_row_names = names_rows(rows)
     if has_row_names:
         rows = [rows[0], *(row[1:] for row in rows[1:])]
-    marks = find_marks(rows[1:] or rows, sep, given.decimal, learnt.decimal)
+    cells = rows if given.header is False else rows[1:] or rows
+    marks = find_marks(cells, sep, given.decimal, learnt.decimal)
     header = given.header if given.header is not None else _has_header(rows[: LINES + 1], marks.decimal, path, learnt)
     if given.header is False:
         _check_first(rows[: LINES + 1], marks.decimal, path)

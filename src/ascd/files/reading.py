@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ascd._base.checks import unknown_name
+from ascd.files.arrays import read_npz
 from ascd.files.columns import Choices, Recipe, Table, as_table
 from ascd.files.dialect import Dialect, Learnt, detect, first_look
 from ascd.files.gaps import without_gaps
@@ -23,6 +21,7 @@ FORMATS = {
     "parquet": (".parquet", ".pq"),
     "npz": (".npz",),
 }
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 DETECT, AS_IT_IS, NO_RECIPE = Dialect(), Choices(), Recipe()
 
 
@@ -74,7 +73,7 @@ def read_table(
     if kind == "libsvm":
         table = _read_libsvm(path, n_features)
     elif kind == "npz":
-        table = _read_npz(path, target_optional)
+        table = read_npz(path, target_optional)
     else:
         na = na or recipe.written.get("na", ())
         frame, found = _read_frame(path, kind, dialect, na, _learnt(recipe, features))
@@ -101,6 +100,8 @@ def guess_format(path: Any) -> str:
     for kind in ("csv", "parquet", "npz", "libsvm"):
         if name.endswith(FORMATS[kind]):
             return kind
+    if name.endswith(SPREADSHEETS):
+        raise ValueError(f"{name!r} is a spreadsheet, which is not read: save the sheet with the data as CSV")
     raise ValueError(f"the name {name!r} does not show the file's format; give it with --format: {', '.join(FORMATS)}")
 
 
@@ -111,38 +112,13 @@ def _read_libsvm(path: Path, n_features: int | None) -> Table:
         try:
             X, y = load_svmlight_file(str(path), n_features=n_features)
         except (ValueError, IndexError) as error:
-            raise ValueError(f"{path} is not a LIBSVM file: {error}") from error
+            wide = re.search(r"contains (\d+) features", str(error)) if n_features else None
+            if wide:
+                raise ValueError(f"the model has {n_features} features; {path.name} has {wide[1]}") from error
+            raise ValueError(
+                f"{path} is not a LIBSVM file, as its name says: {error}; --format names another: csv, parquet, npz"
+            ) from error
     return Table(X.tocsc(), y, None)
-
-
-def _read_npz(path: Path, target_optional: bool) -> Table:
-    try:
-        opened = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile):
-        raise ValueError(f"{path} is not an npz file") from None
-    if not hasattr(opened, "files"):
-        raise ValueError(f"{path} holds one array; an npz file with X and y is needed")
-    with opened as arrays:
-        held = set(arrays.files)
-        y = _array(arrays, "y", path) if "y" in held else None
-        X = _array(arrays, "X", path) if "X" in held else None
-    if X is None and {"data", "shape", "format"} <= held:
-        from scipy.sparse import load_npz
-
-        X = load_npz(path).tocsc()
-    if X is None or (y is None and not target_optional):
-        raise ValueError(
-            f"{path} must hold X (an array, or what scipy.sparse.save_npz wrote) and y; it has {sorted(held)}"
-        )
-    return Table(X, y, None)
-
-
-def _array(arrays: Any, name: str, path: Path) -> Any:
-    """An array of numbers or text; one of Python objects would run code when it is opened."""
-    try:
-        return arrays[name]
-    except ValueError:
-        raise ValueError(f"{path}: {name} holds Python objects, not numbers or text; save it as one of these") from None
 
 
 def _written(found: Dialect, na: Sequence[str]) -> dict[str, Any]:
