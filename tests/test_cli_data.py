@@ -232,8 +232,10 @@ def test_a_path_is_the_estimators_own(capsys, houses, tmp_path):
 
 def test_a_file_is_converted_and_fitted_piece_by_piece(capsys, houses, tmp_path):
     folder, how = tmp_path / "groups", ("--alpha", 0.1, "--force", "--out", tmp_path / "m.npz")
+    notes = ["separator ',', header"]
     code, out, _ = run(capsys, "convert", houses, folder, "--target", "price", "--json")
-    assert (code, json.loads(out)) == (0, {"samples": 40, "features": 6, "bytes": 1920, "folder": str(folder)})
+    facts = {"samples": 40, "features": 6, "bytes": 1920, "folder": str(folder), "reading": notes}
+    assert (code, json.loads(out)) == (0, facts)
     whole = json.loads(run(capsys, "fit", houses, "--target", "price", *how, "--json")[1])
     _, out, _ = run(capsys, "fit", folder, "--memory", "2MB", *how)
     assert re.search(r"read [\d.]+ times the data", out)

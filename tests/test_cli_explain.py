@@ -106,7 +106,7 @@ def test_a_feature_whose_sign_changes_is_not_sure():
     assert (found["a"].verdict, found["b"].verdict) == ("stable", "fair")
     assert found["b"].share == 0.6
     assert "c" not in found
-    assert "1 of 2 features keep their sign" in sentence(list(found.values()), 10)
+    assert "1 of 2 features keeps its sign" in sentence(list(found.values()), 10)
     assert "No feature is used" in sentence([], 10)
 
 

@@ -73,6 +73,32 @@ def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):
     interrupted(tmp_path, f"{where}:{LONG}", *arguments, after=A_MOMENT)
 
 
+#: A command that sleeps while it imports a module.
+IMPORTING = """
+import sys, time
+
+wanted = sys.argv.pop(1)
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == wanted:
+            print("running", flush=True)
+            time.sleep(300)
+
+sys.meta_path.insert(0, Slow())
+from ascd.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("module", ["click", "rich", "ascd.cli.app", "ascd.cli.fit", "numpy", "numba", "pandas"])
+def test_a_command_that_is_still_importing_stops_in_one_line(tmp_path, houses, module):
+    child = start(IMPORTING, module, "fit", "houses.csv", folder=tmp_path)
+    assert "running\n" in iter(child.stdout.readline, ""), "it did not get there"
+    code, out, error = press_ctrl_c(child)
+    assert (code, out, error) == (INTERRUPTED, "", "ascd: interrupted\n")
+
+
 @pytest.mark.parametrize(
     ("where", "arguments"),
     [

@@ -10,7 +10,7 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 from command_line import run  # noqa: E402
 
 from ascd.cli.models import load_model  # noqa: E402
-from ascd.cli.options import complete  # noqa: E402
+from ascd.cli.reading import complete  # noqa: E402
 from ascd.data.local import as_block  # noqa: E402
 from ascd.files import Choices, Recipe, read_table  # noqa: E402
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order  # noqa: E402

@@ -124,7 +124,7 @@ def is_numeric(value: ast.expr | None) -> bool:
         return is_numeric(value.left) or is_numeric(value.right)
     if isinstance(value, ast.UnaryOp):
         return is_numeric(value.operand)
-    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
 
 
 def test_no_two_numbers_have_one_name():

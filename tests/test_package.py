@@ -98,7 +98,20 @@ def test_type_checkers_read_the_imports_that_happen():
     estimators = imported_for_checkers(PACKAGE / "estimators" / "__init__.py")
     assert estimators == {name: f"ascd.estimators.{file}" for name, file in ascd.estimators._HOMES.items()}
     assert sorted(estimators) == sorted(ascd.estimators.__all__)
-    assert imported_for_checkers(PACKAGE / "__init__.py") == dict.fromkeys(ascd.estimators.__all__, "ascd.estimators")
+    assert imported_for_checkers(PACKAGE / "__init__.py") == ascd._HOMES
+    assert sorted([*ascd._HOMES, "estimators"]) == sorted(ascd.__all__)
+
+
+def test_every_package_can_be_asked_for():
+    found = {path.stem for path in PACKAGE.glob("*.py")} | {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert found - {"__init__", "__main__", "_base", "estimators"} == ascd._MODULES
+    assert python("import ascd; print(ascd.theory.__name__, ascd.svm.__name__)") == "ascd.theory ascd.svm"
+
+
+def test_the_command_line_begins_without_waiting_for_imports():
+    """Ctrl-C while these are imported is one line: its handler must be there before."""
+    slow = "{'typing', 'numpy', 'numba', 'scipy', 'sklearn', 'click', 'rich', 'pandas'}"
+    assert python(f"import ascd.cli, sys; print({slow} & set(sys.modules))", "-S") == "set()"
 
 
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed: it is in the group 'lint'")

@@ -75,6 +75,34 @@ def test_a_run_at_the_minimum_is_proved_not_zero(outcome):
     assert reached.end(SOLVER) == "≤ 6e-06 (proved)"
 
 
+def test_scikit_learn_is_judged_as_the_others_are(outcome):
+    """It may find a smaller objective than all others: that is the best known then, and never 0."""
+    cell = outcome.rows()[-1][3]
+    bound = re.fullmatch(r"(?:≤ )?(\d\S*)(?: \(proved\))?", cell)
+    assert bound, cell
+    assert float(bound[1]) > 0.0
+    lower = outcome.best - 0.5 * outcome.gap
+    found = outcome._replace(best=lower, gap=0.5 * outcome.gap, fits=outcome.fits._replace(objective=[lower]))
+    assert found.rows()[-1][3].endswith("(proved)")
+    assert all(run.trace.objective.min() >= outcome.best for run in outcome.solutions.values())
+    assert outcome.best <= min(outcome.fits.objective)
+
+
+def test_without_a_bound_nothing_is_called_proved(outcome):
+    unknown = outcome._replace(gap=math.inf, fits=outcome.fits._replace(objective=[outcome.best]))
+    assert unknown.rows()[-1][3] == "best known"
+    assert "above the best known" in unknown.end("uniform")
+    assert "of the smallest objective that is known" in unknown.conclusion()
+    assert "how far it is from F* is not known" in unknown.known()
+    assert "of the minimum" in outcome.conclusion()
+
+
+def test_a_start_that_is_the_minimum_is_no_race(data):
+    problem = make_problem(data.A, data.b, "lasso", "max/0.9")
+    with pytest.raises(ValueError, match=r"x = 0, where every method starts, is the minimum .* a smaller strength"):
+        race(problem, entrants(["uniform"], ["norm"], ["gs-s"]))
+
+
 @pytest.mark.parametrize(("value", "text"), [(5.01e-6, "6e-06"), (9.3e-6, "1e-05"), (2e-10, "2e-10"), (1.0, "1e+00")])
 def test_bounds_are_rounded_up(value, text):
     assert rounded_up(value) == text

@@ -12,38 +12,42 @@ True
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 from ascd import estimators
-from ascd._base.jit import at, helper
-from ascd.blocks import L21, BlockPath, BlockProblem, BlockSolution, GroupL2, SparseGroup, path_blocks, solve_blocks
-from ascd.data.table import Table
-from ascd.engine.minimize import minimize
-from ascd.engine.oracles import Blind, Cached, Exact, Measured, Norm, Random, Reference, Simulated, Sketch, Stochastic
-from ascd.engine.rules import (
-    ASCD,
-    Adaptive,
-    Awake,
-    Block,
-    Cyclic,
-    HeuristicASCD,
-    Importance,
-    LookAhead,
-    LowerASCD,
-    Steepest,
-    Uniform,
-    UpperASCD,
-)
-from ascd.files.opening import OnDisk, open_data
-from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
-from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
-from ascd.problem.problem import Problem
-from ascd.results.solution import Snapshot, Solution, Status
-from ascd.results.trace import Trace
-from ascd.solver import Path, path, solve
-from ascd.svm import DualSVM
 
+TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than all the rest here
 if TYPE_CHECKING:
+    from ascd._base.jit import at, helper
+    from ascd.blocks import L21, BlockPath, BlockProblem, BlockSolution, GroupL2, SparseGroup, path_blocks, solve_blocks
+    from ascd.data.table import Table
+    from ascd.engine.minimize import minimize
+    from ascd.engine.oracles import (
+        Blind,
+        Cached,
+        Exact,
+        Measured,
+        Norm,
+        Random,
+        Reference,
+        Simulated,
+        Sketch,
+        Stochastic,
+    )
+    from ascd.engine.rules import (
+        ASCD,
+        Adaptive,
+        Awake,
+        Block,
+        Cyclic,
+        HeuristicASCD,
+        Importance,
+        LookAhead,
+        LowerASCD,
+        Steepest,
+        Uniform,
+        UpperASCD,
+    )
     from ascd.estimators import (
         NNLS,
         Certificate,
@@ -69,6 +73,14 @@ if TYPE_CHECKING:
         lasso_path,
         logistic_path,
     )
+    from ascd.files.opening import OnDisk, open_data
+    from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
+    from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
+    from ascd.problem.problem import Problem
+    from ascd.results.solution import Snapshot, Solution, Status
+    from ascd.results.trace import Trace
+    from ascd.solver import Path, path, solve
+    from ascd.svm import DualSVM
 
 __version__ = "0.2.0"
 
@@ -155,16 +167,47 @@ __all__ = [
     "solve_blocks",
 ]
 
+#: Where names come from; a file is imported when one of its names is first asked for.
+_FILES = {
+    "ascd._base.jit": "at helper",
+    "ascd.blocks": "L21 BlockPath BlockProblem BlockSolution GroupL2 SparseGroup path_blocks solve_blocks",
+    "ascd.data.table": "Table",
+    "ascd.engine.minimize": "minimize",
+    "ascd.engine.oracles": "Blind Cached Exact Measured Norm Random Reference Simulated Sketch Stochastic",
+    "ascd.engine.rules": "ASCD Adaptive Awake Block Cyclic HeuristicASCD "
+    "Importance LookAhead LowerASCD Steepest Uniform UpperASCD",
+    "ascd.estimators": " ".join(estimators.__all__),
+    "ascd.files.opening": "OnDisk open_data",
+    "ascd.problem.losses": "Huber Logistic Poisson Squared SquaredHinge",
+    "ascd.problem.penalties": "L1 L1L2 L2 BoundedL1L2 Box Zero",
+    "ascd.problem.problem": "Problem",
+    "ascd.results.solution": "Snapshot Solution Status",
+    "ascd.results.trace": "Trace",
+    "ascd.solver": "Path path solve",
+    "ascd.svm": "DualSVM",
+}
+_HOMES = {name: module for module, names in _FILES.items() for name in names.split()}
+#: Packages and modules that can be asked for as attributes without an import of their own.
+_MODULES = frozenset((
+    "blocks", "cli", "data", "datasets", "engine", "experiments", "files", "plotting", "problem", "protocols",
+    "racing", "report", "results", "solver", "svm", "theory",
+))  # fmt: skip
+
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of ours
 
     def __getattr__(name):
-        """Estimators are imported at first use: until then scikit-learn is not."""
-        if name not in estimators.__all__:
+        """A name is imported when it is first asked for: the command line starts, and can be interrupted, at once.
+
+        One thread imports at a time, as in ``estimators``.
+        """
+        if name not in _HOMES and name not in _MODULES:
             raise AttributeError(f"module 'ascd' has no attribute {name!r}")
-        found = globals()[name] = getattr(estimators, name)
+        with estimators._importing:
+            found = import_module(f"ascd.{name}") if name in _MODULES else getattr(import_module(_HOMES[name]), name)
+        globals()[name] = found
         return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *estimators.__all__})
+    return sorted({*globals(), *_HOMES, *_MODULES})

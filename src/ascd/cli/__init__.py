@@ -11,14 +11,30 @@ Exit codes: 0 done; 1 an error, told in one line; 2 wrong usage; 3 done, but sho
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any
+
+from ascd.cli.interrupts import Stopped, Watch, ignore_signals, leave, stoppable
+
+TYPE_CHECKING = False  #: as in ``typing``, which is not waited for before Ctrl-C has its handler
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 ERROR, USAGE, UNCONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code.  Without arguments it is the process's own, and Ctrl-C ends that."""
+    """Run the command line; returns the exit code.  Without arguments it is the process's own, and Ctrl-C ends that.
+
+    Everything that takes time to import is imported behind the handler of Ctrl-C.
+    """
+    with stoppable() as watch:
+        try:
+            return _run(arguments, watch)
+        except (Stopped, KeyboardInterrupt):
+            return _interrupted(arguments is None, watch.is_terminated)
+
+
+def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
     try:
         import click
         import rich  # noqa: F401  every command prints with it
@@ -27,34 +43,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ERROR
     from ascd.cli.app import app
     from ascd.cli.console import Settings
-    from ascd.cli.interrupts import Stopped, stoppable
 
     settings = Settings()
-    with stoppable() as watch:
-        try:
-            code = app.main(args=arguments, prog_name="ascd", standalone_mode=False, obj=settings)
-            return code if isinstance(code, int) else 0
-        except (Stopped, KeyboardInterrupt, click.exceptions.Abort):
-            return _interrupted(arguments is None, watch.is_terminated)
-        except click.ClickException as error:
-            _tell_usage(error)
-            return USAGE
-        except BrokenPipeError:  # the reader of our output, say `head`, has gone
-            sys.stderr.close()
+    try:
+        code = app.main(args=arguments, prog_name="ascd", standalone_mode=False, obj=settings)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Abort as error:  # click says so of files that end too early, too
+        if isinstance(error.__cause__, EOFError):
+            print("ascd: error: a file ends too early", file=sys.stderr)
             return ERROR
-        except Exception as error:
-            if watch.seen:  # what was interrupted failed in its own way
-                return _interrupted(arguments is None, watch.is_terminated)
-            if settings.debug:
-                raise
-            message = " ".join(str(error).split()) or type(error).__name__
-            print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)
-            return ERROR
+        raise Stopped from None
+    except click.ClickException as error:
+        _tell_usage(error)
+        return USAGE
+    except BrokenPipeError:  # the reader of our output, say `head`, has gone
+        sys.stderr.close()
+        return ERROR
+    except Exception as error:
+        if watch.seen:  # what was interrupted failed in its own way
+            raise Stopped from None
+        if settings.debug:
+            raise
+        message = " ".join(str(error).split()) or type(error).__name__
+        print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)
+        return ERROR
 
 
 def _interrupted(own_process: bool, is_terminated: bool) -> int:
-    from ascd.cli.interrupts import ignore_signals, leave
-
     ignore_signals()
     code, word = (TERMINATED, "terminated") if is_terminated else (INTERRUPTED, "interrupted")
     print(f"ascd: {word}", file=sys.stderr)

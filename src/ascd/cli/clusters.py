@@ -12,8 +12,11 @@ import numpy as np
 
 from ascd._base.checks import unknown_name
 from ascd.cli.console import say
-from ascd.cli.options import SEPARATORS, Loaded, Source
+from ascd.cli.options import Source
+from ascd.cli.reading import Loaded
+from ascd.cli.unused import refuse_unused
 from ascd.files import Table, guess_format
+from ascd.files.separators import check_separator
 from ascd.files.targets import target_of
 
 #: What files may be in, to be read in parts.
@@ -42,7 +45,7 @@ def check_cluster(cluster: Cluster, source: Source, files: int, is_explained: bo
     if cluster.is_wanted and is_explained:
         raise ValueError("--explain fits half-samples again and again, which must be in memory: leave out the cluster")
     for name in WHOLE if cluster.is_wanted else ():
-        if getattr(source, name):
+        if name in source.asked:
             raise ValueError(f"--{name} looks at the table as a whole, which no worker has: do it before, or fit here")
 
 
@@ -77,7 +80,9 @@ def read_parts(source: Source, others: Sequence[Path]) -> Loaded:
     missing = [path for path in paths if not Path(path).exists()]
     if missing:
         raise FileNotFoundError(f"no such file: {missing[0]}")
-    frame = _frame(kinds.pop(), paths, source)
+    kind = kinds.pop()
+    refuse_unused(source, f"{kind} files on a cluster")
+    frame = _frame(kind, paths, source)
     names = [str(name) for name in frame.columns]
     for name in source.without:
         if name not in names:
@@ -100,5 +105,7 @@ def _frame(kind: str, paths: list[str], source: Source) -> Any:
         raise ImportError("--scheduler and --workers need dask's tables: pip install ascd[dask]") from error
     if kind == "parquet":
         return dd.read_parquet(paths)
-    sep = "," if source.sep is None else SEPARATORS.get(source.sep, source.sep)
-    return dd.read_csv(paths, sep=sep, decimal=source.decimal or ".", na_values=list(source.na) or None)
+    check_separator(source.dialect.sep)
+    return dd.read_csv(
+        paths, sep=source.dialect.sep or ",", decimal=source.decimal or ".", na_values=list(source.na) or None
+    )

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from ascd.cli.console import answer, common, say, working
-from ascd.cli.options import COLUMNS, FILE, SEPARATORS, Source, with_source
+from ascd.cli.options import COLUMNS, FILE, Source, with_source
 from ascd.cli.places import announce_folder
+from ascd.cli.unused import refuse_unused
 from ascd.files.counting import counted
 
 
@@ -25,18 +26,29 @@ def command(source: Source, out: Path, is_single: bool, force: bool) -> int:
 
     Fits then read it piece by piece, and only the columns they need: ascd fit OUT --memory 2GB.
     """
-    from ascd.files import Dialect, convert
+    from ascd.files import convert
 
     is_new = announce_folder(out)
-    dialect = Dialect(SEPARATORS.get(source.sep or "", source.sep), source.decimal, source.header)
+    if source.data.is_file():
+        refuse_unused(source._replace(asked=source.asked - {"memory"}))
+    notes: list[str] = []
     with working(f"converting {source.data}"):
         made = convert(
             source.data, out, target=source.target, without=source.without, memory=source.memory,
-            dtype="float32" if is_single else "float64", dialect=dialect, na=source.na, force=force,
+            dtype="float32" if is_single else "float64", dialect=source.dialect, na=source.na, force=force,
+            format=source.format, noted=notes.append,
         )  # fmt: skip
+    for note in notes:
+        say(f"{source.data.name}: {note}")
     if is_new:
         say(f"created the folder {out}")
-    facts: dict[str, Any] = {"samples": made.shape[0], "features": made.shape[1], "bytes": made.size, "folder": out}
+    facts: dict[str, Any] = {
+        "samples": made.shape[0],
+        "features": made.shape[1],
+        "bytes": made.size,
+        "folder": out,
+        "reading": notes,
+    }
     say(f"wrote {out}: {counted(made.shape[0], 'row')}, {counted(made.shape[1], 'feature')}, {made.size / 1e6:,.1f} MB")
     answer(facts)
     return 0

@@ -20,19 +20,19 @@ def _kind(plain: str, cross_validated: str, *options: str) -> Kind:
 
 
 MODELS = {
-    "lasso": _kind("Lasso", "LassoCV", "alpha", "positive"),
-    "elastic-net": _kind("ElasticNet", "ElasticNetCV", "alpha", "l1_ratio", "positive"),
-    "ridge": _kind("Ridge", "", "alpha", "positive"),
+    "lasso": _kind("Lasso", "LassoCV", "alpha", "positive", "standardize"),
+    "elastic-net": _kind("ElasticNet", "ElasticNetCV", "alpha", "l1_ratio", "positive", "standardize"),
+    "ridge": _kind("Ridge", "", "alpha", "positive", "standardize"),
     "nnls": _kind("NNLS", ""),
-    "huber": _kind("HuberRegressor", "", "alpha", "epsilon"),
-    "poisson": _kind("PoissonRegressor", "", "alpha", "l1_ratio"),
-    "logistic": _kind("LogisticRegression", "LogisticRegressionCV", "C", "l1_ratio"),
+    "huber": _kind("HuberRegressor", "", "alpha", "epsilon", "standardize"),
+    "poisson": _kind("PoissonRegressor", "", "alpha", "l1_ratio", "standardize"),
+    "logistic": _kind("LogisticRegression", "LogisticRegressionCV", "C", "l1_ratio", "standardize"),
     "group-lasso": _kind("GroupLasso", "GroupLassoCV", "alpha", "groups", "weights", "positive"),
     "sparse-group-lasso": _kind(
         "SparseGroupLasso", "SparseGroupLassoCV", "alpha", "l1_ratio", "groups", "weights", "positive"
     ),
-    "multi-task-lasso": _kind("MultiTaskLasso", "MultiTaskLassoCV", "alpha"),
-    "multi-task-elastic-net": _kind("MultiTaskElasticNet", "MultiTaskElasticNetCV", "alpha", "l1_ratio"),
+    "multi-task-lasso": _kind("MultiTaskLasso", "MultiTaskLassoCV", "alpha", "standardize"),
+    "multi-task-elastic-net": _kind("MultiTaskElasticNet", "MultiTaskElasticNetCV", "alpha", "l1_ratio", "standardize"),
     "svm": _kind("LinearSVC", "", "C", "loss"),
 }
 #: Options of every model.

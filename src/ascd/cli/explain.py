@@ -18,6 +18,7 @@ from ascd.cli.console import advancing, say, show_table
 from ascd.cli.estimating import CLASSIFIERS, plain_again
 from ascd.cli.models import Model
 from ascd.files import Table
+from ascd.files.counting import counted
 from ascd.files.gaps import rows_of
 from ascd.files.mixed import Mixed
 
@@ -128,14 +129,17 @@ def sentence(rows: list[Evidence], resamples: int) -> str:
     stable = [one.name for one in rows if one.verdict == "stable"]
     weak = [one.name for one in rows if one.coefficient != 0.0 and one.verdict == "weak"]
     shown = ", ".join(stable[:8]) + (" …" if len(stable) > 8 else "")
+    number = f"{len(stable)} of {counted(len(rows), 'feature')}"
+    keep = "keep their" if len(stable) > 1 else "keeps its"
     text = (
-        f"{len(stable)} of {len(rows)} features keep their sign in at least 90 % of the {resamples} fits: {shown}."
+        f"{number} {keep} sign in at least 90 % of the {resamples} fits: {shown}."
         if stable
         else f"No feature keeps its sign in 90 % of the {resamples} fits: the choice depends on the samples at hand."
     )
     if weak:
         others = ", ".join(weak[:5]) + (" …" if len(weak) > 5 else "")
-        text += f" {len(weak)} of those that the model uses are weak, with other samples they may be gone: {others}."
+        are = "are weak: with other samples they" if len(weak) > 1 else "is weak: with other samples it"
+        text += f" {len(weak)} of those that the model uses {are} may be gone: {others}."
     return text
 
 

@@ -17,17 +17,11 @@ from ascd.cli.console import answer, common, fitting, say
 from ascd.cli.estimating import CLASSIFIERS, MODELS, SEVERAL_TARGETS, make_estimator
 from ascd.cli.explain import examine, explain, page_beside
 from ascd.cli.models import as_classes, model_of, save_model
-from ascd.cli.options import (
-    Source,
-    class_target,
-    fit_options,
-    numeric_target,
-    read_data,
-    single_target,
-    tell_reading,
-)  # fmt: skip
+from ascd.cli.options import Source, fit_options
 from ascd.cli.places import check_file, file_options
+from ascd.cli.reading import class_target, count_target, numeric_target, read_data, single_target, tell_reading
 from ascd.cli.summary import show_summary
+from ascd.cli.unused import refuse_without
 from ascd.cli.watching import rounds_shown
 from ascd.data.on_dask import is_collection
 from ascd.files import Table, groups_of, read_groups
@@ -49,6 +43,7 @@ from ascd.files import Table, groups_of, read_groups
 @click.option("--weights", type=click.Choice(["sqrt"]), help="Of groups: the roots of their sizes.  [1 each]")
 @click.option("--epsilon", type=float, help="Where Huber's loss turns linear.")
 @click.option("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")
+@click.option("--standardize", is_flag=True, default=None, help="Penalise coefficients of standardised features.")
 @click.option("--cv", type=click.IntRange(2), help="Choose alpha or C by so many folds.")
 @click.option("--intercept/--no-intercept", "fit_intercept", default=None, help="Fit an intercept.")
 @click.option("--tol", type=float, help="Duality gap relative to the objective at zero.  [1e-6]")
@@ -74,6 +69,8 @@ def command(
     """
     cluster = Cluster(scheduler, workers)
     check_cluster(cluster, source, 1 + len(more), explained)
+    refuse_without("resamples", "--explain", explained)
+    refuse_without("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
     if given["groups"] is not None:
         given["groups"] = read_groups(given["groups"])
     estimator = make_estimator(model, cv, given)
@@ -110,10 +107,15 @@ def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
         estimator.set_params(groups=groups_of(groups, table))
     if model not in CLASSIFIERS:
         numeric_target(table)
+        if model == "poisson":
+            count_target(table, model)
     else:
         if not classes:
             class_target(table)
         table = table._replace(y=as_classes(table.y))
+    folds = estimator.get_params().get("cv") or 0
+    if folds > len(table.y):
+        raise ValueError(f"--cv must be at most the number of samples, {len(table.y):,}; got {folds}")
     tell_reading(table, label)
     clock = Stopwatch()
     is_far = hasattr(table.X, "bytes_read") or is_collection(table.X)

@@ -13,9 +13,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+
+TYPE_CHECKING = False  #: as in ``typing``, which is not waited for before Ctrl-C has its handler
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 #: Seconds after which an interrupt that got lost is repeated.
 AGAIN = 0.05

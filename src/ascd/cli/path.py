@@ -11,13 +11,17 @@ import numpy as np
 
 from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, library_bar, say, show_table, working
-from ascd.cli.options import Source, large_data_options, numeric_target, read_data, tell_reading
+from ascd.cli.options import Source, large_data_options
 from ascd.cli.places import announce_folder, folder_option, wrote
+from ascd.cli.reading import numeric_target, read_data, tell_reading
+from ascd.cli.unused import refuse_without
 from ascd.files import Table, whole_folder
 from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
 
 #: Coefficients that are drawn, the largest ones; rows that are printed.
 MOST_CURVES, ROWS = 24, 12
+#: What the library says of a target that no feature explains.
+NO_PATH = "every alpha makes all coefficients zero"
 READING = (
     "To the left the penalty is strong and all coefficients are 0; to the right it is weak. Solid: coefficients. "
     "Dotted: how many are not 0."
@@ -27,7 +31,9 @@ READING = (
 @click.command()
 @large_data_options
 @click.option("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
-@click.option("--l1-ratio", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Of the elastic net.")
+@click.option(
+    "--l1-ratio", type=click.FloatRange(0, 1, min_open=True), default=0.5, show_default=True, help="Of the elastic net."
+)
 @click.option("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
 @click.option(
     "--eps",
@@ -44,11 +50,21 @@ def command(source: Source, model: str, l1_ratio: float, points: int, eps: float
 
     An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
     """
+    refuse_without("l1_ratio", "--model elastic-net", model == "elastic-net")
     is_new = announce_folder(out)
     table, label = read_data(source, may_stay=True)
     problem = _problem(table, model, l1_ratio)
     tell_reading(table, label)
-    found = _follow(problem, model, n_alphas=points, eps=eps, tol=tol)
+    try:
+        found = _follow(problem, model, n_alphas=points, eps=eps, tol=tol)
+    except ValueError as error:
+        if NO_PATH not in str(error):
+            raise
+        told = f"target {table.target!r}" if table.target else "target"
+        raise ValueError(
+            f"the {told} is constant, or no feature varies with it: every penalty makes all coefficients 0, so there "
+            "is no path; name another column with --target"
+        ) from error
     strengths, coefs = found.alphas / (1.0 if model == "logistic" else table.X.shape[0]), found.coefs
     names = table.names or [f"feature {j}" for j in range(coefs.shape[0])]
     caption = f"{points} penalties down to {eps:g} of the largest, tol {tol:g}."

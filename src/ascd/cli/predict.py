@@ -11,11 +11,15 @@ import numpy as np
 
 from ascd.cli.console import answer, common, say, settings
 from ascd.cli.models import Model, as_classes, load_model
-from ascd.cli.options import FILE, Source, complete, recipe_of, with_source
+from ascd.cli.options import FILE, Source, with_source
 from ascd.cli.places import check_file, file_options
-from ascd.files import Table, write_text
+from ascd.cli.reading import complete
+from ascd.cli.unused import refuse_unused, refuse_without
+from ascd.files import Recipe, Table, write_text
 from ascd.files.targets import has_target
 
+#: What need not be said of a CSV file.
+PLAIN = ("separator ',', header",)
 MENDED = "a model that was fitted with --impute fills them"
 
 
@@ -31,9 +35,11 @@ def command(model_file: Path, source: Source, probabilities: bool, out: Path | N
     """Predict with a fitted model.
 
     MODEL_FILE was written by `ascd fit`.  Features are matched by name where both sides have names, else by position;
-    columns that the model does not know are left out.  Where DATA hold the target, the score is printed on standard
-    error.
+    columns that the model does not know are left out.  A CSV file is read as that of the fit was (header, separator,
+    decimal mark, words for missing values), unless it is plainly written in another way or an option says so.  How it
+    was read, and the score where DATA hold the target, are printed on standard error.
     """
+    refuse_without("force", "--out", out is not None)
     model = load_model(model_file)
     if out is not None:
         check_file(out, force, model_file, source.data)
@@ -51,26 +57,45 @@ def command(model_file: Path, source: Source, probabilities: bool, out: Path | N
         say(f"wrote {write_text(out, text)}")
     elif not settings().json:
         click.echo(text, nl=False)
-    answer({"predictions": predicted, "score": None if score is None else dict([score]), "file": out})
+    answer(
+        {
+            "predictions": predicted,
+            "score": None if score is None else dict([score]),
+            "file": out,
+            "reading": table.notes,
+        }
+    )
 
 
 def _table_for(model: Model, source: Source) -> Table:
     """The model's features in its order, and the target where it is there: the one asked for, else the model's own."""
-    asked = source.target
+    asked, learnt = source.target, Recipe(**model.header["data"].get("recipe", {}))
+    if source.data.is_file():
+        refuse_unused(source._replace(asked=source.asked - {"target"}))
+    by_position = source.header is False and learnt.written.get("header") is not False
     wanted = source._replace(target=asked or model.header["data"].get("target"))
     table = wanted.read(
         n_features=model.coef.shape[1],
         target_optional=True,
-        features=None if source.header is False else model.names.tolist() or None,
-        recipe=recipe_of(model.header),
+        features=None if by_position else model.names.tolist() or None,
+        recipe=learnt,
     )
     if asked is not None and table.target != (asked if isinstance(asked, str) else list(asked)):
         raise ValueError(f"{source.data.name} has no column {asked!r} to score by")
-    strange = [note for note in table.notes if "not seen" in note]
-    for note in strange:
-        click.echo(f"{source.data.name}: {note}", err=True)
-    complete(table._replace(y=None), source.data.name, MENDED)
+    _tell(table, source.data.name, bool(learnt.written))
+    complete(table._replace(y=None), source.data.name, MENDED, MENDED)
     return table
+
+
+def _tell(table: Table, label: str, is_learnt: bool) -> None:
+    """How the file was read where that is not the plain way, and what the model does not know."""
+    same = is_learnt and not any(note.startswith("the model's data had") for note in table.notes)
+    for note in table.notes:
+        is_usual = note in PLAIN or note.startswith("text column") or note.endswith("filled as in the model")
+        if "not seen" not in note and (is_usual or settings().json):
+            continue
+        how = "read as the model's data were: " if same and note == table.notes[0] else ""
+        click.echo(f"{label}: {how}{' '.join(note.split())}", err=True)
 
 
 def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:

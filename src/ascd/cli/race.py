@@ -8,8 +8,10 @@ import click
 
 from ascd._base.tuning import A_MOMENT
 from ascd.cli.console import advancing, answer, common, say, show_table
-from ascd.cli.options import Named, Source, data_options, numeric_target, read_data, tell_reading
+from ascd.cli.options import Named, Source, data_options
 from ascd.cli.places import announce_folder, folder_option, wrote
+from ascd.cli.reading import numeric_target, read_data, tell_reading
+from ascd.cli.unused import refuse_without
 from ascd.files.mixed import Mixed
 from ascd.racing import CONTESTS, entrants, make_problem, race
 
@@ -47,10 +49,13 @@ def command(
     literal arguments: --oracle "simulated(0.1)" --rule "block(size=16)".
     """
     is_new = announce_folder(out)
+    chosen = entrants(rules or ("uniform", "a-ascd", "steepest"), oracles or ("norm",), scores or ("gs-s",))
+    has_bounds = not all(entrant.blind for entrant in chosen.values())
+    for option in ("oracles", "scores", "init"):
+        refuse_without(option, "a rule that looks at gradients, such as --rule a-ascd", has_bounds)
     table, label = read_data(source)
     if problem not in ("logistic", "svm"):
         numeric_target(table)
-    chosen = entrants(rules or ("uniform", "a-ascd", "steepest"), oracles or ("norm",), scores or ("gs-s",))
     if isinstance(table.X, Mixed):  # the rules of the paper, and scikit-learn, read columns of arrays
         table = table._replace(X=table.X.to_numpy())
     contest = make_problem(table.X, table.y, problem, strength)
@@ -61,7 +66,7 @@ def command(
     say(f"\n{outcome.conclusion()}")
     spent = outcome.compile_seconds
     once = f"; {spent:.1f} s to compile, or to load what is compiled, are not counted" if spent > A_MOMENT else ""
-    say(f"F* ≤ {outcome.best:.8g}, certified within {outcome.gap:.2g}{once}")
+    say(f"{outcome.known()}{once}")
     files = outcome.publish(out, f"{problem} on {label}", pictures=_has_matplotlib())
     say(wrote(files, out, is_new))
     answer({**outcome.plain(), "files": files})

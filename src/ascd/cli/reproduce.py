@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 from ascd.cli.console import answer, common, say, settings, show_table
 from ascd.cli.interrupts import Stopped
 from ascd.cli.places import announce_folder, folder_option
+from ascd.cli.unused import refuse_without
 
 
 class Figure(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
@@ -53,10 +54,14 @@ def command(
     that are there.  Results, pictures, claims and a report for the browser are written to the folder --out.
     """
     from ascd.experiments.claims.register import UNTESTED
+    from ascd.experiments.jobs import needs_text
     from ascd.experiments.reproduce import publish, run
 
     folder = out / scale
     results = folder / "results.json"
+    for option in ("data", "jobs"):
+        refuse_without(option, "runs (--only-publish makes none)", not only_publish)
+    refuse_without("data", "a panel of figure 3, or another that uses text", needs_text(figures))
     if only_publish and figures:
         raise click.UsageError("--only-publish takes what the results file holds: name no FIGURES")
     if only_publish and not results.is_file():

@@ -7,8 +7,8 @@ half-made modules: one thread imports at a time.  Type checkers read plain impor
 
 from importlib import import_module
 from threading import RLock
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than all the rest here
 if TYPE_CHECKING:
     from ascd.estimators._fitting import Certificate
     from ascd.estimators.block_cv import MultiTaskElasticNetCV, MultiTaskLassoCV

@@ -42,7 +42,7 @@ class BlockPathCV(BlockRegressor, PathCV, ABC):
         return alpha_grid(self.alphas, self.eps, total, ratio, first)
 
     def _fold_path(self, X: Any, y: Array, problem: Any, fold: Fold, alphas: Array, ratio: float) -> FoldPath:
-        train, total = problem.replace(sample_weight=fold.train), float(fold.train.sum())
+        train, total = self._trained_on(X, problem, fold, ratio), float(fold.train.sum())
         settings = replace(self._settings(), n_jobs=threads_here())
         found = follow_blocks(train, total * alphas, settings, intercept=self.fit_intercept)
         targets = y.reshape(y.shape[0], -1)[fold.test]
@@ -56,6 +56,10 @@ class BlockPathCV(BlockRegressor, PathCV, ABC):
             errors[number] = np.average((residuals**2).mean(axis=1), weights=fold.test_weight)
         kept = coefs[:, 0] if y.ndim == 1 else np.linalg.norm(coefs, axis=1)
         return FoldPath(errors, sparse.csc_array(kept), shortfall(found, 1.0 / total))
+
+    def _trained_on(self, X: Any, problem: Any, fold: Fold, ratio: float) -> Any:
+        """The problem of a fold's samples."""
+        return problem.replace(sample_weight=fold.train)
 
     def _refit(self, problem: Any, ratio: float, total: float) -> None:
         self._keep_fit(self._solved(problem.replace(penalty=problem.penalty.scaled(self.alpha_ * total))), 1.0 / total)
@@ -71,7 +75,8 @@ class MultiTaskElasticNetCV(SeveralTargets, BlockPathCV):
         Smallest alpha of the grid, relative to the largest.
     alphas : int or array, default=100
         How many alphas, or which.
-    fit_intercept, max_iter, tol, penalty_weights : as in ``MultiTaskElasticNet``
+    fit_intercept, max_iter, tol, penalty_weights, standardize : as in ``MultiTaskElasticNet``
+        Each fold uses the deviations of the samples that it fits.
     cv : int, splitter or iterable, default=None
         5 folds for None.
     copy_X, verbose, random_state, selection
@@ -120,6 +125,7 @@ class MultiTaskElasticNetCV(SeveralTargets, BlockPathCV):
         selection: str = "cyclic",
         penalty_weights: Any = None,
         progress: bool = False,
+        standardize: bool = False,
     ) -> None:
         self.l1_ratio = l1_ratio
         self.eps = eps
@@ -135,16 +141,22 @@ class MultiTaskElasticNetCV(SeveralTargets, BlockPathCV):
         self.selection = selection
         self.penalty_weights = penalty_weights
         self.progress = progress
+        self.standardize = standardize
 
     def _read_target(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array | None]:
         return self._read_targets(X, y, sample_weight)
 
     def _problems(self, X: Any, y: Array, weight: Array | None, ratios: list[float]) -> list[Any]:
-        problems = [self._block_problem(X, y, self._row_penalty(1.0, ratios[0]), weight)]
-        for ratio in ratios[1:]:
-            penalty = self._row_penalty(1.0, ratio).compiled(problems[0].groups)
-            problems.append(problems[0].replace(penalty=penalty))
-        return problems
+        scale = self._scale(X, weight)
+        penalties = [self._row_penalty(1.0, ratio, X.shape[1], scale) for ratio in ratios]
+        first = self._block_problem(X, y, penalties[0], weight)
+        return [first, *(first.replace(penalty=penalty) for penalty in penalties[1:])]
+
+    def _trained_on(self, X: Any, problem: Any, fold: Fold, ratio: float) -> Any:
+        train = super()._trained_on(X, problem, fold, ratio)
+        if not self.standardize:
+            return train
+        return train.replace(penalty=self._row_penalty(1.0, ratio, X.shape[1], self._scale(X, fold.train)))
 
     def _ratios(self) -> list[float]:
         return as_ratios(self.l1_ratio)
@@ -189,9 +201,10 @@ class MultiTaskLassoCV(MultiTaskElasticNetCV):
         selection: str = "cyclic",
         penalty_weights: Any = None,
         progress: bool = False,
+        standardize: bool = False,
     ) -> None:
         super().__init__(
             l1_ratio=1.0, eps=eps, alphas=alphas, fit_intercept=fit_intercept, max_iter=max_iter, tol=tol, cv=cv,
             copy_X=copy_X, verbose=verbose, n_jobs=n_jobs, random_state=random_state, selection=selection,
-            penalty_weights=penalty_weights, progress=progress,
+            penalty_weights=penalty_weights, progress=progress, standardize=standardize,
         )  # fmt: skip

@@ -33,6 +33,8 @@ class SparseGroupLassoCV(BlockPathCV):
         Folds side by side, in threads.
     progress : bool, default=False
         Show a progress bar (needs ``rich``).
+    standardize : bool, default=False
+        Must be False, as in ``SparseGroupLasso``.
 
     Attributes
     ----------
@@ -71,6 +73,7 @@ class SparseGroupLassoCV(BlockPathCV):
         verbose: Any = False,
         n_jobs: int | None = None,
         progress: bool = False,
+        standardize: bool = False,
     ) -> None:
         self.l1_ratio = l1_ratio
         self.eps = eps
@@ -85,6 +88,7 @@ class SparseGroupLassoCV(BlockPathCV):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.progress = progress
+        self.standardize = standardize
 
     def _problems(self, X: Any, y: Array, weight: Array | None, ratios: list[float]) -> list[Any]:
         problems = [self._block_problem(X, y, group_penalty(self, 1.0, ratios[0]), weight)]
@@ -140,10 +144,12 @@ class GroupLassoCV(SparseGroupLassoCV):
         verbose: Any = False,
         n_jobs: int | None = None,
         progress: bool = False,
+        standardize: bool = False,
     ) -> None:
         super().__init__(
             l1_ratio=0.0, eps=eps, alphas=alphas, groups=groups, weights=weights, fit_intercept=fit_intercept,
             positive=positive, max_iter=max_iter, tol=tol, cv=cv, verbose=verbose, n_jobs=n_jobs, progress=progress,
+            standardize=standardize,
         )  # fmt: skip
 
     def _ratios(self) -> list[float]:

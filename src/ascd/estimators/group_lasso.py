@@ -6,6 +6,10 @@ SparseGroupLasso   1/(2n)·‖y − Xw − c‖² + alpha·(l1_ratio·‖w‖₁
 =================  ==================================================================================
 
 With sample weights s, ‖r‖² is Σ s_k r_k² and n is Σ s_k.  The intercept c has no penalty.
+
+``standardize`` is refused here.  For other penalties the deviations d_j of the features become weights of the penalty,
+and nothing is copied.  The norm ‖(d_j·w_j)_{j∈g}‖ of a group is no weight times ‖w_g‖ unless all d_j of the group are
+equal, and its prox has no closed form; scaled features would be a copy of the data, which a pipeline makes in sight.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Constraints of the parameters that estimators with groups share.
 GROUPED: dict[str, list[Any]] = {
-    **{name: COMMON[name] for name in ("fit_intercept", "tol", "n_jobs")},
+    **{name: COMMON[name] for name in ("fit_intercept", "tol", "n_jobs", "standardize")},
     "groups": [Integral, "array-like"],
     "weights": ["array-like", StrOptions({"sqrt"}), None],
     "positive": ["boolean"],
@@ -60,6 +64,8 @@ class SparseGroupLasso(BlockRegressor):
         Start from the last fit.
     n_jobs : int, default=None
         Threads for passes over the data.
+    standardize : bool, default=False
+        Must be False: see the head of this module.  Put ``StandardScaler(with_mean=False)`` before it in a pipeline.
 
     Attributes
     ----------
@@ -97,6 +103,7 @@ class SparseGroupLasso(BlockRegressor):
         tol: float = 1e-6,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        standardize: bool = False,
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -108,6 +115,7 @@ class SparseGroupLasso(BlockRegressor):
         self.tol = tol
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.standardize = standardize
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -173,6 +181,7 @@ class GroupLasso(SparseGroupLasso):
         tol: float = 1e-6,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        standardize: bool = False,
     ) -> None:
         super().__init__(
             alpha=alpha,
@@ -185,6 +194,7 @@ class GroupLasso(SparseGroupLasso):
             tol=tol,
             warm_start=warm_start,
             n_jobs=n_jobs,
+            standardize=standardize,
         )
 
     def _ratio(self) -> float:
@@ -193,6 +203,12 @@ class GroupLasso(SparseGroupLasso):
 
 def group_penalty(estimator: Any, strength: float, ratio: float) -> SparseGroup:
     """strength·(ratio·‖w‖₁ + (1 − ratio)·Σ_g weight_g·‖w_g‖) with the estimator's groups."""
+    if estimator.standardize:
+        name = type(estimator).__name__
+        raise ValueError(
+            f"standardize must be False for {name}; got True: the deviations of features in a group are no weights of "
+            f"its norm. make_pipeline(StandardScaler(with_mean=False), {name}(...)) scales a copy of the features"
+        )
     return SparseGroup(
         ratio * strength,
         (1.0 - ratio) * strength,

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._base.checks import Array
-from ascd.blocks import L21
+from ascd._base.checks import Array, as_parameter
+from ascd.blocks.norm import BlockNorm
 from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
 from ascd.estimators._blocks import BlockRegressor
 from ascd.estimators._given import fit_method, to_numpy
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Constraints of the parameters that estimators for several targets share.
 SEVERAL: dict[str, list[Any]] = {
-    **{name: COMMON[name] for name in ("fit_intercept", "tol", "n_jobs", "random_state")},
+    **{name: COMMON[name] for name in ("fit_intercept", "tol", "n_jobs", "random_state", "standardize")},
     "max_iter": [COUNT],
     "copy_X": ["boolean"],
     "selection": [StrOptions({"cyclic", "random"})],
@@ -47,9 +47,16 @@ class SeveralTargets(BlockRegressor):
             )
         return X, np.asarray(y, dtype=np.float64), weight
 
-    def _row_penalty(self, strength: float, ratio: float) -> L21:
-        """strength·(ratio·Σ_j weight_j·‖w_j‖ + (1 − ratio)/2·‖W‖²)."""
-        return L21(ratio * strength, self.penalty_weights, ridge=(1.0 - ratio) * strength)
+    def _row_penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> BlockNorm:
+        """strength·(ratio·Σ_j weight_j·‖w_j‖ + (1 − ratio)/2·‖W‖²).
+
+        Each w_j is multiplied by its ``scale`` first, where there is one.
+        """
+        given = 1.0 if self.penalty_weights is None else self.penalty_weights
+        weights = np.broadcast_to(as_parameter(given, "penalty_weights", n_features, low=0.0), n_features)
+        length = np.ones(n_features) if scale is None else scale
+        kinks, curvatures = ratio * strength * weights * length, (1.0 - ratio) * strength * length**2
+        return BlockNorm(kinks, np.zeros(n_features), curvatures, False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -83,6 +90,8 @@ class MultiTaskElasticNet(SeveralTargets):
         Multiplies the norm of each feature's coefficients; 0 leaves them without it.
     n_jobs : int, default=None
         Threads for passes over the data.
+    standardize : bool, default=False
+        Penalise the coefficients of standardised features, as in ``ElasticNet``; nothing is copied.
 
     Attributes
     ----------
@@ -121,6 +130,7 @@ class MultiTaskElasticNet(SeveralTargets):
         selection: str = "cyclic",
         penalty_weights: Any = None,
         n_jobs: int | None = None,
+        standardize: bool = False,
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -133,6 +143,7 @@ class MultiTaskElasticNet(SeveralTargets):
         self.selection = selection
         self.penalty_weights = penalty_weights
         self.n_jobs = n_jobs
+        self.standardize = standardize
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -152,7 +163,7 @@ class MultiTaskElasticNet(SeveralTargets):
         """
         X, y, weight = self._read_targets(X, y, sample_weight)
         total = float(X.shape[0] if weight is None else weight.sum())
-        penalty = self._row_penalty(self.alpha * total, self._ratio())
+        penalty = self._row_penalty(self.alpha * total, self._ratio(), X.shape[1], self._scale(X, weight))
         self._keep_rows(self._solved(self._block_problem(X, y, penalty, weight)), 1.0 / total)
         return self
 
@@ -191,6 +202,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
         selection: str = "cyclic",
         penalty_weights: Any = None,
         n_jobs: int | None = None,
+        standardize: bool = False,
     ) -> None:
         super().__init__(
             alpha=alpha,
@@ -204,6 +216,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
             selection=selection,
             penalty_weights=penalty_weights,
             n_jobs=n_jobs,
+            standardize=standardize,
         )
 
     def _ratio(self) -> float:

@@ -7,9 +7,10 @@ parquet         the same (.parquet; needs ``pyarrow``)
 npz             ``scipy.sparse.save_npz`` with an array ``y`` added, or arrays ``X`` and ``y``
 ==============  ==================================================================================================
 
-``reading.py`` opens a file of each format, ``dialect.py`` finds out how a CSV file is written (separator, decimal mark,
-header), ``columns.py`` turns named columns into numbers (missing values, text columns), ``mixed.py`` keeps
-words as codes beside numbers, ``groups.py`` reads groups of features, ``writing.py`` writes.
+``reading.py`` opens a file of each format, ``arrays.py`` an npz file.  ``dialect.py`` finds out how a CSV file is
+written, with ``separators.py`` and ``marks.py`` (decimals, thousands), ``columns.py`` turns named columns into numbers
+(missing values, text columns), ``mixed.py`` keeps words as codes beside numbers, ``groups.py`` reads groups of
+features, ``writing.py`` writes.
 """
 
 from ascd.files.columns import Choices, Recipe, Table

@@ -6,6 +6,7 @@ a model does the same to the data it predicts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,12 +15,15 @@ import numpy as np
 
 from ascd._base.checks import Array, unknown_name
 from ascd.files.counting import counted
+from ascd.files.dialect import is_number
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order
 from ascd.files.targets import numbers_or_words, target_of, target_values, targets_of
 
 #: At least this share of a column's values are numbers: the others are mistakes rather than words.
 MOSTLY = 0.5
 SHOWN = 5
+#: A number with a sign of a unit or currency, such as 10% or $1.50, or with the minus of typography or bookkeeping.
+DECORATED = re.compile(r"[+-]?[$€£¥]\s?[\d.,]+|[+-]?[\d.,]+\s?[$€£¥%]|\u2212[\d.,]+|\([\d.,]+\)")
 
 
 class Choices(NamedTuple):
@@ -40,10 +44,18 @@ class Choices(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """What was done to the columns: values that fill gaps, and the values of text columns that have 0/1 columns."""
+    """What was done to the columns: values that fill gaps, and the values of text columns that have 0/1 columns.
+
+    ``written`` says how a CSV file was written: its "sep", "decimal", "header" and "na", texts for missing values.
+    """
 
     fills: dict[str, float] = {}  # noqa: RUF012  never changed
     levels: dict[str, list[str]] = {}  # noqa: RUF012
+    written: dict[str, Any] = {}  # noqa: RUF012
+
+    def source(self, feature: str) -> str:
+        """The column that a feature is made from."""
+        return next((name for name, values in self.levels.items() if feature in level_names(name, values)), feature)
 
 
 class Table(NamedTuple):
@@ -80,11 +92,13 @@ def as_table(
     y = None if chosen is None else target_values(frame, chosen)
     rest = frame if chosen is None else frame.drop(columns=chosen)
     if features is not None:
-        wanted = list(dict.fromkeys(_source(name, recipe) for name in features))
+        wanted = list(dict.fromkeys(recipe.source(name) for name in features))
         missing = [name for name in wanted if name not in names]
         if missing:
             raise ValueError(f"{path} lacks {len(missing)} of {len(wanted)} features: {', '.join(missing[:SHOWN])}")
         rest = frame[wanted]
+    if features is not None:
+        _check_words(rest, path, recipe)
     pieces, levels = _encoded(rest, path, choices.levels, recipe, notes)
     found = [name for piece in pieces for name in piece.names]
     if len(set(found)) < len(found):
@@ -121,11 +135,6 @@ def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
     return frame, notes
 
 
-def _source(feature: str, recipe: Recipe) -> str:
-    """The column that a feature is made from."""
-    return next((name for name, values in recipe.levels.items() if feature in level_names(name, values)), feature)
-
-
 def level_names(name: str, values: Sequence[str]) -> list[str]:
     """One 0/1 column a value; of two values the second alone, which tells the first as well."""
     return [f"{name}={value}" for value in (values[1:] if len(values) == 2 else values)]
@@ -149,11 +158,31 @@ def _encoded(
         strange = sorted(set(found) - set(levels[name]))
         if strange:
             notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(strange[:SHOWN])}")
+        odd = next((word for word in found if DECORATED.fullmatch(word)), None) if not recipe.levels else None
+        if odd is not None:
+            notes.append(
+                f"column {name!r} is text: {odd!r} is a number with other characters; remove them to use it so"
+            )
         made = level_names(name, levels[name])
         notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {', '.join(made[:SHOWN])}")
         pieces += [*_joined(waiting), Words(made, _codes(words, levels[name][-len(made) :]))]
         waiting = {}
     return [*pieces, *_joined(waiting)], levels
+
+
+def _check_words(frame: Any, path: Path, recipe: Recipe) -> None:
+    """Refuse words where a model has numbers."""
+    for name in frame.columns:
+        values = numbers_or_words(frame[name]) if name not in recipe.levels else np.empty(0)
+        if values.dtype.kind in "fiub":
+            continue
+        words = [(row, word) for row, word in enumerate(map(_word, values), start=1) if word and not is_number(word)]
+        if words:
+            row, word = words[0]
+            raise ValueError(
+                f"{path.name}: column {name!r} must be numbers, as in the model's data; row {row} has {word!r}: mend "
+                "it, or name it with --na if it stands for a missing value"
+            )
 
 
 def _word(value: Any) -> str:

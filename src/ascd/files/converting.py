@@ -16,10 +16,11 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.files.columns import left_after
-from ascd.files.dialect import OPENERS, Dialect, detect
+from ascd.files.dialect import Dialect, detect
 from ascd.files.folders import INDEX, VERSION, group_name, is_folder_of_groups, read_index
 from ascd.files.opening import OnDisk, as_bytes, open_data
 from ascd.files.reading import DETECT, csv_options, guess_format, name_columns
+from ascd.files.separators import OPENERS, unpacking
 from ascd.files.targets import numbers_or_words, target_of
 from ascd.files.writing import whole_folder
 
@@ -35,6 +36,7 @@ Told = Callable[[int], None]
 def convert(
     source: Any, folder: Any, *, target: str | None = None, without: Any = (), memory: Any = None,
     dtype: Any = np.float64, dialect: Dialect = DETECT, na: Any = (), force: bool = False, told: Told | None = None,
+    format: str | None = None, noted: Callable[[str], None] | None = None,
 ) -> OnDisk:  # fmt: skip
     """Turn a CSV or LIBSVM file into a folder that ``open_data`` reads piece by piece.
 
@@ -50,6 +52,8 @@ def convert(
     na : further texts that stand for a missing value
     force : replace what an earlier conversion wrote to the folder
     told : called with the number of rows written so far
+    format : {"csv", "libsvm"}; by default from the file's name
+    noted : called with what was found out about a CSV file, and with what was assumed
 
     Examples
     --------
@@ -65,20 +69,25 @@ def convert(
     source, folder = Path(source), Path(folder)
     if not source.is_file():
         raise FileNotFoundError(f"no such file: {source}")
-    kind, allowed, number = guess_format(source), as_bytes(memory), np.dtype(dtype)
+    kind, allowed, number = format or guess_format(source), as_bytes(memory), np.dtype(dtype)
     if number not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32; got {dtype!r}")
     if kind not in ("csv", "libsvm"):
         raise ValueError(f"{source} is a {kind} file; CSV and LIBSVM files are converted, others are read as they are")
     _check_place(folder, force)
+    found = detect(source, dialect) if kind == "csv" else dialect
+    if noted is not None and kind == "csv":
+        for note in (found.words, *found.notes):
+            noted(note)
     before = read_index(folder) if is_folder_of_groups(folder) else None
     with whole_folder(folder) as drafts:
         if kind == "libsvm":
             portions = _libsvm(source, allowed)
         else:
-            portions = _csv(source, target, tuple(without), allowed, detect(source, dialect), na)
+            portions = _csv(source, target, tuple(without), allowed, found, na)
         try:
-            _write(drafts, portions, number, source, told)
+            with unpacking(source):
+                _write(drafts, portions, number, source, told)
         except OSError as error:
             raise OSError(f"{folder} could not be written: {error}") from error
     if before is not None:
@@ -90,7 +99,9 @@ def _check_place(folder: Path, force: bool) -> None:
     if folder.is_file():
         raise FileExistsError(f"{folder} is a file; name a folder")
     if folder.is_dir() and any(folder.iterdir()) and not force:
-        raise FileExistsError(f"{folder} is not empty; name another folder, or allow it to be replaced (force)")
+        raise FileExistsError(
+            f"{folder} is not empty; name another folder, or allow it to be replaced (force=True, --force)"
+        )
 
 
 def _remove_old(folder: Path, before: dict[str, Any]) -> None:

@@ -41,9 +41,28 @@ def _without_rows(table: Table, every_gap: bool) -> Table:
         kept &= has_target(y)
     if kept.all():
         return table
+    if every_gap and not kept.any():
+        empty = empty_column(table)
+        why = f"column {empty!r} has no value at all" if empty else "every row lacks a value"
+        way = f"--without {empty!r} leaves it out" if empty else "--impute mean fills them"
+        raise ValueError(f"--drop would leave out all {kept.size:,} rows, as {why}: {way}")
     rest = rows_of(X, kept)
     note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
     return table._replace(X=rest, y=None if y is None else y[kept], notes=(*table.notes, note))
+
+
+def empty_column(table: Table) -> str | None:
+    """The first column of numbers that has no value at all."""
+    X = table.X
+    if hasattr(X, "tocoo"):
+        return None
+    names = table.names or [f"feature {j}" for j in range(X.shape[1])]
+    for piece in X.pieces if isinstance(X, Mixed) else [Numbers(names, X)]:
+        if isinstance(piece, Numbers) and len(piece.values):
+            gone = np.flatnonzero(np.isnan(piece.values).all(axis=0))
+            if gone.size:
+                return piece.names[gone[0]]
+    return None
 
 
 def _filled(table: Table, impute: str, recipe: Recipe) -> Table:

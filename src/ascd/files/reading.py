@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 import warnings
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ascd._base.checks import unknown_name
+from ascd.files.arrays import read_npz
 from ascd.files.columns import Choices, Recipe, Table, as_table
-from ascd.files.dialect import WHITESPACE, Dialect, detect, first_look, separator_name
+from ascd.files.dialect import Dialect, Learnt, detect, first_look
 from ascd.files.gaps import without_gaps
+from ascd.files.separators import separator_name, unpacking
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
@@ -22,6 +21,7 @@ FORMATS = {
     "parquet": (".parquet", ".pq"),
     "npz": (".npz",),
 }
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 DETECT, AS_IT_IS, NO_RECIPE = Dialect(), Choices(), Recipe()
 
 
@@ -73,15 +73,17 @@ def read_table(
     if kind == "libsvm":
         table = _read_libsvm(path, n_features)
     elif kind == "npz":
-        table = _read_npz(path, target_optional)
+        table = read_npz(path, target_optional)
     else:
-        frame, found = _read_frame(path, kind, dialect, na)
+        na = na or recipe.written.get("na", ())
+        frame, found = _read_frame(path, kind, dialect, na, _learnt(recipe, features))
         if found is not None and found.header is False and isinstance(target, str) and target.isdigit():
             target = f"column {target}"
         table = as_table(frame, path, target, target_optional, features, choices, recipe)
         if found is not None:
             _check_width(table, path, found)
-            table = table._replace(notes=(found.words, *table.notes))
+            notes = (found.words, *found.notes, *table.notes)
+            table = table._replace(notes=notes, recipe=table.recipe._replace(written=_written(found, na)))
     return without_gaps(table, choices, recipe)
 
 
@@ -98,50 +100,43 @@ def guess_format(path: Any) -> str:
     for kind in ("csv", "parquet", "npz", "libsvm"):
         if name.endswith(FORMATS[kind]):
             return kind
+    if name.endswith(SPREADSHEETS):
+        raise ValueError(f"{name!r} is a spreadsheet, which is not read: save the sheet with the data as CSV")
     raise ValueError(f"the name {name!r} does not show the file's format; give it with --format: {', '.join(FORMATS)}")
 
 
 def _read_libsvm(path: Path, n_features: int | None) -> Table:
     from sklearn.datasets import load_svmlight_file
 
-    try:
-        X, y = load_svmlight_file(str(path), n_features=n_features)
-    except (ValueError, IndexError) as error:
-        raise ValueError(f"{path} is not a LIBSVM file: {error}") from error
+    with unpacking(path):
+        try:
+            X, y = load_svmlight_file(str(path), n_features=n_features)
+        except (ValueError, IndexError) as error:
+            wide = re.search(r"contains (\d+) features", str(error)) if n_features else None
+            if wide:
+                raise ValueError(f"the model has {n_features} features; {path.name} has {wide[1]}") from error
+            raise ValueError(
+                f"{path} is not a LIBSVM file, as its name says: {error}; --format names another: csv, parquet, npz"
+            ) from error
     return Table(X.tocsc(), y, None)
 
 
-def _read_npz(path: Path, target_optional: bool) -> Table:
-    try:
-        opened = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile):
-        raise ValueError(f"{path} is not an npz file") from None
-    if not hasattr(opened, "files"):
-        raise ValueError(f"{path} holds one array; an npz file with X and y is needed")
-    with opened as arrays:
-        held = set(arrays.files)
-        y = _array(arrays, "y", path) if "y" in held else None
-        X = _array(arrays, "X", path) if "X" in held else None
-    if X is None and {"data", "shape", "format"} <= held:
-        from scipy.sparse import load_npz
-
-        X = load_npz(path).tocsc()
-    if X is None or (y is None and not target_optional):
-        raise ValueError(
-            f"{path} must hold X (an array, or what scipy.sparse.save_npz wrote) and y; it has {sorted(held)}"
-        )
-    return Table(X, y, None)
+def _written(found: Dialect, na: Sequence[str]) -> dict[str, Any]:
+    """What is worth keeping of a file's dialect, to read others like it."""
+    decimal = found.decimal if found.is_marked else None
+    return {"sep": found.sep, "decimal": decimal, "header": found.header, "na": list(na)}
 
 
-def _array(arrays: Any, name: str, path: Path) -> Any:
-    """An array of numbers or text; one of Python objects would run code when it is opened."""
-    try:
-        return arrays[name]
-    except ValueError:
-        raise ValueError(f"{path}: {name} holds Python objects, not numbers or text; save it as one of these") from None
+def _learnt(recipe: Recipe, features: Sequence[str] | None) -> Learnt:
+    """What a model knows of the way in which its data were written."""
+    columns = tuple(dict.fromkeys(recipe.source(name) for name in features or ()))
+    sep, decimal, header = (recipe.written.get(name) for name in ("sep", "decimal", "header"))
+    return Learnt(sep, decimal, header, columns)
 
 
-def _read_frame(path: Path, kind: str, given: Dialect, na: Sequence[str]) -> tuple[Any, Dialect | None]:
+def _read_frame(
+    path: Path, kind: str, given: Dialect, na: Sequence[str], learnt: Learnt
+) -> tuple[Any, Dialect | None]:  # fmt: skip
     try:
         import pandas
     except ImportError as error:
@@ -153,7 +148,7 @@ def _read_frame(path: Path, kind: str, given: Dialect, na: Sequence[str]) -> tup
             raise ImportError("reading parquet files needs pyarrow: pip install ascd[parquet]") from error
         except (ValueError, OSError) as error:  # pyarrow's errors are among them
             raise ValueError(f"{path} is not a parquet file: {error}") from error
-    dialect = detect(path, given)
+    dialect = detect(path, given, learnt)
     try:
         frame = _read_csv(pandas, path, dialect, na)
     except UnicodeDecodeError:  # beyond what was looked at
@@ -163,6 +158,8 @@ def _read_frame(path: Path, kind: str, given: Dialect, na: Sequence[str]) -> tup
         raise ValueError(_explained(error, path, dialect)) from error
     if not len(frame):
         raise ValueError(f"{path.name} has a header of {frame.shape[1]} columns and no rows")
+    if learnt.header is False:  # the model knows its columns by their positions
+        number_columns(frame)
     return frame, dialect
 
 
@@ -180,14 +177,14 @@ def _explained(error: Exception, path: Path, dialect: Dialect) -> str:
 def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pandas.errors.DtypeWarning)  # mixed columns are told by name later
-        frame = pandas.read_csv(path, **csv_options(dialect, na))
+        with unpacking(path):
+            frame = pandas.read_csv(path, **csv_options(dialect, na))
     name_columns(frame, dialect)
     return frame
 
 
 def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
     """The dialect in pandas' words."""
-    is_pattern = dialect.sep != WHITESPACE and len(dialect.sep or "") > 1  # which pandas' fast parser does not know
     return {
         "sep": dialect.sep or ",",
         "decimal": dialect.decimal or ".",
@@ -197,7 +194,8 @@ def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
         "na_values": list(na) or None,
         "skipinitialspace": True,
         "skiprows": dialect.skip,
-        "engine": "python" if is_pattern else "c",
+        "dtype": dict.fromkeys(dialect.as_text, str) or None,
+        "engine": "c",
     }
 
 
@@ -206,7 +204,12 @@ def name_columns(frame: Any, dialect: Dialect) -> None:
     if dialect.header:
         frame.columns = [str(name).strip() for name in frame.columns]
     else:
-        frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
+        number_columns(frame)
+
+
+def number_columns(frame: Any) -> None:
+    """Names for columns that have none."""
+    frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
 
 
 def _check_width(table: Table, path: Path, dialect: Dialect) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import unknown_name
-from ascd.files.dialect import is_missing
+from ascd.files.marks import is_missing, without_spaces
 
 #: Names that a target is looked for by.
 TARGETS = ("target", "y", "label")
@@ -77,7 +77,7 @@ def numbers_or_words(column: Any) -> Any:
         return column.to_numpy()
     text = column.astype(object).where(column.notna(), "").astype(str)
     known = text.map(is_missing)
-    numbers = pandas.to_numeric(text.where(~known), errors="coerce")
+    numbers = pandas.to_numeric(without_spaces(text).where(~known), errors="coerce")
     if (numbers.notna() | known).all() and numbers.notna().any():
         return numbers.to_numpy(dtype=float)
     return text.where(~known, None).to_numpy(dtype=object)

@@ -16,6 +16,8 @@ from ascd.racing.beside import NAME, Fits
 from ascd.results.solution import Solution
 
 SOLVER = "ascd.solve"
+#: Of the accuracy: where the minimum is known so well, distances from it are those from the smallest objective.
+SMALL_SHARE = 0.05
 
 
 class Arrival(NamedTuple):
@@ -30,14 +32,16 @@ class Outcome(NamedTuple):
     """The runs by label, the minimum they are measured against, and what ran beside the rules.
 
     ``best`` is the smallest objective known and within ``gap`` of the minimum; ``accuracy`` is the relative
-    suboptimality (F(x) − F*)/(F(x_0) − F*) that the runs were to reach; ``solved`` is a run of ``ascd.solve``,
-    ``fits`` are scikit-learn's.
+    suboptimality (F(x) − F*)/(F(x_0) − F*) that the runs were to reach, and ``goal`` the objective at which they
+    ended, which is ``accuracy`` above the smallest that was known then; ``solved`` is a run of ``ascd.solve``, ``fits``
+    are scikit-learn's.
     """
 
     problem: Problem
     runs: dict[str, Solution]
     best: float
     gap: float
+    goal: float
     conditions: str
     accuracy: float = 1e-6
     solved: Solution | None = None
@@ -60,7 +64,7 @@ class Outcome(NamedTuple):
     def arrival(self, label: str) -> Arrival | None:
         """When the run first came within the accuracy; None if it never did."""
         trace = self.solutions[label].trace
-        there = np.flatnonzero(np.nan_to_num(suboptimality(trace, self.best)) <= self.accuracy)
+        there = np.flatnonzero(trace.objective <= self.goal)
         if not there.size:
             return None
         first = there[0]
@@ -69,7 +73,17 @@ class Outcome(NamedTuple):
 
     def proved(self, label: str) -> float:
         """An upper bound on the suboptimality at the end, whatever the minimum is: nothing about it is assumed."""
-        return self._unit * float(self.solutions[label].trace.objective[-1] - self.best + self.gap)
+        return self._bound(float(self.solutions[label].trace.objective[-1]))
+
+    def _bound(self, objective: float) -> float:
+        """The same for any objective; not below the precision of numbers."""
+        return max(self._unit * (objective - self.best + self.gap), float(np.finfo(float).eps))
+
+    @property
+    def minimum(self) -> str:
+        """What distances are measured from, in words: the minimum where it is known well enough for them."""
+        is_known = self._unit * self.gap <= SMALL_SHARE * self.accuracy
+        return "the minimum" if is_known else "the smallest objective that is known"
 
     @property
     def _unit(self) -> float:
@@ -79,8 +93,13 @@ class Outcome(NamedTuple):
 
     def end(self, label: str) -> str:
         """The suboptimality at the end in words: a number, or what is proved where it cannot be told from 0."""
-        excess, bound = self.excess(label), self.proved(label)
-        return f"≤ {rounded_up(bound)} (proved)" if bound >= 2.0 * excess else f"{excess:.1e}"
+        return self._ended(float(self.solutions[label].trace.objective[-1]))
+
+    def _ended(self, objective: float) -> str:
+        excess, bound = self._unit * (objective - self.best), self._bound(objective)
+        if bound < math.inf:
+            return f"≤ {rounded_up(bound)} (proved)" if bound >= 2.0 * excess else f"{excess:.1e}"
+        return f"{excess:.1e} above the best known" if excess > 0.0 else "best known"
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -103,30 +122,32 @@ class Outcome(NamedTuple):
     def _row_beside(self) -> list[tuple[str, ...]]:
         if self.fits is None:
             return []
-        fits, there = self.fits, self.fits.excess[-1] <= self.accuracy
+        fits, there = self.fits, self.fits.objective[-1] <= self.goal
         number = fits.sweeps[-1]
         sweeps = "not counted" if math.isnan(number) else f"{number:,.0f} sweep" + "s" * (number != 1)
         seconds = f"{'' if there else 'not in '}{fits.seconds[-1]:.3f}"
-        return [(NAME, sweeps if there else f"not in {sweeps}", seconds, f"{fits.excess[-1]:.1e}", "–")]
+        return [(NAME, sweeps if there else f"not in {sweeps}", seconds, self._ended(fits.objective[-1]), "–")]
 
     def conclusion(self) -> str:
         """What follows from the table, in one sentence or two."""
         n = self.problem.n_features
         found = {label: arrival for label in self.runs if (arrival := self.arrival(label)) is not None}
         if not found:
-            return f"No rule came within {self.accuracy:.0e} of the minimum: more epochs are needed. {self._advice()}"
+            goal = f"{self.accuracy:.0e} of {self.minimum}"
+            return f"No rule came within {goal}: more epochs are needed. {self._advice()}"
         frugal, fastest = (min(found, key=lambda label: found[label][what]) for what in (0, 1))
         reads = found[frugal].reads
-        text = f"To come within {self.accuracy:.0e} of the minimum {frugal} reads the fewest columns, {reads / n:.1f}·n"
+        text = (
+            f"To come within {self.accuracy:.0e} of {self.minimum} {frugal} reads the fewest columns, {reads / n:.1f}·n"
+        )
         late = [label for label in self.runs if label not in found]
         last = max(found, key=lambda label: found[label].reads)
-        if late:
-            text += f"; {', '.join(late)} did not get there"
-        elif last != frugal:
+        if last != frugal:
             text += f", {found[last].reads / reads:.1f} times fewer than {last}"
         text += f", and takes the least time of the rules ({found[frugal].seconds:.3f} s)." if fastest == frugal else (
             f"; {fastest} takes the least time of the rules ({found[fastest].seconds:.3f} s)."
         )  # fmt: skip
+        text += f" {', '.join(late)} did not get there." if late else ""
         return f"{text} {self._advice()}"
 
     def _advice(self) -> str:
@@ -160,6 +181,12 @@ class Outcome(NamedTuple):
             "active": float(run.trace.active[-1]) if label != SOLVER else None,
         }
 
+    def known(self) -> str:
+        """What is known of the minimum, in words."""
+        if self.gap < math.inf:
+            return f"F* ≤ {self.best:.8g}, certified within {self.gap:.2g}"
+        return f"F* ≤ {self.best:.8g}, the smallest objective that was found; how far it is from F* is not known"
+
     def chart(self, title: str) -> Any:
         """The curves of all runs; scikit-learn's fits are known by their seconds only."""
         from ascd.report import Series, chart_of_traces
@@ -174,7 +201,8 @@ class Outcome(NamedTuple):
             height = np.maximum(np.nan_to_num(suboptimality(trace, self.best)), lowest)
             series.append(Series(SOLVER, x, height.tolist()))
         if self.fits is not None:
-            series.append(Series(NAME, {"seconds": self.fits.seconds}, self.fits.excess, dash=True))
+            height = np.maximum(self._unit * (np.array(self.fits.objective) - self.best), lowest)
+            series.append(Series(NAME, {"seconds": self.fits.seconds}, height.tolist(), dash=True))
         epochs, reads, seconds = made.axes
         return made._replace(series=tuple(series), axes=(reads, seconds, epochs), far=True)
 
@@ -182,7 +210,7 @@ class Outcome(NamedTuple):
         """The same table for a page."""
         from ascd.report.page import Table
 
-        title = f"What it takes to come within {self.accuracy:.0e} of the minimum"
+        title = f"What it takes to come within {self.accuracy:.0e} of {self.minimum}"
         return Table("arrival", title, self.head, self.rows(), self.conclusion(), note=READING)
 
     def publish(self, folder: Path, title: str, pictures: bool = True) -> list[Path]:
@@ -202,7 +230,8 @@ class Outcome(NamedTuple):
 READING = (
     "n is the number of columns: reading n columns is one pass over the data. Seconds leave compiling out. Accuracy is "
     "(F(x) − F*)/(F(x_0) − F*); “≤ … (proved)” is an upper bound by the duality gap, where the run cannot be told from "
-    "the minimum. scikit-learn: the loosest tolerance that gets there; it counts sweeps instead of columns."
+    "the minimum; “best known” is the smallest objective that any method found, where no bound is known. scikit-learn: "
+    "the loosest tolerance that gets there; it counts sweeps instead of columns."
 )
 CURVES = (
     "Solid: how far the objective is from its minimum. Dotted: the active set, the coordinates that may still be the "

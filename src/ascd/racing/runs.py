@@ -123,6 +123,7 @@ def race(
     with show(f"1 of {total}: finding the minimum, to measure against"):
         reference = search_minimum(problem, LONGEST_SEARCH)
     start = problem.objective(np.zeros(problem.n_features))
+    _check_start(start, reference)
     goal = reference.objective + accuracy * (start - reference.objective)
     runs = {}
     for number, (label, method) in enumerate(methods.items(), start=2):
@@ -130,11 +131,20 @@ def race(
             runs[label] = _descend(problem, method, step, init, epochs, seed, goal, advance)
     best = min(reference.objective, *(float(run.trace.objective.min()) for run in runs.values()))
     gap = best - (reference.objective - reference.gap)
-    outcome = Outcome(problem, runs, best, gap, "", accuracy)
+    outcome = Outcome(problem, runs, best, gap, goal, "", accuracy)
     if beside is not None:
-        outcome = _with_others(outcome, *beside, goal, start, show, total)
+        outcome = _with_others(outcome, *beside, start, show, total)
     told = _conditions(problem, methods, step, init, epochs, seed)
-    return outcome._replace(conditions=f"{told}. F* ≤ {best:.8g}, certified within {gap:.2g}.")
+    return outcome._replace(conditions=f"{told}. {outcome.known()}.")
+
+
+def _check_start(start: float, reference: Solution) -> None:
+    """Refuse a race that is over before it begins: every method starts at x = 0."""
+    if start - reference.objective <= min(reference.gap, PRECISION * abs(start)):
+        raise ValueError(
+            f"x = 0, where every method starts, is the minimum (F = {start:.8g}): there is nothing to race; a smaller "
+            "strength lets coefficients be nonzero, unless the target is zero everywhere"
+        )
 
 
 def _descend(
@@ -178,10 +188,10 @@ def _attempt(
     return run
 
 
-def _with_others(outcome: Outcome, X: Any, kind: str, goal: float, start: float, show: Show, total: int) -> Outcome:
+def _with_others(outcome: Outcome, X: Any, kind: str, start: float, show: Show, total: int) -> Outcome:
     """The solver on the same problem until it is as close, and scikit-learn where it has the problem."""
     with show(f"{total - 1} of {total}: {SOLVER}"):
-        stop = Goal(goal, 1, None)
+        stop = Goal(outcome.goal, 1, None)
         solved = solve(outcome.problem, tol=0.1 * outcome.accuracy, callback=stop)
     if solved.status is Status.INTERRUPTED and not stop.reached:
         raise KeyboardInterrupt
@@ -190,7 +200,10 @@ def _with_others(outcome: Outcome, X: Any, kind: str, goal: float, start: float,
         make = scikit_learn(X, kind, outcome.problem)
         if make is not None:
             fits = run_beside(make, X, outcome.problem, outcome.best, start, outcome.accuracy)
-    return outcome._replace(solved=solved, fits=fits)
+    others = [float(solved.trace.objective.min()), *(fits.objective if fits is not None else ())]
+    best = min(outcome.best, *others)
+    gap = max(0.0, outcome.gap - (outcome.best - best))
+    return outcome._replace(solved=solved, fits=fits, best=best, gap=gap)
 
 
 def _conditions(problem: Problem, methods: dict[str, Entrant], step: str, init: str, epochs: int, seed: int) -> str:
