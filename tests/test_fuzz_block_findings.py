@@ -87,6 +87,22 @@ def test_the_largest_alpha_may_be_beyond_any_bound_but_float64s():
     assert not found.coefs[..., 0].any()
 
 
+@pytest.mark.parametrize("unit", [1.0, 2.0**490])
+def test_a_block_whose_squared_norm_overflows_proves_nothing_false(unit):
+    """Each column's square is a number, their sum is not: the radius was nan, and a gap of 0 "proved"."""
+    A, b = unit * np.array([[7.509, 7.514], [7.51, 7.4998], [7.507, 7.5156]]), np.array([134.0, -169.0, 83.0])
+    weight, penalty = np.array([2e11, 1e-12, 6e-11]), ascd.SparseGroup(3.5e11 * unit, 3.1e10 * unit, [[0, 1]])
+    problem = ascd.BlockProblem(A, b, "huber", penalty, sample_weight=weight)
+    found = ascd.solve_blocks(problem, tol=1e-4)
+    best = ascd.solve_blocks(problem, tol=1e-9, x0=np.array([[0.0], [17.8 / unit]]))
+    assert found.objective - best.objective <= found.gap
+    assert best.objective < 0.2 * problem_at_zero(b, weight)
+
+
+def problem_at_zero(b, weight):
+    return float(np.sum(weight * np.where(np.abs(b) < 1.35, b**2 / 2, 1.35 * (np.abs(b) - 0.675))))
+
+
 A, Y = np.eye(3), np.ones((3, 2))
 PROBLEM = ascd.BlockProblem(A, Y, penalty=ascd.L21(0.1))
 

@@ -54,7 +54,7 @@ class _Proof:
         problem = fit.problem
         self.fit, self.bounds, self.problem, self.ends = fit, bounds, problem, problem.ends
         self.weight = problem.weight[:, None]
-        self.norm = np.sqrt(np.add.reduceat(problem.norm[problem.groups.order] ** 2, problem.groups.starts[:-1]))
+        self.norm = lengths_of_blocks(problem.norm[problem.groups.order][:, None], problem.groups.starts)
         self.longest = int(np.diff(self.ends).max())
         self.flat, self.room = fit.x.ravel(), np.empty(self.longest)
         self.is_free = unpenalised(fit.penalty, self.ends)
@@ -105,6 +105,7 @@ class _Proof:
         fit, u, lengths = self.fit, -estimate.ravel(), np.empty(radius.size)
         fill_lengths(u, self.ends, lengths)
         radius = radius + (self.longest + 8.0) * UNIT * lengths  # of the norms' own rounding
+        radius[np.isnan(radius)] = math.inf  # where something overflowed nothing is known
         blocks = self._open(u, radius)
         scale = float(largest_allowed_scale(fit.penalty, u, radius, self.ends, blocks))
         if scale < 1.0:

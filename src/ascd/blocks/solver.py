@@ -151,10 +151,10 @@ class Solver:
     def _is_stationary(self, tolerance: float) -> bool:
         """Would first-order steps of the blocks gain less than the tolerance?"""
         fit, groups, problem = self.fit, self.problem.groups, self.problem
-        square = np.add.reduceat(problem.norm[groups.order] ** 2, groups.starts[:-1])
+        length = lengths_of_blocks(problem.norm[groups.order][:, None], groups.starts)
         bound = problem.loss.bound if math.isfinite(problem.loss.bound) else 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            steps = np.where(square > 0.0, self.distance / (bound * square), 0.0)
+            steps = np.where(length > 0.0, self.distance / (bound * length) / length, 0.0)
         return bool(np.sum(self.distance * (lengths_of_blocks(fit.x, groups.starts) + steps)) <= tolerance)
 
     def _last_look(self, tolerance: float) -> Status:

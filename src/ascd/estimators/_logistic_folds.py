@@ -54,7 +54,7 @@ class LogisticFolds(Scoring):
         if present.size < count:
             missing = np.setdiff1d(np.arange(count), present)
             raise ValueError(
-                "a fold has samples of one class only to fit, or none of the class "
+                "cv must leave samples of every class to fit in each fold; one has none of the class "
                 f"{self.classes_[missing].tolist()[0]!r}: use stratified folds or fewer of them"
             )
         one = data.problem.replace(sample_weight=weight, penalty=penalty)
