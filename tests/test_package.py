@@ -108,6 +108,18 @@ def test_every_package_can_be_asked_for():
     assert python("import ascd; print(ascd.theory.__name__, ascd.svm.__name__)") == "ascd.theory ascd.svm"
 
 
+LATER = """
+import numpy as np, ascd
+from ascd._base.jit import is_interpreted
+problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty=ascd.L1(1.0))
+print(is_interpreted, *ascd.solve(problem).x, *ascd.minimize(problem, rule="cyclic").x)
+"""
+
+
+def test_parts_imported_after_the_first_kernel_are_known_to_compiled_code(compiled):
+    assert python(LATER) == "False 2.0 0.0 2.0 0.0"
+
+
 def test_the_command_line_begins_without_waiting_for_imports():
     """Ctrl-C while these are imported is one line: its handler must be there before."""
     slow = "{'typing', 'numpy', 'numba', 'scipy', 'sklearn', 'click', 'rich', 'pandas'}"

@@ -101,6 +101,8 @@ def optional_method(default: Callable[..., Any]) -> Callable[..., Any]:
         return getattr(type(part), default.__name__, default)(part, *args)
 
     _optional[call] = default
+    if _numba.cache_info().currsize:
+        _register_optional(_numba(), call, default)
     return call
 
 
