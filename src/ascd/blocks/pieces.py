@@ -5,7 +5,7 @@ Free coefficients are those around which the penalty is smooth; ``block_piece`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -118,18 +118,21 @@ def try_lengths(
     return best
 
 
-def _lengths(working: Working, x: Array, change: Array) -> list[tuple[float, Array]]:
+def _lengths(working: Working, x: Array, change: Array) -> Iterator[tuple[float, Array]]:
     """Lengths to try, each with those at which coefficients arrive at 0: one by one, or blocks where nearest."""
     single = np.divide(-x, change, out=np.full(x.shape, np.inf), where=x * change < 0.0)
+    yield 1.0, single
     along = np.add.reduceat((x * change).sum(axis=1), working.starts[:-1])
     square = np.add.reduceat((change**2).sum(axis=1), working.starts[:-1])
     nearest = np.divide(-along, square, out=np.full(along.size, np.inf), where=(along < 0.0) & (square > 0.0))
     whole = np.broadcast_to(np.repeat(nearest, np.diff(working.starts))[:, None], x.shape)
-    tried = [(1.0, single)]
     for crossing in (single, whole):
         ends = np.unique(crossing[crossing < 1.0])
-        tried += [(float(ends[i]), crossing) for i in tuning.CROSSINGS if i < ends.size]
-    return tried + [(length, single) for length in tuning.LENGTHS]
+        for i in tuning.CROSSINGS:
+            if i < ends.size:
+                yield float(ends[i]), crossing
+    for length in tuning.LENGTHS:
+        yield length, single
 
 
 @kernel
@@ -150,3 +153,13 @@ def blocks_cost(penalty: Any, blocks: Array, starts: Array, x: Array, outputs: i
     for i in range(blocks.size):
         total += penalty.block_cost(x[wide(starts[i]) * outputs : wide(starts[i + 1]) * outputs], wide(blocks[i]))
     return total
+
+
+@kernel
+def largest_distance(penalty: Any, blocks: Array, starts: Array, x: Array, g: Array, outputs: int) -> float:
+    """The largest distance from optimality among the blocks of a working set."""
+    most = 0.0
+    for i in range(blocks.size):
+        low, high = wide(starts[i]) * outputs, wide(starts[i + 1]) * outputs
+        most = max(most, penalty.block_distance(x[low:high], g[low:high], wide(blocks[i])))
+    return most

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 # ---- intervals and working sets
 
-#: Slopes remembered; one has as many numbers as samples times outputs.
-BLOCK_SLOTS = 3
+#: Slopes remembered; one has as many numbers as samples times outputs.  The last is for reads of few blocks: of at
+#: most this share of those that refer to any other slope.
+BLOCK_SLOTS, FEW_BLOCKS = 4, 0.25
 #: Blocks in the first working set, at most; fewer where they are so wide that these have more columns than that, but
 #: not fewer than the last.
 FIRST_SET, FIRST_COLUMNS, FEWEST_FIRST = 50, 300, 10
 #: Violations that a working set may keep for quadratic losses, as a share of the largest one anywhere.
 BLOCK_SHARE = 0.1
+
+# ---- certificates
+
+#: A gap of more than so many times what is asked for is not worth a second look, while there is progress.
+FAR = 1e3
 
 # ---- models
 
