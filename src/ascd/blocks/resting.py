@@ -1,8 +1,8 @@
 """What is known of a penalty before any gradient: which blocks rest at 0 whatever small gradient they meet.
 
-``resting_radii`` of a penalty says how long a gradient may be, block by block, so that the block surely rests at 0: with
-‖−∇_b‖ ≤ ρ_b both Ψ_b(0) and Ψ_b*(−∇_b) are 0.  Then two numbers a block tell that it rests, and its vectors are not
-looked at.  Of a penalty that does not say so every block is looked at.
+``resting_radii`` of a penalty says how long a gradient may be, block by block, so that the block surely rests at 0:
+with ‖−∇_b‖ ≤ ρ_b both Ψ_b(0) and Ψ_b*(−∇_b) are 0.  Then two numbers a block tell that it rests, and its vectors are
+not looked at.  Of a penalty that does not say so every block is looked at.
 """
 
 from __future__ import annotations

@@ -44,6 +44,7 @@ class Solver:
         self.bounds = GradientBounds(problem, intercept)
         self.steps = Steps(self.fit)
         self.n_iter = self.working = 0
+        self.has_all = self.is_whole = False
         self.standing, self.can_fit = NOTHING, True
         self.looked_at: tuple[Any, Any, bool] = None, None, False
         self.distance, self.room = np.empty(problem.groups.count), np.empty(self.bounds.longest)
@@ -98,7 +99,7 @@ class Solver:
         is_done = is_thorough or self.standing.gap <= enough
         if not (is_done and self.fit.is_fresh and seen is self.fit.seen and penalty is self.fit.penalty):
             self.fit.recompute()
-            self.look(enough, True)
+            self.look(enough)
 
     def look(self, enough: float, is_thorough: bool = True) -> None:
         """Balls, and exact gradients where these leave open whether a block is at rest; then the gap.
@@ -128,10 +129,11 @@ class Solver:
         size = max(first, shared.GROWTH * int(moved.sum()))
         waiting = np.flatnonzero((self.distance > 0.0) & ~moved)
         room = max(size - int(moved.sum()), 1)
-        if waiting.size > room:
+        self.has_all = waiting.size <= room
+        if not self.has_all:
             waiting = waiting[np.argpartition(-self.distance[waiting], room - 1)[:room]]
         blocks = np.sort(np.concatenate([np.flatnonzero(moved), waiting]))
-        self.has_all = waiting.size < room
+        self.is_whole = blocks.size == groups.count
         sizes = groups.sizes[blocks]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return Working(blocks, starts, groups.columns(blocks), self.problem.n_outputs)
@@ -146,7 +148,7 @@ class Solver:
         goal = shared.ENOUGH * tolerance / max(spread, 1e-300)
         share = shared.NEWTON_SHARE if not self.problem.loss.is_quadratic else tuning.BLOCK_SHARE
         if self.problem.loss.is_quadratic and self.has_all:
-            share = shared.LAST_SHARE
+            share = 0.0 if self.is_whole else shared.LAST_SHARE
         return max(min(goal, shared.ENOUGH * violation), share * violation, least)
 
     def _is_stationary(self, tolerance: float) -> bool:

@@ -14,6 +14,7 @@ from ascd.blocks import tuning
 from ascd.blocks.column_model import ColumnModel
 from ascd.blocks.fit import Fit
 from ascd.blocks.gram_model import GramModel
+from ascd.blocks.largest import Largest
 from ascd.blocks.pieces import Working, blocks_cost, largest_distance
 from ascd.blocks.products import products
 from ascd.solver import tuning as shared
@@ -27,6 +28,7 @@ class Steps:
         self.fit, self.problem = fit, fit.problem
         self.is_quadratic = fit.problem.loss.is_quadratic
         self.gram = Gram(fit.problem.design, fit.intercept, keeps=False)
+        self.largest = Largest(fit.problem.design, fit.problem.groups.count, self.is_quadratic)
         self.means = np.zeros(fit.problem.n_features)
 
     def improve(self, working: Working, gradient: Array, target: float, left: float) -> None:
@@ -46,19 +48,27 @@ class Steps:
         fit, problem = self.fit, self.problem
         x = fit.x[working.places].copy()
         columns = problem.groups.order[working.places]
-        by_products = self.is_quadratic or (working.outputs == 1 and not problem.loss.is_coupled)
-        if by_products and columns.size <= tuning.LARGEST_GRAM:
+        if self._is_for_products(working):
             gram = self._products(columns, fit.seen.curvature.most.copy())
-            GramModel(fit.penalty, working, gram, gradient, x).minimise(target)
+            lipschitz = self.largest.of_gram(working, gram)
+            GramModel(fit.penalty, working, gram, lipschitz, gradient, x).minimise(target)
             shift = -self.means[columns] @ (x - fit.x[working.places]) if fit.intercept else np.zeros(working.outputs)
         else:
+            curvature = fit.seen.curvature
+            lipschitz = self.largest.of_columns(working, columns, curvature.most)
             model = ColumnModel(
-                fit.penalty, problem.design, columns, working, fit.seen.curvature, fit.slope, x, fit.intercept
+                fit.penalty, problem.design, columns, working, lipschitz, curvature, fit.slope, x, fit.intercept
             )
             model.minimise(target)
             fit.reads += model.reads
             shift = model.shift
         return self._follow(working, x, shift)
+
+    def _is_for_products(self, working: Working) -> bool:
+        """Do outputs share their curvatures, and is a matrix of products small, beside the columns too?"""
+        shares = self.is_quadratic or (working.outputs == 1 and not self.problem.loss.is_coupled)
+        wide = tuning.WIDE if working.outputs == 1 else tuning.WIDE_SEVERAL
+        return shares and working.places.size <= min(tuning.LARGEST_GRAM, wide * self.problem.n_samples)
 
     def _products(self, columns: Array, weight: Array) -> Array:
         """Products of these columns; kept where curvatures never change."""
@@ -105,7 +115,9 @@ class Steps:
             fall = seen.value - start + self._cost(working, point) - cost
             is_seen = -length * promised > rounding
             if fall <= (shared.ENOUGH_FALL * length * promised if is_seen else rounding):
-                is_fresh = length == 1.0 and not self.problem.loss.is_coupled and not fit.has_cancelled(constant + shift)
+                is_fresh = (
+                    length == 1.0 and not self.problem.loss.is_coupled and not fit.has_cancelled(constant + shift)
+                )
                 fit.is_fresh, fit.seen = False, seen  # also where the run is interrupted here
                 fit.set(working, point)
                 fit.is_fresh = is_fresh

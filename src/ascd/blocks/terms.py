@@ -82,7 +82,9 @@ def add_terms(
 
 
 @kernel
-def fill_open(penalty: Any, x: Array, g: Array, radius: Array, ends: Array, blocks: Array, room: Array, out: Array) -> int:
+def fill_open(
+    penalty: Any, x: Array, g: Array, radius: Array, ends: Array, blocks: Array, room: Array, out: Array
+) -> int:
     """List those of these blocks that are not surely at rest at 0: the terms of the others are 0 at every scale."""
     count = 0
     for i in range(blocks.size):

@@ -24,10 +24,13 @@ FAR = 1e3
 
 # ---- models
 
-#: A Gram matrix may have this many columns; more are read anew in every sweep.
-LARGEST_GRAM = 2500
+#: A Gram matrix may have this many columns, and so many times as many as there are samples, with one output and with
+#: several; more are read anew in every sweep.
+LARGEST_GRAM, WIDE, WIDE_SEVERAL = 2500, 2, 8
 #: Sweeps over a model, all in all.
 MOST_BLOCK_SWEEPS = 400
+#: What a Newton step costs beside its factors, in products of a sweep.
+BLOCK_OVERHEAD = 1e6
 #: Steps inside a block of several columns before its neighbours are looked at.
 STEPS_INSIDE = 8
 #: A singular matrix is made regular by this share of its diagonal; the next if the one before was too little.
