@@ -28,7 +28,7 @@ from ascd.blocks.lengths import lengths_of_blocks, norm, row_lengths
 from ascd.blocks.losses import DualPoint
 from ascd.blocks.products import products
 from ascd.blocks.terms import add_terms, fill_lengths, fill_open, largest_allowed_scale
-from ascd.blocks.tuning import FAR
+from ascd.blocks.tuning import FAR_FROM_ENOUGH
 from ascd.data.careful import UNIT
 from ascd.problem.tuning import RELATIVE, WORTHWHILE
 
@@ -78,7 +78,7 @@ class _Proof:
         return Certificate(gap, point is not None)
 
     def _is_worth_more(self, gap: float, enough: float) -> bool:
-        return self.is_thorough or not gap > FAR * enough or gap == math.inf
+        return self.is_thorough or not gap > FAR_FROM_ENOUGH * enough or gap == math.inf
 
     def _by_slope(self, point: DualPoint, enough: float) -> float:
         bounds, length = self.bounds, self._length(point.dual)

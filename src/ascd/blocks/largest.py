@@ -10,12 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.blocks import tuning
 from ascd.blocks.pieces import Working
 from ascd.data.design import Design
 from ascd.data.local import as_block
-
-#: Eigenvalues are taken a little larger than computed ones; entries of columns that are multiplied at once.
-ABOVE, AT_ONCE = 1.0 + 1e-10, 1_000_000
 
 
 class Largest:
@@ -39,7 +37,7 @@ class Largest:
         d = weight.size
 
         def products(first: Array, size: int) -> Array:
-            stack, step = np.empty((first.size, size, size)), max(1, AT_ONCE // (d * size))
+            stack, step = np.empty((first.size, size, size)), max(1, tuning.ENTRIES_AT_ONCE // (d * size))
             for start in range(0, first.size, step):
                 some = first[start : start + step]
                 places = (some[:, None] + np.arange(size)).ravel()
@@ -59,8 +57,8 @@ class Largest:
         for size in np.unique(sizes[new]).tolist():
             some = new[sizes[new] == size]
             first = working.starts[some]
-            largest = squares(first) if size == 1 else np.linalg.eigvalsh(products(first, size))[:, -1] * ABOVE
-            self.known[working.blocks[some]] = largest
+            largest = squares(first) if size == 1 else np.linalg.eigvalsh(products(first, size))[:, -1]
+            self.known[working.blocks[some]] = tuning.ABOVE_LARGEST * largest
         return held(self.known[working.blocks])
 
 
