@@ -73,7 +73,8 @@ class _Proof:
         free = problem.groups.columns(np.flatnonzero(self.is_free))
         point = problem.loss.dual_point(problem.design, problem.groups.order[free], fit.intercept, fit.seen, fit.image)
         gap = math.inf if point is None or not np.isfinite(point.spread) else self._by_slope(point, enough)
-        if gap > enough and self._is_worth_more(min(gap, fit.seen.value + fit.cost()), enough):
+        nearest = gap if gap == math.inf else min(gap, fit.seen.value + fit.cost())
+        if gap > enough and self._is_worth_more(nearest, enough):
             gap = min(gap, self._at_zero())
         return Certificate(gap, point is not None)
 
@@ -86,7 +87,8 @@ class _Proof:
         known = Known(bounds.estimate, bounds.length, bounds.radius)
         if self.has_free:
             known, away = self._products(point.dual), 0.0
-        spread = point.spread * self.norm + (self.longest + 8.0) * UNIT * known.length  # of the norms' own rounding
+        rounding = (self.longest + 8.0) * UNIT * (known.length + known.radius)  # of the norms themselves
+        spread = point.spread * self.norm + rounding
         wide = known._replace(radius=known.radius + spread + (bounds.noise * length + away) * self.norm)
         gap = self._gap(point, wide)
         if not (gap > enough and self._is_worth_more(gap, enough)):
