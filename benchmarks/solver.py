@@ -1,7 +1,7 @@
 """Our solver against its peers at equal, recomputed precision: tables of ratios, JSON, pictures of gap against time.
 
     python benchmarks/solver.py [--quick] [--only GROUP,…] [--case NAME,…] [--peers NAME,…] [--targets GAP,…]
-                                [--repeats N] [--budget SECONDS] [--threads one|default|both]
+                                [--repeats N] [--budget SECONDS] [--threads one|default|both] [--clock wall|processor]
                                 [--data FOLDER] [--json FILE]
     python benchmarks/solver.py --tables FILE        all a results file holds, as Markdown
 
@@ -38,6 +38,7 @@ def arguments(given=None):
     parser.add_argument("--repeats", type=int, default=5, help="timed repeats, in turn; the minimum counts")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds a fit may take")
     parser.add_argument("--threads", choices=THREADS, default="both")
+    parser.add_argument("--clock", choices=protocol.CLOCKS, default="wall", help="processor: of one thread's work")
     parser.add_argument(
         "--quick", action="store_true", help="small cases, few repeats, one thread, a file of their own"
     )
@@ -50,6 +51,8 @@ def arguments(given=None):
         parser.error(f"--only knows {', '.join(PARTS)}; got {', '.join(unknown)}")
     if not cases.names(options.case):
         parser.error(f"--case must be part of one of {', '.join(cases.names())}; got {options.case!r}")
+    if options.clock == "processor" and options.threads != "one":
+        parser.error(f"--clock processor is for --threads one; got {options.threads}")
     options.threads = THREADS[options.threads]
     options.json = options.json or place_of("solver", options.quick)
     if options.quick:
@@ -65,11 +68,11 @@ def measure(options, given=None, say=print):
     """Run what was asked for; every race and every part is stored as it ends, because all of them take long."""
     here, absent = installed(options.peers)
     peers = {name: peer.installed_version for name, peer in here.items()}
-    settings = {"absent": absent, "repeats": options.repeats, "budget": options.budget}
+    settings = {"absent": absent, "repeats": options.repeats, "budget": options.budget, "clock": options.clock}
     ledger = Ledger(options.json, "solver.py", given, peers, **settings)
     searches = Ledger(searches_of(options.json), "solver.py", given, peers, **settings)
     for peer in here.values():
-        peer.limit = options.budget
+        peer.limit, peer.clock = options.budget, options.clock
     say(f"here: {', '.join(f'{name} {version}' for name, version in peers.items())}")
     for name, reason in absent.items():
         say(f"absent: {name} ({reason})")

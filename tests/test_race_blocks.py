@@ -82,6 +82,9 @@ def test_classes_come_from_values_or_from_parts():
     assert class_tasks.classes_of(np.array([3.0, 1.0, 2.0, 1.0])).tolist() == [2, 0, 1, 0]
     assert np.bincount(class_tasks.classes_of(np.arange(100.0))).tolist() == [20] * 5
     assert tasks.make(cases.tiny(), "multinomial l2", 100.0).l2 == 0.01
+    two = cases.tiny()
+    two.y = two.labels
+    assert np.bincount(tasks.make(two, "multinomial l1", 5.0).y).tolist() == [20] * 5
 
 
 def test_a_storage_that_a_peer_does_not_take_leaves_it_in_the_other_races():

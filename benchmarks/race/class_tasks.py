@@ -1,6 +1,7 @@
 """Multinomial tasks: Σ_k [log Σ_t exp(z_kt) − z_ky] + l1·‖W‖₁ + l2/2·‖W‖² without intercept, Z = XW.
 
-Classes are the values of a case's target where there are few of them (news20 has twenty), else five equal parts.  The
+Classes are the values of a case's target where there are few of them (news20 has twenty), else five equal parts; of
+labels that have two values only, five equal parts of a noisy combination of thirty columns.  The
 gap is recomputed in plain NumPy, relative to F(0) = n·log T: with P = softmax(Z), V = P − E_y, U = XᵀV and the largest
 s ≤ 1 for which s·|U| ≤ l1 (s = 1 where l2 > 0), Q = sV + E_y lies in the simplex and
 
@@ -75,9 +76,19 @@ def classes_of(y):
     return np.digitize(y, np.quantile(y, np.arange(1, PARTS) / PARTS))
 
 
+def target_of(case):
+    """The case's own; of labels with two values, a noisy combination of thirty columns instead."""
+    if np.unique(case.y).size > 2:
+        return case.y
+    rng = np.random.default_rng(0)
+    used = rng.choice(case.X.shape[1], min(30, case.X.shape[1]), replace=False)
+    signal = np.asarray(case.X[:, used] @ rng.standard_normal(used.size)).ravel()
+    return signal + 0.3 * signal.std() * rng.standard_normal(len(signal))
+
+
 def make(case, kind, part):
     """The task of that kind on a case: l1 = λ_max/part, or l2 = 1/part."""
-    y = classes_of(case.y)
+    y = classes_of(target_of(case))
     if kind == "multinomial l2":
         return ClassTask(kind, case.name, case.X, y, part, 0.0, 1.0 / part, by_rows(case.X))
     slope = np.full((len(y), int(y.max()) + 1), 1.0 / (int(y.max()) + 1))

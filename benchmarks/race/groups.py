@@ -9,7 +9,7 @@ from race.cases import FOR_LABELS, RAW
 
 SVM_CASES = ("rcv1_sample", "news20", "w8a", "a9a", "golub", "correlated 0.5", "flipped", "tiny")
 BLOCK_CASES = ("rcv1_sample", "mice_snp", "riboflavin", "golub", "correlated 0.5", "easy sparse", "tiny")
-CLASS_CASES = ("news20", "golub", "riboflavin", "correlated 0.5", "easy sparse", "tiny")
+CLASS_CASES = ("news20", "a9a", "golub", "riboflavin", "correlated 0.5", "easy sparse", "tiny")
 CV_CASES = ("rcv1_sample", "mice_snp", "riboflavin", "golub", "arcene", "a9a", "correlated 0.5", "tiny")
 
 

@@ -34,6 +34,8 @@ STALLED = 6
 MILESTONE = 1e-3
 PATIENCE = 4.0
 LOOSEST = 10.0
+#: Clocks by name.  The processor's tells the work of one thread on a machine that does other work too.
+CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 
 @dataclass
@@ -80,11 +82,12 @@ def threads_limited(threads):
 
 
 def timed(peer, task, tol, threads=1):
-    """One fit by the wall clock."""
+    """One fit by the clock of the peer, which all share."""
+    clock = CLOCKS[peer.clock]
     with quiet():
-        began = time.perf_counter()
+        began = clock()
         answer = peer.fit(task, tol, threads)
-        seconds = time.perf_counter() - began
+        seconds = clock() - began
     return answer, seconds if answer.seconds is None else answer.seconds
 
 

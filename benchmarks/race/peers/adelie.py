@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from race.block_tasks import GROUPED
 from race.peers.base import UNLIMITED, Peer
 
 
 class Adelie(Peer):
     name = package = "adelie"
-    kinds = ("lasso", "enet", "logistic", "path")
+    kinds = ("lasso", "enet", "logistic", "path", *GROUPED)
     factor, floor = 10.0, 1e-26
     steps = 10
 
@@ -30,10 +31,14 @@ class Adelie(Peer):
     def logistic(self, task, tol):
         return self.lasso(task, tol)
 
+    def grouped(self, task, tol):
+        strengths = np.geomspace(task.l1 * task.part, task.l1, self.steps)
+        return self._path(task, strengths, tol, 1.0, groups=task.starts, penalty=np.ones(len(task.starts)))[:, -1]
+
     def path(self, task, tol):
         return self._path(task, task.strengths, tol, 1.0)
 
-    def _path(self, task, strengths, tol, ratio):
+    def _path(self, task, strengths, tol, ratio, **groups):
         import adelie as ad
         import scipy.sparse as sp
 
@@ -50,5 +55,6 @@ class Adelie(Peer):
             intercept=False,
             early_exit=False,
             progress_bar=False,
+            **groups,
         )
         return np.asfortranarray(state.betas.toarray().T)

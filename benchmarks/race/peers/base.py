@@ -45,6 +45,7 @@ class Peer:
     floor = 1e-16
     forked = True  # its search runs in a process of its own, which can be stopped
     limit = 60.0  # seconds a fit may take, for those that stop themselves
+    clock = "wall"  # what its fits are timed by
 
     def version(self):
         """The installed version; raises ImportError where there is none."""

@@ -5,6 +5,9 @@ E ⟂ V_r the gradient is s·G + A_bᵀE, so it is within ‖A_b‖·‖E‖ of 
 taken out of ‖A_b‖², which is ‖G‖²/‖V_r‖².  With an intercept the slopes sum to 0, but for rounding, and the means m_b
 of the columns are taken out too: the gradient is within ‖A_b − 1m_bᵀ‖·‖E‖ + ‖m_b‖·‖1ᵀE‖.  Several V_r are remembered,
 and each block refers to the last one it was read at.
+
+For all blocks there are two numbers, |s|·‖G‖ and the radius: they tell of nearly all blocks that these rest.  The
+vectors s·G are written down where they are asked for.
 """
 
 from __future__ import annotations
@@ -14,22 +17,28 @@ import math
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.blocks.lengths import norm
+from ascd._base.jit import kernel, wide
+from ascd.blocks.lengths import distance_from_multiple, lengths_of_blocks, norm
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import products
 from ascd.blocks.terms import fill_lengths
-from ascd.blocks.tuning import BLOCK_SLOTS
+from ascd.blocks.tuning import BLOCK_SLOTS, FEW_BLOCKS
 from ascd.data.careful import UNIT
 
 
 class GradientBounds:
-    """``estimate`` (n, T) within ``radius`` (one a block); rounding errors are part of the radius."""
+    """Gradients within ``radius`` (one a block) of ``estimate`` (n, T); rounding errors are part of the radius.
+
+    ``length`` bounds ‖estimate_b‖; the estimate itself is there for blocks that ``show`` was asked for.  ``product`` is
+    what a block had when it was read.
+    """
 
     def __init__(self, problem: BlockProblem, intercept: bool) -> None:
         self.problem, self.intercept = problem, intercept
         groups, (d, _) = problem.groups, problem.design.shape
         square = problem.survey.plain[groups.order]
         self.whole = np.sqrt(np.add.reduceat(square, groups.starts[:-1]))
+        self.norm = lengths_of_blocks(problem.norm[groups.order][:, None], groups.starts)
         self.mean = np.zeros(groups.count)
         if intercept:
             mean = problem.survey.total[groups.order] / d
@@ -37,64 +46,103 @@ class GradientBounds:
             self.mean = np.sqrt(np.add.reduceat(mean**2, groups.starts[:-1]))
         self.square = np.add.reduceat(square, groups.starts[:-1])
         self.width = np.sqrt(self.square)
+        self.ends = problem.ends
+        self.longest = int(np.diff(self.ends).max())
         self.slot = np.full(groups.count, -1)
-        self.kept: list[Array] = [np.empty(0)] * BLOCK_SLOTS
+        self.kept: list[Reference] = [Reference(np.zeros((d, problem.n_outputs)))] * BLOCK_SLOTS
         self.count = np.zeros(BLOCK_SLOTS, dtype=np.int64)
-        self.product = np.zeros((problem.n_features, problem.n_outputs))
-        self.estimate, self.radius = self.product.copy(), np.full(groups.count, math.inf)
+        self.product, self.estimate = np.zeros((2, problem.n_features, problem.n_outputs))
+        self.size, self.share, self.length = np.zeros((3, groups.count))
+        self.radius = np.full(groups.count, math.inf)
         self.noise = (d + 8.0) * UNIT
         self.reads = 0
 
     def locate(self, slope: Array) -> None:
         """Balls for a slope that has moved, without reading a column."""
         share, away, total, size = np.zeros((4, BLOCK_SLOTS + 1))  # the last for blocks that were never read
-        here = norm(slope)
+        here, sums = norm(slope), slope.sum(axis=0) if self.intercept else np.empty(0)
         for r in np.flatnonzero(self.count):
             kept = self.kept[r]
-            length = norm(kept)
-            share[r] = float(np.vdot(kept / length, slope / length)) if length > 0.0 else 0.0
-            rest = slope - share[r] * kept
-            away[r] = norm(rest) * (1.0 + 1e-9) + 4.0 * UNIT * here
-            total[r] = norm(rest.sum(axis=0)) + self.noise * here if self.intercept else 0.0
-            size[r] = here + abs(share[r]) * length
+            along = float(np.vdot(kept.unit, slope))
+            share[r] = along / kept.length if kept.length > 0.0 else 0.0
+            away[r] = distance_from_multiple(slope, along, kept.unit) * (1.0 + 1e-9) + 4.0 * UNIT * here
+            total[r] = norm(sums - along * kept.sums) + self.noise * here if self.intercept else 0.0
+            size[r] = here + abs(along)
         slot = self.slot
-        self.radius = away[slot] * self.width + total[slot] * self.mean + 2.0 * self.noise * size[slot] * self.whole
+        self.radius = away[slot] * self.width + 2.0 * self.noise * size[slot] * self.whole
+        if self.intercept:
+            self.radius += total[slot] * self.mean
         self.radius[slot < 0] = math.inf
-        self.estimate = np.repeat(share[slot], self.problem.groups.sizes)[:, None] * self.product
+        self.share = share[slot]
+        self.length = np.abs(self.share) * self.size
+
+    def show(self, blocks: Array) -> None:
+        """Write down the estimates of these blocks."""
+        scale_blocks(self.product.ravel(), self.share, self.ends, blocks, self.estimate.ravel())
 
     def read(self, blocks: Array, slope: Array) -> None:
         """Read these blocks at the present slope: what is left of their radius is rounding."""
-        groups = self.problem.groups
-        here = int(self.count.argmin())
-        if blocks.size == groups.count:
+        groups, is_all = self.problem.groups, blocks.size == self.slot.size
+        here = self._place_for(blocks)
+        if is_all:
             self.count[:] = 0
-        elif self.count[here]:  # the reference that the fewest blocks refer to goes: they are read too
+        elif self.count[here]:  # blocks that refer to the slope that goes are read too
             leaving = self.slot == here
             leaving[blocks] = True
             blocks = np.flatnonzero(leaving)
-        places = np.arange(groups.order.size) if blocks.size == groups.count else groups.columns(blocks)
+        places = groups.columns(blocks) if blocks.size < self.slot.size else slice(None)
         found = products(self.problem.design, groups.order[places], slope)
         length = norm(slope)
-        self.product[places] = self.estimate[places] = found
+        if blocks.size < self.slot.size:
+            self.product[places] = found
+        else:
+            self.product = found
         self.radius[blocks] = self.noise * length * self.whole[blocks]
-        if blocks.size < groups.count:
+        fill_lengths(self.product.ravel(), self.ends, blocks, self.size)
+        self.size[blocks] *= 1.0 + (self.longest + 8.0) * UNIT
+        self.length[blocks], self.share[blocks] = self.size[blocks], 1.0
+        if not is_all:
             used = self.slot[blocks]
-            np.subtract.at(self.count, used[used >= 0], 1)
+            self.count -= np.bincount(used[used >= 0], minlength=self.count.size)
         self.slot[blocks] = here
         self.count[here] += blocks.size
-        self.kept[here] = slope.copy()
-        self.reads += places.size
+        self.kept[here] = Reference(slope)
+        self.reads += found.shape[0]
         if slope.shape[1] == 1 and length > 0.0:
             self._take_out(blocks, slope, length)
 
+    def _place_for(self, blocks: Array) -> int:
+        """The slope that the fewest blocks refer to goes.  A few blocks have a place of their own, the last.
+
+        Else each of many small reads would be one of all the blocks of the smallest place too.
+        """
+        smallest = int(self.count[:-1].argmin())
+        return self.count.size - 1 if blocks.size <= FEW_BLOCKS * self.count[smallest] else smallest
+
     def _take_out(self, blocks: Array, slope: Array, length: float) -> None:
         """With one output the part of the columns along the slope is known: it is not in what lies across."""
-        lengths = np.empty(self.slot.size)
-        fill_lengths(self.product.ravel(), self.problem.groups.starts, lengths)
         off = self.mean[blocks] * abs(float(slope.sum())) + self.radius[blocks]
-        along = np.maximum(0.0, lengths[blocks] - off) / length
+        along = np.maximum(0.0, self.size[blocks] * (1.0 - (2.0 * self.longest + 16.0) * UNIT) - off) / length
         square = self.square[blocks]
         self.width[blocks] = np.sqrt(np.maximum(square - along**2, 0.0) + 1e-12 * square)
 
     def read_all(self, slope: Array) -> None:
         self.read(np.arange(self.slot.size), slope)
+
+
+class Reference:
+    """A slope that blocks were read at: its length, its direction, and the sums of that."""
+
+    def __init__(self, slope: Array) -> None:
+        self.length = norm(slope)
+        self.unit = slope / self.length if self.length > 0.0 else np.zeros(slope.shape)
+        self.sums = self.unit.sum(axis=0)
+
+
+@kernel
+def scale_blocks(vectors: Array, factor: Array, ends: Array, blocks: Array, out: Array) -> None:
+    """out_b = factor_b·vectors_b for some blocks."""
+    for i in range(blocks.size):
+        b = wide(blocks[i])
+        for p in range(ends[b], ends[b + 1]):
+            out[p] = factor[b] * vectors[p]

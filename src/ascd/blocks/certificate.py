@@ -27,7 +27,8 @@ from ascd.blocks.fit import Fit
 from ascd.blocks.lengths import lengths_of_blocks, norm, row_lengths
 from ascd.blocks.losses import DualPoint
 from ascd.blocks.products import products
-from ascd.blocks.terms import add_terms, fill_lengths, fill_open, largest_allowed_scale, unpenalised
+from ascd.blocks.terms import add_terms, fill_lengths, fill_open, largest_allowed_scale
+from ascd.blocks.tuning import FAR_FROM_ENOUGH
 from ascd.data.careful import UNIT
 from ascd.problem.tuning import RELATIVE, WORTHWHILE
 
@@ -39,25 +40,32 @@ class Certificate(NamedTuple):
     can_fit: bool
 
 
-def prove(fit: Fit, bounds: GradientBounds, enough: float) -> Certificate:
-    """What is proved at this point, no tighter than ``enough``."""
+class Known(NamedTuple):
+    """Products of the blocks within ``radius`` of ``estimate``, which is for blocks that may count; its ``length``."""
+
+    estimate: Array
+    length: Array
+    radius: Array
+
+
+def prove(fit: Fit, bounds: GradientBounds, enough: float, is_thorough: bool) -> Certificate:
+    """What is proved at this point, no tighter than ``enough``; far from that, no tighter than is easily had."""
     if not (np.isfinite(fit.x).all() and np.isfinite(fit.slope).all()):
         return Certificate(math.inf, True)
     with np.errstate(all="ignore"):
-        return _Proof(fit, bounds).certificate(enough)
+        return _Proof(fit, bounds, is_thorough).certificate(enough)
 
 
 class _Proof:
     """One point, looked at with two dual points."""
 
-    def __init__(self, fit: Fit, bounds: GradientBounds) -> None:
-        problem = fit.problem
-        self.fit, self.bounds, self.problem, self.ends = fit, bounds, problem, problem.ends
-        self.weight = problem.weight[:, None]
-        self.norm = lengths_of_blocks(problem.norm[problem.groups.order][:, None], problem.groups.starts)
-        self.longest = int(np.diff(self.ends).max())
+    def __init__(self, fit: Fit, bounds: GradientBounds, is_thorough: bool) -> None:
+        problem, self.is_thorough = fit.problem, is_thorough
+        self.fit, self.bounds, self.problem, self.ends = fit, bounds, problem, bounds.ends
+        self.root = None if (problem.weight == 1.0).all() else np.sqrt(problem.weight)[:, None]
+        self.norm, self.longest = bounds.norm, bounds.longest
         self.flat, self.room = fit.x.ravel(), np.empty(self.longest)
-        self.is_free = unpenalised(fit.penalty, self.ends)
+        self.is_free, self.has_free = fit.resting.is_free, fit.resting.has_free
         self.zeta = self._image_error()
 
     def certificate(self, enough: float) -> Certificate:
@@ -65,63 +73,88 @@ class _Proof:
         free = problem.groups.columns(np.flatnonzero(self.is_free))
         point = problem.loss.dual_point(problem.design, problem.groups.order[free], fit.intercept, fit.seen, fit.image)
         gap = math.inf if point is None or not np.isfinite(point.spread) else self._by_slope(point, enough)
-        return Certificate(gap if gap <= enough else min(gap, self._at_zero()), point is not None)
+        nearest = gap if gap == math.inf else min(gap, fit.seen.value + fit.cost())
+        if gap > enough and self._is_worth_more(nearest, enough):
+            gap = min(gap, self._at_zero())
+        return Certificate(gap, point is not None)
+
+    def _is_worth_more(self, gap: float, enough: float) -> bool:
+        return self.is_thorough or not gap > FAR_FROM_ENOUGH * enough or gap == math.inf
 
     def _by_slope(self, point: DualPoint, enough: float) -> float:
         bounds, length = self.bounds, self._length(point.dual)
-        away = self._length(point.dual - self.fit.slope)
-        estimate, radius = bounds.estimate, bounds.radius
-        if self.is_free.any():
-            order = self.problem.groups.order
-            estimate, away = products(self.problem.design, order, point.dual), 0.0
-            bounds.reads += order.size
-            radius = np.zeros(radius.size)
-        spread = point.spread * self.norm
-        wide = radius + spread + (bounds.noise * length + away) * self.norm
-        gap = self._gap(point, estimate, wide)
-        if gap > enough and self._gap(point, estimate, spread) < max(WORTHWHILE * gap, enough):
-            gap = min(gap, self._gap(point, *self._carefully(point, estimate, wide, spread)))
+        away = 0.0 if point.dual is self.fit.slope else self._length(point.dual - self.fit.slope)
+        known = Known(bounds.estimate, bounds.length, bounds.radius)
+        if self.has_free:
+            known, away = self._products(point.dual), 0.0
+        rounding = (self.longest + 8.0) * UNIT * (known.length + known.radius)  # of the norms themselves
+        spread = point.spread * self.norm + rounding
+        wide = known._replace(radius=known.radius + spread + (bounds.noise * length + away) * self.norm)
+        gap = self._gap(point, wide)
+        if not (gap > enough and self._is_worth_more(gap, enough)):
+            return gap
+        if self._gap(point, known._replace(radius=spread)) < max(WORTHWHILE * gap, enough):
+            gap = min(gap, self._gap(point, self._carefully(point, wide, spread)))
         return gap
 
-    def _carefully(self, point: DualPoint, estimate: Array, wide: Array, spread: Array) -> tuple[Array, Array]:
+    def _products(self, dual: Array) -> Known:
+        """Of all blocks with a dual point that is far from the slope."""
+        order, length = self.problem.groups.order, np.empty(self.norm.size)
+        estimate = products(self.problem.design, order, dual)
+        self.bounds.reads += order.size
+        fill_lengths(estimate.ravel(), self.ends, np.arange(length.size), length)
+        return Known(estimate, length * (1.0 + (self.longest + 8.0) * UNIT), np.zeros(length.size))
+
+    def _carefully(self, point: DualPoint, wide: Known, spread: Array) -> Known:
         """Products of the blocks that are not surely at rest, with compensation."""
-        groups, estimate, radius = self.problem.groups, estimate.copy(), wide.copy()
-        blocks = self._open(-estimate.ravel(), wide)
+        groups, (estimate, length, radius) = self.problem.groups, (part.copy() for part in wide)
+        blocks = self._open(wide)
         places = groups.columns(blocks)
-        error = np.zeros(estimate.shape)
+        error = np.zeros((places.size, estimate.shape[1]))
         for t in range(estimate.shape[1]):
             found = self.problem.design.careful_dots(groups.order[places], point.dual[:, t].copy())
-            estimate[places, t], error[places, t] = found
-        off = lengths_of_blocks(error, groups.starts)
-        radius[blocks] = spread[blocks] + 1.01 * off[blocks]
-        return estimate, radius
+            estimate[places, t], error[:, t] = found
+        if blocks.size:
+            off = lengths_of_blocks(error, np.append(0, np.cumsum(groups.sizes[blocks])))
+            radius[blocks] = spread[blocks] + 1.01 * off
+            length[blocks] += wide.radius[blocks]
+        return Known(estimate, length, radius)
 
-    def _open(self, u: Array, radius: Array) -> Array:
-        listed = np.empty(radius.size + 1, dtype=np.int64)
-        count = fill_open(self.fit.penalty, self.flat, u, radius, self.ends, listed)
+    def _open(self, known: Known) -> Array:
+        fit = self.fit
+        blocks = fit.resting.candidates(fit.moved, known.length, known.radius)
+        if not self.has_free:
+            self.bounds.show(blocks)
+        listed = np.empty(blocks.size + 1, dtype=np.int64)
+        gradient = known.estimate.ravel()
+        count = fill_open(fit.penalty, self.flat, gradient, known.radius, self.ends, blocks, self.room, listed)
         return listed[:count][~self.is_free[listed[:count]]]
 
-    def _gap(self, point: DualPoint, estimate: Array, radius: Array) -> float:
-        fit, u, lengths = self.fit, -estimate.ravel(), np.empty(radius.size)
-        fill_lengths(u, self.ends, lengths)
-        radius = radius + (self.longest + 8.0) * UNIT * lengths  # of the norms' own rounding
-        radius[np.isnan(radius)] = math.inf  # where something overflowed nothing is known
-        blocks = self._open(u, radius)
-        scale = float(largest_allowed_scale(fit.penalty, u, radius, self.ends, blocks))
+    def _gap(self, point: DualPoint, known: Known) -> float:
+        # where something overflowed nothing is known
+        known = known._replace(radius=np.where(np.isnan(known.radius), math.inf, known.radius))
+        fit, gradient, radius = self.fit, known.estimate.ravel(), known.radius
+        blocks = self._open(known)
+        scale = float(largest_allowed_scale(fit.penalty, gradient, radius, self.ends, blocks, self.room))
         if scale < 1.0:
             scale *= 1.0 - (2.0 * self.longest + 16.0) * UNIT
         if not scale > 0.0:
             return math.inf
-        gap, size = add_terms(fit.penalty, self.flat, u, radius, self.ends, blocks, scale, self.room)
+        gap, size = add_terms(fit.penalty, self.flat, gradient, radius, self.ends, blocks, scale, self.room)
         gap += self.problem.loss.gap(fit.image, point.dual, point.reach, scale)
-        free, zero = np.flatnonzero(self.is_free), np.zeros(u.size if self.is_free.any() else 0)
-        gap += add_terms(fit.penalty, self.flat, zero, zero, self.ends, free, 1.0, self.room)[0]
-        return self._finished(gap, size, self._length(fit.slope - scale * point.dual) + point.spread)
+        if self.has_free:
+            gap += self._terms_at_zero(np.flatnonzero(self.is_free))[0]
+        away = self._length(fit.slope - scale * point.dual) if self.zeta > 0.0 else 0.0
+        return self._finished(gap, size, away + point.spread)
+
+    def _terms_at_zero(self, blocks: Array) -> tuple[float, float]:
+        """Terms of blocks whose products are 0."""
+        zero = np.zeros(self.flat.size)
+        return add_terms(self.fit.penalty, self.flat, zero, zero[: self.norm.size], self.ends, blocks, 1.0, self.room)
 
     def _at_zero(self) -> float:
-        fit = self.fit
-        blocks, zero = np.arange(self.is_free.size), np.zeros(self.flat.size)
-        gap, size = add_terms(fit.penalty, self.flat, zero, np.zeros(blocks.size), self.ends, blocks, 1.0, self.room)
+        fit, zero = self.fit, np.zeros(self.norm.size)
+        gap, size = self._terms_at_zero(fit.resting.candidates(fit.moved, zero, zero))
         gap += self.problem.loss.gap(fit.image, np.zeros(fit.image.shape), np.empty(0), 0.0)
         return self._finished(gap, size, self._length(fit.slope))
 
@@ -133,13 +166,16 @@ class _Proof:
 
     def _length(self, dual: Array) -> float:
         """The norm √Σ θ²/s, which is dual to that of the columns."""
-        return norm(np.divide(dual, np.sqrt(self.weight), out=np.zeros(dual.shape), where=self.weight > 0.0))
+        if self.root is None:
+            return norm(dual)
+        return norm(np.divide(dual, self.root, out=np.zeros(dual.shape), where=self.root > 0.0))
 
     def _image_error(self) -> float:
         """ζ: how far the computed image can be from AX + 1cᵀ, in the norm √Σ s·z²."""
-        fit, rows = self.fit, row_lengths(self.fit.x)
-        size = float(rows @ self.problem.norm[self.problem.groups.order])
-        size += float(np.linalg.norm(fit.constant)) * math.sqrt(float(self.weight.sum()))
+        fit, places = self.fit, self.fit.places
+        rows = row_lengths(fit.x[places])
+        size = float(rows @ self.problem.norm[self.problem.groups.order[places]])
+        size += float(np.linalg.norm(fit.constant)) * math.sqrt(float(self.problem.weight.sum()))
         return (np.count_nonzero(rows) + 3.0) * UNIT * size if rows.any() else 0.0
 
     def _most_curvature(self) -> float:

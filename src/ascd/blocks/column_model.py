@@ -17,7 +17,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.blocks import tuning
-from ascd.blocks.column_sweep import curvatures_of, sweep_columns
+from ascd.blocks.column_sweep import sweep_columns
 from ascd.blocks.losses import Curvature
 from ascd.blocks.newton import direct_newton, wide_newton
 from ascd.blocks.pieces import Pieces, Working, free_rows, pieces_of, try_lengths
@@ -32,14 +32,14 @@ class ColumnModel:
     """Q on a working set; ``x`` (m, T) are its coefficients and move, and so does ``shift``, the intercept's change."""
 
     def __init__(
-        self, penalty: Any, design: Design, columns: Array, working: Working, curvature: Curvature, slope: Array,
-        x: Array, intercept: bool,
+        self, penalty: Any, design: Design, columns: Array, working: Working, lipschitz: Array, curvature: Curvature,
+        slope: Array, x: Array, intercept: bool,
     ) -> None:  # fmt: skip
         self.penalty, self.design, self.columns, self.working = penalty, design, columns, working
         self.curvature, self.slope, self.x, self.intercept = curvature, slope.copy(), x, intercept
         self.shift = np.zeros(x.shape[1])
         self.part = design.take(columns)
-        self.lipschitz = curvatures_of(design, columns, working, curvature.most)
+        self.lipschitz = lipschitz
         self.rooms, self.reads = np.empty((3, working.longest)), 0
         self.block: Array | None = None
         # least squares, or one output
@@ -75,13 +75,14 @@ class ColumnModel:
             return shared.FEWEST_SWEEPS
         (d, outputs), moved = self.slope.shape, max(int(np.count_nonzero(self.x.any(axis=1))), 1)
         products = 2.0 * d * d * moved + (moved**2 * (d + moved / 3.0) if outputs > 1 else 0.0)
-        sweeps = products / shared.BLOCKED_GAIN / (4.0 * d * moved * outputs)
+        sweeps = (products / shared.BLOCKED_GAIN + tuning.BLOCK_OVERHEAD) / (4.0 * d * moved * outputs)
         return int(min(max(sweeps, shared.FEWEST_SWEEPS), shared.MOST_SWEEPS_BETWEEN))
 
     def _sweep(self, target: float) -> float:
         violation = sweep_columns(
             self.penalty, self.part.matrix, self.part.places, self.working.starts, self.working.blocks, self.lipschitz,
-            self.curvature.own, self.shared, self.slope, self.x.ravel(), self.rooms, target,
+            self.curvature.own.ravel(), self.shared.ravel(), self.slope.ravel(), self.x.ravel(), self.rooms,
+            self.x.shape[1], target,
         )  # fmt: skip
         self.reads += self.columns.size
         if self.intercept:
@@ -117,8 +118,12 @@ class ColumnModel:
         whole = self._image(change)
 
         def model(moved: Array, length: float) -> float:
-            image = length * whole + self._image(moved - length * change)
-            image += self._best_constant(image)
+            image = length * whole
+            corrected = moved - length * change  # of coefficients that are tried at 0
+            if corrected.any():
+                image += self._image(corrected)
+            if self.intercept:
+                image += self._best_constant(image)
             value = np.vdot(self.slope, image) + 0.5 * np.vdot(image, self.curvature.times(image))
             return float(value)
 
@@ -186,6 +191,9 @@ class ColumnModel:
         return self._intercept_step(first)
 
     def _image(self, change: Array) -> Array:
+        if self.block is not None:
+            product: Array = self.block @ change
+            return product
         image = np.zeros(self.slope.shape)
         moved = np.flatnonzero(change.any(axis=1))
         add(self.design, self.columns[moved], change[moved], image)

@@ -4,68 +4,75 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
-from ascd.blocks.pieces import Working, held
-from ascd.data.design import Design
+from ascd._base.jit import helper, kernel, wide
 from ascd.solver.tuning import VISITED
 
 
-def curvatures_of(design: Design, columns: Array, working: Working, most: Array) -> Array:
-    """L_b = λ_max(A_bᵀ diag(most) A_b), or a little more."""
-    if columns.size == working.blocks.size:
-        return held(design.squares(most, columns))
-    multiplier, largest = design.multiplier(False), np.empty(working.blocks.size)
-    for i, (first, last) in enumerate(working.spans):
-        inside = np.arange(last - first)
-        store = np.empty((inside.size, inside.size), order="F")
-        multiplier.fill(store, columns[first:last], inside, inside, most, None)
-        largest[i] = np.linalg.eigvalsh(store)[-1] * (1.0 + 1e-10)
-    return held(largest)
+@helper
+def fill_gradient(matrix: Any, j: int, slope: Array, outputs: int, out: Array) -> None:
+    """out = ⟨a_j, slope_t⟩ for all outputs t; ``slope`` is flat, a sample's outputs together."""
+    if outputs == 1:  # the same sum, written so that the compiler can use vector registers
+        total = 0.0
+        for p in range(matrix.start(j), matrix.stop(j)):
+            total += matrix.entry(p, j) * slope[wide(matrix.row(p))]
+        out[0] = total
+        return
+    out[:] = 0.0
+    for p in range(matrix.start(j), matrix.stop(j)):
+        at, entry = wide(matrix.row(p)) * outputs, matrix.entry(p, j)
+        for t in range(outputs):
+            out[t] += entry * slope[at + t]
+
+
+@helper
+def follow_column(matrix: Any, j: int, change: Array, own: Array, shared: Array, slope: Array, outputs: int) -> None:
+    """slope += H·a_j·change, with H = diag(own) − shared·sharedᵀ for every sample."""
+    if outputs == 1 and shared.size == 0:
+        for p in range(matrix.start(j), matrix.stop(j)):
+            k = wide(matrix.row(p))
+            slope[k] += own[k] * (matrix.entry(p, j) * change[0])
+        return
+    for p in range(matrix.start(j), matrix.stop(j)):
+        at, entry, along = wide(matrix.row(p)) * outputs, matrix.entry(p, j), 0.0
+        if shared.size > 0:
+            for t in range(outputs):
+                along += shared[at + t] * entry * change[t]
+        for t in range(outputs):
+            slope[at + t] += own[at + t] * entry * change[t]
+        if shared.size > 0:
+            for t in range(outputs):
+                slope[at + t] -= shared[at + t] * along
 
 
 @kernel
 def sweep_columns(
     penalty: Any, matrix: Any, places: Array, starts: Array, blocks: Array, lipschitz: Array, own: Array, shared: Array,
-    slope: Array, x: Array, rooms: Array, target: float,
+    slope: Array, x: Array, rooms: Array, outputs: int, target: float,
 ) -> float:  # fmt: skip
-    """One prox step a block; the largest violation met."""
-    violation, outputs = 0.0, slope.shape[1]
+    """One prox step a block; the largest violation met.  All arrays of samples and coefficients are flat."""
+    violation = 0.0
     for i in range(blocks.size):
         b, first, last = wide(blocks[i]), wide(starts[i]), wide(starts[i + 1])
         low, size = first * outputs, (last - first) * outputs
         here, gradient, trial = x[low : low + size], rooms[0, :size], rooms[1, :size]
-        gradient[:] = 0.0
         for q in range(first, last):
-            j, at = wide(places[q]), (q - first) * outputs
-            for p in range(matrix.start(j), matrix.stop(j)):
-                k, entry = wide(matrix.row(p)), matrix.entry(p, j)
-                for t in range(outputs):
-                    gradient[at + t] += entry * slope[k, t]
+            at = (q - first) * outputs
+            fill_gradient(matrix, wide(places[q]), slope, outputs, gradient[at : at + outputs])
         away = penalty.block_distance(here, gradient, b)
         violation = max(violation, away)
         if away <= VISITED * target:
             continue
-        step = 1.0 / lipschitz[i]
+        step, is_moving = 1.0 / lipschitz[i], False
         for p in range(size):
             trial[p] = here[p] - step * gradient[p]
         penalty.block_prox(trial, step, b)
         for p in range(size):
             moved = trial[p] - here[p]
             trial[p], here[p] = moved, trial[p]
-        for q in range(first, last):
-            j, at = wide(places[q]), (q - first) * outputs
-            for p in range(matrix.start(j), matrix.stop(j)):
-                k, entry = wide(matrix.row(p)), matrix.entry(p, j)
-                along = 0.0
-                if shared.shape[0] > 0:
-                    for t in range(outputs):
-                        along += shared[k, t] * entry * trial[at + t]
-                for t in range(outputs):
-                    slope[k, t] += own[k, t] * entry * trial[at + t]
-                if shared.shape[0] > 0:
-                    for t in range(outputs):
-                        slope[k, t] -= shared[k, t] * along
+            is_moving = is_moving or moved != 0.0
+        if is_moving:
+            for q in range(first, last):
+                at = (q - first) * outputs
+                follow_column(matrix, wide(places[q]), trial[at : at + outputs], own, shared, slope, outputs)
     return violation

@@ -2,31 +2,67 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.blocks.lengths import lengths_of_blocks
 from ascd.blocks.losses import Look
+from ascd.blocks.pieces import Working
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import add
-from ascd.blocks.terms import total_cost, unpenalised
+from ascd.blocks.resting import Resting
 from ascd.solver.tuning import CANCELS
 
 
 class Fit:
-    """X in the order of the blocks; ``reads`` counts the columns read to follow it.
+    """X in the order of the blocks, ``moved`` those that are not 0; ``reads`` counts the columns read to follow it.
 
-    ``penalty`` is the one that is minimised with: a path changes it.
+    ``penalty`` is the one that is minimised with: a path changes it.  ``is_fresh`` where the image was computed from X
+    itself, and not followed through steps.
     """
 
     def __init__(self, problem: BlockProblem, x: Array, intercept: bool, constant: Array) -> None:
         self.problem, self.intercept, self.penalty = problem, intercept, problem.penalty
+        self.resting = Resting(problem.penalty, problem.ends)
         self.x, self.constant, self.reads = x, np.zeros(problem.n_outputs), 0
         self.image = np.zeros((problem.n_samples, problem.n_outputs))
+        self.moved = np.zeros(problem.groups.count, dtype=np.bool_)
+        self.is_fresh = not problem.loss.is_coupled  # else the constants are centred in the end
         self.evaluate()
         self.zero_constant, self.zero_objective = self.constant.copy(), self.seen.value
         if x.any():
             self.constant = constant.copy()
+            self._find_moved()
             self.recompute()
+
+    def use(self, penalty: Any) -> None:
+        """Minimise with this penalty from here on."""
+        if penalty is not self.penalty:
+            self.penalty, self.resting = penalty, Resting(penalty, self.problem.ends)
+
+    def set(self, working: Working, x: Array) -> None:
+        """The coefficients of a working set, which holds all that were not 0."""
+        self.x[working.places] = x
+        self.moved[working.blocks] = np.logical_or.reduceat(x.any(axis=1), working.starts[:-1])
+
+    def _find_moved(self) -> None:
+        self.moved = np.logical_or.reduceat(self.x.any(axis=1), self.problem.groups.starts[:-1])
+
+    @property
+    def places(self) -> Array:
+        """The rows of the blocks that are not 0."""
+        return self.problem.groups.columns(np.flatnonzero(self.moved))
+
+    @property
+    def spread(self) -> float:
+        """Σ_b ‖X_b‖."""
+        blocks = np.flatnonzero(self.moved)
+        if blocks.size == 0:
+            return 0.0
+        sizes = self.problem.groups.sizes[blocks]
+        return float(lengths_of_blocks(self.x[self.places], np.append(0, np.cumsum(sizes))).sum())
 
     @property
     def slope(self) -> Array:
@@ -42,31 +78,36 @@ class Fit:
         """The image from X itself: rounding errors of steps are gone."""
         if self.problem.loss.is_coupled:
             self._centre()
-        moved, before = np.flatnonzero(self.x.any(axis=1)), self.constant
-        self._compute(moved)
-        if np.any(np.abs(before) > CANCELS * np.abs(self.constant)):  # a large constant leaves AX few digits, or none
-            self._compute(moved)
+        before = self.constant
+        self._compute()
+        if self.has_cancelled(before):
+            self._compute()
+        self.is_fresh = not self.problem.loss.is_coupled
+
+    def has_cancelled(self, before: Array) -> bool:
+        """A large constant leaves AX few digits, or none."""
+        return bool(np.any(np.abs(before) > CANCELS * np.abs(self.constant)))
 
     def _centre(self) -> None:
         """Where outputs meet, the same number for all of them changes nothing that has no penalty: it becomes 0."""
-        rows = np.repeat(unpenalised(self.penalty, self.problem.ends), self.problem.groups.sizes)
+        rows = np.repeat(self.resting.is_free, self.problem.groups.sizes)
         self.x[rows] -= self.x[rows].mean(axis=1, keepdims=True)
+        self._find_moved()
         self.constant = self.constant - self.constant.mean()
 
-    def _compute(self, moved: Array) -> None:
-        self.image[:] = self.constant
-        add(self.problem.design, self.problem.groups.order[moved], self.x[moved], self.image)
-        self.reads += moved.size
+    def _compute(self) -> None:
+        places = self.places
+        self.image = self.constant + self.image_of(places, self.x[places])
         self.evaluate()
 
-    def direction(self, places: Array, change: Array) -> Array:
-        """A times a change of the coefficients at these places."""
-        moved = np.flatnonzero(change.any(axis=1))
+    def image_of(self, places: Array, x: Array) -> Array:
+        """A times coefficients at these places."""
+        moved = np.flatnonzero(x.any(axis=1))
         image = np.zeros(self.image.shape)
-        add(self.problem.design, self.problem.groups.order[places[moved]], change[moved], image)
+        add(self.problem.design, self.problem.groups.order[places[moved]], x[moved], image)
         self.reads += moved.size
         return image
 
     def cost(self) -> float:
         """Σ_b Ψ_b(X_b)."""
-        return float(total_cost(self.penalty, self.x.ravel(), self.problem.ends))
+        return self.resting.cost(self.x.ravel(), self.moved)

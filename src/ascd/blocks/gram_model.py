@@ -27,7 +27,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import kernel, wide
 from ascd.blocks import tuning
 from ascd.blocks.newton import direct_newton_of_gram, shares_of_kinks, sums_of_blocks
-from ascd.blocks.pieces import Working, free_rows, held, pieces_of, try_lengths
+from ascd.blocks.pieces import Working, free_rows, pieces_of, try_lengths
 from ascd.blocks.tuning import STEPS_INSIDE
 from ascd.solver import tuning as shared
 from ascd.solver.tuning import VISITED
@@ -36,9 +36,11 @@ from ascd.solver.tuning import VISITED
 class GramModel:
     """Q on a working set; ``x`` (m, T) are its coefficients and move."""
 
-    def __init__(self, penalty: Any, working: Working, gram: Array, gradient: Array, x: Array) -> None:
+    def __init__(
+        self, penalty: Any, working: Working, gram: Array, lipschitz: Array, gradient: Array, x: Array
+    ) -> None:
         self.penalty, self.working, self.gram, self.gradient, self.x = penalty, working, gram, gradient, x
-        self.lipschitz = held(np.array([_largest(gram, *span) for span in working.spans]))
+        self.lipschitz = lipschitz
         self.rooms = np.empty((4, working.longest))
 
     def minimise(self, target: float) -> float:
@@ -67,7 +69,7 @@ class GramModel:
         """As many sweeps as cost what a Newton step costs."""
         moved = int(np.count_nonzero(self.x.any(axis=1)))
         outputs = self.x.shape[1]
-        price = 2.0 * moved**3 / shared.BLOCKED_GAIN + 2.0 * moved**2 * outputs
+        price = 2.0 * moved**3 / shared.BLOCKED_GAIN + 2.0 * moved**2 * outputs + tuning.BLOCK_OVERHEAD
         return int(min(max(price / max(moved * self.x.size, 1), shared.FEWEST_SWEEPS), shared.MOST_SWEEPS_BETWEEN))
 
     def _direction(self) -> tuple[Array, Array] | None:
@@ -108,13 +110,6 @@ class GramModel:
         if taken is not None:
             self.gradient += self.gram[rows].T @ taken[rows]
             self.x += taken
-
-
-def _largest(gram: Array, first: int, last: int) -> float:
-    """λ_max of a block's products, or a little more."""
-    if last - first == 1:
-        return float(gram[first, first])
-    return float(np.linalg.eigvalsh(gram[first:last, first:last])[-1]) * (1.0 + 1e-10)
 
 
 def kronecker_newton(gram: Array, kappa: Array, ridge: Array, unit: Array, starts: Array, right: Array) -> Array | None:

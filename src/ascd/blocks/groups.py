@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -64,6 +65,8 @@ def as_groups(groups: Any, n: int) -> Groups:
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise TypeError(f"groups must be a number, sizes, labels or lists of columns; got {groups!r}")
     given = list(groups)
+    if given and all(isinstance(part, (list, tuple)) for part in given):
+        return _of_plain_lists(given, n)
     if given and all(isinstance(part, Iterable) and not isinstance(part, str) for part in given):
         return _of_lists([np.asarray(list(part)) for part in given], n)
     return _of_numbers_or_labels(np.asarray(given), n)
@@ -98,6 +101,16 @@ def _of_numbers_or_labels(given: Array, n: int) -> Groups:
         raise ValueError(f"groups: the label of column {int(np.argmax(np.isnan(given)))} is nan")
     labels = np.unique(given, return_inverse=True)[1].ravel()
     return Groups(np.argsort(labels, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(labels))]))
+
+
+def _of_plain_lists(parts: list[Any], n: int) -> Groups:
+    """All at once where every column is there once; else one by one, to tell what is wrong."""
+    listed = list(chain.from_iterable(parts))
+    if len(listed) == n and set(map(type, listed)) <= {int, np.int64}:
+        order, sizes = np.array(listed), np.array([len(part) for part in parts])
+        if sizes.all() and (np.sort(order) == np.arange(n)).all():
+            return Groups(order, np.concatenate([[0], np.cumsum(sizes)]))
+    return _of_lists([np.asarray(part) for part in parts], n)
 
 
 def _of_lists(parts: list[Array], n: int) -> Groups:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import helper
+from ascd._base.jit import helper, kernel
 from ascd.blocks.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES
 
 
@@ -100,10 +100,28 @@ def largest_entry(u: Array, scale: float, positive: bool) -> float:
 
 def norm(values: Any) -> float:
     """‖values‖, of an array of any shape."""
-    most = float(np.abs(values).max(initial=0.0))
-    if not 0.0 < most < math.inf:
-        return most
-    return most * float(np.linalg.norm(values / most))
+    flat = np.ravel(values)
+    square, most = squares_of_rest(flat, 0.0, flat)
+    if keeps_digits(square, most):
+        return math.sqrt(square)
+    return most * float(np.linalg.norm(flat / most)) if most < math.inf else most
+
+
+def distance_from_multiple(values: Array, factor: float, other: Array) -> float:
+    """‖values − factor·other‖."""
+    square, most = squares_of_rest(values.ravel(), factor, other.ravel())
+    return math.sqrt(square) if keeps_digits(square, most) else norm(values - factor * other)
+
+
+@kernel
+def squares_of_rest(values: Array, factor: float, other: Array) -> tuple[float, float]:
+    """Σ (values − factor·other)², and the largest of these entries."""
+    square, most = 0.0, 0.0
+    for i in range(values.size):
+        rest = values[i] - factor * other[i]
+        square += rest * rest
+        most = max(most, abs(rest))
+    return square, most
 
 
 def row_lengths(values: Array) -> Array:

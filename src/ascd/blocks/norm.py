@@ -111,6 +111,10 @@ class BlockNorm(NamedTuple):
             slope[i] = math.nan if is_held or at_kink else smooth
         return kink, self.ridge[b]
 
+    def resting_radii(self) -> Array:
+        """soft(u) is no longer than ‖u‖ − l1: the ball of that radius is inside the cube."""
+        return self.group + self.l1
+
     def is_smooth(self) -> bool:
         return not (self.group.any() or self.l1.any() or self.positive)
 

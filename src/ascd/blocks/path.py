@@ -157,7 +157,7 @@ def _alpha_at_zero(solver: Solver, penalty: Any) -> float:
     """The smallest factor with which no penalised block wants to leave zero, at the present slope."""
     problem = solver.problem
     blocks, room = np.arange(problem.groups.count), np.empty(problem.groups.count)
-    zero, gradient = np.zeros(solver.fit.x.size), solver.bounds.estimate.ravel()
+    zero, gradient = np.zeros(solver.fit.x.size), solver.bounds.product.ravel()
 
     def is_enough(factor: float) -> bool:
         return float(fill_distances(penalty.scaled(factor), zero, gradient, problem.ends, blocks, room)) == 0.0

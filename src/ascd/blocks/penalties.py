@@ -11,6 +11,7 @@ A compiled block penalty is a NamedTuple whose methods speak of one block b, as 
 ``block_piece``         (optional) where Ψ_b is smooth around x: fill in its slope, nan for entries that are held at a
                         kink, and return (k, m): its Hessian on the others is k/‖x‖·(I − x̂x̂ᵀ) + m·I.  Newton steps
 ``block_slack``         (optional) as the distance; where −g is inside ∂Ψ_b(x), minus a distance from the boundary
+``resting_radii``       (optional, uncompiled) for every block a ρ_b, so that Ψ_b(0) = 0 and Ψ_b*(u) = 0 for ‖u‖ ≤ ρ_b
 ``scaled``              (optional, uncompiled) the penalty times a factor; for paths
 ======================  ============================================================================================
 

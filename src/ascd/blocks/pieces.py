@@ -5,8 +5,7 @@ Free coefficients are those around which the penalty is smooth; ``block_piece`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,18 +25,8 @@ class Working(NamedTuple):
     outputs: int
 
     @property
-    def spans(self) -> list[tuple[int, int]]:
-        return list(pairwise(self.starts.tolist()))
-
-    @property
     def longest(self) -> int:
         return int(np.diff(self.starts).max()) * self.outputs
-
-
-def held(curvature: Array) -> Array:
-    """Curvatures of blocks, positive also where all columns are 0: there the penalty alone decides."""
-    largest = float(curvature.max(initial=0.0))
-    return np.where(curvature > 0.0, curvature, 1e-9 * largest if largest > 0.0 else 1.0)
 
 
 class Free(NamedTuple):
@@ -102,34 +91,41 @@ def try_lengths(
     """
     before = blocks_cost(penalty, working.blocks, working.starts, x.ravel(), x.shape[1])
     best, gain = None, 0.0
-    for length, crossing in _lengths(working, x, change):
-        if length in tuning.LENGTHS and best is not None:
+    for lengths, crossing in _lengths(working, x, change):
+        if lengths is tuning.LENGTHS and best is not None:
             break
-        straight = x + length * change
-        stops = crossing <= length * (1.0 + 1e-12)
-        for there in (straight, np.where(stops, 0.0, straight))[: 1 + int(stops.any())]:
-            moved: Array = there - x
-            after = blocks_cost(penalty, working.blocks, working.starts, there.ravel(), x.shape[1])
-            value = model(moved, length) + after - before
-            if value < gain:
-                best, gain = moved, value
-            if gain <= -tuning.KEPT_PROMISE * promised < 0.0:
-                return best
+        lowest = np.inf
+        for length in lengths:
+            straight = x + length * change
+            stops = crossing <= length * (1.0 + 1e-12)
+            value = np.inf
+            for there in (straight, np.where(stops, 0.0, straight))[: 1 + int(stops.any())]:
+                moved: Array = there - x
+                after = blocks_cost(penalty, working.blocks, working.starts, there.ravel(), x.shape[1])
+                here = model(moved, length) + after - before
+                value = min(value, here)
+                if here < gain:
+                    best, gain = moved, here
+                if gain <= -tuning.KEPT_PROMISE * promised < 0.0:
+                    return best
+            if value > lowest and lengths is not tuning.LENGTHS:  # Q is convex: longer steps are worse
+                break
+            lowest = value
     return best
 
 
-def _lengths(working: Working, x: Array, change: Array) -> list[tuple[float, Array]]:
+def _lengths(working: Working, x: Array, change: Array) -> Iterator[tuple[Sequence[float], Array]]:
     """Lengths to try, each with those at which coefficients arrive at 0: one by one, or blocks where nearest."""
     single = np.divide(-x, change, out=np.full(x.shape, np.inf), where=x * change < 0.0)
+    yield (1.0,), single
     along = np.add.reduceat((x * change).sum(axis=1), working.starts[:-1])
     square = np.add.reduceat((change**2).sum(axis=1), working.starts[:-1])
     nearest = np.divide(-along, square, out=np.full(along.size, np.inf), where=(along < 0.0) & (square > 0.0))
     whole = np.broadcast_to(np.repeat(nearest, np.diff(working.starts))[:, None], x.shape)
-    tried = [(1.0, single)]
     for crossing in (single, whole):
         ends = np.unique(crossing[crossing < 1.0])
-        tried += [(float(ends[i]), crossing) for i in tuning.CROSSINGS if i < ends.size]
-    return tried + [(length, single) for length in tuning.LENGTHS]
+        yield [float(ends[i]) for i in tuning.CROSSINGS if i < ends.size], crossing
+    yield tuning.LENGTHS, single
 
 
 @kernel
@@ -150,3 +146,13 @@ def blocks_cost(penalty: Any, blocks: Array, starts: Array, x: Array, outputs: i
     for i in range(blocks.size):
         total += penalty.block_cost(x[wide(starts[i]) * outputs : wide(starts[i + 1]) * outputs], wide(blocks[i]))
     return total
+
+
+@kernel
+def largest_distance(penalty: Any, blocks: Array, starts: Array, x: Array, g: Array, outputs: int) -> float:
+    """The largest distance from optimality among the blocks of a working set."""
+    most = 0.0
+    for i in range(blocks.size):
+        low, high = wide(starts[i]) * outputs, wide(starts[i + 1]) * outputs
+        most = max(most, penalty.block_distance(x[low:high], g[low:high], wide(blocks[i])))
+    return most

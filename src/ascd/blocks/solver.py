@@ -44,9 +44,10 @@ class Solver:
         self.bounds = GradientBounds(problem, intercept)
         self.steps = Steps(self.fit)
         self.n_iter = self.working = 0
+        self.has_all = self.is_whole = False
         self.standing, self.can_fit = NOTHING, True
-        self.everything = np.arange(problem.groups.count)
-        self.distance = np.empty(self.everything.size)
+        self.looked_at: tuple[Any, Any, bool] = None, None, False
+        self.distance, self.room = np.empty(problem.groups.count), np.empty(self.bounds.longest)
 
     @property
     def reads(self) -> int:
@@ -58,9 +59,9 @@ class Solver:
     ) -> Status:
         """Until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run."""
         began, start, progress, attempts = time.perf_counter(), math.inf, Progress(), 0
-        self.fit.penalty = penalty
+        self.fit.use(penalty)
         for rounds in range(limits.max_iter + 1):
-            self.look(tolerance)
+            self.look(tolerance, progress.idle > 0)
             if has_no_minimum(self.standing.objective, start):
                 return Status.DIVERGED
             start = min(start, self.standing.objective)
@@ -87,49 +88,52 @@ class Solver:
             if working.blocks.size == 0:
                 return self._last_look(tolerance)
             self.working = working.places.size
-            self.steps.improve(working, self._target(tolerance, progress.idle > 0), self.standing.violation)
+            gradient = self.bounds.product[working.places]  # these blocks were read at the present slope
+            self.steps.improve(working, gradient, self._target(tolerance, progress.idle > 0), self.standing.violation)
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
     def settle(self, enough: float) -> None:
         """Everything known of the point computed afresh, and its certificate."""
-        self.fit.recompute()
-        self.look(enough)
+        seen, penalty, is_thorough = self.looked_at
+        is_done = is_thorough or self.standing.gap <= enough
+        if not (is_done and self.fit.is_fresh and seen is self.fit.seen and penalty is self.fit.penalty):
+            self.fit.recompute()
+            self.look(enough)
 
-    def look(self, enough: float) -> None:
-        """Balls, and exact gradients where these leave open whether a block is at rest; then the gap."""
+    def look(self, enough: float, is_thorough: bool = True) -> None:
+        """Balls, and exact gradients where these leave open whether a block is at rest; then the gap.
+
+        A thorough look spares nothing for a gap that is as small as it can be, even if it is far from enough.
+        """
         fit, bounds = self.fit, self.bounds
         bounds.locate(fit.slope)
-        listed, gradient = np.empty(self.everything.size + 1, dtype=np.int64), -bounds.estimate.ravel()
-        count = fill_open(fit.penalty, fit.x.ravel(), gradient, bounds.radius, self.problem.ends, listed)
+        blocks = fit.resting.candidates(fit.moved, bounds.length, bounds.radius)
+        bounds.show(blocks)
+        flat, gradient, listed = fit.x.ravel(), bounds.estimate.ravel(), np.empty(blocks.size + 1, dtype=np.int64)
+        count = fill_open(fit.penalty, flat, gradient, bounds.radius, bounds.ends, blocks, self.room, listed)
         self.distance[:] = 0.0
         if count:
             bounds.read(listed[:count], fit.slope)
-            self._measure(listed[:count])
-        gap, self.can_fit = prove(fit, bounds, enough)
+            fill_distances(fit.penalty, flat, bounds.product.ravel(), bounds.ends, listed[:count], self.distance)
+        gap, self.can_fit = prove(fit, bounds, enough, is_thorough)
         objective = float(fit.seen.value + fit.cost())
         self.standing = Standing(objective, gap, float(self.distance.max(initial=0.0)), True, math.inf)
-
-    def _measure(self, blocks: Array) -> None:
-        """Distances from optimality of the blocks that are not surely at rest."""
-        fit, gradient = self.fit, self.bounds.estimate.ravel()
-        fill_distances(fit.penalty, fit.x.ravel(), gradient, self.problem.ends, blocks, self.distance)
-
-    def _moved(self) -> Array:
-        return np.asarray(np.logical_or.reduceat(self.fit.x.any(axis=1), self.problem.groups.starts[:-1]))
+        self.looked_at = fit.seen, fit.penalty, is_thorough
 
     def _working_set(self) -> Working:
         """The blocks that have moved, and the worst of the others."""
-        groups, moved = self.problem.groups, self._moved()
+        groups, moved = self.problem.groups, self.fit.moved
         narrow = tuning.FIRST_COLUMNS * groups.count // groups.order.size  # so many blocks have that many columns
         first = min(max(narrow, tuning.FEWEST_FIRST), tuning.FIRST_SET)
         size = max(first, shared.GROWTH * int(moved.sum()))
         waiting = np.flatnonzero((self.distance > 0.0) & ~moved)
         room = max(size - int(moved.sum()), 1)
-        if waiting.size > room:
+        self.has_all = waiting.size <= room
+        if not self.has_all:
             waiting = waiting[np.argpartition(-self.distance[waiting], room - 1)[:room]]
         blocks = np.sort(np.concatenate([np.flatnonzero(moved), waiting]))
-        self.has_all = waiting.size < room
+        self.is_whole = blocks.size == groups.count
         sizes = groups.sizes[blocks]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return Working(blocks, starts, groups.columns(blocks), self.problem.n_outputs)
@@ -140,12 +144,11 @@ class Solver:
         least = 4.0 * UNIT * norm(fit.slope) * float(self.bounds.whole.max())  # what rounding leaves
         if is_idle:
             return least
-        spread = float(lengths_of_blocks(fit.x, self.problem.groups.starts).sum())
-        spread = spread or self.standing.objective / max(violation, 1e-300)
+        spread = fit.spread or self.standing.objective / max(violation, 1e-300)
         goal = shared.ENOUGH * tolerance / max(spread, 1e-300)
         share = shared.NEWTON_SHARE if not self.problem.loss.is_quadratic else tuning.BLOCK_SHARE
         if self.problem.loss.is_quadratic and self.has_all:
-            share = shared.LAST_SHARE
+            share = 0.0 if self.is_whole else shared.LAST_SHARE
         return max(min(goal, shared.ENOUGH * violation), share * violation, least)
 
     def _is_stationary(self, tolerance: float) -> bool:

@@ -14,9 +14,9 @@ from ascd.blocks import tuning
 from ascd.blocks.column_model import ColumnModel
 from ascd.blocks.fit import Fit
 from ascd.blocks.gram_model import GramModel
-from ascd.blocks.pieces import Working, blocks_cost
+from ascd.blocks.largest import Largest
+from ascd.blocks.pieces import Working, blocks_cost, largest_distance
 from ascd.blocks.products import products
-from ascd.blocks.terms import fill_distances
 from ascd.solver import tuning as shared
 from ascd.solver.gram import Gram
 
@@ -28,40 +28,47 @@ class Steps:
         self.fit, self.problem = fit, fit.problem
         self.is_quadratic = fit.problem.loss.is_quadratic
         self.gram = Gram(fit.problem.design, fit.intercept, keeps=False)
+        self.largest = Largest(fit.problem.design, fit.problem.groups.count, self.is_quadratic)
         self.means = np.zeros(fit.problem.n_features)
 
-    def improve(self, working: Working, target: float, left: float) -> None:
+    def improve(self, working: Working, gradient: Array, target: float, left: float) -> None:
         """Until the violation, now ``left``, is at most the target on the working set, or little is gained."""
-        for _ in range(1 if self.is_quadratic else shared.MOST_MODELS):
-            goal = target if self.is_quadratic else max(0.5 * target, tuning.BLOCK_MODEL_SHARE * left)
-            if not self._step(working, goal):
+        if self.is_quadratic:
+            self._step(working, gradient, target)
+            return
+        for _ in range(shared.MOST_MODELS):
+            if not self._step(working, gradient, max(0.5 * target, tuning.BLOCK_MODEL_SHARE * left)):
                 break
-            if self.is_quadratic:
-                break
-            left = self._violation(working)
+            left, gradient = self._violation(working)
             if left <= target:
                 break
 
-    def _step(self, working: Working, target: float) -> bool:
+    def _step(self, working: Working, gradient: Array, target: float) -> bool:
         """Minimise the model at the present point, and go there; False where F did not fall."""
         fit, problem = self.fit, self.problem
         x = fit.x[working.places].copy()
         columns = problem.groups.order[working.places]
-        by_products = self.is_quadratic or (working.outputs == 1 and not problem.loss.is_coupled)
-        if by_products and columns.size <= tuning.LARGEST_GRAM:
-            weight = fit.seen.curvature.most.copy()
-            gram = self._products(columns, weight)
-            gradient = products(problem.design, columns, fit.slope)
-            GramModel(fit.penalty, working, gram, gradient, x).minimise(target)
+        if self._is_for_products(working):
+            gram = self._products(columns, fit.seen.curvature.most.copy())
+            lipschitz = self.largest.of_gram(working, gram)
+            GramModel(fit.penalty, working, gram, lipschitz, gradient, x).minimise(target)
             shift = -self.means[columns] @ (x - fit.x[working.places]) if fit.intercept else np.zeros(working.outputs)
         else:
+            curvature = fit.seen.curvature
+            lipschitz = self.largest.of_columns(working, columns, curvature.most)
             model = ColumnModel(
-                fit.penalty, problem.design, columns, working, fit.seen.curvature, fit.slope, x, fit.intercept
+                fit.penalty, problem.design, columns, working, lipschitz, curvature, fit.slope, x, fit.intercept
             )
             model.minimise(target)
             fit.reads += model.reads
             shift = model.shift
         return self._follow(working, x, shift)
+
+    def _is_for_products(self, working: Working) -> bool:
+        """Do outputs share their curvatures, and is a matrix of products small, beside the columns too?"""
+        shares = self.is_quadratic or (working.outputs == 1 and not self.problem.loss.is_coupled)
+        wide = tuning.WIDE if working.outputs == 1 else tuning.WIDE_SEVERAL
+        return shares and working.places.size <= min(tuning.LARGEST_GRAM, wide * self.problem.n_samples)
 
     def _products(self, columns: Array, weight: Array) -> Array:
         """Products of these columns; kept where curvatures never change."""
@@ -83,32 +90,37 @@ class Steps:
 
     def _follow(self, working: Working, x: Array, shift: Array) -> bool:
         """Go from the present point to x, or as far as F falls."""
-        fit, places = self.fit, working.places
-        before = fit.x[places]
-        change = x - before
+        fit = self.fit
+        change = x - fit.x[working.places]
         if not (change.any() or np.any(shift)) or not (np.isfinite(change).all() and np.isfinite(shift).all()):
             return False
-        return self._search(working, x, fit.direction(places, change) + shift, shift)
+        # all that is not 0 is in the working set: the image from x itself costs no more than that of the change
+        image = fit.image_of(working.places, x) + (fit.constant + shift)
+        return self._search(working, x, image, shift)
 
-    def _search(self, working: Working, x: Array, direction: Array, shift: Array) -> bool:
-        """Halve the step until F falls by a share of what its slope promises."""
-        fit, loss = self.fit, self.problem.loss
-        before, start = fit.x[working.places].copy(), fit.seen.value
-        cost = self._cost(working, before)
+    def _search(self, working: Working, x: Array, there: Array, shift: Array) -> bool:
+        """Halve the step to x, whose image is ``there``, until F falls by a share of what its slope promises."""
+        fit, before = self.fit, self.fit.x[working.places].copy()
+        start, cost, direction = fit.seen.value, self._cost(working, before), there - fit.image
         promised = float(np.vdot(fit.slope, direction)) + self._cost(working, x) - cost
         rounding = tuning.UNSEEN_FALL * (abs(start) + abs(cost))
         length, image, constant = 1.0, fit.image, fit.constant
         for _ in range(tuning.MOST_HALVINGS):
-            there = x if length == 1.0 else before + length * (x - before)
-            fit.image, fit.constant = image + length * direction, constant + length * shift
+            point = x if length == 1.0 else before + length * (x - before)
+            fit.image = there if length == 1.0 else image + length * direction
+            fit.constant = constant + length * shift
             if fit.intercept:
-                fit.constant = fit.constant + loss.balance(fit.image)
-            seen = loss.look(fit.image)
-            fall = seen.value - start + self._cost(working, there) - cost
+                fit.constant = fit.constant + self.problem.loss.balance(fit.image)
+            seen = self.problem.loss.look(fit.image)
+            fall = seen.value - start + self._cost(working, point) - cost
             is_seen = -length * promised > rounding
             if fall <= (shared.ENOUGH_FALL * length * promised if is_seen else rounding):
-                fit.seen = seen
-                fit.x[working.places] = there
+                is_fresh = (
+                    length == 1.0 and not self.problem.loss.is_coupled and not fit.has_cancelled(constant + shift)
+                )
+                fit.is_fresh, fit.seen = False, seen  # also where the run is interrupted here
+                fit.set(working, point)
+                fit.is_fresh = is_fresh
                 return True
             length *= 0.5
         fit.image, fit.constant = image, constant
@@ -117,11 +129,12 @@ class Steps:
     def _cost(self, working: Working, x: Array) -> float:
         return float(blocks_cost(self.fit.penalty, working.blocks, working.starts, x.ravel(), working.outputs))
 
-    def _violation(self, working: Working) -> float:
-        """The largest violation on the working set, at the present slope."""
+    def _violation(self, working: Working) -> tuple[float, Array]:
+        """The largest violation on the working set at the present slope, and the gradient there."""
         fit, problem = self.fit, self.problem
-        gradient = np.zeros(fit.x.shape)
-        gradient[working.places] = products(problem.design, problem.groups.order[working.places], fit.slope)
+        found = products(problem.design, problem.groups.order[working.places], fit.slope)
         fit.reads += working.places.size
-        room = np.empty(problem.groups.count)
-        return float(fill_distances(fit.penalty, fit.x.ravel(), gradient.ravel(), problem.ends, working.blocks, room))
+        violation = largest_distance(
+            fit.penalty, working.blocks, working.starts, fit.x[working.places].ravel(), found.ravel(), working.outputs
+        )
+        return float(violation), found

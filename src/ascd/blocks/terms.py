@@ -26,6 +26,16 @@ def total_cost(penalty: Any, x: Array, ends: Array) -> float:
 
 
 @kernel
+def cost_of(penalty: Any, x: Array, ends: Array, blocks: Array) -> float:
+    """Σ Ψ_b(x_b) over some blocks."""
+    total = 0.0
+    for i in range(blocks.size):
+        b = wide(blocks[i])
+        total += penalty.block_cost(x[ends[b] : ends[b + 1]], b)
+    return total
+
+
+@kernel
 def fill_distances(penalty: Any, x: Array, g: Array, ends: Array, blocks: Array, out: Array) -> float:
     """out_b = the distance of −g_b from ∂Ψ_b(x_b) for some blocks; the largest."""
     most = 0.0
@@ -37,42 +47,48 @@ def fill_distances(penalty: Any, x: Array, g: Array, ends: Array, blocks: Array,
 
 
 @kernel
-def largest_allowed_scale(penalty: Any, u: Array, radius: Array, ends: Array, blocks: Array) -> float:
-    """The largest s in [0, 1] for which all Ψ_b*(s·u_b) are finite, for u_b within the radius."""
+def largest_allowed_scale(penalty: Any, g: Array, radius: Array, ends: Array, blocks: Array, room: Array) -> float:
+    """The largest s in [0, 1] for which all Ψ_b*(−s·g_b) are finite, for g_b within the radius."""
     scale = 1.0
     for i in range(blocks.size):
         b = wide(blocks[i])
-        scale = min(scale, penalty.block_scale(u[ends[b] : ends[b + 1]], radius[b], b))
+        first, last = ends[b], ends[b + 1]
+        for p in range(first, last):
+            room[p - first] = -g[p]
+        scale = min(scale, penalty.block_scale(room[: last - first], radius[b], b))
     return scale
 
 
 @kernel
 def add_terms(
-    penalty: Any, x: Array, u: Array, radius: Array, ends: Array, blocks: Array, scale: float, room: Array
+    penalty: Any, x: Array, g: Array, radius: Array, ends: Array, blocks: Array, scale: float, room: Array
 ) -> tuple[float, float]:
-    """Σ_b Ψ_b(x_b) + Ψ_b*(s·u_b) − s⟨x_b, u_b⟩, the largest for u_b within the radius; and the size of the terms."""
+    """Σ_b Ψ_b(x_b) + Ψ_b*(−s·g_b) + s⟨x_b, g_b⟩, the largest for g_b within the radius; and the size of the terms."""
     gap, size = 0.0, 0.0
     for i in range(blocks.size):
         b = wide(blocks[i])
         first, last = ends[b], ends[b + 1]
         product, parts = 0.0, 0.0
         for p in range(first, last):
-            room[p - first] = scale * u[p]
-            product += x[p] * u[p]
-            parts += abs(x[p] * u[p])
+            room[p - first] = -scale * g[p]
+            product += x[p] * g[p]
+            parts += abs(x[p] * g[p])
         cost = penalty.block_cost(x[first:last], b)
         width = scale * radius[b]
-        term = cost + penalty.block_conjugate(room[: last - first], width, b) - scale * product
+        term = cost + penalty.block_conjugate(room[: last - first], width, b) + scale * product
         gap += max(0.0, term + width * length_of(x[first:last]) * (1.0 + 1e-12))
         size += (last - first + 8.0) * (abs(cost) + scale * parts)
     return gap, UNIT * size
 
 
 @kernel
-def fill_open(penalty: Any, x: Array, u: Array, radius: Array, ends: Array, out: Array) -> int:
-    """List the blocks that are not surely at rest at 0: the terms of the others are 0 whatever the scale is."""
+def fill_open(
+    penalty: Any, x: Array, g: Array, radius: Array, ends: Array, blocks: Array, room: Array, out: Array
+) -> int:
+    """List those of these blocks that are not surely at rest at 0: the terms of the others are 0 at every scale."""
     count = 0
-    for b in range(ends.size - 1):
+    for i in range(blocks.size):
+        b = wide(blocks[i])
         first, last = ends[b], ends[b + 1]
         rests = radius[b] < math.inf
         p = first
@@ -82,7 +98,9 @@ def fill_open(penalty: Any, x: Array, u: Array, radius: Array, ends: Array, out:
         if rests:
             rests = penalty.block_cost(x[first:last], b) == 0.0
         if rests:
-            rests = penalty.block_conjugate(u[first:last], radius[b], b) == 0.0
+            for p in range(first, last):
+                room[p - first] = -g[p]
+            rests = penalty.block_conjugate(room[: last - first], radius[b], b) == 0.0
         out[count] = b
         count += 0 if rests else 1
     return count
@@ -104,7 +122,8 @@ def find_unscaled(penalty: Any, ends: Array, vector: Array, out: Array) -> None:
 
 
 @kernel
-def fill_lengths(g: Array, ends: Array, out: Array) -> None:
-    """out_b = ‖g_b‖."""
-    for b in range(ends.size - 1):
+def fill_lengths(g: Array, ends: Array, blocks: Array, out: Array) -> None:
+    """out_b = ‖g_b‖ for some blocks."""
+    for i in range(blocks.size):
+        b = wide(blocks[i])
         out[b] = length_of(g[ends[b] : ends[b + 1]])

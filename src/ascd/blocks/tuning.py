@@ -1,27 +1,40 @@
 """Every number of the block solver that it does not share with the other one (``solver.tuning``).
 
-They are first guesses: none has been varied yet, and the races of blocks (``benchmarks/race/block_tasks.py``) have not
-been timed.  Numbers under "rounding" follow from what is said beside them.
+BLOCK_OVERHEAD was chosen among 0, 3e5, 1e6 and 2e6, FIRST_SET among 50 and 100, BLOCK_SHARE among 0.03, 0.1 and 0.3 on
+three cases of ``benchmarks/race/block_tasks.py``; the others are first guesses.  Numbers under "rounding" follow from
+what is said beside them.
 """
 
 from __future__ import annotations
 
 # ---- intervals and working sets
 
-#: Slopes remembered; one has as many numbers as samples times outputs.
-BLOCK_SLOTS = 3
+#: Slopes remembered; one has as many numbers as samples times outputs.  The last is for reads of few blocks: of at
+#: most this share of those that refer to any other slope.
+BLOCK_SLOTS, FEW_BLOCKS = 4, 0.25
 #: Blocks in the first working set, at most; fewer where they are so wide that these have more columns than that, but
 #: not fewer than the last.
 FIRST_SET, FIRST_COLUMNS, FEWEST_FIRST = 50, 300, 10
 #: Violations that a working set may keep for quadratic losses, as a share of the largest one anywhere.
 BLOCK_SHARE = 0.1
 
+# ---- certificates
+
+#: A gap of more than so many times what is asked for is not worth a second look, while there is progress.
+FAR_FROM_ENOUGH = 1e3
+
 # ---- models
 
-#: A Gram matrix may have this many columns; more are read anew in every sweep.
-LARGEST_GRAM = 2500
+#: A Gram matrix may have this many columns, and so many times as many as there are samples, with one output and with
+#: several; more are read anew in every sweep.
+LARGEST_GRAM, WIDE, WIDE_SEVERAL = 2500, 2, 8
 #: Sweeps over a model, all in all.
 MOST_BLOCK_SWEEPS = 400
+#: What a Newton step costs beside its factors, in products of a sweep.
+BLOCK_OVERHEAD = 1e6
+#: Entries of columns that are multiplied at once for the largest eigenvalues of blocks, which are taken a little larger
+#: than computed.
+ENTRIES_AT_ONCE, ABOVE_LARGEST = 1_000_000, 1.0 + 1e-10
 #: Steps inside a block of several columns before its neighbours are looked at.
 STEPS_INSIDE = 8
 #: A singular matrix is made regular by this share of its diagonal; the next if the one before was too little.
