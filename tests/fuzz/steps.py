@@ -69,8 +69,11 @@ def watched(case: Case) -> list[Seen]:
 
 def faults(case: Case) -> Iterator[tuple[str, str]]:
     """Kinds and descriptions of what does not hold in some step."""
-    truth, steepness = truth_of(case), case.options.get("steepness", "gs-s")
-    states = watched(case)
+    yield from faults_of(truth_of(case), case.options.get("steepness", "gs-s"), watched(case))
+
+
+def faults_of(truth: Truth, steepness: str, states: list[Seen]) -> Iterator[tuple[str, str]]:
+    """The same for states that were written down."""
     for t, seen in enumerate(states):
         gradient, size = exact_gradient(truth, seen.x)
         excess = np.abs(gradient - seen.estimate) - seen.radius - truth.A.size * UNIT * size
