@@ -158,6 +158,12 @@ def test_a_likely_run_that_depends_on_more_than_its_seed_is_found(monkeypatch):
 
 
 @pytest.mark.usefixtures("interpreted")
+def test_the_judge_knows_scores_beyond_the_range_of_float64():
+    """Squares of gradients of 1e100, times curvatures of 1e200."""
+    assert judge(draw(2144, family="stochastic"))[1] == []
+
+
+@pytest.mark.usefixtures("interpreted")
 def test_numbers_of_a_likely_oracle_are_refused_for_a_reason_only(monkeypatch):
     case = likely_case()
     assert judge(case.with_option(stochastic={"rows": 1}))[1] == []

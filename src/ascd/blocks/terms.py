@@ -58,6 +58,7 @@ def add_terms(
         product, parts = 0.0, 0.0
         for p in range(first, last):
             room[p - first] = scale * u[p]
+        for p in range(first, last):
             product += x[p] * u[p]
             parts += abs(x[p] * u[p])
         cost = penalty.block_cost(x[first:last], b)
