@@ -32,7 +32,7 @@ SLICE = [
 ]
 #: What the newest pytest says about the checks of a scikit-learn that is not the newest.
 OF_PEERS = "Passing a non-Collection iterable to parametrize"
-TOOLS = ("pytest", "pytest-xdist", "pandas")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "pandas")
 SHOWN = ("numpy", "scipy", "numba", "scikit-learn", "joblib", "threadpoolctl")
 ROWS = Path(".nox/matrix")
 

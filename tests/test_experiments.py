@@ -123,6 +123,7 @@ def test_all_figures_claims_and_the_report_come_from_the_results_file(tiny, tmp_
     results_of([], tmp_path)
     made = publish(tmp_path / "results.json", tmp_path, pictures=False)
     assert len(made["claims"]) >= 30
+    assert made["claims"][0].where == "Thm 3.2 in practice", "what runs show comes first, then details and theory"
     untested = [claim.where for claim in made["claims"] if claim.verdict == UNTESTED]
     assert untested == ["Sec. 6.1"], "only the estimate without constants"
     page = (tmp_path / "report.html").read_text()

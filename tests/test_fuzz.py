@@ -28,6 +28,7 @@ SLICE = {
     "solve": 1000,
     "path": 60,
     "minimize": 60,
+    "stochastic": 40,
     "steps": 40,
     "user": 30,
     "DualSVM": 60,
@@ -132,7 +133,7 @@ def test_a_seed_is_a_case():
         assert source(draw(seed)) == source(draw(seed))
 
 
-@pytest.mark.parametrize("family", ["solve", "path", "minimize", "steps", "user", "DualSVM", *ESTIMATORS])
+@pytest.mark.parametrize("family", ["solve", "path", "minimize", "stochastic", "steps", "user", "DualSVM", *ESTIMATORS])
 def test_a_case_prints_itself(family):
     for seed in range(20):
         case = draw(seed, family=family)

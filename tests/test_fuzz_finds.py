@@ -21,6 +21,8 @@ from fuzz.steps import faults, watched
 from fuzz_small import small_case
 
 import ascd
+from ascd.engine.oracles import stochastic
+from ascd.results.solution import Solution
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 
@@ -111,6 +113,66 @@ def test_an_interval_that_is_too_narrow_is_found(monkeypatch, interpreted):
 
     monkeypatch.setattr(Intervals, "width_at", lambda self, j: 0.0)
     assert [kind for kind, _ in faults(case)] == ["interval"]
+
+
+def likely_case(failure=1e-9, **changes):
+    """Tall data, so that a sample says something."""
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((60, 3))
+    numbers = {"failure": failure, "rows": 40, "patience": 0.0, "anchored": False}
+    options = {"rule": "cyclic", "rng": 1, "max_iter": 25, "tol": 1e-6, "stochastic": numbers, **changes}
+    return Case(
+        "stochastic", A, A[:, 0] + rng.standard_normal(60), penalty="L1", parameters={"strength": 2.0}, options=options
+    )
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize(
+    ("owner", "name", "broken", "kind"),
+    [
+        (stochastic, "sampled_radius", lambda *given: 0.0, "interval"),
+        (stochastic.Sampled, "confidence", lambda self: 1.0, "confidence"),
+        (stochastic.Sampled, "confidence", lambda self: 1.0, "called proved"),
+        (Solution, "gap", property(lambda self: 0.0, lambda self, value: None), "gap"),
+    ],
+)
+def test_a_likely_oracle_that_is_wrong_is_found(monkeypatch, owner, name, broken, kind):
+    case = likely_case(max_iter=2 if kind == "gap" else 25)
+    assert judge(case)[1] == []
+    monkeypatch.setattr(owner, name, broken, raising=False)
+    assert kind in {violation.kind for violation in judge(case)[1]}
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_likely_intervals_that_may_fail_are_not_held_to_be_true(monkeypatch):
+    monkeypatch.setattr(stochastic, "sampled_radius", lambda *given: 0.0)
+    assert judge(likely_case(failure=0.01))[1] == []
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_likely_run_that_depends_on_more_than_its_seed_is_found(monkeypatch):
+    honest, seeds = ascd.minimize, iter(range(9))
+    monkeypatch.setattr(ascd, "minimize", lambda problem, **how: honest(problem, **{**how, "rng": next(seeds)}))
+    found = judge(likely_case(failure=0.01, rule="uniform", max_iter=5))[1]
+    assert "not deterministic" in {violation.kind for violation in found}
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_the_judge_knows_scores_beyond_the_range_of_float64():
+    """Squares of gradients of 1e100, times curvatures of 1e200."""
+    assert judge(draw(2144, family="stochastic"))[1] == []
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_numbers_of_a_likely_oracle_are_refused_for_a_reason_only(monkeypatch):
+    case = likely_case()
+    assert judge(case.with_option(stochastic={"rows": 1}))[1] == []
+
+    def refuse(self, parts, rng):
+        raise ValueError("Stochastic rows must be at least 2; got 40")
+
+    monkeypatch.setattr(ascd.Stochastic, "prepare", refuse)
+    assert [violation.kind for violation in judge(case)[1]] == ["unjustified error"]
 
 
 def test_intervals_hold_in_exact_arithmetic_after_a_long_step():

@@ -83,7 +83,7 @@ RUNS = {
     "gsl with L1": ({"steepness": "gsl"}, ValueError, ["steepness 'gsl'", "smooth", "L1"]),
     "rows with dense": ({"oracle": ascd.Exact("rows")}, ValueError, ["Exact method 'rows'", "sparse", "gram"]),
     "exact method": ({"oracle": ascd.Exact("gramm")}, ValueError, ["Exact method 'gramm'", "mean 'gram'"]),
-    "epsilon": ({"oracle": ascd.Sketch(1.5)}, ValueError, ["Sketch epsilon must be in (0, 1]", "1.5"]),
+    "epsilon": ({"oracle": ascd.Sketch(1.5)}, ValueError, ["Sketch epsilon must be in [1e-100, 1]", "1.5"]),
     "negative epsilon": ({"oracle": ascd.Simulated(-0.1)}, ValueError, ["Simulated epsilon", "-0.1"]),
     "capacity": ({"oracle": ascd.Cached(0)}, ValueError, ["Cached capacity must be at least 1", "got 0"]),
     "blind columns": ({"oracle": ascd.Blind([0, 7])}, ValueError, ["Blind columns must be in 0 .. 2", "7"]),

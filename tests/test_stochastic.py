@@ -190,6 +190,19 @@ def test_solutions_say_how_far_their_intervals_can_be_trusted():
     assert (printed.confidence, "may not have held" in printed.intervals) == (0.0, True)
 
 
+@pytest.mark.parametrize("failure", [1e-9, 1e-16, 1e-30, 1e-200])
+def test_however_small_the_failure_is_nothing_is_called_proved(failure):
+    """1 - 1e-17 is 1 in float64, and six digits of 1 - 1e-9 are those of 1."""
+    wide = np.random.default_rng(0).standard_normal((6000, 3))  # more rows than the sketch has
+    for problem, oracle in (
+        (tall(2).library(), ascd.Stochastic(40, failure=failure)),
+        (ascd.Problem(wide, wide[:, 0], penalty=ascd.L2(1.0)), ascd.Sketch(0.9, failure)),
+    ):
+        found = ascd.minimize(problem, "u-ascd", oracle, rng=0, max_iter=2)
+        assert 1.0 - max(2e-9, failure) < found.confidence < 1.0
+        assert "with probability 1 - " in found.intervals
+
+
 def test_oracles_that_hold_another_one_promise_no_more_than_it():
     problem = tall(2).library()
     for oracle in (ascd.Blind([0], ascd.Stochastic()), ascd.Cached(2, fallback=ascd.Stochastic())):
@@ -236,7 +249,8 @@ def test_the_same_seed_gives_the_same_run_in_both_storages():
     [
         ({"rows": 1}, ValueError, "Stochastic rows must be at least 2; got 1"),
         ({"rows": 2.5}, TypeError, "Stochastic rows must be an integer; got 2.5"),
-        ({"failure": 0.0}, ValueError, "Stochastic failure must be in (0, 1]; got 0.0"),
+        ({"failure": 0.0}, ValueError, "Stochastic failure must be in [1e-200, 1]; got 0.0"),
+        ({"failure": 1e-310}, ValueError, "Stochastic failure must be in [1e-200, 1]; got 1e-310"),
         ({"patience": -1}, ValueError, "Stochastic patience must be in [0, 1e+300]; got -1"),
     ],
 )

@@ -7,9 +7,11 @@
 ``search``      better points: coordinate descent, Newton steps, SciPy, scikit-learn
 ``calls``       what the library answers to a case
 ``checks``      what must hold between the two
+``errors``      which errors are no violations
 ``shrink``      a smaller case that still violates
 ``report``      counts a family, as a table
 ``block_…``     the same for groups of columns, several targets and several classes
+``likely``      intervals that hold with a probability
 ``placed``      data in parts, in tables, as other kinds of numbers, on a disk
 ==============  ==============================================================================
 

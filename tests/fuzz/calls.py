@@ -42,6 +42,7 @@ class Answer:
     rivals: tuple[Any, ...] = ()  # values that the judge found by other means, error bounds added
     trace: Any = None
     again: bool = False  # the same call once more: it has to be the same answer
+    likely: Any = None  # what is said of intervals that are not proved
 
 
 @dataclass
@@ -174,8 +175,8 @@ def path_case(case: Case) -> Iterator[Answer]:
 def minimize_case(case: Case) -> Iterator[Answer]:
     solution = ascd.minimize(problem_of(case), record="geometric", **arguments_of(case))
     yield Answer(
-        truth_of(case), solution.x, 0.0, solution.gap, solution.objective, str(solution.status), trace=solution.trace,
-        starts=_starts(case),
+        truth_of(case), solution.x, 0.0, solution.gap, solution.objective, str(solution.status),
+        case.options.get("tol", 1e-6) * solution.zero_objective, trace=solution.trace, starts=_starts(case),
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,24 +12,20 @@ from sklearn.exceptions import ConvergenceWarning
 import ascd
 
 from . import block_estimators, estimator_calls  # noqa: F401  (they enter their calls into the table)
-from .block_calls import BLOCK_FAMILIES, block_truth, flat
+from .block_calls import BLOCK_FAMILIES
 from .block_search import block_candidates, blocks_from_scipy
 from .block_steps import block_faults
 from .block_truth import BlockTruth
-from .calls import Answer, Outcome, answers, truth_of
+from .calls import Answer, Outcome, answers
 from .cases import Array, Case
+from .errors import Violation, check_error
+from .likely import likely_faults
 from .peers import from_scipy, from_sklearn
-from .placed import is_placed
 from .search import candidates
 from .steps import faults
 from .truth import FLOAT64, UNIT, Truth
 
 STATUSES = {str(status) for status in ascd.Status}
-#: Words of which an error message must hold one: the argument that is to blame.
-ARGUMENTS = (
-    "A", "b", "X", "y", "x0", "tol", "alphas", "alpha", "sample_weight", "weights", "penalty", "steepness", "unbounded",
-    "intercept0", "Cs", "scale", "classes", "groups", "positive", "loss", "dual",
-)  # fmt: skip
 REPORTED = 1e-10
 #: Numbers below this count as 0: float64's range ends, and with it what the library says of squares and products.
 SMALLEST = 1e-290
@@ -41,15 +37,6 @@ OVERFLOWS = 0.25 * float(np.finfo(float).max)
 MULTIPLES = (0.5, 2.0, 10.0, 1e3)
 
 
-@dataclass(frozen=True)
-class Violation:
-    """A promise that did not hold: its kind, what was seen, and how far off, relative to the terms of the objective."""
-
-    kind: str
-    text: str
-    size: float = math.nan
-
-
 def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
     """Call the library and list what does not hold; ``deep`` asks SciPy and scikit-learn, too."""
     if case.family in ("steps", "block_steps"):
@@ -57,7 +44,7 @@ def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
     outcome = answers(case)
     found = _check_warnings(case, outcome)
     if outcome.error is not None:
-        return outcome, found + _check_error(case, outcome.error)
+        return outcome, found + check_error(case, outcome.error)
     peers = from_sklearn(case) if deep and outcome.answers else []
     for answer in outcome.answers:
         more = [*peers, *(_from_scipy(answer) if deep else [])]
@@ -91,7 +78,7 @@ def _judge_steps(case: Case) -> tuple[Outcome, list[Violation]]:
         return outcome, [Violation(*fault) for fault in (faults if case.family == "steps" else block_faults)(case)]
     except Exception as error:
         outcome.error = error
-        return outcome, _check_error(case, error)
+        return outcome, check_error(case, error)
 
 
 def _check_warnings(case: Case, outcome: Outcome) -> list[Violation]:
@@ -100,58 +87,9 @@ def _check_warnings(case: Case, outcome: Outcome) -> list[Violation]:
         wrong = [w for w in wrong if "has no penalty" not in str(w.message)]
     theirs = ("least populated class", "number of unique classes")  # scikit-learn's own, of its folds and its checks
     wrong = [w for w in wrong if not any(words in str(w.message) for words in theirs)]
-    if case.family in ("solve", "path", "minimize", "DualSVM", "user", *BLOCK_FAMILIES):
+    if case.family in ("solve", "path", "minimize", "stochastic", "DualSVM", "user", *BLOCK_FAMILIES):
         wrong = outcome.warnings
     return [Violation("warning", f"{w.category.__name__}: {w.message}") for w in wrong[:1]]
-
-
-def _check_error(case: Case, error: Exception) -> list[Violation]:
-    text = f"{type(error).__name__}: {error}"
-    if not isinstance(error, ValueError | TypeError):
-        return [Violation(f"exception {type(error).__name__}", text)]
-    words = set("".join(letter if letter.isalnum() or letter == "_" else " " for letter in str(error)).split())
-    if not words & set(ARGUMENTS):
-        return [Violation("unclear error", text)]
-    return [] if is_justified(case, str(error)) else [Violation("unjustified error", text)]
-
-
-def is_justified(case: Case, message: str) -> bool:
-    """Is there a reason for the error in the data?"""
-    s = np.ones(len(case.b)) if case.weight is None else case.weight
-    with np.errstate(all="ignore"):
-        squares = (s[:, None] * case.A * case.A).sum(axis=0)
-    if "underflows" in message:
-        rows = (case.A * case.A).sum(axis=1)  # the columns of a dual
-        is_small = ((squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any()
-        return bool(is_small or ((rows < 1e-300) & (case.A != 0.0).any(axis=1)).any())
-    if "overflow" in message or "large values" in message or "not finite" in message:
-        return not np.isfinite(squares).all() or np.abs(case.A).max() > 1e100 or np.abs(case.b).max() > 1e100
-    if "unbounded" in message:
-        return bool(np.any(case.parameters.get("linear", 0.0)))
-    if "alphas must be given" in message or "scaled" in message:
-        weights = (case.options.get(name, 1.0) for name in ("penalty_weights", "weights"))
-        return case.family in ("path", "path_blocks") or not all(np.any(given) for given in weights)
-    if "x0" in message:
-        start = case.options.get("x0")  # squares of what is beyond 1e150 are not float64 numbers
-        return start is not None and (np.abs(start).max() > 1e150 or not _start_value(case) < 1e300)
-    if "steepness" in message:
-        return case.options.get("steepness") in ("gs", "gsl")
-    if "bounded curvature" in message:
-        return case.loss == "poisson"
-    if "must be in memory" in message:  # samples or columns that are read one by one
-        return is_placed(case.storage)
-    if "positive=True needs a penalty" in message:  # an unpenalised group has no sense of its own there
-        return bool({**case.parameters, **case.options}.get("positive"))
-    if "classes in the data" in message:
-        return len(set(case.b[s > 0.0])) < 2
-    return "y must hold a positive count" in message or "Automatic alpha grid" in message
-
-
-def _start_value(case: Case) -> Any:
-    if case.family in BLOCK_FAMILIES:
-        truth = block_truth(case)
-        return truth.value(flat(case.options["x0"], case.options.get("intercept0", 0.0), truth))[0]
-    return truth_of(case).value(case.options["x0"])[0]
 
 
 def check_answer(answer: Answer) -> list[Violation]:
@@ -162,7 +100,14 @@ def check_answer(answer: Answer) -> list[Violation]:
     if not truth.is_allowed(x):
         return [Violation("outside the box", f"x = {x}")]
     known = Known(answer)
-    return [*_check_said(answer, known), *_check_trace(answer), *_check_zero(answer, known), *_check_gap(answer, known)]
+    wrong = [] if answer.likely is None else [Violation(*fault) for fault in likely_faults(answer.likely)]
+    found = [
+        *_check_said(answer, known),
+        *_check_trace(answer),
+        *_check_zero(answer, known),
+        *_check_gap(answer, known),
+    ]
+    return [*wrong, *found]
 
 
 class Known:

@@ -19,6 +19,7 @@ from .cases import Array, Case
 from .chance import chance, choose, pick
 from .data import draw_matrix, draw_shape, draw_storage, draw_target, draw_weights
 from .estimator_draw import ESTIMATORS, draw_estimator
+from .likely import draw_likely
 from .penalty_draw import KINDS, SHAPES, draw_parameters, scales_of
 from .placed_draw import STORED, draw_placed
 from .twists import TWISTS
@@ -46,6 +47,8 @@ FAMILIES = {
 }  # fmt: skip
 #: Families that came later, as shares of all seeds; "" for the ones above.
 NEWER = {"": 0.65, "blocks": 0.25, "placed": 0.1}
+#: The share of the others that is "stochastic".
+LIKELY = 0.01
 SALT = 22
 TOLERANCES = (0.0, 1e-17, 1e-15, 1e-12, 1e-10, 1e-8, 1e-4, 1e-2)
 STARTS = {"none": 0.75, "zero": 0.05, "near": 0.1, "far": 0.07, "very far": 0.03}
@@ -96,7 +99,7 @@ def draw(seed: int, few: bool = False, family: str | None = None) -> Case:
     family = drawn if family is None else family
     if family == "estimator" or family in ESTIMATORS:
         return draw_estimator(rng, few, None if family == "estimator" else family)
-    special = {"minimize": _minimize, "steps": _steps, "user": _user, "DualSVM": _dual_svm}
+    special = {"minimize": _minimize, "steps": _steps, "user": _user, "DualSVM": _dual_svm, "stochastic": _stochastic}
     if family in special:
         return special[family](rng, few)
     return _plain(rng, None, few, family)
@@ -111,7 +114,8 @@ def _plain(rng: Any, chosen: tuple[str, int, bool, bool] | None, few: bool, fami
 
 def _newer(seed: int) -> str | None:
     """A family that came later, in a share of the seeds; the others draw what they drew before there were any."""
-    return choose(np.random.default_rng([seed, SALT]), NEWER) or None
+    rng = np.random.default_rng([seed, SALT])
+    return choose(rng, NEWER) or ("stochastic" if chance(rng, LIKELY) else None)
 
 
 def _blocks(rng: Any, few: bool, family: str) -> Case:
@@ -122,9 +126,10 @@ def _blocks(rng: Any, few: bool, family: str) -> Case:
 
 
 def _problem(
-    rng: Any, family: str, loss: str, shape: tuple[str, tuple[str, ...]], is_sparse: bool, weighted: bool, largest: int
-) -> Case:
-    d, n = draw_shape(rng, largest)
+    rng: Any, family: str, loss: str, shape: tuple[str, tuple[str, ...]], is_sparse: bool, weighted: bool,
+    largest: int = 200, size: tuple[int, int] | None = None,
+) -> Case:  # fmt: skip
+    d, n = draw_shape(rng, largest) if size is None else size
     A, storage = draw_storage(rng, draw_matrix(rng, d, n), is_sparse)
     b = draw_target(rng, A, loss)
     weight = draw_weights(rng, d) if weighted else None
@@ -195,6 +200,11 @@ def _minimize(rng: Any, few: bool) -> Case:
     parts = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step, "rng": int(rng.integers(100))}
     limits = {"tol": pick(rng, (1e-6, 1e-3, 1e-10, 0.0)), "max_iter": pick(rng, (0, 1, 30, 100, 300))}
     return case.changed(options={**parts, **limits})
+
+
+def _stochastic(rng: Any, few: bool) -> Case:
+    """Tall data, and any parts go together; most runs are interpreted."""
+    return draw_likely(rng, few, {"rule": RULES, "steepness": STEEPNESSES, "step": STEPS}, partial(_problem, rng))
 
 
 def _dual_svm(rng: Any, few: bool) -> Case:

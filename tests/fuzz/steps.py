@@ -69,8 +69,11 @@ def watched(case: Case) -> list[Seen]:
 
 def faults(case: Case) -> Iterator[tuple[str, str]]:
     """Kinds and descriptions of what does not hold in some step."""
-    truth, steepness = truth_of(case), case.options.get("steepness", "gs-s")
-    states = watched(case)
+    yield from faults_of(truth_of(case), case.options.get("steepness", "gs-s"), watched(case))
+
+
+def faults_of(truth: Truth, steepness: str, states: list[Seen]) -> Iterator[tuple[str, str]]:
+    """The same for states that were written down."""
     for t, seen in enumerate(states):
         gradient, size = exact_gradient(truth, seen.x)
         excess = np.abs(gradient - seen.estimate) - seen.radius - truth.A.size * UNIT * size
@@ -78,7 +81,7 @@ def faults(case: Case) -> Iterator[tuple[str, str]]:
             j = int(np.argmax(excess))
             yield "interval", f"step {t}, coordinate {j}: {seen.estimate[j]} ± {seen.radius[j]} misses {gradient[j]}"
             return
-        score, slack = exact_scores(truth, steepness, seen.x, gradient.astype(float), size.astype(float))
+        score, slack = exact_scores(truth, steepness, seen.x.astype(Long), gradient, size)
         low, high = seen.bounds.T
         if np.any(low > score + slack) or np.any(high < score - slack):
             j = int(np.argmax(np.maximum(low - score - slack, score - slack - high)))
@@ -103,10 +106,10 @@ def exact_gradient(truth: Truth, x: Array) -> tuple[Array, Array]:
 
 def exact_scores(truth: Truth, steepness: str, x: Array, g: Array, size: Array) -> tuple[Array, Array]:
     """The score of every coordinate, and how far rounding may move it."""
-    own = CURVATURE[truth.loss] * (truth.s[:, None] * truth.A**2).sum(axis=0).astype(float)
+    own = CURVATURE[truth.loss] * (truth.s.astype(Long)[:, None] * truth.A.astype(Long) ** 2).sum(axis=0)
     own[own == 0.0] = own[own > 0.0].min(initial=np.inf if own.any() else 1.0)
-    L = own if steepness.startswith("gsl") else np.full(x.size, own.max())
-    l1, l2, linear = (np.asarray(p, dtype=float) for p in (truth.l1, truth.l2, truth.linear))
+    L = own if steepness.startswith("gsl") else np.full(x.size, own.max(), dtype=Long)
+    l1, l2, linear = (np.asarray(p, dtype=Long) for p in (truth.l1, truth.l2, truth.linear))
     pull = size + np.abs(linear) + l1 + l2 * np.abs(x)
     if steepness in ("gs", "gs-s", "gsl", "gsl-s"):
         low, high = subgradients(truth, x)
@@ -126,7 +129,6 @@ def exact_scores(truth: Truth, steepness: str, x: Array, g: Array, size: Array) 
 
 def subgradients(truth: Truth, x: Array) -> tuple[Array, Array]:
     """The ends of ∂Ψ_j(x_j)."""
-    slope = (truth.l2 * x + truth.linear).astype(float)
-    l1 = np.asarray(truth.l1, dtype=float)
+    slope, l1 = truth.l2 * x + truth.linear, np.asarray(truth.l1, dtype=Long)
     low, high = slope + np.where(x > 0.0, l1, -l1), slope + np.where(x < 0.0, -l1, l1)
     return np.where(x <= truth.lower, -np.inf, low), np.where(x >= truth.upper, np.inf, high)

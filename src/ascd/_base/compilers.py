@@ -28,6 +28,10 @@ import numpy as np
 from ascd._base.notes import tell_once
 
 #: Reductions may be reordered (that is what lets a dot product use vector registers); nan and inf keep their meaning.
+#: Which order it is must not depend on where arrays lie in memory, or the same call would give other last bits.  It
+#: would where a loop both stores and adds up: LLVM compares addresses, and takes the plain loop where small arrays are
+#: neighbours (what a negative index would reach counts as part of an array).  So loops that add up store nothing, as
+#: ``tests/test_same_bits.py`` holds.
 _FAST = {"reassoc", "contract", "nsz"}
 
 #: Options that numba documents, and those of ours beyond.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from functools import cache
 from typing import Any
 
@@ -110,6 +111,18 @@ def confidence_of(oracle: Any) -> float:
     if hasattr(oracle, "confidence"):
         return float(oracle.confidence())
     return 1.0 if asked(oracle, "is_safe", True) else 0.0
+
+
+def likely(failure: float) -> float:
+    """1 − ``failure``, but below 1 however small the failure is: what is likely is not proved.
+
+    Examples
+    --------
+    >>> from ascd._base.contracts import likely
+    >>> likely(0.25), likely(1e-30) < 1.0, likely(0.0)
+    (0.75, True, 1.0)
+    """
+    return 1.0 if failure == 0.0 else min(1.0 - failure, math.nextafter(1.0, 0.0))
 
 
 def asked(part: Any, option: str, default: bool) -> bool:

@@ -71,6 +71,7 @@ def add_terms(
         product, parts = 0.0, 0.0
         for p in range(first, last):
             room[p - first] = -scale * g[p]
+        for p in range(first, last):
             product += x[p] * g[p]
             parts += abs(x[p] * g[p])
         cost = penalty.block_cost(x[first:last], b)

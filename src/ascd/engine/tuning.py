@@ -81,6 +81,9 @@ DRAWS_A_REFILL = 2
 
 #: A Gram matrix above this many bytes is refused: it is no longer "accessible without extra cost".
 LARGEST_EXACT = 2 * 2**30
+#: "sketch", "stochastic": the least probability of failure and the least relative error; what is divided by shares of
+#: the one or the square of the other stays in range.
+LEAST_FAILURE, LEAST_EPSILON = 1e-200, 1e-100
 #: "stochastic": a sample has at least this many rows; an anchored run reads the whole gradient anew when reads that
 #: moved nothing come to this share of its price, as the reference oracle does.
 FEWEST_ROWS, ANCHOR_WASTE = 64, 0.25

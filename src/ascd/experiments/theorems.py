@@ -53,12 +53,12 @@ class WatchedSet(NamedTuple):
             best = j if score[j] > score[best] else best
             slack = 1e-9 * (1.0 + abs(score[j]))
             outside += score[j] < rule.lower[j] - slack or score[j] > rule.upper[j] + slack
+        steep = 0
+        for j in range(n):
             total += score[j] * score[j]
             if rule.upper[j] >= threshold:
                 inside += score[j] * score[j]
                 members += 1
-        steep = 0
-        for j in range(n):
             steep += rule.upper[j] >= threshold and score[j] >= 0.5 * score[best]
         row = self.table[t]
         row[0], row[1], row[2] = total / n, inside / members, score[best] * score[best]

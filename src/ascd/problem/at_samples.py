@@ -117,11 +117,12 @@ def fill_slopes(
         k = wide(number)
         weight, target, z = at(sample.weight, k), sample.target[k], image[k] + t
         is_counted = weight > 0.0  # exp may overflow in a sample without weight: 0·inf is nan
-        total += weight * loss.value(target, z) if is_counted else 0.0
         slope[k] = weight * loss.derivative(target, z) if is_counted else 0.0
         curvature[k] = weight * loss.curvature(target, z) if is_counted else 0.0
     for number in range(start, stop):  # apart: the loop above goes through several samples at a time
         k = wide(number)
+        weight = at(sample.weight, k)
+        total += weight * loss.value(sample.target[k], image[k] + t) if weight > 0.0 else 0.0
         first += slope[k]
         second += curvature[k]
         size += abs(slope[k])

@@ -197,9 +197,11 @@ def evaluate_at(sample: Any, loss: Any, penalty: Any, x: Array, image: Array, sl
     total = 0.0
     for k in range(image.size):
         weight, target = at(sample.weight, k), sample.target[k]
-        is_counted = weight > 0.0  # exp may overflow in a sample without weight: 0·inf is nan
-        total += weight * loss.value(target, image[k]) if is_counted else 0.0
-        slope[k] = weight * loss.derivative(target, image[k]) if is_counted else 0.0
+        # exp may overflow in a sample without weight: 0·inf is nan
+        slope[k] = weight * loss.derivative(target, image[k]) if weight > 0.0 else 0.0
+    for k in range(image.size):
+        weight, target = at(sample.weight, k), sample.target[k]
+        total += weight * loss.value(target, image[k]) if weight > 0.0 else 0.0
     for j in range(x.size):
         total += penalty.cost(x[j], j)
     return total

@@ -135,7 +135,9 @@ class Solution:
         """How far the intervals that the steps were chosen by can be trusted, in a sentence."""
         if self.confidence == 1.0:
             return "The intervals of the run are proved."
-        held = f"held with probability {self.confidence:g}" if self.confidence > 0.0 else "may not have held"
+        # near 1 the six digits of a short number would be those of 1 itself
+        said = f"{self.confidence:g}" if self.confidence < 0.999 else f"1 - {1.0 - self.confidence:.2g}"
+        held = f"held with probability {said}" if self.confidence > 0.0 else "may not have held"
         return f"The intervals of the run {held}; status and gap do not rest on them."
 
     @property

@@ -100,6 +100,7 @@ def keep_slope(slope: Array, place: Array) -> tuple[float, float]:
     length, total = 0.0, 0.0
     for k in range(slope.size):
         place[k] = slope[k]
+    for k in range(slope.size):
         length += slope[k] * slope[k]
         total += slope[k]
     return length, total

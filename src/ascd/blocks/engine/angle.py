@@ -145,7 +145,8 @@ def make_anchor(point: Any, bound: Any, anchor: Any) -> float:
     is_start = clock[0] == clock[1]
     for k in range(anchor.slope.size):
         anchor.slope[k] = point.slope[k]
-        total += point.slope[k] ** 2
+    for k in range(anchor.slope.size):
+        total += anchor.slope[k] ** 2
     for b in range(point.x.size):
         if not is_start or point.intervals.radius_at(b) > 0.0:
             point.intervals.pin(b, point.partial(b), 0.0)

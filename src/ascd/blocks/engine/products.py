@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.contracts import confidence_of
+from ascd._base.contracts import confidence_of, likely
 from ascd._base.jit import at, helper, wide
 from ascd.blocks.engine.point import read_block, rescore
 from ascd.blocks.lengths import length_of
@@ -83,7 +83,7 @@ class EmbeddedBlocks(NamedTuple):
     room: Array
 
     def confidence(self) -> float:
-        return 1.0 - self.failure
+        return likely(self.failure)
 
     def update_block(self, point: Any, i: int, change: Array, rng: Any) -> None:
         problem, matrix, outputs = point.problem, point.problem.matrix, point.problem.matrix.outputs

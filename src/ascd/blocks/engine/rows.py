@@ -50,10 +50,12 @@ class SoftmaxRow(NamedTuple):
             largest = max(largest, z[t])
         for t in range(z.size):
             out[t] = math.exp(z[t] - largest)
+        for t in range(z.size):
             total += out[t]
         others = 0.0
         for t in range(z.size):
             out[t] *= weight / total
+        for t in range(z.size):
             others += out[t] if t != label else 0.0
         out[label] = -others
 

@@ -151,7 +151,8 @@ def make_reference(point: Any, bound: Any, square: Array, slope: Array) -> float
     is_start = clock[0] == clock[1]
     for k in range(slope.size):
         slope[k] = point.slope[k]
-        total += point.slope[k] ** 2
+    for k in range(slope.size):
+        total += slope[k] ** 2
     for j in range(point.x.size):
         g = point.intervals.estimate[j]
         if not is_start or point.intervals.radius_at(j) > 0.0:

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_number
+from ascd._base.contracts import likely
+from ascd.engine.tuning import LEAST_EPSILON, LEAST_FAILURE
 
 
 def sketch_dimension(n: int, epsilon: float, failure: float) -> int:
@@ -36,8 +38,8 @@ class Sketch(NamedTuple):
 
     Parameters
     ----------
-    epsilon : error of a product relative to ‖a_i‖‖a_j‖, in (0, 1)
-    failure : probability that some product's error is larger, in (0, 1)
+    epsilon : error of a product relative to ‖a_i‖‖a_j‖, in [1e-100, 1]
+    failure : probability that some product's error is larger, at least 1e-200
 
     Examples
     --------
@@ -55,8 +57,8 @@ class Sketch(NamedTuple):
         return True
 
     def prepare(self, parts: Any, rng: Any) -> Embedded:
-        epsilon = as_number(self.epsilon, "Sketch epsilon", low=0.0, high=1.0, strict=True)
-        failure = as_number(self.failure, "Sketch failure", low=0.0, high=1.0, strict=True)
+        epsilon = as_number(self.epsilon, "Sketch epsilon", low=LEAST_EPSILON, high=1.0)
+        failure = as_number(self.failure, "Sketch failure", low=LEAST_FAILURE, high=1.0)
         d, n = parts.sample.target.size, parts.norm.size
         columns = parts.matrix.to_scipy(d, n)
         weight = np.sqrt(np.broadcast_to(parts.sample.weight, d))
@@ -77,7 +79,7 @@ class Embedded(NamedTuple):
     failure: float
 
     def confidence(self) -> float:
-        return 1.0 - self.failure
+        return likely(self.failure)
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem, intervals = point.problem, point.intervals

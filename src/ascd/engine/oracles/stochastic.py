@@ -32,10 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_count, as_number
+from ascd._base.contracts import likely
 from ascd._base.jit import helper
 from ascd.engine.oracles.concentration import sampled_radius, share_of_failure
 from ascd.engine.oracles.row_sample import RowSample, start_sample
-from ascd.engine.tuning import ANCHOR_WASTE, FEWEST_ROWS
+from ascd.engine.tuning import ANCHOR_WASTE, FEWEST_ROWS, LEAST_FAILURE
 
 SAMPLES, CLOCK, LEFT, SAMPLED_AT, MOVED_SINCE, WASTE_FROM, REFUTED = range(7)
 
@@ -49,7 +50,7 @@ class Stochastic(NamedTuple):
     Parameters
     ----------
     rows : how many rows a sample draws; by default n_samples/n_features, which have as many entries as a column
-    failure : the probability that some interval of the run does not hold, in (0, 1)
+    failure : the probability that some interval of the run does not hold, at least 1e-200
     anchored : read the whole gradient when reads that moved nothing have paid for it, and sample what changes since
     patience : sample again when the radii have grown by this many times what the last sample left of them
 
@@ -72,7 +73,7 @@ class Stochastic(NamedTuple):
         return True
 
     def prepare(self, parts: Any, rng: Any) -> Sampled:
-        failure = as_number(self.failure, "Stochastic failure", low=0.0, high=1.0, strict=True)
+        failure = as_number(self.failure, "Stochastic failure", low=LEAST_FAILURE, high=1.0)
         patience = as_number(self.patience, "Stochastic patience", low=0.0, high=1e300)
         n, d = parts.norm.size, parts.sample.target.size
         draws = max(FEWEST_ROWS, d // n) if self.rows is None else as_count(self.rows, "Stochastic rows", low=2)
@@ -95,7 +96,7 @@ class Sampled(NamedTuple):
     reach: float  # Σ_j of the reaches
 
     def confidence(self) -> float:
-        return 1.0 - self.failure
+        return likely(self.failure)
 
     @helper
     def begin(self, point: Any, rng: Any) -> None:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ascd.experiments.claims import details, lemmas, practice, theory  # noqa: F401  they enter their claims
+# they enter their claims, in the order of the table
+from ascd.experiments.claims import practice, details, lemmas, theory  # noqa: F401  # isort: skip
 from ascd.experiments.claims.register import REGISTER, UNTESTED, Claim, Evidence, Finding
 
 

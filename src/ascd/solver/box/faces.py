@@ -63,8 +63,9 @@ def descend_faces(
                 j = wide(face[i])
                 left[i] -= t * (dot(matrix, j, image) + at(penalty.l2, j) * way[i])
                 change[i] += t * way[i]
-                length += left[i] * left[i] / lipschitz[j]
                 out += not (at(penalty.lower, j) < x[j] + change[i] < at(penalty.upper, j))
+            for i in range(size):
+                length += left[i] * left[i] / lipschitz[face[i]]
             for i in range(size):
                 way[i] = left[i] / lipschitz[face[i]] + length / length_before * way[i]
             steps, reads, done = steps + 2, reads + 2 * size, done + 1
@@ -88,6 +89,7 @@ def begin(
         change[i] = 0.0
         left[i] = -(dot(matrix, j, slope) + at(penalty.linear, j) + at(penalty.l2, j) * x[j])
         way[i] = left[i] / lipschitz[j]
+    for i in range(size):
         length += left[i] * way[i]
     return length
 

@@ -1,0 +1,83 @@
+"""Violations, and when an error is none: a ValueError or TypeError that names an argument and has a reason."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .block_calls import BLOCK_FAMILIES, block_truth, flat
+from .calls import truth_of
+from .cases import Case
+from .likely import is_wrong
+from .placed import is_placed
+
+#: Words of which an error message must hold one: the argument that is to blame.
+ARGUMENTS = (
+    "A", "b", "X", "y", "x0", "tol", "alphas", "alpha", "sample_weight", "weights", "penalty", "steepness", "unbounded",
+    "intercept0", "Cs", "scale", "classes", "groups", "positive", "loss", "dual", "rows",
+    "failure", "patience",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A promise that did not hold: its kind, what was seen, and how far off, relative to the terms of the objective."""
+
+    kind: str
+    text: str
+    size: float = math.nan
+
+
+def check_error(case: Case, error: Exception) -> list[Violation]:
+    """Is it a clear one, with a reason?"""
+    text = f"{type(error).__name__}: {error}"
+    if not isinstance(error, ValueError | TypeError):
+        return [Violation(f"exception {type(error).__name__}", text)]
+    words = set("".join(letter if letter.isalnum() or letter == "_" else " " for letter in str(error)).split())
+    if not words & set(ARGUMENTS):
+        return [Violation("unclear error", text)]
+    return [] if is_justified(case, str(error)) else [Violation("unjustified error", text)]
+
+
+def is_justified(case: Case, message: str) -> bool:
+    """Is there a reason for the error in the data?"""
+    s = np.ones(len(case.b)) if case.weight is None else case.weight
+    with np.errstate(all="ignore"):
+        squares = (s[:, None] * case.A * case.A).sum(axis=0)
+    if "underflows" in message:
+        rows = (case.A * case.A).sum(axis=1)  # the columns of a dual
+        is_small = ((squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any()
+        return bool(is_small or ((rows < 1e-300) & (case.A != 0.0).any(axis=1)).any())
+    if "overflow" in message or "large values" in message or "not finite" in message:
+        return not np.isfinite(squares).all() or np.abs(case.A).max() > 1e100 or np.abs(case.b).max() > 1e100
+    if "unbounded" in message:
+        return bool(np.any(case.parameters.get("linear", 0.0)))
+    if "alphas must be given" in message or "scaled" in message:
+        weights = (case.options.get(name, 1.0) for name in ("penalty_weights", "weights"))
+        return case.family in ("path", "path_blocks") or not all(np.any(given) for given in weights)
+    if "x0" in message:
+        start = case.options.get("x0")  # squares of what is beyond 1e150 are not float64 numbers
+        return start is not None and (np.abs(start).max() > 1e150 or not _start_value(case) < 1e300)
+    if "steepness" in message:
+        return case.options.get("steepness") in ("gs", "gsl")
+    if "bounded curvature" in message:
+        return case.loss == "poisson"
+    if "Stochastic" in message:
+        return is_wrong(case.options.get("stochastic", {}))
+    if "must be in memory" in message:  # samples or columns that are read one by one
+        return is_placed(case.storage)
+    if "positive=True needs a penalty" in message:  # an unpenalised group has no sense of its own there
+        return bool({**case.parameters, **case.options}.get("positive"))
+    if "classes in the data" in message:
+        return len(set(case.b[s > 0.0])) < 2
+    return "y must hold a positive count" in message or "Automatic alpha grid" in message
+
+
+def _start_value(case: Case) -> Any:
+    if case.family in BLOCK_FAMILIES:
+        truth = block_truth(case)
+        return truth.value(flat(case.options["x0"], case.options.get("intercept0", 0.0), truth))[0]
+    return truth_of(case).value(case.options["x0"])[0]

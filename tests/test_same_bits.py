@@ -1,0 +1,163 @@
+"""The same call gives the same bits, wherever NumPy puts its arrays.
+
+Compiled sums are reordered.  A loop that stores as well is compiled twice, in vectors and plain, and a comparison of
+addresses decides which runs: two small arrays side by side in memory, or not, then mean other last bits.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ascd
+from ascd.blocks import terms
+from ascd.problem.at_samples import evaluate_samples
+from ascd.problem.problem import Sample, evaluate_at
+from ascd.solver.samples import keep_slope
+
+SOURCES = sorted(Path(ascd.__file__).parent.rglob("*.py"))
+
+# ------------------------------------------------------------------------------------------- loops as they stand
+
+
+def innermost_loops(tree):
+    for loop in ast.walk(tree):
+        if isinstance(loop, ast.For) and getattr(getattr(loop.iter, "func", None), "id", "") == "range":
+            inside = [node for line in loop.body for node in ast.walk(line)]
+            if not any(isinstance(node, ast.For | ast.While) for node in inside):
+                yield loop, inside
+
+
+def targets_of(node):
+    if isinstance(node, ast.AugAssign):
+        return [node.target]
+    if isinstance(node, ast.Assign):
+        return [part for target in node.targets for part in getattr(target, "elts", [target])]
+    return []
+
+
+def names_in(node):
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def sums_numbers(node):
+    """total += …, total -= … or total = … total …, but not a count."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        counted = node.value.body if isinstance(node.value, ast.IfExp) else node.value
+        is_count = isinstance(counted, ast.Compare | ast.BoolOp | ast.UnaryOp) or (
+            isinstance(counted, ast.Constant) and isinstance(counted.value, int)
+        )
+        return not is_count
+    return isinstance(node, ast.Assign) and any(
+        isinstance(value, ast.BinOp) and isinstance(target, ast.Name) and target.id in names_in(value)
+        for target, value in zip(
+            targets_of(node), getattr(node.value, "elts", [node.value]) if targets_of(node) else [], strict=False
+        )
+    )
+
+
+def stores_at_its_own_place(loop, inside):
+    """Is some a[k] written, with k the loop's counter or one more or less?"""
+    own = {loop.target.id}
+    own |= {
+        node.targets[0].id
+        for node in inside
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Call)
+        and getattr(node.value.func, "id", "") == "wide"
+        and own & names_in(node.value.args[0])
+        and not any(isinstance(part, ast.Subscript) for part in ast.walk(node.value))
+    }
+    written = [target for node in inside for target in targets_of(node) if isinstance(target, ast.Subscript)]
+    return any(
+        own & names_in(target.slice) and not any(isinstance(part, ast.Subscript) for part in ast.walk(target.slice))
+        for target in written
+    )
+
+
+def is_one_by_one(inside):
+    """Random numbers, and products with whole columns, come one after the other: such a loop never runs in vectors."""
+    return any(isinstance(node, ast.Name) and node.id in ("rng", "dot") for node in inside)
+
+
+def offending_loops(text):
+    for loop, inside in innermost_loops(ast.parse(text)):
+        if any(map(sums_numbers, inside)) and stores_at_its_own_place(loop, inside) and not is_one_by_one(inside):
+            yield loop.lineno
+
+
+def test_loops_that_add_up_store_nothing():
+    found = [f"{path.name}:{line}" for path in SOURCES for line in offending_loops(path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a[k] = b[k]; total += b[k]",
+        "i = wide(k); a[i - 1] += b[k]; total = total + b[k]",
+        "a[k], total = b[k], total - b[k]",
+        "a[0, k] = b[k]; total += b[k] if b[k] > 0.0 else 0.0",
+    ],
+)
+def test_such_a_loop_is_found(body):
+    assert list(offending_loops(f"for k in range(n):\n    {body}\n")) == [1]
+
+
+@pytest.mark.parametrize(
+    "body", ["a[k] = b[k]", "total += b[k]", "a[k] = b[k]; count += 1", "a[order[k]] = b[k]; total += b[k]"]
+)
+def test_others_are_not(body):
+    assert list(offending_loops(f"for k in range(n):\n    {body}\n")) == []
+
+
+# ------------------------------------------------------------------------------------------- kernels on near arrays
+
+DISTANCES = (0, 2, 4, 8, 16, 64)
+
+
+def placed(arrays, distance):
+    """Copies of the arrays one after the other in one buffer, so many numbers apart."""
+    buffer, found, first = np.zeros(sum(array.size for array in arrays) + distance * len(arrays) + 8), [], 0
+    for array in arrays:
+        found.append(buffer[first : first + array.size])
+        found[-1][:] = array
+        first += array.size + distance
+    return found
+
+
+def of_terms(x, u, radius, room):
+    penalty = ascd.BlockProblem(np.eye(x.size), x, penalty=ascd.GroupL2(0.1, groups=x.size)).penalty
+    ends, blocks = np.array([0, x.size]), np.array([0])
+    return terms.add_terms(penalty, x, u, np.r_[radius[0]], ends, blocks, 0.7, room)
+
+
+def of_samples(target, weight, image, slope):
+    curvature = np.empty(image.size)
+    value = evaluate_samples(Sample(target, np.abs(weight)), ascd.Squared(), image, slope, curvature, None)[0]
+    return value, slope.tobytes()
+
+
+def of_problem(target, x, image, slope):
+    return evaluate_at(Sample(target, 1.0), ascd.Squared(), ascd.L1(0.3), x, image, slope), slope.tobytes()
+
+
+def of_slopes(slope, place, _, __):
+    return (*keep_slope(slope, place), place.tobytes())
+
+
+@pytest.mark.parametrize("call", [of_terms, of_samples, of_problem, of_slopes])
+@pytest.mark.parametrize("size", [3, 4, 5, 9, 15, 17, 31, 40])
+def test_sums_do_not_depend_on_places(call, size):
+    arrays = np.random.default_rng(size).standard_normal((4, size))
+    orders = (arrays, arrays[::-1])
+    first, *others = (
+        call(*(placed(order, distance) if order is arrays else placed(order, distance)[::-1]))
+        for order in orders
+        for distance in DISTANCES
+    )
+    assert all(other == first for other in others)
