@@ -39,7 +39,7 @@ RULES = (
 ORACLES = ("exact", "norm", "simulated", "cached", "reference", "measured", "random", "sketch")
 SAFE = ORACLES[:-1]
 STEEPNESSES = ("gs-s", "gsl-s", "gs-r", "gs-q", "gsl-r", "gsl-q", "gs", "gsl")
-STEPS = ("coordinate", "fixed", "line-search")
+STEPS = ("coordinate", "fixed", "line-search", "local")
 #: What ``minimize`` uses where nothing is asked for.
 DEFAULT = ("awake", "measured", "gs-s", "coordinate")
 FAMILIES = {

@@ -162,8 +162,9 @@ def _make() -> tuple[type, type]:
 def name_files_apart(dispatcher: Any) -> None:
     """Give every file of compiled code a name that no other process gives; numba's own where it has changed inside."""
     with suppress(AttributeError):
-        files = dispatcher._cache._cache_file
-        files.__class__ = _named_apart(type(files))
+        files: Any = dispatcher._cache._cache_file
+        kind: Any = type(files)
+        files.__class__ = _named_apart(kind)
 
 
 @cache

@@ -3,9 +3,15 @@
 Least squares has one model, which is F, from products of columns that are kept for the whole run.  Other losses with
 one output have a model a step, with their own curvatures; where outputs meet (softmax), and for working sets too
 large for products, models read their columns anew in every sweep.
+
+Curvatures are damped: a share of the loss's largest is added, so that a model has a minimum also where samples have no
+curvature (Huber's loss far from its target).  The share grows where F does not fall at the model's minimum; with all of
+it the model is never below F.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -15,6 +21,7 @@ from ascd.blocks.column_model import ColumnModel
 from ascd.blocks.fit import Fit
 from ascd.blocks.gram_model import GramModel
 from ascd.blocks.largest import Largest
+from ascd.blocks.losses import Curvature
 from ascd.blocks.pieces import Working, blocks_cost, largest_distance
 from ascd.blocks.products import products
 from ascd.solver import tuning as shared
@@ -30,6 +37,9 @@ class Steps:
         self.gram = Gram(fit.problem.design, fit.intercept, keeps=False)
         self.largest = Largest(fit.problem.design, fit.problem.groups.count, self.is_quadratic)
         self.means = np.zeros(fit.problem.n_features)
+        self.damping = 0.0 if self.is_quadratic else shared.DAMPING
+        bound = fit.problem.loss.bound
+        self.typical = fit.problem.weight * (bound if math.isfinite(bound) else 1.0)
 
     def improve(self, working: Working, gradient: Array, target: float, left: float) -> None:
         """Until the violation, now ``left``, is at most the target on the working set, or little is gained."""
@@ -37,24 +47,28 @@ class Steps:
             self._step(working, gradient, target)
             return
         for _ in range(shared.MOST_MODELS):
-            if not self._step(working, gradient, max(0.5 * target, tuning.BLOCK_MODEL_SHARE * left)):
+            length = self._step(working, gradient, max(0.5 * target, tuning.BLOCK_MODEL_SHARE * left))
+            if math.isnan(length) or (length == 0.0 and self.damping > 1.0):
                 break
-            left, gradient = self._violation(working)
-            if left <= target:
-                break
+            if length > 0.0:
+                left, gradient = self._violation(working)
+                if left <= target:
+                    break
 
-    def _step(self, working: Working, gradient: Array, target: float) -> bool:
-        """Minimise the model at the present point, and go there; False where F did not fall."""
+    def _step(self, working: Working, gradient: Array, target: float) -> float:
+        """Minimise the model at the present point, and go there as far as F falls: the share of the way.
+
+        It is nan where the model's minimum is here.
+        """
         fit, problem = self.fit, self.problem
         x = fit.x[working.places].copy()
-        columns = problem.groups.order[working.places]
+        columns, curvature = problem.groups.order[working.places], self._damped()
         if self._is_for_products(working):
-            gram = self._products(columns, fit.seen.curvature.most.copy())
+            gram = self._products(columns, curvature.most)
             lipschitz = self.largest.of_gram(working, gram)
             GramModel(fit.penalty, working, gram, lipschitz, gradient, x).minimise(target)
             shift = -self.means[columns] @ (x - fit.x[working.places]) if fit.intercept else np.zeros(working.outputs)
         else:
-            curvature = fit.seen.curvature
             lipschitz = self.largest.of_columns(working, columns, curvature.most)
             model = ColumnModel(
                 fit.penalty, problem.design, columns, working, lipschitz, curvature, fit.slope, x, fit.intercept
@@ -62,7 +76,20 @@ class Steps:
             model.minimise(target)
             fit.reads += model.reads
             shift = model.shift
-        return self._follow(working, x, shift)
+        length = self._follow(working, x, shift)
+        if length < 1.0:
+            self.damping = max(shared.MORE_DAMPING * self.damping, shared.LEAST_AFTER_FAILURE)
+        else:
+            self.damping = max(shared.LESS_DAMPING * self.damping, shared.LEAST_DAMPING)
+        return length
+
+    def _damped(self) -> Curvature:
+        """The loss's own curvatures, and a share of the largest it can have."""
+        own, between, most = self.fit.seen.curvature
+        if self.is_quadratic:
+            return Curvature(own, between, most.copy())
+        more = self.damping * self.typical
+        return Curvature(own + more[:, None], between, most + more)
 
     def _is_for_products(self, working: Working) -> bool:
         """Do outputs share their curvatures, and is a matrix of products small, beside the columns too?"""
@@ -88,17 +115,19 @@ class Steps:
         positions = gram.position[columns]
         return np.ascontiguousarray(gram.store[np.ix_(positions, positions)])
 
-    def _follow(self, working: Working, x: Array, shift: Array) -> bool:
-        """Go from the present point to x, or as far as F falls."""
+    def _follow(self, working: Working, x: Array, shift: Array) -> float:
+        """Go from the present point to x, or as far as F falls; the share of the way, nan where there is none."""
         fit = self.fit
         change = x - fit.x[working.places]
-        if not (change.any() or np.any(shift)) or not (np.isfinite(change).all() and np.isfinite(shift).all()):
-            return False
+        if not (change.any() or np.any(shift)):
+            return math.nan
+        if not (np.isfinite(change).all() and np.isfinite(shift).all()):
+            return 0.0
         # all that is not 0 is in the working set: the image from x itself costs no more than that of the change
         image = fit.image_of(working.places, x) + (fit.constant + shift)
         return self._search(working, x, image, shift)
 
-    def _search(self, working: Working, x: Array, there: Array, shift: Array) -> bool:
+    def _search(self, working: Working, x: Array, there: Array, shift: Array) -> float:
         """Halve the step to x, whose image is ``there``, until F falls by a share of what its slope promises."""
         fit, before = self.fit, self.fit.x[working.places].copy()
         start, cost, direction = fit.seen.value, self._cost(working, before), there - fit.image
@@ -121,10 +150,10 @@ class Steps:
                 fit.is_fresh, fit.seen = False, seen  # also where the run is interrupted here
                 fit.set(working, point)
                 fit.is_fresh = is_fresh
-                return True
+                return length
             length *= 0.5
         fit.image, fit.constant = image, constant
-        return False
+        return 0.0
 
     def _cost(self, working: Working, x: Array) -> float:
         return float(blocks_cost(self.fit.penalty, working.blocks, working.starts, x.ravel(), working.outputs))

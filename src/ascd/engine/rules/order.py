@@ -9,8 +9,6 @@ from ascd._base.checks import Array
 from ascd._base.jit import helper
 from ascd.engine.rules.scan import highest
 
-HALVES = 1.0 / math.log(2.0)
-
 
 @helper
 def shuffle(members: Array, count: int, rng: Any) -> None:
@@ -43,4 +41,4 @@ def put_steep_first(members: Array, count: int, upper: Array, work: Array, first
 @helper
 def halving_of(value: float, largest: float, buckets: int) -> int:
     """How often the largest is halved before it falls below the value."""
-    return int(min(math.log(largest / value) * HALVES, buckets - 2.0))
+    return int(min(math.log2(largest / value), buckets - 2.0))
