@@ -11,7 +11,7 @@ from fuzz import command
 from fuzz.calls import problem_of, truth_of
 from fuzz.cases import SPARSE, STORAGES, Case, source, stored
 from fuzz.command import judge_seeds
-from fuzz.draw import ESTIMATORS, combinations, draw, engines
+from fuzz.draw import BLOCKS, ESTIMATORS, STORED, _newer, combinations, draw, engines
 from fuzz.peers import from_scipy
 from fuzz.search import candidates
 from fuzz.truth import make_truth, penalty_arrays
@@ -131,6 +131,16 @@ def test_search_works_at_every_scale(exponent):
 def test_a_seed_is_a_case():
     for seed in range(200):
         assert source(draw(seed)) == source(draw(seed))
+
+
+def test_single_coordinates_can_be_asked_for():
+    """The families that came later are left out; a seed that draws none of them draws the same."""
+    seeds = {
+        is_older: [seed for seed in range(200) if (_newer(seed) is None) is is_older] for is_older in (True, False)
+    }
+    assert all(seeds.values())
+    assert all(source(draw(seed)) == source(draw(seed, family="single")) for seed in seeds[True])
+    assert not {draw(seed, family="single").family for seed in seeds[False]} & {"stochastic", *BLOCKS, *STORED}
 
 
 @pytest.mark.parametrize("family", ["solve", "path", "minimize", "stochastic", "steps", "user", "DualSVM", *ESTIMATORS])

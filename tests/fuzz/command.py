@@ -124,9 +124,8 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=1000, help="number of cases")
     parser.add_argument("--seed", type=int, default=0, help="which thousand million of seeds")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument(
-        "--family", help="only this family (solve, path, minimize, stochastic, DualSVM, an estimator …)"
-    )
+    families = "solve, path, minimize, stochastic, DualSVM, an estimator …; single: no blocks, data in memory"
+    parser.add_argument("--family", help=f"only this family ({families})")
     parser.add_argument("--few", action="store_true", help="only the few combinations of parts that the tests compile")
     parser.add_argument("--shrink", type=int, default=1, help="cases of each kind of violation that are made smaller")
     parser.add_argument("--shrink-seconds", type=float, default=60.0, help="time to make one case smaller")

@@ -87,8 +87,10 @@ def engines(few: bool = False) -> tuple[tuple[str, str, str, str, str, int, bool
 
 
 def draw(seed: int, few: bool = False, family: str | None = None) -> Case:
-    """The case of a seed."""
-    if family is None:
+    """The case of a seed; "single" draws single coordinates in memory for every seed."""
+    if family == "single":
+        family = None
+    elif family is None:
         family = _newer(seed)
     rng = np.random.default_rng(seed)
     drawn = choose(rng, FAMILIES)
