@@ -45,32 +45,41 @@ class Softmax:
         self.counted = weight > 0.0
 
     def _shares(self, image: Array) -> tuple[Array, Array]:
-        """Logarithms of the probabilities, and these."""
-        logs = image - image.max(axis=1, keepdims=True)
+        """Logarithms of the probabilities, and these, class by class in memory: sums over few classes are quick so."""
+        logs = np.array(image.T)
+        logs -= logs.max(axis=0)
         shares = np.exp(logs)
-        total = shares.sum(axis=1, keepdims=True)
-        return logs - np.log(total), shares / total
+        total = shares.sum(axis=0)
+        shares /= total
+        logs -= np.log(total)
+        return logs.T, shares.T
 
     def look(self, image: Array) -> Look:
         logs, shares = self._shares(image)
         value = float(self.weight @ -logs[self.rows, self.labels])
+        largest, others = shares.max(axis=1), self._others(shares)
+        shares = np.ascontiguousarray(shares)
         slope = shares.copy()
-        slope[self.rows, self.labels] = -self._others(shares)
+        slope[self.rows, self.labels] = -others
         slope *= self.weight[:, None]
-        largest = shares.max(axis=1)
         most = np.minimum(largest, 2.0 * largest * (1.0 - largest))  # Gershgorin
         root = np.sqrt(self.weight)[:, None]
         return Look(value, slope, Curvature(self.weight[:, None] * shares, root * shares, self.weight * most))
 
     def _others(self, shares: Array) -> Array:
         """1 − p_y, as the sum of the others: exact where p_y is near 1."""
-        others = shares.copy()
+        others = shares.copy(order="K")
         others[self.rows, self.labels] = 0.0
         return others.sum(axis=1)
 
     def balance(self, image: Array) -> Array:
         """Move the image, in place, to the best constants, which sum to 0; how far."""
         shift = np.zeros(self.n_outputs)
+        if not image.any():  # logarithms of the classes' parts, if all have one
+            counts = np.bincount(self.labels, self.weight, self.n_outputs)
+            if counts.min() > SMALLEST_SHARE * counts.max():
+                shift = np.log(counts) - np.log(counts).mean()
+                image += shift
         here = self.look(image)
         for _ in range(MOST_BALANCING_STEPS):
             first = here.slope.sum(axis=0)
@@ -112,7 +121,8 @@ class Softmax:
 
     def _rounding(self, image: Array) -> Array:
         """Relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient."""
-        spread: Array = image.max(axis=1) - image.min(axis=1)
+        classes = np.ascontiguousarray(image.T)
+        spread: Array = classes.max(axis=0) - classes.min(axis=0)
         return (self.n_outputs + 8.0 + 2.0 * spread) * UNIT
 
     def gap(self, image: Array, dual: Array, reach: Array, scale: float) -> float:

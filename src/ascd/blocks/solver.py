@@ -6,6 +6,7 @@ repeat
     certificate: the duality gap, rounding counted; from an image computed afresh before stopping
     working set: the blocks that have moved, and the worst violations
     model: minimise Q there by sweeps and Newton steps, and go to its minimum as far as F falls
+    (where F is smooth: L-BFGS on all blocks instead of working set and model)
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ascd.blocks.fit import Fit
 from ascd.blocks.lengths import lengths_of_blocks, norm
 from ascd.blocks.pieces import Working
 from ascd.blocks.problem import BlockProblem
+from ascd.blocks.smooth import Smooth
 from ascd.blocks.steps import Steps
 from ascd.blocks.terms import fill_distances, fill_open
 from ascd.data.careful import UNIT
@@ -42,7 +44,7 @@ class Solver:
     def __init__(self, problem: BlockProblem, x: Array, intercept: bool, constant: Array) -> None:
         self.problem, self.fit = problem, Fit(problem, x, intercept, constant)
         self.bounds = GradientBounds(problem, intercept)
-        self.steps = Steps(self.fit)
+        self.steps, self.smooth = Steps(self.fit), Smooth(self.fit)
         self.n_iter = self.working = 0
         self.has_all = self.is_whole = False
         self.standing, self.can_fit = NOTHING, True
@@ -84,6 +86,10 @@ class Solver:
                 return self._last_look(tolerance)
             if watch(self):
                 return Status.INTERRUPTED
+            if self.smooth.applies():
+                self.smooth.improve(tolerance, began + limits.max_time)
+                self.working, self.n_iter = self.fit.x.shape[0], self.n_iter + 1
+                continue
             working = self._working_set()
             if working.blocks.size == 0:
                 return self._last_look(tolerance)

@@ -97,3 +97,9 @@ LONGEST_CONSTANT_STEP = 1e3
 MOST_CLASSES = 1_000_000
 #: A sum of squares outside of these has lost digits: it is taken again, relative to the largest entry.
 LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES = 1e-280, 1e300
+
+# ---- smooth problems
+
+#: L-BFGS goes on until the gap seems to be this share of the tolerance, and this many times less where that was not
+#: enough; at most so many steps at a time, with so many pairs remembered.
+SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10

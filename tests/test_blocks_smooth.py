@@ -1,0 +1,100 @@
+"""Block problems without a kink: L-BFGS on all blocks, proved as every other point, and what happens where it fails."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import ascd
+from ascd.blocks.smooth import Smooth
+from ascd.blocks.solver import Solver
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+def classes(d=60, n=12, count=4, ridge=0.5, **penalty):
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((d, n))
+    labels = np.argmax(A @ rng.standard_normal((n, count)) + rng.gumbel(size=(d, count)), axis=1)
+    return ascd.BlockProblem(A, labels, "softmax", ascd.GroupL2(**{"strength": 0.0, "ridge": ridge, **penalty}))
+
+
+def smooth(problem):
+    return Smooth(Solver(problem, np.zeros((problem.n_features, problem.n_outputs)), False, np.zeros(1)).fit)
+
+
+def test_it_is_for_problems_without_a_kink():
+    A, y = np.eye(4), np.arange(4.0)
+    assert smooth(classes()).applies()
+    assert smooth(ascd.BlockProblem(A, y, "huber", ascd.GroupL2(0.0, ridge=1.0))).applies()
+    for other in (
+        classes(strength=0.1), classes(ridge=0.0), classes(positive=True),
+        ascd.BlockProblem(A, y, "squared", ascd.GroupL2(0.0, ridge=1.0)),
+        ascd.BlockProblem(A, y, "poisson", ascd.GroupL2(0.0, ridge=1.0)),
+    ):  # fmt: skip
+        assert not smooth(other).applies()
+
+
+def without_bfgs(patch):
+    patch.setattr(Smooth, "applies", lambda self: False)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", ["softmax", "huber", "logistic"])
+def test_both_ways_lead_to_one_answer(monkeypatch, loss, intercept):
+    rng = np.random.default_rng(4)
+    A, b = rng.standard_normal((50, 9)), rng.standard_normal((50, 3))
+    target = {"softmax": np.argmax(b, axis=1), "huber": 10.0 * b, "logistic": np.sign(b)}[loss]
+    problem = ascd.BlockProblem(A, target, loss, ascd.GroupL2(0.0, groups=3, ridge=0.7))
+    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    with monkeypatch.context() as patch:
+        without_bfgs(patch)
+        other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    assert found.converged
+    assert other.converged
+    np.testing.assert_allclose(found.x, other.x, atol=1e-3)  # √(2·gap/ridge)
+    assert abs(found.objective - other.objective) <= found.gap + other.gap
+
+
+def test_a_path_begins_afresh_with_every_penalty():
+    found = ascd.path_blocks(classes(), alphas=[10.0, 1.0, 0.1], tol=1e-8)
+    for k, alpha in enumerate(found.alphas):
+        alone = ascd.solve_blocks(classes(ridge=0.5 * alpha), tol=1e-8)
+        np.testing.assert_allclose(found.coefs[..., k], alone.x, atol=1e-3)
+        assert found.gaps[k] <= 1e-8 * found.zero_objective
+
+
+@pytest.mark.parametrize("how", ["nothing", "uphill"])
+def test_where_it_fails_the_usual_steps_go_on(monkeypatch, how):
+    def fail(value, start, **_):
+        if how == "uphill":
+            value(start + 1e3)
+
+    monkeypatch.setattr(scipy.optimize, "minimize", fail)
+    assert ascd.solve_blocks(classes(), tol=1e-8).converged
+
+
+def test_an_interrupt_keeps_the_lowest_point(monkeypatch):
+    problem = classes()
+    look, count = problem.loss.look, []
+
+    def interrupt(image):
+        count.append(1)
+        if len(count) == 12:
+            raise KeyboardInterrupt
+        return look(image)
+
+    monkeypatch.setattr(problem.loss, "look", interrupt)
+    found = ascd.solve_blocks(problem, tol=1e-12)
+    assert found.status is ascd.Status.INTERRUPTED
+    assert found.objective < 0.9 * found.zero_objective
+    assert found.objective - ascd.solve_blocks(classes(), tol=1e-12).objective <= found.gap < math.inf
+
+
+def test_a_time_limit_is_kept():
+    found = ascd.solve_blocks(classes(), tol=1e-12, max_time=0.0)
+    assert found.status is ascd.Status.TIME_LIMIT
+    assert 0.0 <= found.gap < math.inf
