@@ -11,6 +11,7 @@ import scipy.optimize
 import ascd
 from ascd.blocks.smooth import Smooth
 from ascd.blocks.solver import Solver
+from ascd.blocks.variables import Coefficients, Rounded
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -57,6 +58,35 @@ def test_both_ways_lead_to_one_answer(monkeypatch, loss, intercept):
     assert other.converged
     np.testing.assert_allclose(found.x, other.x, atol=1e-3)  # √(2·gap/ridge)
     assert abs(found.objective - other.objective) <= found.gap + other.gap
+
+
+@pytest.mark.parametrize("shape", [(60, 12), (9, 30)])
+def test_better_variables_are_the_same_problem(shape):
+    """Images, costs and gaps agree at points of which both know; the gradient is that of F."""
+    problem, rng = classes(*shape), np.random.default_rng(5)
+    fit = Solver(problem, 0.1 * rng.standard_normal((shape[1], 4)), True, rng.standard_normal(4)).fit
+    plain, better = Coefficients(fit), Rounded(fit)
+    if shape[0] > shape[1]:
+        np.testing.assert_allclose(better.coefficients(better.start), fit.x, atol=1e-12)
+    else:  # of those with the same image the one of the least cost
+        assert better.cost(better.start)[0] < plain.cost(plain.start)[0]
+    np.testing.assert_allclose(better.image(better.start), plain.image(plain.start), atol=1e-10)
+    w = rng.standard_normal(better.start.shape)
+    x, slope = better.coefficients(w), rng.standard_normal(fit.slope.shape)
+    np.testing.assert_allclose(better.image(w), plain.image(x), atol=1e-10)
+    assert better.cost(w)[0] == pytest.approx(plain.cost(x)[0], rel=1e-10)
+    gradients = better.pull(slope) + better.cost(w)[1], plain.pull(slope) + plain.cost(x)[1]
+    assert better.gap_of(gradients[0]) == pytest.approx(plain.gap_of(gradients[1]), rel=1e-9)
+    step = 1e-3 * rng.standard_normal(w.shape)
+    moved = np.vdot(gradients[0], step)
+    assert moved == pytest.approx(np.vdot(gradients[1], better.coefficients(step)), rel=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-140, 1e150])
+def test_numbers_near_the_ends_of_the_range_are_solved_for(unit):
+    with np.errstate(all="ignore"):
+        problem = ascd.BlockProblem(unit * np.eye(3), [0, 1, 2], "softmax", ascd.GroupL2(0.0, ridge=1.0))
+    assert 0.0 <= ascd.solve_blocks(problem, tol=1e-6).gap < math.inf
 
 
 def test_a_path_begins_afresh_with_every_penalty():

@@ -1,7 +1,7 @@
 """Where F is smooth (a ridge on every block and nothing else), no block rests: limited-memory BFGS on all at once.
 
 Working sets are made for few blocks, and here all take part.  SciPy's L-BFGS needs two products with the data a step,
-for all outputs together.  It ends where
+for all outputs together, or with smaller matrices in better variables (``variables``).  It ends where
 
     Σ_b ‖∇_b F‖² / (2·ridge_b)  ≤  a share of the tolerance,
 
@@ -22,7 +22,7 @@ from ascd._base.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.fit import Fit
 from ascd.blocks.norm import BlockNorm
-from ascd.blocks.products import add, products
+from ascd.blocks.variables import variables_of
 
 
 class _Enough(Exception):
@@ -63,9 +63,11 @@ class _Descent:
     """One run of L-BFGS, and the lowest point that it has met."""
 
     def __init__(self, fit: Fit, enough: float, until: float) -> None:
-        self.fit, self.problem, self.enough, self.until = fit, fit.problem, enough, until
-        self.ridge = np.repeat(fit.penalty.ridge, self.problem.groups.sizes)[:, None]
-        self.point = np.concatenate([fit.x.ravel(), fit.constant[:] if fit.intercept else np.empty(0)])
+        self.fit, self.enough, self.until = fit, enough, until
+        self.variables = variables_of(fit)
+        self.shape = self.variables.start.shape
+        constants = fit.constant / self.variables.unit if fit.intercept else np.empty(0)
+        self.point = np.concatenate([self.variables.start.ravel(), constants])
         self.lowest, self.left, self.unit = math.inf, math.inf, 1.0
 
     def run(self) -> bool:
@@ -83,32 +85,28 @@ class _Descent:
 
     def _value(self, point: Array) -> tuple[float, Array]:
         """F and its gradient, in units of F at the start."""
-        fit, problem = self.fit, self.problem
-        x, order = self._part(point), problem.groups.order
-        image = np.zeros(fit.image.shape)
-        add(problem.design, order, x, image)
+        fit, at = self.fit, self._part(point)
+        image = self.variables.image(at)
         if fit.intercept:
-            image += point[x.size :]
-        seen = problem.loss.look(image)
-        gradient = products(problem.design, order, seen.slope) + self.ridge * x
-        fit.reads += 2 * order.size
-        value = seen.value + 0.5 * float(np.vdot(x, self.ridge * x))
-        if value < self.lowest:
-            self.lowest, self.point = value, point.copy()
-            self.left = 0.5 * float(np.sum(gradient * (gradient / self.ridge)))
-        whole = np.concatenate([gradient.ravel(), seen.slope.sum(axis=0) if fit.intercept else np.empty(0)])
-        return value / self.unit, whole / self.unit
+            image += self.variables.unit * point[at.size :]
+        seen, (cost, bent) = fit.problem.loss.look(image), self.variables.cost(at)
+        gradient = self.variables.pull(seen.slope) + bent
+        if seen.value + cost < self.lowest:
+            self.lowest, self.point, self.left = seen.value + cost, point.copy(), self.variables.gap_of(gradient)
+        constants = self.variables.unit * seen.slope.sum(axis=0) if fit.intercept else np.empty(0)
+        whole = np.concatenate([gradient.ravel(), constants])
+        return (seen.value + cost) / self.unit, whole / self.unit
 
     def _watch(self, *_: Any) -> None:
         if self.left <= self.enough or time.perf_counter() > self.until:
             raise _Enough
 
     def _part(self, point: Array) -> Array:
-        return point[: self.fit.x.size].reshape(self.fit.x.shape)
+        return point[: math.prod(self.shape)].reshape(self.shape)
 
     def coefficients(self) -> Array:
-        return self._part(self.point)
+        return self.variables.coefficients(self._part(self.point))
 
     def constants(self) -> Array:
         """Those of the intercept; where there is none, 0."""
-        return self.point[self.fit.x.size :].copy() if self.fit.intercept else self.fit.constant
+        return self.variables.unit * self.point[math.prod(self.shape) :] if self.fit.intercept else self.fit.constant

@@ -103,3 +103,7 @@ LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES = 1e-280, 1e300
 #: L-BFGS goes on until the gap seems to be this share of the tolerance, and this many times less where that was not
 #: enough; at most so many steps at a time, with so many pairs remembered.
 SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10
+#: Better variables cost a matrix of products: they pay where the smaller side of A is at most so many times the outputs
+#: (two products with A and all outputs for each of some fifty steps).  Directions of the samples below this share of
+#: the largest are left out.
+ROUNDED_SIDE, ROUNDED_RANK = 40, 1e-13
