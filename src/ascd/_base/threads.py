@@ -78,6 +78,23 @@ def share(
     run_together([partial(kernel, *arguments, *([room()] if room else []), *span) for span in spans])
 
 
+def share_list(price: float, listed: Array, kernel: Callable[..., Any], *arguments: Any) -> int:
+    """List some of range(listed.size) in ``listed``, in rising order, by parts side by side; how many they are.
+
+    kernel(*arguments, listed, counts, start, stop) lists those of the parts from ``start`` to ``stop``, each part from
+    its own beginning on, and counts them.  A part has ``LISTED_A_PART`` numbers.
+    """
+    size = tuning.LISTED_A_PART
+    counts = np.empty(-(-listed.size // size), dtype=np.int64)
+    share(price, counts.size, kernel, *arguments, listed, counts)
+    total = 0
+    for part, count in enumerate(counts.tolist()):
+        if total < part * size:  # the part before was not full
+            listed[total : total + count] = listed[part * size : part * size + count]
+        total += count
+    return total
+
+
 def run_together(tasks: Sequence[Callable[[], Any]]) -> None:
     """Run the tasks on the threads of this context, this one among them; returns when all have ended."""
     waiting = deque(tasks)
