@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
@@ -21,6 +20,7 @@ import numpy as np
 
 from ascd._base import tuning
 from ascd._base.checks import Array, as_count
+from ascd._base.pool import Pool
 
 
 def as_n_jobs(n_jobs: Any) -> int:
@@ -35,9 +35,9 @@ def as_n_jobs(n_jobs: Any) -> int:
 
 
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    """One pool for each process: a forked one inherits the pool, but not its threads.  Threads are made as needed."""
-    return ThreadPoolExecutor(tuning.MOST_THREADS, thread_name_prefix="ascd")
+def _pool(process: int) -> Pool:
+    """One pool for each process: a forked one inherits the pool, but not its threads."""
+    return Pool(tuning.MOST_THREADS)
 
 
 def threads_here() -> int:
@@ -99,15 +99,15 @@ def run_together(tasks: Sequence[Callable[[], Any]]) -> None:
     """Run the tasks on the threads of this context, this one among them; returns when all have ended."""
     waiting = deque(tasks)
     others = min(_jobs.get(), len(tasks)) - 1
-    pool = _pool(os.getpid()) if others > 0 else None
-    futures = [pool.submit(copy_context().run, _work, waiting) for _ in range(others)] if pool else []
+    helping = _pool(os.getpid()).call(others, partial(_work, waiting)) if others > 0 else None
     try:
         copy_context().run(_work, waiting)
     finally:
         waiting.clear()
-        wait(futures)  # after Ctrl-C too: nobody must write to the arrays any more
-    for future in futures:
-        future.result()
+        if helping:
+            helping.end()  # after Ctrl-C too: nobody must write to the arrays any more
+    if helping and helping.error:
+        raise helping.error
 
 
 def _work(waiting: deque[Callable[[], Any]]) -> None:
