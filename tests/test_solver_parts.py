@@ -222,7 +222,7 @@ def test_stiffness_is_the_parabola_between_two_tangents(loss, length):
     value, end_value = weights * LOSSES[loss][0](b, image), weights * LOSSES[loss][0](b, there)
     slope, end = weights * LOSSES[loss][1](b, image), weights * LOSSES[loss][1](b, there)
     stiffness = np.zeros(28)
-    raise_to_secants(parts.sample, parts.loss, image, there, slope, end, stiffness)
+    raise_to_secants(parts.sample, parts.loss, image, there, slope, end, stiffness, 0, 28)
     assert (stiffness <= weights * parts.loss.curvature_bound() * (1.0 + 1e-6)).all()
     bent = np.flatnonzero(stiffness)
     assert bent.size

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
@@ -21,6 +20,7 @@ import numpy as np
 
 from ascd._base import tuning
 from ascd._base.checks import Array, as_count
+from ascd._base.pool import Pool
 
 
 def as_n_jobs(n_jobs: Any) -> int:
@@ -35,9 +35,9 @@ def as_n_jobs(n_jobs: Any) -> int:
 
 
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    """One pool for each process: a forked one inherits the pool, but not its threads.  Threads are made as needed."""
-    return ThreadPoolExecutor(tuning.MOST_THREADS, thread_name_prefix="ascd")
+def _pool(process: int) -> Pool:
+    """One pool for each process: a forked one inherits the pool, but not its threads."""
+    return Pool(tuning.MOST_THREADS)
 
 
 def threads_here() -> int:
@@ -78,19 +78,36 @@ def share(
     run_together([partial(kernel, *arguments, *([room()] if room else []), *span) for span in spans])
 
 
+def share_list(price: float, listed: Array, kernel: Callable[..., Any], *arguments: Any) -> int:
+    """List some of range(listed.size) in ``listed``, in rising order, by parts side by side; how many they are.
+
+    kernel(*arguments, listed, counts, start, stop) lists those of the parts from ``start`` to ``stop``, each part from
+    its own beginning on, and counts them.  A part has ``LISTED_A_PART`` numbers.
+    """
+    size = tuning.LISTED_A_PART
+    counts = np.empty(-(-listed.size // size), dtype=np.int64)
+    share(price, counts.size, kernel, *arguments, listed, counts)
+    total = 0
+    for part, count in enumerate(counts.tolist()):
+        if total < part * size:  # the part before was not full
+            listed[total : total + count] = listed[part * size : part * size + count]
+        total += count
+    return total
+
+
 def run_together(tasks: Sequence[Callable[[], Any]]) -> None:
     """Run the tasks on the threads of this context, this one among them; returns when all have ended."""
     waiting = deque(tasks)
     others = min(_jobs.get(), len(tasks)) - 1
-    pool = _pool(os.getpid()) if others > 0 else None
-    futures = [pool.submit(copy_context().run, _work, waiting) for _ in range(others)] if pool else []
+    helping = _pool(os.getpid()).call(others, partial(_work, waiting)) if others > 0 else None
     try:
         copy_context().run(_work, waiting)
     finally:
         waiting.clear()
-        wait(futures)  # after Ctrl-C too: nobody must write to the arrays any more
-    for future in futures:
-        future.result()
+        if helping:
+            helping.end()  # after Ctrl-C too: nobody must write to the arrays any more
+    if helping and helping.error:
+        raise helping.error
 
 
 def _work(waiting: deque[Callable[[], Any]]) -> None:

@@ -30,7 +30,8 @@ from ascd.data.careful import UNIT, careful_sum
 from ascd.data.design import Design
 from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.dual_fit import fit_to
-from ascd.problem.duality import movable, precise_gap
+from ascd.problem.dual_samples import movable
+from ascd.problem.duality import precise_gap
 from ascd.problem.losses import as_loss
 from ascd.problem.problem import Sample
 
@@ -138,7 +139,7 @@ class Outputs:
         norm = np.sqrt(np.append(square, [self.weight.sum()] * intercept))
         for t in range(self.n_outputs):
             if t == 0 or not self.is_quadratic:
-                fit = fit_to(design, columns, intercept, movable[:, t].copy(), self.weight > 0.0, required)
+                fit = fit_to(design, columns, intercept, movable[:, t].copy(), self.weight, required)
             if fit is None:
                 return None
             dual[:, t], excess = self._moved(design, columns, intercept, fit, seen.slope[:, t].copy(), norm)

@@ -13,10 +13,15 @@ nothing at all where no operation was rounded.  Numbers near the end of float64'
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import strict_kernel, wide
+from ascd._base.threads import share
+from ascd.data import prices
 
 #: Half the distance from 1 to the next number.
 UNIT = 2.0**-53
@@ -24,6 +29,8 @@ UNIT = 2.0**-53
 TINY, SMALLEST_ERROR = 1e-290, 1e-322
 #: Splits a number into two halves of 26 bits.
 SPLITTER = 134217729.0
+#: Numbers that are added in a row; the sums of such parts are added exactly.
+SUMMED_A_PART = 1 << 14
 
 
 @strict_kernel
@@ -53,16 +60,30 @@ def careful_products(
         error[i] = (UNIT * abs(product[i]) if rest != 0.0 else 0.0) + 1.01 * count * UNIT * size + lost
 
 
-@strict_kernel
 def careful_sum(vector: Array) -> tuple[float, float]:
-    """Σ vector_k and how far it can be off."""
-    total, rest, size = 0.0, 0.0, 0.0
-    for k in range(vector.size):
-        grown = total + vector[k]
-        back = grown - total
-        left = (total - (grown - back)) + (vector[k] - back)
-        total = grown
-        rest += left
-        size += abs(left)
-    result = total + rest
-    return result, (UNIT * abs(result) if rest != 0.0 else 0.0) + 1.01 * (vector.size + 2.0) * UNIT * size
+    """Σ vector_k and how far it can be off: by parts that threads share, whose sums and errors are added exactly."""
+    sums = np.empty((-(-vector.size // SUMMED_A_PART), 3))
+    share(prices.SUMMED * vector.size, len(sums), careful_sums, vector, sums)
+    totals, rests, sizes = sums.T.tolist()
+    try:
+        result, size = math.fsum(totals + rests), math.fsum(sizes)
+    except (OverflowError, ValueError):  # numbers beyond float64, of both signs
+        return math.nan, math.nan
+    is_rounded = len(totals) > 1 or any(rests)
+    return result, (UNIT * abs(result) if is_rounded else 0.0) + 1.01 * (vector.size + 2.0) * UNIT * size
+
+
+@strict_kernel
+def careful_sums(vector: Array, sums: Array, start: int, stop: int) -> None:
+    """For each part: the rounded sum, the sum of its errors and that of their sizes."""
+    for part in range(start, stop):
+        total, rest, size = 0.0, 0.0, 0.0
+        for number in range(part * SUMMED_A_PART, min((part + 1) * SUMMED_A_PART, vector.size)):
+            k = wide(number)
+            grown = total + vector[k]
+            back = grown - total
+            left = (total - (grown - back)) + (vector[k] - back)
+            total = grown
+            rest += left
+            size += abs(left)
+        sums[part, 0], sums[part, 1], sums[part, 2] = total, rest, size

@@ -16,6 +16,10 @@ FILLED_ROW = 4.0
 VISIT, CALLS = 20.0, 3e5
 #: The loss of a sample with its slope and curvature.
 SAMPLE = 5.0
+#: A number of a sum over samples that is little more than read.
+SUMMED = 1.5
+#: A look at a coordinate: its penalty, its interval.
+COORDINATE = 5.0
 #: Data of fewer entries are converted to float64 columns: that takes less than compiling for what they are.
 SMALL_DATA = 4_000_000
 #: Products of numbers that take less time than a few calls from Python.
@@ -63,3 +67,5 @@ SPARSE_PARTS = 8
 
 #: Columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass.
 TILE = 1024
+#: Rows that are counted together when entries are listed by rows.
+ROWS_A_PART = 512

@@ -90,13 +90,15 @@ class LocalSparse(Local):
         return np.diff(self.matrix.indptr).astype(np.int64)
 
     def entries(self, columns: Array | None = None) -> int:
-        if columns is None:
+        if columns is None or columns.size == self.shape[1]:  # all, in some order
             return int(self.matrix.data.size)
         return int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
 
     def running_entries(self, columns: Array | None) -> Array:
-        lengths = np.diff(self.matrix.indptr)
-        return np.cumsum(lengths if columns is None else lengths[columns], dtype=np.float64)
+        offsets = self.matrix.indptr
+        if columns is None or columns.size == self.shape[1]:
+            return offsets[1:]
+        return np.cumsum(offsets[columns + 1] - offsets[columns], dtype=np.float64)
 
     def sweep_price(self, columns: Array) -> float:
         return prices.SPARSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size

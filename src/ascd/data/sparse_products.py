@@ -15,6 +15,7 @@ from ascd._base.jit import helper, kernel, wide
 from ascd._base.threads import parts_of, share
 from ascd.data import prices
 from ascd.data.matrices import first_at
+from ascd.data.prices import ROWS_A_PART
 
 
 class Rows(NamedTuple):
@@ -72,12 +73,12 @@ class SparseMultiplier:
             return self.rows[key]
         chosen, d = columns[positions], self.design.shape[0]
         stored = self.design.entries(chosen)
-        offsets, filled = np.zeros(d + 2, dtype=np.int64), np.empty(min(d, stored) + 1, dtype=np.int64)
-        rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
+        offsets, counts = np.zeros(d + 1, dtype=np.int64), np.empty((-(-d // ROWS_A_PART), 2), dtype=np.int64)
         matrix, price = self.design.matrix, 0.5 * prices.LISTED * stored
-        share(price, d, count_rows, matrix, chosen, offsets)
-        rows = rows._replace(filled=filled[: add_offsets(offsets, filled)])
-        share(price, d, list_rows, matrix, chosen, positions, rows)
+        share(price, len(counts), count_rows, matrix, chosen, offsets, counts)
+        filled = np.empty(int(counts[:, 1].sum()), dtype=np.int64)
+        rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
+        share(price, len(counts), list_rows, matrix, chosen, positions, rows, np.cumsum(counts, axis=0) - counts)
         if self.keeps:
             self.rows[key] = rows
         return rows
@@ -92,32 +93,43 @@ def mirror_upper(positions: Array, store: Array) -> None:
 
 
 @kernel
-def count_rows(matrix: Any, columns: Array, offsets: Array, start: int, stop: int) -> None:
-    """Entries of each row from ``start`` to ``stop``, counted two places further."""
+def count_rows(matrix: Any, columns: Array, offsets: Array, counts: Array, start: int, stop: int) -> None:
+    """Entries of each row, counted one place further; for each part of the rows, its entries and its filled rows."""
+    first, last = start * ROWS_A_PART, min(stop * ROWS_A_PART, offsets.size - 1)
     for i in range(columns.size):
         j = wide(columns[i])
-        for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
-            offsets[wide(matrix.row(p)) + 2] += 1
+        for p in range(first_at(matrix, j, first), first_at(matrix, j, last)):
+            offsets[wide(matrix.row(p)) + 1] += 1
+    for part in range(start, stop):
+        entries, filled = 0, 0
+        for k in range(part * ROWS_A_PART, min((part + 1) * ROWS_A_PART, last)):
+            count = offsets[wide(k) + 1]
+            entries += count
+            filled += 1 if count > 0 else 0
+        counts[part, 0], counts[part, 1] = entries, filled
 
 
 @kernel
-def add_offsets(offsets: Array, filled: Array) -> int:
-    """Where each row begins, one place further; list the rows that have any entries, and tell their number."""
-    count = 0
-    for k in range(offsets.size - 2):
-        filled[count] = k
-        count += 1 if offsets[k + 2] > 0 else 0
-        offsets[k + 2] += offsets[k + 1]
-    return count
+def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows, before: Array, start: int, stop: int) -> None:
+    """The entries of some columns, row by row, in the order of the columns; those of some parts of the rows.
 
-
-@kernel
-def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows, start: int, stop: int) -> None:
-    """The entries of some columns, row by row, in the order of the columns; those of some rows."""
+    ``before`` counts the entries and the filled rows of all parts before each.  Where a row begins stands one place
+    further until its entries are listed; then it is the place where it ends.
+    """
     offsets = rows.offsets
+    first, last = start * ROWS_A_PART, min(stop * ROWS_A_PART, offsets.size - 1)
+    begin, reached = before[start, 0], wide(before[start, 1])
+    for number in range(first, last):
+        k = wide(number)
+        count = offsets[k + 1]
+        offsets[k + 1] = begin
+        begin += count
+        if count > 0:
+            rows.filled[reached] = k
+            reached += 1
     for i in range(columns.size):
         j, name = wide(columns[i]), names[i]
-        for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
+        for p in range(first_at(matrix, j, first), first_at(matrix, j, last)):
             k = wide(matrix.row(p)) + 1
             rows.name[offsets[k]] = name
             rows.number[offsets[k]] = matrix.entry(p, j)

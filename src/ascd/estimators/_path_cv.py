@@ -139,7 +139,8 @@ class PathCV(SplitterRouting, LinearRegressor):
         return [problem.replace(penalty=penalty) for penalty in penalties]
 
     def _grid(self, problem: Any, total: float, ratio: float) -> Array:
-        return as_alphas(problem, self.alphas, self.eps, total, ratio, self.fit_intercept)
+        n_jobs = self._settings().n_jobs
+        return as_alphas(problem, self.alphas, self.eps, total, ratio, self.fit_intercept, n_jobs)
 
     def _fold_path(self, X: Any, y: Array, problem: Any, fold: Fold, alphas: Array, ratio: float) -> FoldPath:
         penalty = self._regulariser(1.0, ratio, X.shape[1], self._scale(X, fold.train)) if self.standardize else None

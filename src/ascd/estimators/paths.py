@@ -160,9 +160,12 @@ def enet_path(
     return (*result, [max(1, int(count)) for count in found.n_iters]) if return_n_iter else result
 
 
-def as_alphas(problem: Problem, alphas: Any, eps: float, total: float, l1_ratio: float, intercept: bool) -> Array:
+def as_alphas(
+    problem: Problem, alphas: Any, eps: float, total: float, l1_ratio: float, intercept: bool, n_jobs: int = 1
+) -> Array:
     """The falling alphas that were given, or a geometric grid from the smallest one that gives zero coefficients."""
-    return alpha_grid(alphas, eps, total, l1_ratio, partial(path, problem, n_alphas=1, intercept=intercept))
+    first = partial(path, problem, n_alphas=1, intercept=intercept, n_jobs=n_jobs)
+    return alpha_grid(alphas, eps, total, l1_ratio, first)
 
 
 def alpha_grid(alphas: Any, eps: float, total: float, l1_ratio: float, first: Callable[[], Any]) -> Array:

@@ -32,18 +32,18 @@ def most_curvature(sample: Any, loss: Any) -> float:
 
 
 def evaluate_samples(
-    sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float | None
+    sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float | None, guess: float = 0.0
 ) -> tuple[float, float]:
     """The sum of losses; slopes and curvatures are filled in.  And how far the best constant has moved the image.
 
     ``most`` is what the curvatures sum to at most (inf if unbounded): it tells, in the target's own units, where there
-    is hardly any, and how long a first step is then.  Without it there is no constant.
+    is hardly any, and how long a first step is then.  Without it there is no constant.  The search begins at ``guess``.
     """
     arrays = (sample, loss, image)
     filled = (slope, curvature)
     if most is None:
         return _look(*arrays, 0.0, *filled)[0], 0.0
-    search = np.array([0.0, -math.inf, math.inf, 0.0, math.inf])
+    search = np.array([guess if math.isfinite(guess) else 0.0, -math.inf, math.inf, 0.0, math.inf])
     total = (
         balance(*arrays, *filled, most, search)
         if image.size <= SAMPLES_A_PART
@@ -64,15 +64,15 @@ def _look(
 
 def _balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float, search: Array) -> float:
     """``balance`` by parts."""
-    reach, start, total = float(np.abs(image).max()), math.inf, math.inf
+    reach, start, total, guess = max(float(image.max()), -float(image.min())), math.inf, math.inf, search[T]
     for number in range(MOST_NEWTON_STEPS):
         total, first, second, size = _look(sample, loss, image, search[T], slope, curvature)
         start = total if number == 0 else start
         if is_balanced(search, number, first, second, size, most, reach, image.size):
             break
     if is_lost(total, start):
-        search[T] = 0.0
-        total = _look(sample, loss, image, 0.0, slope, curvature)[0]
+        search[T] = guess
+        total = _look(sample, loss, image, guess, slope, curvature)[0]
     image += search[T]
     return total
 
@@ -80,7 +80,7 @@ def _balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Arra
 @kernel
 def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float, search: Array) -> float:
     """Move all of z by the best constant; the sum of losses there.  Slopes are filled in."""
-    reach, start, total = 0.0, math.inf, math.inf
+    reach, start, total, guess = 0.0, math.inf, math.inf, search[T]
     for k in range(image.size):
         reach = max(reach, abs(image[k]))
     for number in range(MOST_NEWTON_STEPS):
@@ -90,8 +90,8 @@ def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array
         if is_balanced(search, number, first, second, size, most, reach, image.size):
             break
     if is_lost(total, start):
-        search[T] = 0.0
-        total, first, second, size = fill_slopes(sample, loss, image, 0.0, slope, curvature, 0, image.size)
+        search[T] = guess
+        total, first, second, size = fill_slopes(sample, loss, image, guess, slope, curvature, 0, image.size)
     for k in range(image.size):
         image[k] += search[T]
     return total

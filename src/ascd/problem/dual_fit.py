@@ -19,9 +19,12 @@ equals another: else there is no proof.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.data.careful import careful_sum
 from ascd.data.design import Design
 from ascd.data.local import as_block
 from ascd.problem import tuning
@@ -36,7 +39,7 @@ class DualFit:
     def __init__(self, block: Array, root: Array, used: Array) -> None:
         unit, size = to_length_one(block[:, used] * root[:, None])
         self.root, self.used, self.size = root, used, size
-        if used.size == 1:  # an intercept alone: quickly
+        if used.size == 1:  # quickly
             one = np.ones((1, 1))
             self.directions, self.left, self.right, self.singular = unit, one, one, one[0] * unit.any()
         else:
@@ -65,13 +68,51 @@ class DualFit:
         return self.root * length * np.minimum(1.0 / least, rows / least**2), self.root * (length / least)
 
 
+class InterceptFit:
+    """The column of ones alone, B = H^½·1: what a ``DualFit`` does, in a few passes over the samples.
+
+    The dual point moves along H, whose share of every sample is the ``root``: θ' = θ − ρ·H/ΣH.
+    """
+
+    used = np.arange(1)
+
+    def __init__(self, curvature: Array, total: float) -> None:
+        self.root = curvature / total
+
+    def moved(self, dual: Array, excess: Array) -> Array:
+        """The dual point whose sum is smaller by ``excess``."""
+        out: Array = self.root * -float(excess[0])
+        out += dual
+        return out
+
+    def reach(self, excess: Array) -> tuple[Array, Array]:
+        """See ``DualFit``; the first is easy to bound."""
+        reach = self.root * (tuning.SAFETY * abs(float(excess[0])))
+        return reach, reach
+
+
+def centred(dual: Array, fit: DualFit | InterceptFit) -> Array:
+    """The sum that rounding has left goes to a small entry that may move, which has fine digits; in place."""
+    movable = np.flatnonzero(fit.root[: tuning.SAMPLES_A_PART])
+    if movable.size == 0:
+        movable = np.flatnonzero(fit.root)
+    if movable.size:
+        dual[movable[np.argmin(np.abs(dual[movable]))]] -= careful_sum(dual)[0]
+    return dual
+
+
 def fit_to(
-    design: Design, columns: Array, intercept: bool, curvature: Array, counted: Array, required: Array
-) -> DualFit | None:
+    design: Design, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
+) -> DualFit | InterceptFit | None:
     """A fit for these columns; None where it is out of reach or cannot be proved.
 
-    ``counted`` tells which samples have a positive weight; ``required`` are the products asked for.
+    Samples count that have a positive ``weight``; ``required`` are the products asked for.
     """
+    if intercept and columns.size == 0:
+        with np.errstate(over="ignore"):
+            total = float(curvature.sum())
+        if 0.0 < total < np.inf:
+            return InterceptFit(curvature, total)
     count = columns.size + intercept
     if count > tuning.FEW_COLUMNS and curvature.size * count**2 > tuning.MOST_OPERATIONS:
         return None
@@ -85,6 +126,7 @@ def fit_to(
             return fit
     used = _independent(block * root[:, None])
     others = np.setdiff1d(np.arange(count), used)
+    counted = np.broadcast_to(np.asarray(weight) > 0.0, curvature.shape)
     if required.any() or not _depend(block[counted], used, others):
         return None
     fit = DualFit(block, root, used)

@@ -22,12 +22,13 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
-from ascd._base.threads import share
+from ascd._base.threads import share, share_list
+from ascd._base.tuning import LISTED_A_PART
 from ascd.data import prices
 from ascd.problem.losses.formulas import divergence
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties.formulas import cost_size
-from ascd.problem.tuning import BESIDE_ZERO, DOMAIN_ROUNDING, LAST_PLACES, NEAR_END, SAMPLES_A_PART
+from ascd.problem.tuning import BESIDE_ZERO, DOMAIN_ROUNDING, LAST_PLACES, SAMPLES_A_PART
 
 
 @helper
@@ -111,10 +112,11 @@ def precise_sample_gap(
         weight, target, z = at(sample.weight, k), sample.target[k], image[k]
         if weight > 0.0:
             u = scale * dual[k] / weight
-            term = divergence(loss, target, z, u)
             if reach.size > 0 and reach[k] > 0.0:  # whether the end is inside the domain must not be left to rounding
                 away = reach[k] / weight + 4.0 * DOMAIN_ROUNDING * abs(u)
                 term = max(divergence(loss, target, z, u - away), divergence(loss, target, z, u + away))
+            else:
+                term = divergence(loss, target, z, u)
             total += weight * term
     return total
 
@@ -202,17 +204,27 @@ def kink_size(penalty: Any, j: int, low: float, high: float) -> float:
     return abs(low) + abs(high) if math.isfinite(low) and math.isfinite(high) else slope_size(penalty, j)
 
 
-@kernel
 def open_coordinates(penalty: Any, x: Array, estimate: Array, radius: Array, listed: Array) -> int:
     """List the coordinates that are not surely at rest at zero, where the penalty is smallest; their number."""
-    count = 0
-    for j in range(x.size):
-        low, high = penalty.subgradient(x[j], j)
-        violation = violation_of(low, high, estimate[j]) + radius[j]
-        is_open = violation > 0.0 or not may_rest(penalty, x[j], j, low, high)
-        listed[count] = j
-        count += 1 if is_open or violation + LAST_PLACES * kink_size(penalty, j, low, high) > 0.0 else 0
-    return count
+    return share_list(prices.COORDINATE * x.size, listed, list_open, penalty, x, estimate, radius)
+
+
+@kernel
+def list_open(
+    penalty: Any, x: Array, estimate: Array, radius: Array, listed: Array, counts: Array, start: int, stop: int
+) -> None:
+    """Those of some parts (see ``share_list``)."""
+    for part in range(start, stop):
+        first = part * LISTED_A_PART
+        count = first
+        for number in range(first, min(first + LISTED_A_PART, x.size)):
+            j = wide(number)
+            low, high = penalty.subgradient(x[j], j)
+            violation = violation_of(low, high, estimate[j]) + radius[j]
+            is_open = violation > 0.0 or not may_rest(penalty, x[j], j, low, high)
+            listed[wide(count)] = j
+            count += 1 if is_open or violation + LAST_PLACES * kink_size(penalty, j, low, high) > 0.0 else 0
+        counts[part] = count - first
 
 
 @helper
@@ -227,14 +239,17 @@ def inward(penalty: Any, j: int, u: float) -> float:
 
 
 @kernel
-def required_products(penalty: Any, x: Array, estimate: Array, radius: Array, is_tight: bool, required: Array) -> None:
+def required_products(
+    penalty: Any, x: Array, estimate: Array, radius: Array, is_tight: bool, required: Array, start: int, stop: int
+) -> None:
     """Where scaling cannot bring u_j into the domain of Ψ_j*(−u_j), the nearest product that fits x_j; nan elsewhere.
 
     Scaling fails where the domain ends at a point s·u_j cannot reach.  Coordinates that stand at such an end belong
     to these too, because a dual point that fits the others would push them over it.  Where it ``is_tight``, no scale
     below 1 will do, and all that would need one belong to these.
     """
-    for j in range(x.size):
+    for number in range(start, stop):
+        j = wide(number)
         low, high = penalty.subgradient(x[j], j)
         g, r = estimate[j], radius[j]
         nearest = max(low, min(high, -g))
@@ -243,29 +258,6 @@ def required_products(penalty: Any, x: Array, estimate: Array, radius: Array, is
         fits = min(penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
         is_required = at_end or fits <= 0.0 or (is_tight and fits < 1.0)
         required[j] = -inward(penalty, j, nearest) if is_required else math.nan
-
-
-def movable(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float) -> Array:
-    """Curvatures of the samples that may be moved."""
-    out = np.empty(dual.size)
-    share(prices.SAMPLE * out.size, out.size, movable_curvatures, sample, loss, dual, curvature, typical, out)
-    return out
-
-
-@kernel
-def movable_curvatures(
-    sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, out: Array, start: int, stop: int
-) -> None:
-    """The curvatures, 0 for samples whose θ_k stands so near the end of its domain that it must not be moved."""
-    for number in range(start, stop):
-        k = wide(number)
-        weight, target = at(sample.weight, k), sample.target[k]
-        out[k] = 0.0
-        if weight > 0.0 and curvature[k] > 0.0:
-            u = dual[k] / weight
-            away = NEAR_END * (abs(u) + typical)
-            is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
-            out[k] = curvature[k] if is_inside else 0.0
 
 
 @kernel

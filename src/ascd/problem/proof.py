@@ -23,13 +23,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd._base.threads import share
+from ascd.data import prices
 from ascd.data.careful import UNIT, careful_sum
 from ascd.data.design import Design
 from ascd.problem import tuning
-from ascd.problem.dual_fit import DualFit, fit_to
+from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
+from ascd.problem.dual_samples import dual_distance, dual_length, is_finite, movable, unweighted
 from ascd.problem.duality import (
     gap_at_zero,
-    movable,
     open_coordinates,
     precise_gap,
     required_products,
@@ -71,9 +73,9 @@ def prove(
     design: Design, parts: Any, penalty: Any, place: Place, products: Products, enough: float = 0.0
 ) -> Certificate:
     """What is proved at this place.  The gap is made no tighter than ``enough``."""
-    if not (np.isfinite(place.x).all() and np.isfinite(place.slope).all()):
-        return Certificate(math.inf, True)
     with np.errstate(all="ignore"):
+        if not (is_finite(place.x) and is_finite(place.slope)):
+            return Certificate(math.inf, True)
         return _Proof(design, parts, penalty, place).certificate(products, enough)
 
 
@@ -96,11 +98,8 @@ class _Proof:
     def __init__(self, design: Design, parts: Any, penalty: Any, place: Place) -> None:
         self.design, self.parts, self.penalty, self.place = design, parts, penalty, place
         weight, d = parts.sample.weight, place.slope.size
-        self.inverse: Any = 1.0  # of the weights, 0 where they are
-        self.total = float(d)
-        if np.ndim(weight):
-            self.inverse = np.divide(1.0, weight, out=np.zeros(d), where=weight > 0.0)
-            self.total = float(weight.sum())
+        self.is_weighted = np.ndim(weight) > 0
+        self.total = float(weight.sum()) if self.is_weighted else float(d)
         self.noise = (d + 8.0) * UNIT
         self.zeta = self._image_error()
         self.most_curvature = self._most_curvature() if self.zeta > 0.0 else 0.0
@@ -119,7 +118,7 @@ class _Proof:
             fit = self._fit(columns)
             if fit is None:
                 return Certificate(best, False)
-            dual = self._centred(fit.moved(dual, np.array([careful_sum(dual)[0]])), fit)
+            dual = centred(fit.moved(dual, np.array([careful_sum(dual)[0]])), fit)
         for attempt in range(tuning.MOST_DUAL_FITS):
             if best <= enough:
                 break
@@ -141,15 +140,6 @@ class _Proof:
                 break
         return Certificate(best, True)
 
-    @staticmethod
-    def _centred(dual: Array, fit: DualFit) -> Array:
-        """The sum that rounding has left goes to the smallest entry that may move, which has the finest digits."""
-        movable = np.flatnonzero(fit.root)
-        if movable.size == 0:
-            return dual
-        dual[movable[np.argmin(np.abs(dual[movable]))]] -= careful_sum(dual)[0]
-        return dual
-
     def _at_zero(self) -> float:
         parts, place = self.parts, self.place
         gap, size = gap_at_zero(parts.sample, parts.loss, self.penalty, place.x, place.image)
@@ -157,21 +147,29 @@ class _Proof:
 
     def _columns_to_fit(self, estimate: Array, radius: Array, before: Array) -> Array:
         """Coordinates that no scale fits, and those fitted before: where they need nothing now, they stay."""
-        required_products(self.penalty, self.place.x, estimate, radius, self.is_tight, self.required)
+        given = (self.penalty, self.place.x, estimate, radius, self.is_tight, self.required)
+        share(prices.COORDINATE * radius.size, radius.size, required_products, *given)
         held = before[np.isnan(self.required[before])]
         self.required[held] = estimate[held]
         return np.flatnonzero(~np.isnan(self.required))
 
-    def _fit(self, columns: Array) -> DualFit | None:
+    def _fit(self, columns: Array) -> DualFit | InterceptFit | None:
         parts, place = self.parts, self.place
-        counted = np.broadcast_to(np.asarray(parts.sample.weight) > 0.0, place.slope.shape)
-        slope = place.slope * self.inverse
-        typical = math.sqrt(float(slope @ slope) / slope.size)
-        curvature = movable(parts.sample, parts.loss, place.slope, place.curvature, typical)
-        return fit_to(self.design, columns, place.intercept, curvature, counted, self.required[columns])
+        curvature = place.curvature  # where the conjugate is finite everywhere, all samples may move
+        if not parts.loss.is_quadratic():
+            slope = unweighted(place.slope, parts.sample.weight)
+            typical = math.sqrt(float(slope @ slope) / slope.size)
+            curvature = movable(parts.sample, parts.loss, place.slope, curvature, typical)
+        return fit_to(self.design, columns, place.intercept, curvature, parts.sample.weight, self.required[columns])
 
     def _gap(
-        self, dual: Array, estimate: Array, radius: Array, fixed: Array, fit: DualFit | None, enough: float
+        self,
+        dual: Array,
+        estimate: Array,
+        radius: Array,
+        fixed: Array,
+        fit: DualFit | InterceptFit | None,
+        enough: float,
     ) -> tuple[float, Array]:
         """The gap for the dual points near this one that fit the columns, and by how much it misses them."""
         if fit is None:
@@ -182,7 +180,9 @@ class _Proof:
         gap, away = math.inf, 0.0
         for _ in range(tuning.MOST_SCALES):  # where products are required that are not 0, a scale below 1 misses them
             reach, bound = fit.reach(np.abs(excess) + error + away * required)
-            near = _Near(dual, reach, min(self._length(reach), self._length(bound)), fixed, 1.0 - away)
+            spread = self._length(reach)
+            spread = spread if bound is reach else min(spread, self._length(bound))
+            near = _Near(dual, reach, spread, fixed, 1.0 - away)
             gap = self._careful_gap(near, estimate, radius.copy(), enough)
             if gap < math.inf or not required.any():
                 break
@@ -232,17 +232,17 @@ class _Proof:
                 break
         if near.fixed.size and scale < near.least_scale and self.required[near.fixed].any():
             return math.inf  # the products required are missed by more than the reach was computed for
-        return self._finished(gap, size, self._length(place.slope - scale * near.dual) + near.spread)
+        return self._finished(gap, size, self._distance(near.dual, scale) + near.spread)
 
     def _noise(self, dual: Array, moved: bool) -> Array:
         """Rounding errors of the products; at first they are those of the slope, of which the dual point is a part."""
-        away = self._length(dual - self.place.slope) if moved and dual is not self.place.slope else 0.0
+        away = self._distance(dual, 1.0) if moved and dual is not self.place.slope else 0.0
         noise: Array = (self.noise * self._length(dual) + away) * self.parts.norm
         return noise
 
     def _own_rounding(self, dual: Array) -> float:
         """Losses with a domain move a dual point that weights have pushed over its end: by its last digits at most."""
-        is_exact = self.parts.loss.is_quadratic() or np.ndim(self.parts.sample.weight) == 0
+        is_exact = self.parts.loss.is_quadratic() or not self.is_weighted
         return 0.0 if is_exact else 8.0 * UNIT * self._length(dual)
 
     def _finished(self, gap: float, size: float, distance: float) -> float:
@@ -254,7 +254,11 @@ class _Proof:
 
     def _length(self, vector: Array) -> float:
         """The norm Σ θ_k²/s_k, which is dual to that of the columns."""
-        return math.sqrt(float(vector @ (vector * self.inverse)))
+        return dual_length(vector, self.parts.sample.weight)
+
+    def _distance(self, dual: Array, scale: float) -> float:
+        """The length of slope − scale·dual."""
+        return dual_distance(self.place.slope, dual, scale, self.parts.sample.weight)
 
     def _image_error(self) -> float:
         """ζ: how far the computed image can be from Ax + c·1."""
@@ -265,6 +269,8 @@ class _Proof:
     def _most_curvature(self) -> float:
         """M; where curvatures have no bound, the largest here, if the image's error cannot change it much."""
         bound = float(self.parts.loss.curvature_bound())
-        if math.isinf(bound) and self.zeta * math.sqrt(float(np.max(self.inverse))) > 0.1:
-            return math.inf
-        return bound if math.isfinite(bound) else float(np.max(self.place.curvature * self.inverse))
+        if math.isfinite(bound):
+            return bound
+        weight, curvature = self.parts.sample.weight, self.place.curvature
+        is_far = self.zeta * math.sqrt(float(unweighted(np.ones(curvature.size), weight).max())) > 0.1
+        return math.inf if is_far else float(unweighted(curvature, weight).max())

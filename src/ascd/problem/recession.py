@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import at, kernel
+from ascd._base.jit import at, kernel, wide
+from ascd._base.threads import share
+from ascd.data import prices
 from ascd.data.design import Design
 from ascd.data.local import as_block
 from ascd.problem import tuning
@@ -39,7 +41,7 @@ def falls_forever(design: Design, parts: Any, intercept: bool = False) -> bool:
     """True if some direction lowers F without end; with an intercept, it may move too."""
     n, d = parts.norm.size, parts.sample.target.size
     up, down = np.empty(n), np.empty(n)
-    penalty_slopes(parts.penalty, up, down)
+    share(prices.COORDINATE * n, n, penalty_slopes, parts.penalty, up, down)
     falling = np.minimum(up, down) < 0.0
     if not falling.any():
         return False
@@ -49,9 +51,10 @@ def falls_forever(design: Design, parts: Any, intercept: bool = False) -> bool:
 
 
 @kernel
-def penalty_slopes(penalty: Any, up: Array, down: Array) -> None:
+def penalty_slopes(penalty: Any, up: Array, down: Array, start: int, stop: int) -> None:
     """Ψ_j∞(1) and Ψ_j∞(−1), +inf where the penalty grows faster than linearly or forbids the direction."""
-    for j in range(up.size):
+    for number in range(start, stop):
+        j = wide(number)
         up[j], down[j] = math.inf, math.inf
         right, left = penalty.prox(FAR, 1.0, j), penalty.prox(-FAR, 1.0, j)
         farther_right, farther_left = penalty.prox(FARTHEST, 1.0, j), penalty.prox(-FARTHEST, 1.0, j)

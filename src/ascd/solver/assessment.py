@@ -63,17 +63,17 @@ class Assessment:
         count = screen(fit.penalty, fit.x, bounds.estimate, bounds.radius, fit.norm, self.score, self.places)
         self.candidates = self.places[:count]
 
-    def measure(self) -> None:
-        """The duality gap from the intervals of the candidates."""
+    def measure(self, is_proved_next: bool = False) -> None:
+        """The duality gap from the intervals of the candidates; not where a proof of a finite one follows."""
         fit, interval = self.fit, (self.bounds.estimate, self.bounds.radius)
         scale, violation, cost, loose = scale_and_cost(
             fit.penalty, fit.x, *interval, fit.norm, self.candidates, self.score
         )
-        gap = loose + fit.samples.gap(fit.image, fit.slope, scale)
-        gap, is_finite = add_gap_terms(fit.penalty, fit.x, *interval, self.candidates, scale, gap)
-        is_certain = bool(is_finite) and loose == 0.0
-        first_order = math.inf if is_certain else float(gap)
-        self.standing = Standing(float(fit.loss_sum + cost), float(gap), float(violation), is_certain, first_order)
+        gap, is_finite = add_gap_terms(fit.penalty, fit.x, *interval, self.candidates, scale, loose)
+        is_certain = is_finite and loose == 0.0
+        gap += math.inf if is_proved_next and is_certain else fit.samples.gap(fit.image, fit.slope, scale)
+        first_order = math.inf if is_certain else gap
+        self.standing = Standing(float(fit.loss_sum + cost), gap, violation, is_certain, first_order)
 
     def settle(self, enough: float = 0.0) -> None:
         """Everything known of the point computed afresh, and its certificate; no tighter than ``enough``."""
@@ -101,7 +101,7 @@ class Assessment:
             self.fit.recompute()
             self.bounds.locate(self.fit.slope)
             self.screen()
-            self.measure()
+            self.measure(is_proved_next=True)
         can_fit = self._prove(tolerance).can_fit
         if self.standing.gap <= tolerance:
             return Status.CONVERGED
@@ -120,15 +120,17 @@ class Assessment:
             self.fit.recompute()
             self.bounds.read_all(self.fit.slope)
         self.screen()
-        self.measure()
+        self.measure(is_proved_next=True)
 
     def _prove(self, enough: float) -> Certificate:
         fit, bounds = self.fit, self.bounds
         place = Place(fit.x, fit.constant, fit.image, fit.slope, fit.curvature, fit.intercept)
         products = Products(bounds.estimate, bounds.radius, self._read_dual)
+        reads = bounds.reads
         proved = prove(fit.design, self.parts, fit.penalty, place, products, enough)
         self.standing = self.standing._replace(gap=proved.gap, is_certain=True)
-        bounds.locate(fit.slope)
+        if bounds.reads > reads:  # at another dual point
+            bounds.locate(fit.slope)
         return proved
 
     def _read_dual(self, dual: Array) -> Array:

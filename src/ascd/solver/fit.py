@@ -67,9 +67,9 @@ class Fit:
         self.design.add(moved, self.x[moved], self.image)
         self.evaluate()
 
-    def evaluate(self) -> None:
-        """Losses, slopes and curvatures at the image; with an intercept, the best one first."""
-        self.loss_sum, shift = self.samples.evaluate(self.image, self.slope, self.curvature)
+    def evaluate(self, guess: float = 0.0) -> None:
+        """Losses, slopes and curvatures at the image; with an intercept, the best one first, which moves by a guess."""
+        self.loss_sum, shift = self.samples.evaluate(self.image, self.slope, self.curvature, guess)
         self.constant += shift
 
     def add(self, columns: Array, change: Array) -> None:
@@ -77,7 +77,7 @@ class Fit:
         before = self.constant
         is_first = np.array_equal(self.x[columns], change) and np.count_nonzero(self.x) == np.count_nonzero(change)
         self.design.add(columns, change, self.image)
-        self.evaluate()
+        self.evaluate(-float(self.means[columns] @ change))  # the means are 0 without an intercept
         self.is_fresh = is_first and abs(before) <= tuning.CANCELS * abs(self.constant)
 
     def try_out(self, direction: Array, t: float, end: Array | None = None) -> Trial:

@@ -20,6 +20,8 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import kernel, wide
+from ascd._base.threads import share
+from ascd.data import prices
 from ascd.problem.first_pass import FirstPass
 from ascd.problem.optimality import width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
@@ -55,7 +57,9 @@ class GradientBounds:
         """Intervals for a slope that has moved, without reading a column."""
         self.is_moved = True
         self.samples.compare(slope, self.length, self.total, self.count, self.place)
-        place_intervals(self.place, self.slot, self.product, self.width, self.mean, self.estimate, self.radius)
+        n = self.slot.size
+        given = (self.place, self.slot, self.product, self.width, self.mean, self.estimate, self.radius)
+        share(prices.COORDINATE * n, n, place_intervals, *given)
 
     def read(self, columns: Array, slope: Array) -> None:
         """Read these columns at the present slope: their intervals become points."""
@@ -73,10 +77,11 @@ class GradientBounds:
             products = self.design.dots(columns, slope)
         numbers = (1.0 / max(length, 1e-300), abs(total))
         arrays = (self.square, self.mean, self.product, self.width, self.estimate, self.radius)
+        price = prices.COORDINATE * columns.size
         if columns is self.everything:  # in their order
-            pin_all(products, *numbers, *arrays)
+            share(price, columns.size, pin_all, products, *numbers, *arrays)
         else:
-            pin_columns(columns, products, *numbers, *arrays)
+            share(price, columns.size, pin_columns, columns, products, *numbers, *arrays)
         self.reads += columns.size
         self.is_moved = self.is_moved and not is_all
 
@@ -101,10 +106,11 @@ def refer(columns: Array, slot: Array, here: int, count: Array) -> None:
 @kernel
 def pin_columns(
     columns: Array, products: Array, inverse: float, total: float, square: Array, mean: Array, product: Array,
-    width: Array, estimate: Array, radius: Array,
+    width: Array, estimate: Array, radius: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Exact products of some columns with the slope, and the lengths of their parts across it."""
-    for i in range(columns.size):
+    for number in range(start, stop):
+        i = wide(number)
         j, g = wide(columns[i]), products[i]
         along = max(0.0, abs(g) - mean[j] * total)  # of the part across the ones
         width[j] = width_across(square[j], along, inverse)
@@ -115,10 +121,11 @@ def pin_columns(
 @kernel
 def pin_all(
     products: Array, inverse: float, total: float, square: Array, mean: Array, product: Array, width: Array,
-    estimate: Array, radius: Array,
+    estimate: Array, radius: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     """``pin_columns`` for all of them: one after the other, several at a time."""
-    for j in range(products.size):
+    for number in range(start, stop):
+        j = wide(number)
         g = products[j]
         width[j] = width_across(square[j], max(0.0, abs(g) - mean[j] * total), inverse)
         product[j] = estimate[j] = g
@@ -127,9 +134,11 @@ def pin_all(
 
 @kernel
 def place_intervals(
-    place: Array, slot: Array, product: Array, width: Array, mean: Array, estimate: Array, radius: Array
-) -> None:
-    for j in range(slot.size):
+    place: Array, slot: Array, product: Array, width: Array, mean: Array, estimate: Array, radius: Array, start: int,
+    stop: int,
+) -> None:  # fmt: skip
+    for number in range(start, stop):
+        j = wide(number)
         r = slot[j]
         estimate[j] = place[0, r] * product[j]
         radius[j] = place[1, r] * width[j] + place[2, r] * mean[j]

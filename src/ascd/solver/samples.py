@@ -43,10 +43,10 @@ class Samples:
         self.price = prices.SAMPLE * self.size  # of a look at all of them
         self.kept = np.zeros((tuning.SLOTS, self.size))  # slopes remembered
 
-    def evaluate(self, image: Array, slope: Array, curvature: Array) -> tuple[float, float]:
-        """The sum of losses, and how far the intercept (if there is one) has moved the image for it."""
+    def evaluate(self, image: Array, slope: Array, curvature: Array, guess: float = 0.0) -> tuple[float, float]:
+        """The sum of losses, and how far the intercept (if there is one) has moved the image: about ``guess``."""
         most = self.most_curvature if self.intercept else None
-        return evaluate_samples(self.sample, self.loss, image, slope, curvature, most)
+        return evaluate_samples(self.sample, self.loss, image, slope, curvature, most, guess)
 
     def gap(self, image: Array, slope: Array, scale: float) -> float:
         """Σ f_k(z_k) + f_k*(θ_k) − θ_k·z_k for θ = scale·slope."""
@@ -56,11 +56,15 @@ class Samples:
 
     def secants(self, image: Array, there: Array, slope: Array, end: Array, out: Array) -> None:
         """Raise ``out`` to the curvatures that a step from the image to ``there`` has shown."""
-        raise_to_secants(self.sample, self.loss, image, there, slope, end, out)
+        given = (self.sample, self.loss, image, there, slope, end, out)
+        share(2.0 * self.price, self.size, raise_to_secants, *given)
 
     def keep(self, slot: int, slope: Array) -> tuple[float, float]:
         """Remember a slope; its squared length and its sum."""
-        return keep_slope(slope, self.kept[slot])
+        sums = np.empty((parts_of(self.size), 2))
+        share(prices.SUMMED * self.size, len(sums), keep_slope, slope, self.kept[slot], sums)
+        length, total = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
+        return length, total
 
     def compare(self, slope: Array, length: Array, total: Array, used: Array, out: Array) -> None:
         """For every slope v_r remembered: the share s of it in the present one, ‖e‖ and |Σe| of the rest e."""
@@ -96,14 +100,17 @@ def fenchel_gaps(
 
 
 @kernel
-def keep_slope(slope: Array, place: Array) -> tuple[float, float]:
-    length, total = 0.0, 0.0
-    for k in range(slope.size):
-        place[k] = slope[k]
-    for k in range(slope.size):
-        length += slope[k] * slope[k]
-        total += slope[k]
-    return length, total
+def keep_slope(slope: Array, place: Array, sums: Array, start: int, stop: int) -> None:
+    """For each part: a copy, Σv² and Σv."""
+    for part in range(start, stop):
+        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, slope.size)
+        length, total = 0.0, 0.0
+        for k in range(first, last):
+            place[wide(k)] = slope[wide(k)]
+        for k in range(first, last):
+            length += slope[wide(k)] * slope[wide(k)]
+            total += slope[wide(k)]
+        sums[part, 0], sums[part, 1] = length, total
 
 
 @kernel
@@ -158,9 +165,12 @@ def rest_sums(slope: Array, kept: Array, slots: Array, shares: Array, out: Array
 
 
 @kernel
-def raise_to_secants(sample: Any, loss: Any, image: Array, there: Array, slope: Array, end: Array, out: Array) -> None:
+def raise_to_secants(
+    sample: Any, loss: Any, image: Array, there: Array, slope: Array, end: Array, out: Array, start: int, stop: int
+) -> None:
     """The curvatures that a step to ``there`` has shown (see ``line_search``), where they are larger than ``out``."""
-    for k in range(image.size):
+    for number in range(start, stop):
+        k = wide(number)
         weight, target = at(sample.weight, k), sample.target[k]
         value, other = weight * loss.value(target, image[k]), weight * loss.value(target, there[k])
         lift = end[k] * (there[k] - image[k])

@@ -17,8 +17,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel, wide
+from ascd._base.threads import share, share_list
+from ascd._base.tuning import LISTED_A_PART
+from ascd.data import prices
 from ascd.problem.duality import may_rest, positive_part, term_between
 from ascd.problem.optimality import violation_of
 from ascd.solver.tuning import MARGIN
@@ -39,29 +44,40 @@ def violation_and_score(penalty: Any, x: float, j: int, g: float, r: float, norm
     return violation, violation / norm if violation > 0.0 and norm > 0.0 else violation
 
 
-@kernel
 def screen(penalty: Any, x: Array, estimate: Array, radius: Array, norm: Array, score: Array, candidates: Array) -> int:
     """List the coordinates that are not surely at rest at zero; their number.
 
-    ``score`` is positive where one may violate optimality; ``scale_and_cost`` gives it its size.  The first loop has no
-    branches, so that several coordinates go through it at a time.
+    ``score`` is positive where one may violate optimality; ``scale_and_cost`` gives it its size.
     """
-    count = 0
-    for j in range(x.size):
-        low, high = penalty.subgradient(x[j], j)
-        violation = violation_of(low, high, estimate[j]) + radius[j]
-        score[j] = violation if may_rest(penalty, x[j], j, low, high) else math.inf
-    for j in range(x.size):
-        candidates[count] = j
-        count += 0 if score[j] <= 0.0 else 1
-    for i in range(count):
-        j = wide(candidates[i])
-        if score[j] == math.inf:
-            _, score[j] = violation_and_score(penalty, x[j], j, estimate[j], radius[j], norm[j])
-    return count
+    given = (penalty, x, estimate, radius, norm, score)
+    return share_list(prices.COORDINATE * x.size, candidates, screen_parts, *given)
 
 
 @kernel
+def screen_parts(
+    penalty: Any, x: Array, estimate: Array, radius: Array, norm: Array, score: Array, candidates: Array, counts: Array,
+    start: int, stop: int,
+) -> None:  # fmt: skip
+    """Some parts (see ``share_list``).  The first loop has no branches: several coordinates go through it at a time."""
+    for part in range(start, stop):
+        first = part * LISTED_A_PART
+        last, count = min(first + LISTED_A_PART, x.size), first
+        for number in range(first, last):
+            j = wide(number)
+            low, high = penalty.subgradient(x[j], j)
+            violation = violation_of(low, high, estimate[j]) + radius[j]
+            score[j] = violation if may_rest(penalty, x[j], j, low, high) else math.inf
+        for number in range(first, last):
+            j = wide(number)
+            candidates[wide(count)] = j
+            count += 0 if score[j] <= 0.0 else 1
+        for i in range(first, count):
+            j = wide(candidates[wide(i)])
+            if score[j] == math.inf:
+                _, score[j] = violation_and_score(penalty, x[j], j, estimate[j], radius[j], norm[j])
+        counts[part] = count - first
+
+
 def scale_and_cost(
     penalty: Any, x: Array, estimate: Array, radius: Array, norm: Array, candidates: Array, score: Array
 ) -> tuple[float, float, float, float]:
@@ -69,9 +85,36 @@ def scale_and_cost(
 
     Intervals may have shrunk since ``screen``, and scores follow.
     """
+    found = np.empty((4, parts_of(candidates.size)))
+    given = (penalty, x, estimate, radius, norm, candidates, score, found)
+    share(prices.COORDINATE * candidates.size, found.shape[1], scales_and_costs, *given)
+    scale, steepest, cost, loose = found[0].min(), found[1].max(), found[2].sum(), found[3].sum()
+    return float(scale * (1.0 - MARGIN) if scale < 1.0 else scale), float(steepest), float(cost), float(loose)
+
+
+def parts_of(count: int) -> int:
+    """How many parts so many candidates are looked at in."""
+    return max(1, -(-count // LISTED_A_PART))
+
+
+@kernel
+def scales_and_costs(
+    penalty: Any, x: Array, estimate: Array, radius: Array, norm: Array, candidates: Array, score: Array, out: Array,
+    start: int, stop: int,
+) -> None:  # fmt: skip
+    """``scale_and_cost`` of each part of the candidates, without the margin."""
+    for part in range(start, stop):
+        found = scale_and_cost_of(penalty, x, estimate, radius, norm, candidates, score, part * LISTED_A_PART)
+        out[0, part], out[1, part], out[2, part], out[3, part] = found
+
+
+@helper
+def scale_and_cost_of(
+    penalty: Any, x: Array, estimate: Array, radius: Array, norm: Array, candidates: Array, score: Array, first: int
+) -> tuple[float, float, float, float]:
     scale, steepest, cost, loose = 1.0, 0.0, 0.0, 0.0
-    for i in range(candidates.size):
-        j = wide(candidates[i])
+    for i in range(first, min(first + LISTED_A_PART, candidates.size)):
+        j = wide(candidates[wide(i)])
         g, r = estimate[j], radius[j]
         violation, score[j] = violation_and_score(penalty, x[j], j, g, r, norm[j])
         steepest = max(steepest, violation)
@@ -84,26 +127,36 @@ def scale_and_cost(
                 scale = min(scale, fits)
             else:
                 loose += violation * (abs(x[j]) + violation / max(norm[j] * norm[j], 1e-300))
-    if scale < 1.0:
-        scale *= 1.0 - MARGIN
     return scale, steepest, cost, loose
 
 
-@kernel
 def add_gap_terms(
     penalty: Any, x: Array, estimate: Array, radius: Array, candidates: Array, scale: float, gap: float
 ) -> tuple[float, bool]:
     """The gap with the candidates' terms added, and whether all of them are finite."""
-    is_finite = True
-    for i in range(candidates.size):
-        j = wide(candidates[i])
-        left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
-        term = term_between(penalty, x[j], j, left, right)
-        if term < math.inf:
-            gap += positive_part(term)
-        else:
-            is_finite = False
-    return gap, is_finite
+    found = np.empty((2, parts_of(candidates.size)))
+    given = (penalty, x, estimate, radius, candidates, scale, found)
+    share(prices.COORDINATE * candidates.size, found.shape[1], gap_terms, *given)
+    return float(gap + found[0].sum()), not found[1].any()
+
+
+@kernel
+def gap_terms(
+    penalty: Any, x: Array, estimate: Array, radius: Array, candidates: Array, scale: float, out: Array, start: int,
+    stop: int,
+) -> None:  # fmt: skip
+    """For each part of the candidates: the sum of terms that are finite, and how many are not."""
+    for part in range(start, stop):
+        first, total, endless = part * LISTED_A_PART, 0.0, 0.0
+        for i in range(first, min(first + LISTED_A_PART, candidates.size)):
+            j = wide(candidates[wide(i)])
+            left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
+            term = term_between(penalty, x[j], j, left, right)
+            if term < math.inf:
+                total += positive_part(term)
+            else:
+                endless += 1.0
+        out[0, part], out[1, part] = total, endless
 
 
 @kernel

@@ -23,6 +23,9 @@ from ascd.problem.losses.huber import Huber
 from ascd.problem.losses.squared import Squared
 from ascd.problem.tuning import OF_A_SUM
 
+#: All samples.
+EVERYTHING = slice(None)
+
 
 class Shifted(NamedTuple):
     """loss(target_k, offset_k + z), a loss whose target is the number k of a sample.
@@ -95,6 +98,6 @@ class Stated(NamedTuple):
             return self.loss, self.target - self.offset
         return Shifted(self.loss, self.target, self.offset), np.arange(self.target.size, dtype=np.float64)
 
-    def sizes(self, image: Array) -> tuple[Array, Array]:
-        """|b_k| and |o_k + z_k|, for bounds on rounding errors."""
-        return np.abs(self.target), np.abs(image if self.offset is None else image + self.offset)
+    def sizes(self, image: Any, here: slice = EVERYTHING) -> tuple[Array, Any]:
+        """|b_k| and |o_k + z_k| of some samples, for bounds on rounding errors; z may be one number for all."""
+        return np.abs(self.target[here]), np.abs(image if self.offset is None else image + self.offset[here])

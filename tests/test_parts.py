@@ -1,0 +1,140 @@
+"""Long sums and lists in parts of fixed size: what threads share is right, and the same for any number of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import ascd
+from ascd._base import threads, tuning
+from ascd.data.careful import careful_sum
+from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
+from ascd.problem.dual_samples import dual_distance, dual_length, is_finite
+from ascd.problem.duality import open_coordinates
+from ascd.solver.screening import add_gap_terms, scale_and_cost, screen
+
+MANY = 40_000
+
+
+@pytest.fixture(params=[1, 3])
+def jobs(request, monkeypatch):
+    """So many threads, however little there is to do."""
+    monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
+    with threads.crew(request.param):
+        yield request.param
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, tuning.LISTED_A_PART, tuning.LISTED_A_PART + 1, MANY])
+@pytest.mark.parametrize("every", [1, 3, 20_000])
+def test_lists_of_parts_are_joined(jobs, size, every):
+    wanted = np.arange(size) % every == 0
+
+    def list_wanted(listed, counts, start, stop):
+        for part in range(start, stop):
+            first = part * tuning.LISTED_A_PART
+            found = first + np.flatnonzero(wanted[first : first + tuning.LISTED_A_PART])
+            listed[first : first + found.size], counts[part] = found, found.size
+
+    listed = np.full(size, -1)
+    count = threads.share_list(1e9, listed, list_wanted)
+    assert listed[:count].tolist() == np.flatnonzero(wanted).tolist()
+
+
+@pytest.mark.parametrize("size", [0, 5, MANY])
+def test_sums_of_many_numbers_are_within_their_error(jobs, size):
+    rng = np.random.default_rng(size)
+    numbers = rng.standard_normal(size) * 2.0 ** rng.integers(-40, 40, size)
+    if size:
+        numbers[-1] = -numbers[:-1].sum()  # most of it cancels
+    total, error = careful_sum(numbers)
+    assert abs(Fraction(total) - sum(map(Fraction, numbers.tolist()))) <= Fraction(error)
+    assert error <= 3e-16 * abs(total) + 1e-20 * np.abs(numbers).sum()
+
+
+def test_a_sum_that_is_not_finite_has_no_error_that_is():
+    for numbers in ([np.inf, 1.0], [np.inf, -np.inf], [1e308] * MANY):
+        assert not np.isfinite(careful_sum(np.array(numbers))).all()
+
+
+def test_the_sum_does_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
+    numbers, found = np.random.default_rng(0).standard_normal(MANY), []
+    for jobs in (1, 2, 5):
+        with threads.crew(jobs):
+            found.append((*careful_sum(numbers), dual_distance(numbers, numbers[::-1].copy(), 0.3, np.abs(numbers))))
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("size", [50, MANY])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lengths(jobs, size, weighted):
+    rng = np.random.default_rng(1)
+    v, u = rng.standard_normal((2, size))
+    weight = rng.integers(0, 3, size).astype(float) if weighted else 1.0
+    counted = np.broadcast_to(np.asarray(weight) > 0.0, size)
+    root = np.sqrt(np.broadcast_to(weight, size)[counted])
+    assert dual_length(v, weight) == pytest.approx(np.linalg.norm(v[counted] / root), rel=1e-12)
+    assert dual_distance(v, u, 0.7, weight) == pytest.approx(np.linalg.norm((v - 0.7 * u)[counted] / root), rel=1e-12)
+
+
+def test_what_is_finite():
+    with np.errstate(over="ignore"):
+        assert is_finite(np.array([1e200, -1e300]))  # whose squares are not
+    assert not is_finite(np.array([1.0, np.nan]))
+    assert not is_finite(np.array([1.0, -np.inf]))
+
+
+def test_an_intercept_alone_is_fitted_as_any_column():
+    rng = np.random.default_rng(2)
+    curvature, slope = rng.random(MANY) * (rng.random(MANY) < 0.5), rng.standard_normal(MANY)
+    design = ascd.Problem(np.ones((MANY, 1)), slope).design
+    quick = fit_to(design, np.arange(0), True, curvature, 1.0, np.empty(0))
+    plain = DualFit(np.ones((MANY, 1)), np.sqrt(curvature), np.arange(1))
+    assert isinstance(quick, InterceptFit)
+    excess = np.array([slope.sum()])
+    np.testing.assert_allclose(quick.moved(slope, excess), plain.moved(slope, excess), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(quick.reach(excess)[0], plain.reach(excess)[0], rtol=1e-9)
+    assert np.all(np.abs(quick.moved(slope, excess) - slope) <= quick.reach(excess)[0])
+    assert abs(careful_sum(centred(quick.moved(slope, excess), quick))[0]) <= 1e-15
+
+
+def test_curvatures_whose_sum_overflows_are_fitted_too():
+    curvature = np.full(4, 1e308)
+    design = ascd.Problem(np.ones((4, 1)), np.arange(4.0)).design
+    fit = fit_to(design, np.arange(0), True, curvature, 1.0, np.empty(0))
+    np.testing.assert_allclose(fit.moved(np.arange(4.0), np.array([6.0])), np.arange(4.0) - 1.5)
+
+
+def test_coordinates_are_screened_and_measured_part_by_part(jobs):
+    rng = np.random.default_rng(3)
+    penalty, x = ascd.L1(1.0), np.where(rng.random(MANY) < 0.01, rng.standard_normal(MANY), 0.0)
+    estimate, radius, norm = rng.standard_normal(MANY), 0.1 * rng.random(MANY), 1.0 + rng.random(MANY)
+    score, listed = np.empty(MANY), np.empty(MANY, dtype=np.int64)
+    count = screen(penalty, x, estimate, radius, norm, score, listed)
+    expected = np.flatnonzero((x != 0.0) | (np.abs(estimate) + radius > 1.0))
+    assert listed[:count].tolist() == expected.tolist()
+    largest = np.abs(estimate) + radius
+    scale, violation, cost, loose = scale_and_cost(penalty, x, estimate, radius, norm, expected, score)
+    assert scale == pytest.approx(1.0 / largest.max())
+    at_kink = np.where(x == 0.0, largest - 1.0, np.abs(estimate + np.sign(x)) + radius)
+    assert violation == pytest.approx(at_kink.max())
+    assert (cost, loose) == (pytest.approx(np.abs(x).sum()), 0.0)
+    terms = np.abs(x) + np.maximum(scale * x * (estimate - radius), scale * x * (estimate + radius))
+    assert add_gap_terms(penalty, x, estimate, radius, expected, scale, 2.0) == (pytest.approx(2.0 + terms.sum()), True)
+    count = open_coordinates(penalty, x, estimate, radius, listed)
+    assert listed[:count].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_products_by_rows_of_several_parts(jobs, keeps):
+    rng = np.random.default_rng(4)
+    A = sp.random_array((1700, 9), density=0.1, format="csc", rng=rng)
+    weight, columns = rng.random(1700), np.array([0, 2, 3, 5, 8])
+    store = np.zeros((5, 5), order="F")
+    multiplier = ascd.Problem(A, np.ones(1700)).design.multiplier(keeps)
+    multiplier.fill(store, columns, np.arange(5), np.arange(5), weight, None)
+    chosen = A.toarray()[:, columns]
+    np.testing.assert_allclose(store, chosen.T @ (weight[:, None] * chosen), rtol=1e-12, atol=1e-14)
