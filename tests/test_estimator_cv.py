@@ -164,7 +164,7 @@ def test_logistic_cv_scores_by_what_was_asked_for():
 
 def test_logistic_cv_refuses_folds_of_one_class_and_old_attributes():
     order = np.argsort(LABELS)
-    with pytest.raises(ValueError, match="samples of one class only"):
+    with pytest.raises(ValueError, match="cv must leave samples of every class"):
         ours.LogisticRegressionCV(cv=KFold(2)).fit(X[order[5:-5]], np.repeat([0, 1], [25, 25]))
     with pytest.raises(ValueError, match="use_legacy_attributes must be False"):
         ours.LogisticRegressionCV(use_legacy_attributes=True).fit(X, LABELS)

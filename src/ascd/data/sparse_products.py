@@ -123,7 +123,7 @@ def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows, before: Arr
         k = wide(number)
         count = offsets[k + 1]
         offsets[k + 1] = begin
-        begin += count
+        begin = int(begin + count)
         if count > 0:
             rows.filled[reached] = k
             reached += 1
