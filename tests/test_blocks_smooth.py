@@ -16,6 +16,11 @@ from ascd.blocks.variables import Coefficients, Rounded
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 
+@pytest.fixture(autouse=True)
+def _also_small_ones(monkeypatch):
+    monkeypatch.setattr("ascd.blocks.tuning.SMALLEST_SMOOTH", 0)
+
+
 def classes(d=60, n=12, count=4, ridge=0.5, **penalty):
     rng = np.random.default_rng(3)
     A = rng.standard_normal((d, n))
@@ -37,6 +42,13 @@ def test_it_is_for_problems_without_a_kink():
         ascd.BlockProblem(A, y, "poisson", ascd.GroupL2(0.0, ridge=1.0)),
     ):  # fmt: skip
         assert not smooth(other).applies()
+
+
+def test_few_coefficients_are_left_to_newton(monkeypatch):
+    monkeypatch.setattr("ascd.blocks.tuning.SMALLEST_SMOOTH", 49)
+    assert not smooth(classes()).applies()  # 12 columns, 4 classes
+    monkeypatch.setattr("ascd.blocks.tuning.SMALLEST_SMOOTH", 48)
+    assert smooth(classes()).applies()
 
 
 def without_bfgs(patch):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from lockstep import assemble
-from selection import bytes_of, regression
+from selection import bytes_of, regression, watch
 from sklearn.linear_model import Lasso
 
 import ascd
@@ -91,3 +91,11 @@ def test_extra_memory_is_a_few_vectors(interpreted, rule, oracle):
     problem = ascd.Problem(sp.random_array((d, n), density=1e-2, rng=np.random.default_rng(0)), np.ones(d))
     assembly = assemble(problem, rule, oracle)
     assert bytes_of(assembly.rule) + bytes_of(assembly.oracle) <= 8 * (8 * n + d) + 10_000
+
+
+def test_look_ahead_picks_somebody_where_no_bound_is_a_number(interpreted, monkeypatch):
+    """The set was empty, and what stood in its memory was taken for a coordinate."""
+    monkeypatch.setattr("ascd.engine.rules.lookahead.smallest_set_threshold", lambda *_: math.nan)
+    assembly = assemble(regression(15, 20).library(), "look-ahead", "norm")
+    assembly.rule.members[:] = 10**6
+    assert set(watch(assembly, 40)) <= set(range(20))

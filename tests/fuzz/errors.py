@@ -17,7 +17,7 @@ from .placed import is_placed
 #: Words of which an error message must hold one: the argument that is to blame.
 ARGUMENTS = (
     "A", "b", "X", "y", "x0", "tol", "alphas", "alpha", "sample_weight", "weights", "penalty", "steepness", "unbounded",
-    "intercept0", "Cs", "scale", "classes", "groups", "positive", "loss", "dual", "rows",
+    "intercept0", "Cs", "cv", "scale", "classes", "groups", "positive", "loss", "dual", "rows",
     "failure", "patience",
 )  # fmt: skip
 
@@ -61,6 +61,8 @@ def is_justified(case: Case, message: str) -> bool:
     if "x0" in message:
         start = case.options.get("x0")  # squares of what is beyond 1e150 are not float64 numbers
         return start is not None and (np.abs(start).max() > 1e150 or not _start_value(case) < 1e300)
+    if "cv must leave samples" in message:  # shuffled folds of few samples
+        return bool(np.unique(case.b, return_counts=True)[1].min() < 2 * int(case.options.get("cv", 5)))
     if "steepness" in message:
         return case.options.get("steepness") in ("gs", "gsl")
     if "bounded curvature" in message:

@@ -36,8 +36,10 @@ class Smooth:
         self.fit, self.share, self.penalty, self.is_over = fit, tuning.SMOOTH_SHARE, None, False
 
     def applies(self) -> bool:
-        """Is F smooth, curved in every coordinate, and not minimised by one model?"""
+        """Is F smooth, curved in every coordinate, not minimised by one model, and of many coefficients?"""
         penalty, loss = self.fit.penalty, self.fit.problem.loss
+        if self.fit.x.size < tuning.SMALLEST_SMOOTH:
+            return False
         if penalty is not self.penalty:  # another one on the path: a fresh start
             self.penalty, self.share, self.is_over = penalty, tuning.SMOOTH_SHARE, False
         is_smooth = isinstance(penalty, BlockNorm) and penalty.is_smooth() and bool((penalty.ridge > 0.0).all())

@@ -4,9 +4,10 @@ Least squares has one model, which is F, from products of columns that are kept 
 one output have a model a step, with their own curvatures; where outputs meet (softmax), and for working sets too
 large for products, models read their columns anew in every sweep.
 
-Curvatures are damped: a share of the loss's largest is added, so that a model has a minimum also where samples have no
-curvature (Huber's loss far from its target).  The share grows where F does not fall at the model's minimum; with all of
-it the model is never below F.
+Where F does not fall at a model's minimum, or there is none because samples have no curvature (Huber's loss far from
+its target), curvatures are damped: a share of the loss's largest is added, more after every failure; with all of it
+the model is never below F.  After steps that go all the way the share becomes smaller again, and then 0.  Softmax is
+curved everywhere, and is not damped.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Steps:
         self.gram = Gram(fit.problem.design, fit.intercept, keeps=False)
         self.largest = Largest(fit.problem.design, fit.problem.groups.count, self.is_quadratic)
         self.means = np.zeros(fit.problem.n_features)
-        self.damping = 0.0 if self.is_quadratic else shared.DAMPING
+        self.damping = 0.0
         bound = fit.problem.loss.bound
         self.typical = fit.problem.weight * (bound if math.isfinite(bound) else 1.0)
 
@@ -48,7 +49,8 @@ class Steps:
             return
         for _ in range(shared.MOST_MODELS):
             length = self._step(working, gradient, max(0.5 * target, tuning.BLOCK_MODEL_SHARE * left))
-            if math.isnan(length) or (length == 0.0 and self.damping > 1.0):
+            is_damped = 0.0 < self.damping <= 1.0
+            if math.isnan(length) or (length == 0.0 and not is_damped):
                 break
             if length > 0.0:
                 left, gradient = self._violation(working)
@@ -77,16 +79,20 @@ class Steps:
             fit.reads += model.reads
             shift = model.shift
         length = self._follow(working, x, shift)
+        if self.problem.loss.is_coupled:  # softmax: curved everywhere
+            return length
         if length < 1.0:
-            self.damping = max(shared.MORE_DAMPING * self.damping, shared.LEAST_AFTER_FAILURE)
+            more = max(shared.MORE_DAMPING * self.damping, shared.LEAST_AFTER_FAILURE)
+            self.damping = min(more, shared.MORE_DAMPING)
         else:
-            self.damping = max(shared.LESS_DAMPING * self.damping, shared.LEAST_DAMPING)
+            less = shared.LESS_DAMPING * self.damping
+            self.damping = less if less > shared.DAMPING else 0.0
         return length
 
     def _damped(self) -> Curvature:
         """The loss's own curvatures, and a share of the largest it can have."""
         own, between, most = self.fit.seen.curvature
-        if self.is_quadratic:
+        if self.damping == 0.0:
             return Curvature(own, between, most.copy())
         more = self.damping * self.typical
         return Curvature(own + more[:, None], between, most + more)

@@ -100,6 +100,8 @@ LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES = 1e-280, 1e300
 
 # ---- smooth problems
 
+#: With fewer coefficients than this Newton's steps take little time, and lead to more digits than were asked for.
+SMALLEST_SMOOTH = 500
 #: L-BFGS goes on until the gap seems to be this share of the tolerance, and this many times less where that was not
 #: enough; at most so many steps at a time, with so many pairs remembered.
 SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10

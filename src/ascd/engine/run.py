@@ -166,7 +166,8 @@ class Run:
 
     def _objective(self) -> float:
         point = self.point
-        return float(objective_at(point.problem, point.x, point.image))
+        found = float(objective_at(point.problem, point.x, point.image))
+        return math.inf if math.isnan(found) else found  # 0·x² of an x whose square is too large
 
     def _violations(self) -> int:
         """How many exact gradient entries lie outside their interval."""

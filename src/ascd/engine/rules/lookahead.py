@@ -120,6 +120,10 @@ class WindowedSet(NamedTuple):
                 real[TOTAL] += self.lower[j] * self.lower[j]
             else:
                 real[OUTSIDE] = max(real[OUTSIDE], self.upper[j] * self.upper[j])
+        if whole[SET_SIZE] == 0:  # bounds that are no numbers any more: anyone
+            whole[SET_SIZE] = n
+            for j in range(n):
+                self.members[j] = j
 
     @helper
     def adjust_window(self, point: Any) -> None:
