@@ -10,7 +10,7 @@ import pytest
 
 import ascd
 from ascd import L1, L2, Problem, solve
-from ascd.problem.duality import penalty_conjugates
+from ascd.problem.duality import largest_term, penalty_conjugates
 
 INF = math.inf
 
@@ -33,6 +33,28 @@ def test_a_conjugate_with_bounds_that_overflows_is_infinite():
     solution = solve(Problem([[-1.08e132], [5.4e131]], [-1.49e94, 8.7e93], penalty=penalty), intercept=True)
     assert solution.x[0] > 0.0
     assert solution.objective < 1e188
+
+
+def exact_term(l1, weight, linear, bound, x, u):
+    """Ψ(x) + Ψ*(-u) + x·u without any rounding, for the box [-bound, bound]: the largest at an end or at 0."""
+    l1, weight, linear, x, u = map(Fraction, (l1, weight, linear, x, u))
+
+    def at(z):
+        return weight * l1 * abs(z) + linear * z + u * z
+
+    return at(x) - min(at(Fraction(z)) for z in (-bound, 0.0, bound))
+
+
+@pytest.mark.parametrize("x", [-3.0, -1e-5, 0.0, 2.0])
+def test_what_is_left_of_a_kink_and_a_tilt_counts_at_a_far_bound(x):
+    """l1·w and linear are 1 and cancel; times a bound of 1e50 their last digits are all of the term."""
+    rng, bound = np.random.default_rng(0), 1e50
+    for _ in range(50):
+        weight, u = rng.uniform(0.5, 2.0), 1e-16 * rng.standard_normal()
+        l1, linear = 1.0 / weight, 1.0 + 1e-16 * rng.integers(-3, 4)
+        penalty = ascd.BoundedL1L2(l1, 0.0, -bound, bound, weight, linear).check(1)
+        found = largest_term(penalty, x, 0, u, u)
+        assert Fraction(found) >= exact_term(l1, weight, linear, bound, x, u)
 
 
 def test_a_kink_that_a_tilt_cancels_leaves_its_last_digits():

@@ -51,16 +51,19 @@ def term_between(penalty: Any, x: float, j: int, left: float, right: float) -> f
 
 
 @helper
-def slope_size(penalty: Any, j: int) -> float:
-    """What the slopes of Ψ_j at zero are made of, added up: a kink and a tilt may cancel each other.
+def slope_size(penalty: Any, x: float, j: int) -> float:
+    """What the slopes of Ψ_j at x are made of, added up: a kink and a tilt may cancel each other.
 
-    Only where Ψ_j(0) = 0: else what stands beside zero is no slope.
+    At zero only where Ψ_j(0) = 0: else what stands beside zero is no slope.
     """
+    if x != 0.0:
+        size = cost_size(penalty, x, j) / abs(x)
+        return size if size < math.inf else 0.0
     size = 0.0
     if penalty.cost(0.0, j) != 0.0:
         return size
-    for x in (BESIDE_ZERO, -BESIDE_ZERO):
-        cost = cost_size(penalty, x, j)
+    for beside in (BESIDE_ZERO, -BESIDE_ZERO):
+        cost = cost_size(penalty, beside, j)
         size = max(size, cost / BESIDE_ZERO) if cost < math.inf else size
     return size
 
@@ -76,7 +79,7 @@ def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> f
         return math.inf
     term = term_between(penalty, x, j, left, right)
     low, high = penalty.subgradient(x, j)
-    size = abs(left) + abs(right) + (slope_size(penalty, j) if x == 0.0 else 0.0)
+    size = abs(left) + abs(right) + slope_size(penalty, x, j)
     size += (abs(low) if low > -math.inf else 0.0) + (abs(high) if high < math.inf else 0.0)
     for end in (left - LAST_PLACES * size, right + LAST_PLACES * size):
         wider = gap_term(penalty, x, j, end)
@@ -201,7 +204,7 @@ def kink_size(penalty: Any, j: int, low: float, high: float) -> float:
 
     At a bound one of them is infinite, and the other may be what is left of both.
     """
-    return abs(low) + abs(high) if math.isfinite(low) and math.isfinite(high) else slope_size(penalty, j)
+    return abs(low) + abs(high) if math.isfinite(low) and math.isfinite(high) else slope_size(penalty, 0.0, j)
 
 
 def open_coordinates(penalty: Any, x: Array, estimate: Array, radius: Array, listed: Array) -> int:
@@ -232,7 +235,7 @@ def inward(penalty: Any, j: int, u: float) -> float:
     """u, or a number beside it that is certainly in the domain of Ψ_j*, whose ends may be rounded."""
     if penalty.dual_scale(u, j) >= 1.0:
         return u
-    away = 4.0 * LAST_PLACES * (abs(u) + slope_size(penalty, j))
+    away = 4.0 * LAST_PLACES * (abs(u) + slope_size(penalty, 0.0, j))
     if penalty.dual_scale(u - away, j) >= 1.0:
         return u - away
     return u + away if penalty.dual_scale(u + away, j) >= 1.0 else u
