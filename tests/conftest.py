@@ -49,6 +49,17 @@ def lazy_everywhere():
 
 
 @pytest.fixture
+def write(tmp_path):
+    """Write a small file, of text or bytes; its path."""
+
+    def put(content, name="t.csv"):
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return tmp_path / name
+
+    return put
+
+
+@pytest.fixture
 def houses(tmp_path):
     """A small regression table with names."""
     pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")

@@ -15,15 +15,6 @@ from ascd.files import Choices, Dialect, read_table
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 
-@pytest.fixture
-def write(tmp_path):
-    def put(content, name="t.csv"):
-        (tmp_path / name).write_text(content, encoding="utf-8")
-        return tmp_path / name
-
-    return put
-
-
 @pytest.mark.parametrize("mark", [" ", "\u00a0", "\u202f", "'", "\u2019"])
 @pytest.mark.parametrize("decimal", [",", "."])
 def test_spaces_and_apostrophes_between_thousands(write, mark, decimal):

@@ -162,6 +162,19 @@ def test_logistic_cv_scores_by_what_was_asked_for():
     assert model.Cs_[0] == own.fit(X, LABELS).C_
 
 
+@pytest.mark.parametrize(
+    "model", [ours.LassoCV(cv=2), ours.MultiTaskLassoCV(cv=2), ours.LogisticRegressionCV(Cs=2, cv=2)]
+)
+def test_errors_of_a_fold_speak_of_the_users_data(model):
+    """A column is of ordinary size in one sample only: in the fold without it, its square underflows."""
+    X = np.random.default_rng(0).standard_normal((8, 2))
+    X[:, 1] = 1e-200
+    X[0, 1] = 1.0
+    y = {"MultiTaskLassoCV": X, "LogisticRegressionCV": np.tile([0, 1], 4)}.get(type(model).__name__, X[:, 0])
+    with pytest.raises(ValueError, match=r"X has columns whose squared norm .* the first is column 1: rescale X"):
+        model.fit(X, y)
+
+
 def test_logistic_cv_refuses_folds_of_one_class_and_old_attributes():
     order = np.argsort(LABELS)
     with pytest.raises(ValueError, match="cv must leave samples of every class"):

@@ -17,16 +17,6 @@ PLAIN = "a,b,y\n1.5,2,3\n2.5,3,4\n"
 NUMBERS = [[1.5, 2.0], [2.5, 3.0]]
 
 
-@pytest.fixture
-def write(tmp_path):
-    def put(content, name="t.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return put
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [

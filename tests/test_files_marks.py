@@ -18,15 +18,6 @@ WHOLE = [[4311.0, 379.0], [4655.0, 464.0]]
 PARTED = [[4.311, 379.0], [4.655, 464.0]]
 
 
-@pytest.fixture
-def write(tmp_path):
-    def put(content, name="t.csv"):
-        (tmp_path / name).write_text(content, encoding="utf-8")
-        return tmp_path / name
-
-    return put
-
-
 def mirrored(text):
     """Commas for points and points for commas."""
     return text.translate(str.maketrans(".,", ",."))

@@ -79,15 +79,18 @@ class Steps:
             fit.reads += model.reads
             shift = model.shift
         length = self._follow(working, x, shift)
-        if self.problem.loss.is_coupled:  # softmax: curved everywhere
-            return length
+        if not self.problem.loss.is_coupled:
+            self._damp(length)
+        return length
+
+    def _damp(self, length: float) -> None:
+        """More where the step was cut short, less where it went all the way."""
         if length < 1.0:
             more = max(shared.MORE_DAMPING * self.damping, shared.LEAST_AFTER_FAILURE)
             self.damping = min(more, shared.MORE_DAMPING)
         else:
             less = shared.LESS_DAMPING * self.damping
             self.damping = less if less > shared.DAMPING else 0.0
-        return length
 
     def _damped(self) -> Curvature:
         """The loss's own curvatures, and a share of the largest it can have."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +48,7 @@ class LogisticFolds(Scoring):
     classes_: Array
     l1_ratios_: Array
     refit: bool
+    _built: Callable[[Any, Callable[[], Any]], Any]  # of the linear models
     choose: str
 
     def _fold_scores(self, data: Labelled, penalty: Any, fold: Fold) -> FoldScores:
@@ -57,7 +60,7 @@ class LogisticFolds(Scoring):
                 "cv must leave samples of every class to fit in each fold; one has none of the class "
                 f"{self.classes_[missing].tolist()[0]!r}: use stratified folds or fewer of them"
             )
-        one = data.problem.replace(sample_weight=weight, penalty=penalty)
+        one = self._built(data.X, partial(data.problem.replace, sample_weight=weight, penalty=penalty))
         steps: Any = follow if count == 2 else follow_blocks
         settings = replace(data.settings, n_jobs=threads_here())
         found = steps(one, strengths(self.Cs_), settings, intercept=self.fit_intercept)

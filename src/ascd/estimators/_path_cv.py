@@ -144,7 +144,8 @@ class PathCV(SplitterRouting, LinearRegressor):
 
     def _fold_path(self, X: Any, y: Array, problem: Any, fold: Fold, alphas: Array, ratio: float) -> FoldPath:
         penalty = self._regulariser(1.0, ratio, X.shape[1], self._scale(X, fold.train)) if self.standardize else None
-        train, total = problem.replace(sample_weight=fold.train, penalty=penalty), float(fold.train.sum())
+        train = self._built(X, partial(problem.replace, sample_weight=fold.train, penalty=penalty))
+        total = float(fold.train.sum())
         settings = replace(self._settings(), n_jobs=threads_here())
         found = follow(train, total * alphas, settings, intercept=self.fit_intercept)
         coefs = sparse.csc_array(found.coefs)

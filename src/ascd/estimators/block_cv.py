@@ -59,7 +59,7 @@ class BlockPathCV(BlockRegressor, PathCV, ABC):
 
     def _trained_on(self, X: Any, problem: Any, fold: Fold, ratio: float) -> Any:
         """The problem of a fold's samples."""
-        return problem.replace(sample_weight=fold.train)
+        return self._built(X, partial(problem.replace, sample_weight=fold.train))
 
     def _refit(self, problem: Any, ratio: float, total: float) -> None:
         self._keep_fit(self._solved(problem.replace(penalty=problem.penalty.scaled(self.alpha_ * total))), 1.0 / total)

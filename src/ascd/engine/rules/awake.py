@@ -100,13 +100,11 @@ class AwakeSweep(NamedTuple):
     first: Array  # where the members of each bucket begin
     idle: Array
     rate: Array  # what the last look at each brought, by its cost
-    queue: (
-        Array  # [next, kept for the next sweep, awake, moved in this one, looked at last, in this sweep, is it short]
-    )
-    account: (
-        Array  # [spent since the scan, wasted and spent since the refresh; x before the last look; gain and cost of
-    )
-    # this sweep, of those left aside; cost of the short sweeps since]
+    # next, kept for the next sweep, awake, moved in this sweep, looked at last, listed for this sweep, is it short
+    queue: Array
+    # spent since the scan, wasted and spent since the refresh; x before the last look; gain and cost of this sweep, of
+    # those left aside; cost of the short sweeps since
+    account: Array
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         queue = self.queue
