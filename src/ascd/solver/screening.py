@@ -85,14 +85,14 @@ def scale_and_cost(
 
     Intervals may have shrunk since ``screen``, and scores follow.
     """
-    found = np.empty((4, parts_of(candidates.size)))
+    found = np.empty((4, count_of_parts(candidates.size)))
     given = (penalty, x, estimate, radius, norm, candidates, score, found)
     share(prices.COORDINATE * candidates.size, found.shape[1], scales_and_costs, *given)
     scale, steepest, cost, loose = found[0].min(), found[1].max(), found[2].sum(), found[3].sum()
     return float(scale * (1.0 - MARGIN) if scale < 1.0 else scale), float(steepest), float(cost), float(loose)
 
 
-def parts_of(count: int) -> int:
+def count_of_parts(count: int) -> int:
     """How many parts so many candidates are looked at in."""
     return max(1, -(-count // LISTED_A_PART))
 
@@ -134,7 +134,7 @@ def add_gap_terms(
     penalty: Any, x: Array, estimate: Array, radius: Array, candidates: Array, scale: float, gap: float
 ) -> tuple[float, bool]:
     """The gap with the candidates' terms added, and whether all of them are finite."""
-    found = np.empty((2, parts_of(candidates.size)))
+    found = np.empty((2, count_of_parts(candidates.size)))
     given = (penalty, x, estimate, radius, candidates, scale, found)
     share(prices.COORDINATE * candidates.size, found.shape[1], gap_terms, *given)
     return float(gap + found[0].sum()), not found[1].any()
