@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from operator import mul
 
 import numpy as np
@@ -13,7 +14,7 @@ from dying import dies_at_three
 from fuzz.calls import CALLS
 from fuzz.cases import Case
 from fuzz.checks import Violation, check_answer, judge
-from fuzz.command import judge_seeds, side_by_side
+from fuzz.command import judge_seeds, judge_watched, side_by_side
 from fuzz.draw import draw
 from fuzz.report import Tally, markdown
 from fuzz.shrink import as_test, shrink
@@ -188,6 +189,20 @@ def test_intervals_hold_in_exact_arithmetic_after_a_long_step():
     assert list(faults(case)) == []
 
 
+@pytest.mark.parametrize("oracle", ["simulated", "exact", "cached"])
+def test_the_rounding_of_estimates_that_are_sums_is_counted(oracle):
+    """33 products were added to an estimate of 75: it was wrong by 5e-13, and 4.9e-13 were counted."""
+    case = draw(2101000311395, False, "single")
+    options = {**case.options, "oracle": oracle, "max_iter": 200}
+    assert list(faults(replace(case, options=options))) == []
+
+
+@pytest.mark.parametrize("seed", [2101000050975, 2101000945550])
+def test_targets_whose_squares_overflow(seed):
+    """Huber's first scale without a warning; ½·Σb² = 1.4e308 may be said to be infinite."""
+    assert judge(draw(seed, False, "single"))[1] == []
+
+
 def test_an_objective_that_is_next_to_nothing_beside_its_constant():
     """P = σ·Σs + (2/σ)·F with F = 3e-173: what P is beside its constant is rounding, and a little more is wrong."""
     case = draw(202000013617)
@@ -216,6 +231,12 @@ def test_a_process_that_dies_is_a_violation():
         total.add(tally)
     assert total.cases == 5
     assert [(found.seed, found.violation.kind) for found in total.found] == [(3, "process died")]
+
+
+def test_a_case_that_does_not_end_is_a_violation():
+    """With a thousandth of a second no case ends in time."""
+    (tally,) = side_by_side([(0, 1)], 2, partial(judge_watched, few=True, family="solve", seconds=1e-3))
+    assert [(found.seed, found.violation.kind) for found in tally.found] == [(0, "process died")]
 
 
 def test_reports_add_up(interpreted):

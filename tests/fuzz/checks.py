@@ -151,10 +151,9 @@ def _check_said(answer: Answer, known: Known) -> list[Violation]:
         found.append(Violation("unknown status", str(status)))
     if status == "converged" and answer.tolerance is not None and not gap <= answer.tolerance * (1 + answer.slack):
         found.append(Violation("converged above tolerance", f"gap {gap:.3g}, tolerance {answer.tolerance:.3g}"))
-    is_beyond = (
-        status == "diverged" and float(np.abs(answer.x).max(initial=0.0)) > LARGEST and answer.objective == math.inf
-    )
-    if answer.objective is not None and math.isfinite(value := float(known.values[0])) and not is_beyond:
+    value, farthest = float(known.values[0]), float(np.abs(answer.x).max(initial=0.0))
+    is_beyond = answer.objective == math.inf and ((status == "diverged" and farthest > LARGEST) or value > OVERFLOWS)
+    if answer.objective is not None and math.isfinite(value) and not is_beyond:
         off = abs(float(known.values[0] - np.longdouble(answer.objective)))
         if not off <= known.rounding(0) + answer.rounding + SMALLEST:
             text = f"reported {answer.objective!r}, F(x) = {value!r}"

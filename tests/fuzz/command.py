@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -27,6 +28,8 @@ CHUNK = 50
 DEEP = 50
 #: The seeds of one run are this far from those of the next.
 SPAN = 10**9
+#: A process whose case takes longer than this writes down where it is and ends, which is a violation.
+SECONDS_A_CASE = 120.0
 #: The report is written this often while the run goes on.
 SECONDS_UNSAVED = 30.0
 
@@ -42,12 +45,25 @@ def judge_seeds(first: int, count: int, few: bool, family: str | None) -> Tally:
     return tally
 
 
+def judge_watched(first: int, count: int, few: bool, family: str | None, seconds: float = SECONDS_A_CASE) -> Tally:
+    """The same, one by one, in a process that ends where a case does not."""
+    total = Tally()
+    for seed in range(first, first + count):
+        faulthandler.dump_traceback_later(seconds, exit=True)
+        total.add(judge_seeds(seed, 1, few, family))
+    faulthandler.cancel_dump_traceback_later()
+    return total
+
+
 def run(args: argparse.Namespace, keep: Callable[[Tally], Any]) -> Tally:
     """All cases, on ``args.jobs`` processes; ``keep`` is called now and then.  Ctrl-C ends the run early."""
     first, total, kept = args.seed * SPAN, Tally(), time.perf_counter()
     chunks = [(start, min(CHUNK, first + args.n - start)) for start in range(first, first + args.n, CHUNK)]
-    work = partial(judge_seeds, few=args.few, family=args.family)
-    tallies = (work(*chunk) for chunk in chunks) if args.jobs == 1 else side_by_side(chunks, args.jobs, work)
+    options = {"few": args.few, "family": args.family}
+    if args.jobs == 1:
+        tallies: Iterable[Tally] = (judge_seeds(*chunk, **options) for chunk in chunks)
+    else:
+        tallies = side_by_side(chunks, args.jobs, partial(judge_watched, **options))
     with progress(args.n) as show, suppress(KeyboardInterrupt):
         for tally in tallies:
             total.add(tally)
@@ -59,7 +75,7 @@ def run(args: argparse.Namespace, keep: Callable[[Tally], Any]) -> Tally:
 
 
 def side_by_side(chunks: list[tuple[int, int]], jobs: int, work: Work) -> Iterator[Tally]:
-    """Tallies of the chunks as they come; a chunk that ends its process is taken again, seed by seed."""
+    """Tallies of the chunks as they come; what was at work when a process ended is taken again, apart."""
     waiting, suspects = list(reversed(chunks)), []
     while waiting:
         running: dict[Any, tuple[int, int]] = {}
@@ -74,17 +90,22 @@ def side_by_side(chunks: list[tuple[int, int]], jobs: int, work: Work) -> Iterat
                         del running[done]
             except BrokenProcessPool:
                 suspects += running.values()
-    for start, count in suspects:
-        yield from (alone(seed, work) for seed in range(start, start + count))
+    with ThreadPoolExecutor(jobs) as pool:
+        for tallies in pool.map(partial(apart, work=work), suspects):
+            yield from tallies
 
 
-def alone(seed: int, work: Work) -> Tally:
-    """One case in a process of its own, whose end is a violation."""
+def apart(chunk: tuple[int, int], work: Work) -> list[Tally]:
+    """A chunk in a process of its own; seed by seed where that ends, and the end of one seed's is a violation."""
+    start, count = chunk
     with processes(1) as pool:
         try:
-            return pool.submit(work, seed, 1).result()
+            return [pool.submit(work, start, count).result()]
         except BrokenProcessPool:
-            return Tally(cases=1, found=[Found(seed, "", 0, Violation(DIED, "the process ended without an answer"))])
+            pass
+    if count == 1:
+        return [Tally(cases=1, found=[Found(start, "", 0, Violation(DIED, "the process ended without an answer"))])]
+    return [tally for seed in range(start, start + count) for tally in apart((seed, 1), work)]
 
 
 def processes(jobs: int) -> ProcessPoolExecutor:

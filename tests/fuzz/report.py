@@ -95,7 +95,8 @@ def markdown(tally: Tally, command: str, seconds: float, tests: Iterable[str] = 
     lines = [
         f"Command: `{command}`  ", f"Versions: {versions()}  ",
         f"Cases: **{tally.cases:,}**, answers {tally.answers:,}, with a finite gap {tally.certified:,}, violations "
-        f"**{len(tally.found):,}**; {seconds:,.0f} s, {1e3 * tally.seconds / max(tally.cases, 1):.1f} ms a case",
+        f"**{len(tally.found):,}**; {seconds:,.0f} s, {1e3 * tally.seconds / max(tally.cases, 1):.1f} ms a case, "
+        f"the longest {max((seconds for seconds, _ in tally.slowest), default=0.0):.1f} s",
         "", *_families(tally),
     ]  # fmt: skip
     for name in TABLES[1:]:

@@ -16,6 +16,10 @@ on scores are taken over g̃_j ± (r_j + ε·reach_j) with
 
     ε  =  INTERVAL_ROUNDING · (‖v_0‖ + clock + max_i M‖a_i‖|x_i|),    v_0 = v at the start, the maximum over all visits.
 
+An oracle that moves estimates adds products to them, one a step, and each sum is rounded.  A step of length
+l = |γ|‖a_i‖M moves an entry by at most l·‖a_j‖, and with the length p of the path so far no entry is larger than
+(‖v_0‖ + p)·‖a_j‖: such a step (``moved``) adds INTERVAL_ROUNDING·l + SUM_ROUNDING·(‖v_0‖ + p) to ε.
+
 Hence a lower bound below the rounding error of its own computation is 0.  Without ε a coordinate at its minimum keeps a
 lower bound of 1e-16, the largest one where all others are 0, and a rule that looks for the largest lower bound never
 leaves it.  The definition is ours; the paper computes exactly (ε = 0).  Stored is clock + ε, so that reading a radius
@@ -29,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_finite_vector, as_vector, unknown_name
-from ascd.engine.tuning import INTERVAL_ROUNDING
+from ascd.engine.tuning import INTERVAL_ROUNDING, SUM_ROUNDING
 from ascd.problem.problem import Parts
 
 
@@ -42,7 +46,7 @@ class Intervals(NamedTuple):
     estimate: Array
     offset: Array
     reach: Array
-    clock: Array  # [clock + ε, ε, the part of ε that comes from x]
+    clock: Array  # [clock + ε, ε, the part of ε that comes from x, ‖v_0‖ + the path along which estimates moved]
     x: Array
     penalty: Any
     steepness: Any
@@ -74,6 +78,13 @@ class Intervals(NamedTuple):
         self.clock[0] += amount + INTERVAL_ROUNDING * amount
         self.clock[1] += INTERVAL_ROUNDING * amount
 
+    def moved(self, length: float) -> None:
+        """Count the rounding of estimates to which the products of a step of this length were added."""
+        self.clock[3] += length
+        growth = INTERVAL_ROUNDING * length + SUM_ROUNDING * self.clock[3]
+        self.clock[0] += growth
+        self.clock[1] += growth
+
     def score_at(self, j: int, g: float) -> float:
         """The steepness of coordinate j where ∇_j f(x) = g."""
         return self.steepness.score(self.penalty, j, self.x[j], g)
@@ -104,8 +115,8 @@ def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: 
     ``init`` is "gradient" (exact), "none" (estimate 0, radius ∞) or the user's (estimate, radius).
     """
     n = x.size
-    rounding = INTERVAL_ROUNDING * size_of(slope, parts.sample.weight)
-    clock = np.array([rounding, rounding, 0.0])
+    size = size_of(slope, parts.sample.weight)
+    clock = np.array([INTERVAL_ROUNDING * size, INTERVAL_ROUNDING * size, 0.0, size])
     rest = (parts.norm, clock, x, parts.penalty, steepness, parts.gain + parts.slack, NothingElse())
     if isinstance(init, str):
         if init not in ("gradient", "none"):

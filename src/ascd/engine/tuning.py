@@ -34,6 +34,8 @@ SMALL_GROWTH, LARGEST_GROWTH = 0.02, 30.0
 
 #: Relative size of a difference that is nothing but rounding: eight ulps, for the handful of operations of a bound.
 INTERVAL_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
+#: The same of one sum: an ulp is twice what it can be wrong.
+SUM_ROUNDING = float(np.finfo(np.float64).eps)
 #: A radius may be below 0 by this share of the numbers whose difference it is; an exact gradient entry may lie outside
 #: its interval by this share of its column.  Sums of a million terms are that good; a wrong one is off by far more.
 RADIUS_ROUNDING, VIOLATION_ROUNDING = 1e-9, 1e-9

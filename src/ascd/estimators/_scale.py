@@ -56,6 +56,7 @@ class SolveAt(Protocol):
     def __call__(self, problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int | None) -> Any: ...
 
 
+@np.errstate(over="ignore")  # what overflows is infinite, and no certificate is given for it
 def fit_with_scale(
     problem_at: Callable[[float], Problem],
     solve_at: SolveAt,

@@ -36,7 +36,7 @@ class GramBlocks(NamedTuple):
                     for t in range(outputs):
                         point.gradient[q * outputs + t] += product * change[(own - first) * outputs + t]
             rescore(point, b)
-        widen_by(point, i, change, point.problem.slack)
+        move_by(point, i, change, point.problem.slack)
 
 
 class RowsOfBlocks(NamedTuple):
@@ -70,7 +70,7 @@ class RowsOfBlocks(NamedTuple):
             rescore(point, wide(self.listed[n]))
             self.is_listed[self.listed[n]] = False
         point.reads[0] += touched * problem.matrix.order.size / max(1, self.data.size)
-        widen_by(point, i, change, problem.slack)
+        move_by(point, i, change, problem.slack)
 
 
 class EmbeddedBlocks(NamedTuple):
@@ -101,7 +101,7 @@ class EmbeddedBlocks(NamedTuple):
             error = self.epsilon * problem.whole[i] * problem.whole[b] * length
             point.intervals.offset[b] += problem.gain * error
             rescore(point, b)
-        widen_by(point, i, change, problem.slack)
+        move_by(point, i, change, problem.slack)
 
     @helper
     def embed(self, matrix: Any, i: int, change: Array) -> None:
@@ -155,7 +155,7 @@ class BlurredBlocks(NamedTuple):
             for p in range(k * outputs, (k + 1) * outputs):
                 self.work[p] = 0.0
         point.reads[0] += matrix.order.size
-        widen_by(point, i, change, problem.gain * self.epsilon + problem.slack)
+        move_by(point, i, change, problem.gain * self.epsilon + problem.slack)
 
 
 class RandomBlocks(NamedTuple):
@@ -179,7 +179,7 @@ class RandomBlocks(NamedTuple):
             if not self.printed:
                 point.intervals.offset[b] += math.sqrt(square)
             rescore(point, b)
-        widen_by(point, i, change, problem.gain + problem.slack)
+        move_by(point, i, change, problem.gain + problem.slack)
 
 
 class CachedBlocks(NamedTuple):
@@ -217,7 +217,7 @@ class CachedBlocks(NamedTuple):
                     for t in range(outputs):
                         point.gradient[q * outputs + t] += product * change[own * outputs + t]
             rescore(point, b)
-        widen_by(point, i, change, point.problem.slack)
+        move_by(point, i, change, point.problem.slack)
 
     @helper
     def admit_block(self, point: Any, i: int) -> None:
@@ -269,3 +269,10 @@ class BlindedBlocks(NamedTuple):
 def widen_by(point: Any, i: int, change: Array, relative: float) -> None:
     """All radii grow by relative·‖A_i‖‖A_b‖‖Δ‖."""
     point.intervals.widen(length_of(change) * point.problem.norm[i] * relative)
+
+
+@helper
+def move_by(point: Any, i: int, change: Array, relative: float) -> None:
+    """The same after the products of the step were added to the estimates, whose rounding counts."""
+    widen_by(point, i, change, relative)
+    point.intervals.moved(length_of(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack))

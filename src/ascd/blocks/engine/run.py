@@ -126,9 +126,9 @@ def _start(problem: BlockProblem, parts: BlockParts, steepness: Scored, init: An
     gradient, radius, unread = _known(problem, init)
     longest, count = int(np.diff(parts.ends).max()), parts.norm.size
     # products of a block add up the rounding of its columns
-    rounding = INTERVAL_ROUNDING * math.sqrt(longest) * size_of(slope, np.repeat(problem.weight, outputs))
+    size = math.sqrt(longest) * size_of(slope, np.repeat(problem.weight, outputs))
     travelled = lengths_of_blocks(x, problem.groups.starts)
-    clock = np.array([rounding, rounding, 0.0])
+    clock = np.array([INTERVAL_ROUNDING * size, INTERVAL_ROUNDING * size, 0.0, size])
     intervals = Intervals(
         np.zeros(count), radius, parts.norm, clock, travelled, parts.penalty, steepness, parts.gain + parts.slack,
         NothingElse(),

@@ -85,7 +85,9 @@ class RowCache(NamedTuple):
         step = change * problem.gain
         for j in range(problem.norm.size):
             intervals.estimate[j] += step * self.products[j, slot]
-        intervals.widen(abs(change) * problem.norm[i] * problem.slack)
+        length = abs(change) * problem.norm[i]
+        intervals.widen(length * problem.slack)
+        intervals.moved(length * (problem.gain + problem.slack))
 
     @helper
     def fill(self, point: Any, i: int) -> None:

@@ -59,7 +59,9 @@ class Gram(NamedTuple):
         step = change * problem.gain
         for j in range(problem.norm.size):
             intervals.estimate[j] += step * self.products[j, i]
-        intervals.widen(abs(change) * problem.norm[i] * problem.slack)
+        length = abs(change) * problem.norm[i]
+        intervals.widen(length * problem.slack)
+        intervals.moved(length * (problem.gain + problem.slack))
 
 
 class Rows(NamedTuple):
@@ -80,4 +82,6 @@ class Rows(NamedTuple):
             for q in range(self.indptr[k], self.indptr[k + 1]):
                 intervals.estimate[self.indices[q]] += scale * self.data[q]
         point.reads[0] += touched * problem.norm.size / max(1, self.data.size)
-        intervals.widen(abs(change) * problem.norm[i] * problem.slack)
+        length = abs(change) * problem.norm[i]
+        intervals.widen(length * problem.slack)
+        intervals.moved(length * (problem.gain + problem.slack))

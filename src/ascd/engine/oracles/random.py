@@ -39,4 +39,6 @@ class Random(NamedTuple):
             guess = 2.0 * rng.random() - 1.0
             intervals.estimate[j] += scale * guess * problem.norm[j]
             intervals.offset[j] += extra * abs(guess) * problem.norm[j]
-        intervals.widen(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
+        length = abs(change) * problem.norm[i] * (problem.gain + problem.slack)
+        intervals.widen(length)
+        intervals.moved(length)

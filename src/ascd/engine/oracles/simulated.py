@@ -50,4 +50,6 @@ class Blurred(NamedTuple):
         clear(problem.matrix, i, self.work)
         point.reads[0] += problem.norm.size
         relative = problem.gain * self.epsilon + problem.slack
-        intervals.widen(abs(change) * problem.norm[i] * relative)
+        length = abs(change) * problem.norm[i]
+        intervals.widen(length * relative)
+        intervals.moved(length * (problem.gain + problem.slack))

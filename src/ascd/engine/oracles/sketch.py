@@ -91,7 +91,9 @@ class Embedded(NamedTuple):
             limit = problem.norm[i] * problem.norm[j]
             intervals.estimate[j] += step * max(-limit, min(limit, product))
         relative = problem.gain * self.epsilon + problem.slack
-        intervals.widen(abs(change) * problem.norm[i] * relative)
+        length = abs(change) * problem.norm[i]
+        intervals.widen(length * relative)
+        intervals.moved(length * (problem.gain + problem.slack))
 
 
 def _sparse_signs(m: int, d: int, rng: Any) -> Any:
