@@ -77,12 +77,13 @@ class GramModel:
 
     def _descend_faces(self, allowed: int) -> tuple[int, int]:
         """Newton steps on smaller and smaller faces, while they are cut off and cheaper than sweeps."""
-        steps = 0
-        while True:
+        steps = size = 0
+        # a step that is cut off takes a coordinate out of the face, unless the step is too small to move it
+        for steps in range(1, self.columns.size + 2):
             size, cut = self._newton_step()
-            steps += 1
             if not cut or (steps >= allowed and self._newton_cost(size) > 1.0):
-                return steps, size
+                break
+        return steps, size
 
     def _newton_step(self) -> tuple[int, bool]:
         """The number of free coordinates, and whether the step towards their minimum was cut off."""

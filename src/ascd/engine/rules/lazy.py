@@ -83,7 +83,8 @@ class LazyBounds(NamedTuple):
         while True:
             top = wide(self.heap.order[0])
             bound = self.bound(intervals, top)
-            if bound - shift >= self.heap.key[0] - KEY_ROUNDING * abs(shift):
+            # not <: a bound that is no number (inf − inf) stays on top, and the search ends
+            if not bound - shift < self.heap.key[0] - KEY_ROUNDING * abs(shift):
                 return bound
             self.heap.replace_top(bound - shift)
 
