@@ -130,6 +130,12 @@ class Known:
         self.scale = max(sizes, default=0.0) or 1.0
         self.in_float64 = truth.values(np.array(points[:2]).T, np.array(constants[:2]), FLOAT64 * UNIT)[1]
 
+        self.square = float(np.abs(truth.b).max(initial=0.0)) if truth.loss == "squared" else 0.0
+
+    def overflows(self, place: int) -> bool:
+        """Is the value, or a square in it before its weight, beyond float64?"""
+        return float(self.values[place]) > OVERFLOWS or self.square > math.sqrt(OVERFLOWS)
+
     def rounding(self, place: int) -> float:
         """How far a value in float64 may be off."""
         return max(REPORTED * float(self.absolute[place]) + float(self.in_float64[place]), 1e-15 * self.scale)
@@ -152,7 +158,7 @@ def _check_said(answer: Answer, known: Known) -> list[Violation]:
     if status == "converged" and answer.tolerance is not None and not gap <= answer.tolerance * (1 + answer.slack):
         found.append(Violation("converged above tolerance", f"gap {gap:.3g}, tolerance {answer.tolerance:.3g}"))
     value, farthest = float(known.values[0]), float(np.abs(answer.x).max(initial=0.0))
-    is_beyond = answer.objective == math.inf and ((status == "diverged" and farthest > LARGEST) or value > OVERFLOWS)
+    is_beyond = answer.objective == math.inf and ((status == "diverged" and farthest > LARGEST) or known.overflows(0))
     if answer.objective is not None and math.isfinite(value) and not is_beyond:
         off = abs(float(known.values[0] - np.longdouble(answer.objective)))
         if not off <= known.rounding(0) + answer.rounding + SMALLEST:
@@ -172,8 +178,7 @@ def _check_zero(answer: Answer, known: Known) -> list[Violation]:
     if answer.zero_objective is None:
         return []
     value, said = float(known.values[1]), answer.zero_objective
-    # (half a square may be a number where the square is none)
-    wrong = 0.0 < value < OVERFLOWS and not said <= value + known.rounding(1)
+    wrong = value > 0.0 and not known.overflows(1) and not said <= value + known.rounding(1)
     if not said >= 0.0 or wrong:
         return [Violation("zero_objective", f"said {said!r}, F at zero {value!r}", said / known.scale)]
     return []

@@ -18,6 +18,8 @@ from .truth import Truth
 
 #: Entries of A above which SciPy is not asked.
 LARGEST = 2000
+#: Numbers beyond it, or below its inverse, are of extreme scale.
+FAR = 1e20
 
 
 def from_scipy(truth: Truth, x: Array, c: float) -> list[tuple[Array, float]]:
@@ -82,7 +84,7 @@ def from_sklearn(case: Case) -> list[tuple[Array, float]]:
         "LogisticRegression": ("C", "l1_ratio"), "PoissonRegressor": ("alpha",), "LinearSVC": ("C", "loss"),
         "MultiTaskLasso": ("alpha",), "MultiTaskElasticNet": ("alpha", "l1_ratio"), "Multinomial": ("C", "l1_ratio"),
     }.get(case.family)  # fmt: skip
-    if names is None or "penalty_weights" in case.options or case.options.get("grouped"):
+    if names is None or "penalty_weights" in case.options or case.options.get("grouped") or _may_hang(case):
         return []
     options = {name: case.options[name] for name in (*names, "fit_intercept") if name in case.options}
     if case.family in ("LogisticRegression", "Multinomial"):
@@ -105,6 +107,21 @@ def from_sklearn(case: Case) -> list[tuple[Array, float]]:
     if case.family == "LinearSVC" and case.options["fit_intercept"]:
         return [(np.append(coef, constant), 0.0)]
     return [(coef, constant)]
+
+
+def _may_hang(case: Case) -> bool:
+    """liblinear does not come back from some problems of extreme scale."""
+    sizes = np.abs(
+        np.concatenate(
+            [
+                case.A.ravel(),
+                np.ravel(case.options.get("C", 1.0)),
+                np.ravel(1.0 if case.weight is None else case.weight),
+            ]
+        )
+    )
+    sizes = sizes[sizes > 0.0]
+    return case.family == "LinearSVC" and bool(np.any((sizes < 1.0 / FAR) | (sizes > FAR)))
 
 
 def _of_blocks(case: Case, coef: Array, constants: Array) -> list[tuple[Array, float]]:
