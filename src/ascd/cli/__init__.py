@@ -4,8 +4,8 @@ Built on click (extra ``cli``), for its tab completion in bash, zsh and fish, it
 one-line usage errors; argparse has no completion of its own.  Each command stands in its own file, talks to people
 through ``console.py`` and does no mathematics.
 
-Exit codes: 0 done; 1 an error, told in one line; 2 wrong usage; 3 done, but short of the tolerance; 130 interrupted;
-143 ended by SIGTERM.
+Exit codes: 0 done; 1 data that cannot be read or used, or work that fails; 2 wrong usage (``usage.py``); 3 done, but
+short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is told in one line.
 """
 
 from __future__ import annotations
@@ -64,9 +64,20 @@ def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
             raise Stopped from None
         if settings.debug:
             raise
-        message = " ".join(str(error).split()) or type(error).__name__
+        message = _one_line(str(error)) or type(error).__name__
         print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)
-        return ERROR
+        return USAGE if _is_absent(error) else ERROR
+
+
+def _is_absent(error: Exception) -> bool:
+    """Is something not there that the command names, or there that must not be: a file, a folder, a column?
+
+    What the system reports by itself has a number (errno): that is work that fails.
+    """
+    from ascd.files.targets import ColumnError
+
+    is_named = isinstance(error, FileNotFoundError | FileExistsError) and error.errno is None
+    return is_named or isinstance(error, ColumnError)
 
 
 def _interrupted(own_process: bool, is_terminated: bool) -> int:
@@ -78,6 +89,12 @@ def _interrupted(own_process: bool, is_terminated: bool) -> int:
     return code
 
 
+def _one_line(text: str) -> str:
+    from ascd.cli.words import readable
+
+    return " ".join(readable(text).split())
+
+
 def _tell_usage(error: Any) -> None:
     """One line: which command, what is wrong, where help is; the help itself where nothing at all was asked."""
     if type(error).__name__ == "NoArgsIsHelpError":  # of new versions of click
@@ -85,5 +102,5 @@ def _tell_usage(error: Any) -> None:
         return
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "ascd"
-    message = " ".join(error.format_message().split())
+    message = _one_line(error.format_message())
     print(f"{command}: error: {message}  ({command} --help lists the options)", file=sys.stderr)

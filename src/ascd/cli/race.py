@@ -12,8 +12,9 @@ from ascd.cli.options import Named, Source, data_options
 from ascd.cli.places import announce_folder, folder_option, wrote
 from ascd.cli.reading import numeric_target, read_data, tell_reading
 from ascd.cli.unused import refuse_without
+from ascd.cli.usage import as_usage
 from ascd.files.mixed import Mixed
-from ascd.racing import CONTESTS, entrants, make_problem, race
+from ascd.racing import CONTESTS, check_strength, entrants, make_problem, race
 
 
 @click.command()
@@ -49,7 +50,9 @@ def command(
     literal arguments: --oracle "simulated(0.1)" --rule "block(size=16)".
     """
     is_new = announce_folder(out)
-    chosen = entrants(rules or ("uniform", "a-ascd", "steepest"), oracles or ("norm",), scores or ("gs-s",))
+    with as_usage():
+        chosen = entrants(rules or ("uniform", "a-ascd", "steepest"), oracles or ("norm",), scores or ("gs-s",))
+        check_strength(problem, strength)
     has_bounds = not all(entrant.blind for entrant in chosen.values())
     for option in ("oracles", "scores", "init"):
         refuse_without(option, "a rule that looks at gradients, such as --rule a-ascd", has_bounds)
