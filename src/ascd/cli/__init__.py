@@ -27,11 +27,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Everything that takes time to import is imported behind the handler of Ctrl-C.
     """
-    with stoppable() as watch:
-        try:
+    watch = Watch()
+    try:
+        with stoppable(watch):
             return _run(arguments, watch)
-        except (Stopped, KeyboardInterrupt):
-            return _interrupted(arguments is None, watch.is_terminated)
+    except (Stopped, KeyboardInterrupt):
+        return _interrupted(arguments is None, watch.is_terminated)
 
 
 def _run(arguments: Sequence[str] | None, watch: Watch) -> int:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
+import signal
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from glob import glob
+from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 import click
@@ -76,11 +80,30 @@ def connected(cluster: Cluster) -> Iterator[Any]:
             say(f"cluster at {cluster.scheduler}, dashboard {client.dashboard_link}")
             yield client
         return
-    quiet = {"silence_logs": logging.ERROR}  # what fails on a worker is told here, in one line
-    start = LocalCluster(n_workers=cluster.workers, threads_per_worker=1, dashboard_address=":0", **quiet)
-    with start as here, Client(here) as client:
+    with _workers(LocalCluster, cluster.workers) as here, Client(here) as client:
         say(f"{cluster.workers} workers on this machine, dashboard {client.dashboard_link}")
         yield client
+
+
+def _workers(kind: Any, count: int | None) -> Any:
+    """A cluster on this machine, started by a thread that does not hear Ctrl-C.
+
+    Its workers do not either, which would end with a traceback each; they end with this process, which does.
+    """
+    made: Future[Any] = Future()
+
+    def make() -> None:
+        if hasattr(signal, "pthread_sigmask"):
+            ensure_running()  # of multiprocessing, which hears Ctrl-C again after this
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        quiet = {"silence_logs": logging.ERROR}  # what fails on a worker is told here, in one line
+        try:
+            made.set_result(kind(n_workers=count, threads_per_worker=1, dashboard_address=":0", **quiet))
+        except Exception as error:
+            made.set_exception(error)
+
+    Thread(target=make, daemon=True).start()
+    return made.result()
 
 
 class Parts(NamedTuple):
