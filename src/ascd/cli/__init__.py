@@ -27,12 +27,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Everything that takes time to import is imported behind the handler of Ctrl-C.
     """
-    watch = Watch()
+    watch, own_process = Watch(), arguments is None
     try:
         with stoppable(watch):
-            return _run(arguments, watch)
-    except (Stopped, KeyboardInterrupt):
-        return _interrupted(arguments is None, watch.is_terminated)
+            try:
+                _write_any_letter()
+                return _run(arguments, watch)
+            except (Stopped, KeyboardInterrupt):
+                ignore_signals()  # until the handlers from before are back
+                return _interrupted(own_process, watch.is_terminated)
+    except (Stopped, KeyboardInterrupt):  # while the handlers were put in place, or taken away
+        return _interrupted(own_process, watch.is_terminated)
+
+
+def _write_any_letter() -> None:
+    """Let output go to places that know few letters, such as a file of old Windows: ≤ is written as \\u2264 there."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
@@ -82,7 +94,6 @@ def _is_absent(error: Exception) -> bool:
 
 
 def _interrupted(own_process: bool, is_terminated: bool) -> int:
-    ignore_signals()
     code, word = (TERMINATED, "terminated") if is_terminated else (INTERRUPTED, "interrupted")
     print(f"ascd: {word}", file=sys.stderr)
     if own_process:

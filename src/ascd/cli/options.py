@@ -66,6 +66,16 @@ def given_options() -> frozenset[str]:
     )
 
 
+class Number(click.FloatRange):
+    """A number in a range; nan, which no comparison refuses, is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found: float = super().convert(value, param, ctx)
+        if found != found:
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return found
+
+
 class Named(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
     """A part's name, of rules and oracles with literal arguments in parentheses, as the library's tables know them."""
 

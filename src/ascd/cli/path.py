@@ -11,7 +11,7 @@ import numpy as np
 
 from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, library_bar, say, show_table, working
-from ascd.cli.options import Source, large_data_options
+from ascd.cli.options import Number, Source, large_data_options
 from ascd.cli.places import announce_folder, folder_option, wrote
 from ascd.cli.reading import numeric_target, read_data, tell_reading
 from ascd.cli.unused import refuse_without
@@ -34,19 +34,17 @@ READING = (
 @large_data_options
 @click.option("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
 @click.option(
-    "--l1-ratio", type=click.FloatRange(0, 1, min_open=True), default=0.5, show_default=True, help="Of the elastic net."
+    "--l1-ratio", type=Number(0, 1, min_open=True), default=0.5, show_default=True, help="Of the elastic net."
 )
 @click.option("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
 @click.option(
     "--eps",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=1e-2,
     show_default=True,
     help="The smallest, relative to the largest.",
 )
-@click.option(
-    "--tol", type=click.FloatRange(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero."
-)
+@click.option("--tol", type=Number(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
 @folder_option("path")
 @common
 def command(source: Source, model: str, l1_ratio: float, points: int, eps: float, tol: float, out: Path) -> int:

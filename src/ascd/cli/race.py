@@ -8,7 +8,7 @@ import click
 
 from ascd._base.tuning import A_MOMENT
 from ascd.cli.console import advancing, answer, common, say, show_table
-from ascd.cli.options import Named, Source, data_options
+from ascd.cli.options import Named, Number, Source, data_options
 from ascd.cli.places import announce_folder, folder_option, wrote
 from ascd.cli.reading import numeric_target, read_data, tell_reading
 from ascd.cli.unused import refuse_without
@@ -31,7 +31,7 @@ from ascd.racing import CONTESTS, check_strength, entrants, make_problem, race
 @click.option("--epochs", type=click.IntRange(1), default=100, show_default=True, help="Most passes of n steps a rule.")
 @click.option(
     "--accuracy",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=1e-6,
     show_default=True,
     help="A run ends at this suboptimality, relative to the start.",
