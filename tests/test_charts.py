@@ -33,6 +33,17 @@ def test_a_method_has_one_colour_on_all_pages():
         assert all(found[name] == color for name, color in paper.items() if name in found)
 
 
+def test_thin_curves_have_numbers_where_there_are_no_others():
+    thin = tuple(Series(f"component {rank}", {"t": [0, 1]}, [1.0, 1.0 / rank], thin=True) for rank in range(1, 21))
+    axes = (Axis("t", "time"),)
+    _, rows = numbers_of(Chart("c", "", "", axes, thin, "share"))
+    assert [row[0] for row in rows] == [f"component {rank}" for rank in (1, 5, 9, 12, 16, 20)]
+    assert rows[-1][-1] == "0.05"
+    _, rows = numbers_of(Chart("c", "", "", axes, (*thin, Series("bound", {"t": [0, 1]}, [1.0, 1.0])), "share"))
+    assert [row[0] for row in rows] == ["bound"]
+    assert numbers_of(Chart("c", "", "", axes, (), "share"))[1] == []
+
+
 def test_more_curves_than_colours_and_own_colours():
     assert len(colors_of([Series(str(j), {}, []) for j in range(30)])) == 30
     assert colors_of([Series("UCD", {}, [], color="#123456"), Series("b", {}, [])]) == ["#123456", COLORS[0]]

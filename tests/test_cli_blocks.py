@@ -11,7 +11,7 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run  # noqa: E402
 
-from ascd.cli import ERROR  # noqa: E402
+from ascd.cli import ERROR, USAGE  # noqa: E402
 from ascd.cli.models import load_model  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -128,7 +128,7 @@ class TestBlocks:
     )
     def test_what_does_not_fit_is_told_before_reading(self, capsys, arguments, message):
         code, _, error = run(capsys, "fit", "absent.csv", *arguments)
-        assert code == ERROR
+        assert code == USAGE
         assert message in error
 
     def test_several_targets(self, capsys, twins, tmp_path):
@@ -185,7 +185,7 @@ class TestBlocks:
     )
     def test_targets_that_are_none(self, capsys, twins, tmp_path, arguments, message):
         code, _, error = run(capsys, "fit", twins, *arguments, "--out", tmp_path / "m.npz")
-        assert code == ERROR
+        assert code == USAGE
         assert message in error
 
     def test_words_are_no_targets_among_several(self, capsys, twins, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from command_line import run
 
 import ascd
+from ascd.cli import ERROR, USAGE
 
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
@@ -50,5 +51,69 @@ def test_files_are_fitted_together_on_workers(files, tmp_path, capsys, monkeypat
 )
 def test_options_that_do_not_go_together(files, options, words, capsys):
     code, _, said = run(capsys, "fit", *files[1], *options)
-    assert code == 1
+    assert code == USAGE
     assert words in said
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Writes two CSV files, each with a half of the table, as pandas is told; the first half has whole numbers in a."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    X = np.random.default_rng(0).standard_normal((60, 3)).round(3)
+    X[:30, 0] = np.arange(30) % 7
+    table = pandas.DataFrame(X, columns=list("abc")).assign(y=(X @ [1.0, -2.0, 0.0]).round(3))
+
+    def write(changed=lambda half, number: half, **how):
+        for number in range(2):
+            changed(table[30 * number : 30 * (number + 1)], number).to_csv(f"p{number}.csv", index=False, **how)
+        return table
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("how", "options", "words"),
+    [
+        ({"sep": ";", "decimal": ","}, [], "separator ';', decimal comma, header"),
+        ({"header": False}, ["--no-header", "--target", "4"], "separator ',', no header"),
+    ],
+)
+def test_how_files_are_written_is_found_out(written, capsys, how, options, words):
+    table = written(**how)
+    code, said, error = run(capsys, "fit", "p*.csv", "--workers", 1, "--alpha", 0.01, *options)
+    assert code == 0, error
+    assert f"  {words}\n" in said
+    expected = ascd.Lasso(0.01).fit(table[list("abc")].to_numpy(), table["y"])
+    with np.load("model.npz") as model:
+        np.testing.assert_allclose(model["coef"].ravel(), expected.coef_, atol=1e-6)
+    code, _, error = run(capsys, "predict", "model.npz", "p1.csv")
+    assert (code, error) == (0, f"p1.csv: read as the model's data were: {words}\nR² 1.0000\n")
+
+
+def test_words_further_on_are_told_in_one_line(written, capsys):
+    written(lambda half, number: half.astype(object).mask(half == half["b"].iloc[20], "abc") if number else half)
+    code, _, error = run(capsys, "fit", "p0.csv", "p1.csv", "--workers", 1, "--alpha", 0.01)
+    assert code == ERROR
+    assert "column 'b' begins with numbers and has words further on, the first 'abc'" in error
+
+
+def test_a_first_line_of_numbers_is_questioned_before_workers_start(written, capsys):
+    written(header=False)
+    code, said, error = run(capsys, "fit", "p0.csv", "p1.csv", "--workers", 1)
+    assert (code, said) == (ERROR, "")
+    assert "the first line of p0.csv has numbers" in error
+
+
+def test_files_that_are_written_in_different_ways_are_refused(written, capsys):
+    written(sep=";").to_csv("p1.csv", index=False)
+    code, said, error = run(capsys, "fit", "p0.csv", "p1.csv", "--workers", 1)
+    assert (code, said) == (ERROR, "")
+    assert "p0.csv has separator ';', header, p1.csv has separator ',', header" in error
+
+
+def test_text_is_refused(written, capsys):
+    written(lambda half, number: half.assign(kind="red"))
+    code, _, error = run(capsys, "fit", "p0.csv", "p1.csv", "--workers", 1, "--target", "y")
+    assert code == ERROR
+    assert "column 'kind' holds text, or dates: on a cluster files must hold numbers; --without 'kind'" in error

@@ -13,7 +13,7 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run  # noqa: E402
 
-from ascd.cli import ERROR  # noqa: E402
+from ascd.cli import ERROR, USAGE  # noqa: E402
 from ascd.cli.models import load_model  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -137,7 +137,7 @@ def test_a_missing_file_has_the_same_exit_code_everywhere(capsys, houses, tmp_pa
         ["demo", "--out", "absent/demo"],
     ):
         code, out, error = run(capsys, *command)
-        assert (code, out) == (ERROR, ""), command
+        assert (code, out) == (USAGE, ""), command
         assert "no such f" in error
         assert error.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["houses.csv", "m.npz"], "no folder was made"
@@ -148,14 +148,14 @@ def test_an_existing_model_is_not_overwritten_without_force(capsys, houses, tmp_
     assert run(capsys, "fit", houses, "--alpha", 0.1, "--out", model)[0] == 0
     before = model.read_bytes()
     code, _, error = run(capsys, "fit", "absent.csv", "--alpha", 0.5, "--out", model)
-    assert code == ERROR
+    assert code == USAGE
     assert f"{model} exists: --force overwrites it" in error
     assert model.read_bytes() == before
     assert run(capsys, "fit", houses, "--alpha", 0.5, "--out", model, "--force")[0] == 0
     assert model.read_bytes() != before
     predictions = tmp_path / "p.csv"
     assert run(capsys, "predict", model, houses, "--out", predictions)[0] == 0
-    assert run(capsys, "predict", model, houses, "--out", predictions)[0] == ERROR
+    assert run(capsys, "predict", model, houses, "--out", predictions)[0] == USAGE
     assert run(capsys, "predict", model, houses, "--out", predictions, "--force")[0] == 0
 
 
@@ -257,7 +257,7 @@ def test_a_file_is_converted_and_fitted_piece_by_piece(capsys, houses, tmp_path)
 def test_what_needs_memory_says_so(capsys, houses, tmp_path, arguments, words):
     run(capsys, "convert", houses, tmp_path / "groups", "--target", "price")
     code, _, error = run(capsys, "fit", tmp_path / "groups", *arguments, "--out", tmp_path / "m.npz")
-    assert code == ERROR
+    assert code == USAGE
     assert words in error
 
 

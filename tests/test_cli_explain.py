@@ -11,7 +11,7 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run  # noqa: E402
 
-from ascd.cli import ERROR  # noqa: E402
+from ascd.cli import ERROR, USAGE  # noqa: E402
 from ascd.cli.explain import evidence, sentence, standard_deviations  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -87,7 +87,7 @@ def test_classes_are_explained_one_by_one(capsys, tmp_path):
 def test_a_page_that_is_there_is_not_overwritten(capsys, houses, tmp_path):
     (tmp_path / "m-explained.html").write_text("mine")
     code, _, error = run(capsys, "fit", houses, "--explain", "--out", tmp_path / "m.npz")
-    assert code == ERROR
+    assert code == USAGE
     assert "m-explained.html exists" in error
     assert not (tmp_path / "m.npz").exists()
 

@@ -11,7 +11,7 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run
 
-from ascd.cli import ERROR
+from ascd.cli import ERROR, USAGE
 from ascd.files import Dialect, read_table, write_text
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -32,11 +32,11 @@ def test_what_is_read_is_not_overwritten(capsys, plain):
     data, model = plain / "named.csv", plain / "m.npz"
     before = data.read_text(encoding="utf-8")
     code, _, error = run(capsys, "fit", data, "--alpha", 0.1, "--out", data, "--force")
-    assert code == ERROR
+    assert code == USAGE
     assert "is a file that is read" in error
     assert data.read_text(encoding="utf-8") == before
     assert run(capsys, "fit", data, "--alpha", 0.1, "--out", model)[0] == 0
-    assert run(capsys, "predict", model, data, "--out", model, "--force")[0] == ERROR
+    assert run(capsys, "predict", model, data, "--out", model, "--force")[0] == USAGE
     assert run(capsys, "predict", model, data)[0] == 0
 
 
@@ -45,7 +45,7 @@ def test_what_is_no_file_is_not_replaced(capsys, plain):
     pipe = plain / "pipe.npz"
     os.mkfifo(pipe)
     code, _, error = run(capsys, "fit", plain / "named.csv", "--alpha", 0.1, "--out", pipe, "--force")
-    assert code == ERROR
+    assert code == USAGE
     assert "is not a file that can be replaced" in error
     with pytest.raises(ValueError, match="is not a file that can be replaced"):
         write_text(pipe, "text")

@@ -9,6 +9,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -71,6 +73,27 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
 )
 def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):
     interrupted(tmp_path, f"{where}:{LONG}", *arguments, after=A_MOMENT)
+
+
+def test_workers_of_a_cluster_do_not_hear_ctrl_c(tmp_path, houses):
+    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    child = start(TELLING, f"ascd.cli.fit:read_parts:{LONG}", "fit", "houses.csv", "--workers", 1, folder=tmp_path)
+    told = iter(child.stdout.readline, "")
+    assert "running\n" in told, child.stderr.read()
+    code, _, error = press_ctrl_c(child)
+    assert (code, error) == (INTERRUPTED, "ascd: interrupted\n")
+    assert is_soon_gone(child.pid)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="only POSIX has such masks")
+def test_workers_that_start_hold_ctrl_c_back():
+    from ascd.experiments.conduct import _holding_back
+
+    ask = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    with _holding_back():
+        inside = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
+    outside = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
+    assert (inside, outside) == ("True\n", "False\n")
 
 
 #: A command that sleeps while it imports a module.

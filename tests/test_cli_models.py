@@ -11,7 +11,7 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run  # noqa: E402
 
-from ascd.cli import ERROR, UNCONVERGED  # noqa: E402
+from ascd.cli import ERROR, UNCONVERGED, USAGE  # noqa: E402
 from ascd.cli.models import load_model  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -98,7 +98,7 @@ class TestModels:
     )
     def test_options_that_do_not_fit_are_told_before_reading(self, capsys, arguments, message):
         code, _, error = run(capsys, "fit", "absent.csv", *arguments)
-        assert code == ERROR
+        assert code == USAGE
         assert message in error
 
     def test_a_path_is_a_table_a_page_and_numbers(self, capsys, houses, tmp_path):
@@ -134,5 +134,5 @@ def test_a_model_knows_its_target_and_leaves_foreign_columns_out(capsys, tmp_pat
     assert out.splitlines()[0] == "prediction"
     assert set(out.splitlines()[1:]) == {"yes", "no"}
     code, _, error = run(capsys, "predict", model, later, "--target", "sort")
-    assert code == ERROR
+    assert code == USAGE
     assert "no column 'sort'" in error

@@ -9,7 +9,7 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run
 
-from ascd.cli import ERROR
+from ascd.cli import ERROR, USAGE
 from ascd.files import Choices, Dialect, read_table
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -115,14 +115,14 @@ def test_a_first_row_of_data_shows_marks_too(write):
 
 def test_more_folds_than_samples(capsys, houses, tmp_path):
     code, _, error = run(capsys, "fit", houses, "--cv", 41, "--out", tmp_path / "m.npz")
-    assert code == ERROR
+    assert code == USAGE
     assert "--cv must be at most the number of samples, 40; got 41" in error
 
 
 def test_a_folder_where_a_file_is_needed(capsys, houses, tmp_path):
     assert run(capsys, "convert", houses, tmp_path / "folder")[0] == 0
     code, _, error = run(capsys, "race", tmp_path / "folder", "--out", tmp_path / "race")
-    assert code == ERROR
-    assert "is read piece by piece, by fit and path; this command needs a file in memory" in error
+    assert code == USAGE
+    assert "is no file that this command reads, which needs the data in memory; fit and path read folders" in error
     code, _, error = run(capsys, "convert", houses, tmp_path / "folder")
     assert "(force=True, --force)" in error

@@ -75,7 +75,7 @@ def test_years_as_names_beside_words_are_questioned_too(write):
     ("content", "given", "message"),
     [
         ("a;b;y\n1;2;3\n4;5;6\n", ",", r"2 samples and 0 features: .*'a;b;y' is one column; .*--sep ';'"),
-        ("a\tb\n1\t2\n", ",", r"1 samples and 0 features.*--sep '\\t'"),
+        ("a\tb\n1\t2\n", ",", r"1 sample and 0 features.*--sep '\\t'"),
         ("a\n1\n2\n", None, r"2 samples and 0 features: .* are one column, .* name it with --sep"),
     ],
 )

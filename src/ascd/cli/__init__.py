@@ -4,8 +4,8 @@ Built on click (extra ``cli``), for its tab completion in bash, zsh and fish, it
 one-line usage errors; argparse has no completion of its own.  Each command stands in its own file, talks to people
 through ``console.py`` and does no mathematics.
 
-Exit codes: 0 done; 1 an error, told in one line; 2 wrong usage; 3 done, but short of the tolerance; 130 interrupted;
-143 ended by SIGTERM.
+Exit codes: 0 done; 1 data that cannot be read or used, or work that fails; 2 wrong usage (``usage.py``); 3 done, but
+short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is told in one line.
 """
 
 from __future__ import annotations
@@ -27,11 +27,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Everything that takes time to import is imported behind the handler of Ctrl-C.
     """
-    with stoppable() as watch:
-        try:
-            return _run(arguments, watch)
-        except (Stopped, KeyboardInterrupt):
-            return _interrupted(arguments is None, watch.is_terminated)
+    watch, own_process = Watch(), arguments is None
+    try:
+        with stoppable(watch):
+            try:
+                _write_any_letter()
+                return _run(arguments, watch)
+            except (Stopped, KeyboardInterrupt):
+                ignore_signals()  # until the handlers from before are back
+                return _interrupted(own_process, watch.is_terminated)
+    except (Stopped, KeyboardInterrupt):  # while the handlers were put in place, or taken away
+        return _interrupted(own_process, watch.is_terminated)
+
+
+def _write_any_letter() -> None:
+    """Let output go to places that know few letters, such as a file of old Windows: ≤ is written as \\u2264 there."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
@@ -64,18 +77,34 @@ def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
             raise Stopped from None
         if settings.debug:
             raise
-        message = " ".join(str(error).split()) or type(error).__name__
+        message = _one_line(str(error)) or type(error).__name__
         print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)
-        return ERROR
+        return USAGE if _is_absent(error) else ERROR
+
+
+def _is_absent(error: Exception) -> bool:
+    """Is something not there that the command names, or there that must not be: a file, a folder, a column?
+
+    What the system reports by itself has a number (errno): that is work that fails.
+    """
+    from ascd.files.targets import ColumnError
+
+    is_named = isinstance(error, FileNotFoundError | FileExistsError) and error.errno is None
+    return is_named or isinstance(error, ColumnError)
 
 
 def _interrupted(own_process: bool, is_terminated: bool) -> int:
-    ignore_signals()
     code, word = (TERMINATED, "terminated") if is_terminated else (INTERRUPTED, "interrupted")
     print(f"ascd: {word}", file=sys.stderr)
     if own_process:
         leave(code)
     return code
+
+
+def _one_line(text: str) -> str:
+    from ascd.cli.words import readable
+
+    return " ".join(readable(text).split())
 
 
 def _tell_usage(error: Any) -> None:
@@ -85,5 +114,5 @@ def _tell_usage(error: Any) -> None:
         return
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "ascd"
-    message = " ".join(error.format_message().split())
+    message = _one_line(error.format_message())
     print(f"{command}: error: {message}  ({command} --help lists the options)", file=sys.stderr)

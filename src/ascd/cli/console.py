@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 
+from ascd.cli.words import readable
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -46,7 +48,7 @@ def settings() -> Settings:
 def say(text: str = "") -> None:
     """A line for people; machines do not see it."""
     if not settings().json:
-        click.echo(text)
+        click.echo(readable(text))
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
@@ -61,7 +63,7 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = 
     for name in head[1:]:
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(*map(Text, row))  # plain: a name such as [/b] is no markup
+        table.add_row(*(Text(readable(cell)) for cell in row))  # plain: a name such as [/b] is no markup
     Console(soft_wrap=True).print(table)
 
 

@@ -11,6 +11,8 @@ from ascd.cli.console import answer, common, say, working
 from ascd.cli.options import COLUMNS, FILE, Source, with_source
 from ascd.cli.places import announce_folder
 from ascd.cli.unused import refuse_unused
+from ascd.cli.usage import as_usage, check_source
+from ascd.files import guess_format
 from ascd.files.counting import counted
 
 
@@ -26,11 +28,13 @@ def command(source: Source, out: Path, is_single: bool, force: bool) -> int:
 
     Fits then read it piece by piece, and only the columns they need: ascd fit OUT --memory 2GB.
     """
-    from ascd.files import convert
+    from ascd.files.converting import check_convertible, convert
 
     is_new = announce_folder(out)
-    if source.data.is_file():
-        refuse_unused(source._replace(asked=source.asked - {"memory"}))
+    check_source(source)
+    with as_usage():
+        check_convertible(source.data, source.format or guess_format(source.data))
+    refuse_unused(source._replace(asked=source.asked - {"memory"}))
     notes: list[str] = []
     with working(f"converting {source.data}"):
         made = convert(

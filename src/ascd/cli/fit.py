@@ -12,16 +12,26 @@ import numpy as np
 
 from ascd._base.clock import Stopwatch
 from ascd.cli import UNCONVERGED
-from ascd.cli.clusters import Cluster, check_cluster, connected, read_parts
+from ascd.cli.clusters import Cluster, check_cluster, connected, find_parts, read_parts, words_told
 from ascd.cli.console import answer, common, fitting, say
 from ascd.cli.estimating import CLASSIFIERS, MODELS, SEVERAL_TARGETS, make_estimator
 from ascd.cli.explain import examine, explain, page_beside
 from ascd.cli.models import as_classes, model_of, save_model
 from ascd.cli.options import Source, fit_options
 from ascd.cli.places import check_file, file_options
-from ascd.cli.reading import class_target, count_target, numeric_target, read_data, single_target, tell_reading
+from ascd.cli.reading import (
+    class_target,
+    count_target,
+    numeric_target,
+    one_target,
+    read_data,
+    several_classes,
+    single_target,
+    tell_reading,
+)
 from ascd.cli.summary import show_summary
 from ascd.cli.unused import refuse_without
+from ascd.cli.usage import as_usage, check_source
 from ascd.cli.watching import rounds_shown
 from ascd.data.on_dask import is_collection
 from ascd.files import Table, groups_of, read_groups
@@ -73,16 +83,25 @@ def command(
     refuse_without("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
     if given["groups"] is not None:
         given["groups"] = read_groups(given["groups"])
-    estimator = make_estimator(model, cv, given)
+    with as_usage():
+        if model not in SEVERAL_TARGETS and isinstance(source.target, tuple):
+            raise one_target(model, len(source.target))
+        estimator = make_estimator(model, cv, given)
+        estimator._validate_params()
     check_file(out, force, source.data, *more)
     if explained:
         check_file(page_beside(out), force)
         if source.memory is not None or source.data.is_dir():
-            raise ValueError("--explain fits half-samples, which need the data in memory, in one file")
-    with connected(cluster) if cluster.is_wanted else nullcontext():
-        data = read_parts(source, more) if cluster.is_wanted else read_data(source, may_stay=True)
+            raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
+    parts = find_parts(source, more) if cluster.is_wanted else None
+    if parts is None:
+        check_source(source, takes_words=True, may_stay=True)
+    with connected(cluster) if parts else nullcontext():
         choice = Choice(model, bool(cv), classes, given["groups"], resamples if explained else 0, out)
-        return _fit(*data, estimator, choice)
+        if parts is None:
+            return _fit(*read_data(source, may_stay=True), estimator, choice)
+        with words_told():
+            return _fit(*read_parts(source, parts), estimator, choice)
 
 
 class Choice(NamedTuple):
@@ -110,12 +129,13 @@ def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
         if model == "poisson":
             count_target(table, model)
     else:
+        several_classes(table)
         if not classes:
             class_target(table)
         table = table._replace(y=as_classes(table.y))
     folds = estimator.get_params().get("cv") or 0
     if folds > len(table.y):
-        raise ValueError(f"--cv must be at most the number of samples, {len(table.y):,}; got {folds}")
+        raise click.UsageError(f"--cv must be at most the number of samples, {len(table.y):,}; got {folds}")
     tell_reading(table, label)
     clock = Stopwatch()
     is_far = hasattr(table.X, "bytes_read") or is_collection(table.X)

@@ -53,16 +53,17 @@ class Watch:
 
 
 @contextmanager
-def stoppable() -> Iterator[Watch]:
+def stoppable(watch: Watch) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM into ``Stopped``."""
-    watch = Watch()
     if threading.current_thread() is not threading.main_thread():
-        yield watch
+        yield
         return
-    handlers = {number: signal.signal(number, watch.stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    sys.unraisablehook = watch.lost
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield watch
+        for number in handlers:
+            signal.signal(number, watch.stop)
+        sys.unraisablehook = watch.lost
+        yield
     finally:
         for repeat in watch.repeats:
             repeat.cancel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -66,30 +66,48 @@ def given_options() -> frozenset[str]:
     )
 
 
+class Number(click.FloatRange):
+    """A number in a range; nan, which no comparison refuses, is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found: float = super().convert(value, param, ctx)
+        if found != found:
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return found
+
+
 class Named(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
-    """A part's name, with literal arguments in parentheses; completed and checked by the library's tables."""
+    """A part's name, of rules and oracles with literal arguments in parentheses, as the library's tables know them."""
 
     def __init__(self, role: str) -> None:
         self.name = self.role = role
 
-    def names(self) -> list[str]:
+    def table(self) -> Mapping[str, Any]:
+        """The parts by their names."""
         from ascd.engine.oracles import ORACLES
         from ascd.engine.rules import RULES
         from ascd.engine.steepness import STEEPNESS
         from ascd.engine.steps import STEPS
 
-        return list({"rule": RULES, "oracle": ORACLES, "steepness": STEEPNESS, "step": STEPS}[self.role])
+        tables: dict[str, Mapping[str, Any]] = {"rule": RULES, "oracle": ORACLES, "steepness": STEEPNESS, "step": STEPS}
+        return tables[self.role]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from ascd._base.checks import unknown_name
+        from ascd.engine.naming import named_part
 
-        names = self.names()
-        if str(value).partition("(")[0] not in names:
-            self.fail(str(unknown_name(value, self.role, names)), param, ctx)
+        table = self.table()
+        try:
+            if self.role in ("rule", "oracle"):
+                named_part(value, table, self.role)
+            elif value not in table:
+                raise unknown_name(value, self.role, table)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in self.table() if name.startswith(incomplete)]
 
 
 FILE = (

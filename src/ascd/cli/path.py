@@ -11,7 +11,7 @@ import numpy as np
 
 from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, library_bar, say, show_table, working
-from ascd.cli.options import Source, large_data_options
+from ascd.cli.options import Number, Source, large_data_options
 from ascd.cli.places import announce_folder, folder_option, wrote
 from ascd.cli.reading import numeric_target, read_data, tell_reading
 from ascd.cli.unused import refuse_without
@@ -22,6 +22,8 @@ from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
 MOST_CURVES, ROWS = 24, 12
 #: What the library says of a target that no feature explains.
 NO_PATH = "every alpha makes all coefficients zero"
+#: A share of the deviance that rounding errors explain.
+NOTHING = 1e-20
 READING = (
     "To the left the penalty is strong and all coefficients are 0; to the right it is weak. Solid: coefficients. "
     "Dotted: how many are not 0."
@@ -32,17 +34,17 @@ READING = (
 @large_data_options
 @click.option("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
 @click.option(
-    "--l1-ratio", type=click.FloatRange(0, 1, min_open=True), default=0.5, show_default=True, help="Of the elastic net."
+    "--l1-ratio", type=Number(0, 1, min_open=True), default=0.5, show_default=True, help="Of the elastic net."
 )
 @click.option("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
 @click.option(
     "--eps",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=1e-2,
     show_default=True,
     help="The smallest, relative to the largest.",
 )
-@click.option("--tol", type=float, default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
+@click.option("--tol", type=Number(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
 @folder_option("path")
 @common
 def command(source: Source, model: str, l1_ratio: float, points: int, eps: float, tol: float, out: Path) -> int:
@@ -60,11 +62,9 @@ def command(source: Source, model: str, l1_ratio: float, points: int, eps: float
     except ValueError as error:
         if NO_PATH not in str(error):
             raise
-        told = f"target {table.target!r}" if table.target else "target"
-        raise ValueError(
-            f"the {told} is constant, or no feature varies with it: every penalty makes all coefficients 0, so there "
-            "is no path; name another column with --target"
-        ) from error
+        raise _no_path(table) from error
+    if max(found.deviance_ratio) < NOTHING:
+        raise _no_path(table)
     strengths, coefs = found.alphas / (1.0 if model == "logistic" else table.X.shape[0]), found.coefs
     names = table.names or [f"feature {j}" for j in range(coefs.shape[0])]
     caption = f"{points} penalties down to {eps:g} of the largest, tol {tol:g}."
@@ -79,6 +79,14 @@ def command(source: Source, model: str, l1_ratio: float, points: int, eps: float
     say(wrote(files, out, is_new))
     answer({"strengths": strengths, "nonzero": nonzero, "status": str(found.status), "files": files})
     return 0 if found.status.is_answer else UNCONVERGED
+
+
+def _no_path(table: Table) -> ValueError:
+    told = f"target {table.target!r}" if table.target else "target"
+    return ValueError(
+        f"the {told} is constant, or no feature varies with it: every penalty makes all coefficients 0, so there is no "
+        "path; name another column with --target"
+    )
 
 
 def _problem(table: Table, model: str, l1_ratio: float) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os.path import realpath
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,10 +32,10 @@ def file_options(default: Path | None, help: str) -> Callable[[Command], Command
 
 def check_file(path: Path, force: bool, *read: Path) -> None:
     """Refuse to overwrite a file, or to make its folder, before any work is done; never what is ``read``."""
-    if path.resolve() in [one.resolve() for one in read]:
-        raise ValueError(f"--out {path} is a file that is read: it would be lost; name another file")
+    if realpath(path) in map(realpath, read):
+        raise click.UsageError(f"--out {path} is a file that is read: it would be lost; name another file")
     if path.exists() and not path.is_file():
-        raise ValueError(f"--out {path} is not a file that can be replaced; name another")
+        raise click.UsageError(f"--out {path} is not a file that can be replaced; name another")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"no such folder: {path.parent}; create it, or name another file with --out")
     if path.exists() and not force:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ from ascd.cli.models import Model, as_classes, load_model
 from ascd.cli.options import FILE, Source, with_source
 from ascd.cli.places import check_file, file_options
 from ascd.cli.reading import complete
+from ascd.cli.summary import as_score
 from ascd.cli.unused import refuse_unused, refuse_without
+from ascd.cli.usage import check_source
+from ascd.cli.words import readable
 from ascd.files import Recipe, Table, write_text
 from ascd.files.targets import has_target
 
@@ -40,15 +44,16 @@ def command(model_file: Path, source: Source, probabilities: bool, out: Path | N
     was read, and the score where DATA hold the target, are printed on standard error.
     """
     refuse_without("force", "--out", out is not None)
-    model = load_model(model_file)
+    check_source(source)
     if out is not None:
         check_file(out, force, model_file, source.data)
+    model = load_model(model_file)
     table = _table_for(model, source)
     X = table.X
     predicted = model.probabilities(X) if probabilities else model.predict(X)
     score = None if table.y is None else score_of(model, model.predict(X), np.asarray(table.y))
     if score is not None and not settings().json:
-        click.echo(f"{score[0]} {score[1]:.4f}", err=True)
+        click.echo(f"{score[0]} {as_score(score[1])}", err=True)
     several = predicted.ndim == 2 and not probabilities
     head = model.target_names() if several else ["prediction"]
     head = [f"P({label})" for label in model.classes] if probabilities else head
@@ -70,8 +75,7 @@ def command(model_file: Path, source: Source, probabilities: bool, out: Path | N
 def _table_for(model: Model, source: Source) -> Table:
     """The model's features in its order, and the target where it is there: the one asked for, else the model's own."""
     asked, learnt = source.target, Recipe(**model.header["data"].get("recipe", {}))
-    if source.data.is_file():
-        refuse_unused(source._replace(asked=source.asked - {"target"}))
+    refuse_unused(source._replace(asked=source.asked - {"target"}))
     by_position = source.header is False and learnt.written.get("header") is not False
     wanted = source._replace(target=asked or model.header["data"].get("target"))
     table = wanted.read(
@@ -81,7 +85,7 @@ def _table_for(model: Model, source: Source) -> Table:
         recipe=learnt,
     )
     if asked is not None and table.target != (asked if isinstance(asked, str) else list(asked)):
-        raise ValueError(f"{source.data.name} has no column {asked!r} to score by")
+        raise click.UsageError(f"{source.data.name} has no column {asked!r} to score by")
     _tell(table, source.data.name, bool(learnt.written))
     complete(table._replace(y=None), source.data.name, MENDED, MENDED)
     return table
@@ -95,7 +99,7 @@ def _tell(table: Table, label: str, is_learnt: bool) -> None:
         if "not seen" not in note and (is_usual or settings().json):
             continue
         how = "read as the model's data were: " if same and note == table.notes[0] else ""
-        click.echo(f"{label}: {how}{' '.join(note.split())}", err=True)
+        click.echo(readable(f"{label}: {how}{' '.join(note.split())}"), err=True)
 
 
 def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
@@ -115,8 +119,9 @@ def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
 
 
 def _csv(rows: Any, head: list[str]) -> str:
+    """A table in CSV; a name with a comma or a line break is quoted."""
     buffer = io.StringIO()
-    buffer.write(",".join(head) + "\n")
-    for row in rows:
-        buffer.write(",".join(f"{value:.10g}" if isinstance(value, float) else str(value) for value in row) + "\n")
+    lines = csv.writer(buffer, lineterminator="\n")
+    lines.writerow(head)
+    lines.writerows([f"{value:.10g}" if isinstance(value, float) else str(value) for value in row] for row in rows)
     return buffer.getvalue()

@@ -8,12 +8,13 @@ import click
 
 from ascd._base.tuning import A_MOMENT
 from ascd.cli.console import advancing, answer, common, say, show_table
-from ascd.cli.options import Named, Source, data_options
+from ascd.cli.options import Named, Number, Source, data_options
 from ascd.cli.places import announce_folder, folder_option, wrote
 from ascd.cli.reading import numeric_target, read_data, tell_reading
 from ascd.cli.unused import refuse_without
+from ascd.cli.usage import as_usage
 from ascd.files.mixed import Mixed
-from ascd.racing import CONTESTS, entrants, make_problem, race
+from ascd.racing import CONTESTS, check_strength, entrants, make_problem, race
 
 
 @click.command()
@@ -30,7 +31,7 @@ from ascd.racing import CONTESTS, entrants, make_problem, race
 @click.option("--epochs", type=click.IntRange(1), default=100, show_default=True, help="Most passes of n steps a rule.")
 @click.option(
     "--accuracy",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=1e-6,
     show_default=True,
     help="A run ends at this suboptimality, relative to the start.",
@@ -49,7 +50,9 @@ def command(
     literal arguments: --oracle "simulated(0.1)" --rule "block(size=16)".
     """
     is_new = announce_folder(out)
-    chosen = entrants(rules or ("uniform", "a-ascd", "steepest"), oracles or ("norm",), scores or ("gs-s",))
+    with as_usage():
+        chosen = entrants(rules or ("uniform", "a-ascd", "steepest"), oracles or ("norm",), scores or ("gs-s",))
+        check_strength(problem, strength)
     has_bounds = not all(entrant.blind for entrant in chosen.values())
     for option in ("oracles", "scores", "init"):
         refuse_without(option, "a rule that looks at gradients, such as --rule a-ascd", has_bounds)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 
 from ascd.cli.console import say
 from ascd.cli.options import MOST_LEVELS, Source
 from ascd.cli.unused import GENERATED, ON_DISK, refuse_both, refuse_unused
+from ascd.cli.usage import STAYING, check_source, is_word
 from ascd.files import Table
 from ascd.files.counting import counted
-from ascd.files.gaps import empty_column
+from ascd.files.gaps import empty_column, no_target
 from ascd.files.mixed import Mixed, Numbers
 from ascd.files.targets import has_target, target_of
-
-#: Endings of arrays that are read piece by piece.
-STAYING = (".npy", ".zarr")
-#: Words for generated data.
-WORDS = ("synthetic", "text")
 
 
 class Loaded(NamedTuple):
@@ -32,7 +29,8 @@ def read_data(source: Source, may_stay: bool = False) -> Loaded:
     """Read the data file, or generate what a word stands for; it ``may_stay`` on its disk."""
     data = source.data
     refuse_both(source)
-    if str(data) in WORDS and not data.exists():
+    check_source(source, takes_words=True, may_stay=may_stay)
+    if is_word(source):
         refuse_unused(source, GENERATED)
         from ascd.datasets import make_synthetic, make_text_like
 
@@ -41,10 +39,7 @@ def read_data(source: Source, may_stay: bool = False) -> Loaded:
     if may_stay and (source.memory is not None or data.is_dir() or data.suffix in STAYING):
         refuse_unused(source, ON_DISK)
         return Loaded(_left_on_disk(source), data.name)
-    if data.is_dir() or data.suffix in STAYING:
-        raise ValueError(f"{data} is read piece by piece, by fit and path; this command needs a file in memory")
-    if data.is_file():
-        refuse_unused(source)
+    refuse_unused(source)
     table = source.read()
     complete(table, data.name)
     return Loaded(table, data.name)
@@ -57,9 +52,11 @@ def _left_on_disk(source: Source) -> Table:
 
     for option, given in (("--drop", source.drop), ("--impute", source.impute), ("--without", source.without)):
         if given:
-            raise ValueError(f"{option} needs the data in memory; prepare the file before, as ascd convert does")
+            raise click.UsageError(f"{option} needs the data in memory; prepare the file before, as ascd convert does")
     if isinstance(source.target, tuple):
-        raise ValueError(f"several targets need the data in memory: leave out --memory; got {', '.join(source.target)}")
+        raise click.UsageError(
+            f"several targets need the data in memory: leave out --memory; got {', '.join(source.target)}"
+        )
     is_converted = is_folder_of_groups(source.data)
     data = open_data(source.data, target=source.target if is_converted else None, memory=source.memory)
     target = data.reader.index["target"] if is_converted else source.target
@@ -93,7 +90,9 @@ MENDED = "--drop leaves out their rows, --impute mean fills them"
 def complete(table: Table, label: str, mended: str = MENDED, without: str = "--without {!r} leaves it out") -> None:
     """Refuse data with missing values, naming the first place and what can be done."""
     samples, features = table.X.shape
-    if not samples or not features:
+    if not samples:
+        raise ValueError(f"{label} has no rows")
+    if not features:
         raise ValueError(f"{label} has {samples} samples and {features} features: there is nothing to do")
     empty = empty_column(table)
     if empty is not None:
@@ -106,8 +105,12 @@ def complete(table: Table, label: str, mended: str = MENDED, without: str = "--w
             f"{mended}"
         )
     gone = 0 if table.y is None else int(np.sum(~has_target(table.y)))
+    if gone == samples:
+        raise no_target(table)
     if gone:
-        raise ValueError(f"{label} has {counted(gone, 'sample')} without a target: --drop leaves them out")
+        raise ValueError(
+            f"{label} has {counted(gone, 'sample')} without a target, or with an infinite one: --drop leaves them out"
+        )
 
 
 def _not_finite(X: Any) -> tuple[int, int, int]:
@@ -124,8 +127,12 @@ def _not_finite(X: Any) -> tuple[int, int, int]:
 def single_target(table: Table, model: str) -> None:
     """Refuse several targets where a model has one."""
     if np.ndim(table.y) == 2:
-        count = table.y.shape[1]
-        raise ValueError(f"model {model!r} has one target; there are {count}: multi-task-lasso fits several")
+        raise one_target(model, table.y.shape[1])
+
+
+def one_target(model: str, count: int) -> ValueError:
+    """The error of several targets for a model of one."""
+    return ValueError(f"model {model!r} has one target; there are {count}: multi-task-lasso fits several")
 
 
 def numeric_target(table: Table) -> None:
@@ -146,6 +153,16 @@ def count_target(table: Table, model: str) -> None:
         raise ValueError(
             f"the {named} must be 0 or more for model {model!r}, which fits counts; row {lowest + 1} has "
             f"{y[lowest]:g}: name another column with --target, or fit another model, such as --model lasso"
+        )
+
+
+def several_classes(table: Table) -> None:
+    """Refuse a target that is the same everywhere where classes are needed."""
+    values = sorted({str(value) for value in np.ravel(table.y)})
+    if len(values) < 2:
+        named = f"target {_named(table)}" if table.target else "target"
+        raise ValueError(
+            f"the {named} is {values[0]} in every row: a classifier needs two classes; name another with --target"
         )
 
 

@@ -30,7 +30,7 @@ def show_summary(
     say(f"  nonzero coefficients {np.count_nonzero(fitted.coef):,} of {fitted.coef.size:,}")
     name = "accuracy" if model in CLASSIFIERS else "D²" if model == "poisson" else "R²"
     once = f", and {seconds[1]:.2f} s to compile, or to load what is compiled" if seconds[1] > A_MOMENT else ""
-    shown = f"{score:.4f}" if score == score else "is not defined for one sample"
+    shown = as_score(score) if score == score else "is not defined for one sample"
     say(f"  {name} on these data {shown}   in {seconds[0]:.2f} s{once}")
     gap, reads = certificate.gap, certificate.columns_read
     proved = f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to optimal is known"
@@ -44,6 +44,18 @@ def show_summary(
     if more > 0:
         say(f"… and {more:,} more {'classes' if fitted.classes.size else 'targets'}")
     say(f"wrote {out}")
+
+
+def as_score(score: float) -> str:
+    """Four decimals, or the size of a score that is far below 0.
+
+    Examples
+    --------
+    >>> from ascd.cli.summary import as_score
+    >>> as_score(0.98765), as_score(-1.234e56)
+    ('0.9877', '-1.23e+56')
+    """
+    return f"{score:.4f}" if abs(score) < 1e4 else f"{score:.2e}"
 
 
 def _show_largest(fitted: Model, number: int) -> None:

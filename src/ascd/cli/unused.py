@@ -22,7 +22,7 @@ USED: dict[str, frozenset[str]] = {
     "npz files": frozenset(("data", "format", *GAPS)),
     ON_DISK: frozenset(("data", "target", "without", "memory", *GAPS)),
     "csv files on a cluster": frozenset(("data", "format", *WRITTEN, "target", "without", "memory", *GAPS)),
-    "parquet files on a cluster": frozenset(("data", "format", "header", "target", "without", "memory", *GAPS)),
+    "parquet files on a cluster": frozenset(("data", "format", "target", "without", "memory", *GAPS)),
     GENERATED: frozenset(("data",)),
 }
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
 
 from ascd.experiments.jobs import Job, Plan
@@ -75,8 +76,9 @@ def in_words(seconds: float) -> str:
 def _share(bundles: list[list[Job]], folder: Path, workers: int, tally: Tally) -> None:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_die_on_interrupt) as pool:
-        waiting = {pool.submit(_do, bundle, folder): bundle for bundle in bundles}
         try:
+            with _holding_back():
+                waiting = {pool.submit(_do, bundle, folder): bundle for bundle in bundles}
             for done in as_completed(waiting):
                 done.result()
                 tally.add(waiting[done])
@@ -87,9 +89,27 @@ def _share(bundles: list[list[Job]], folder: Path, workers: int, tally: Tally) -
             raise
 
 
+@contextmanager
+def _holding_back() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment; workers that are started in it do so until they know how to end at it.
+
+    Else a worker that is still importing would end with a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _die_on_interrupt() -> None:
     """A worker ends at Ctrl-C at once: what it has stored is whole, what it was doing is done again."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _do(bundle: list[Job], folder: Path) -> None:

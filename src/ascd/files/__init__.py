@@ -2,15 +2,15 @@
 
 ==============  ==================================================================================================
 LIBSVM          ``label index:value …`` a line (.svm, .libsvm, .txt, also .gz, .bz2), read sparse
-CSV             a column a feature (.csv, .tsv, also .gz, .bz2); the target is the column named ``target``
+CSV             a column a feature (.csv, .tsv, also .gz, .bz2, .xz); the target is the column ``target``
 parquet         the same (.parquet; needs ``pyarrow``)
 npz             ``scipy.sparse.save_npz`` with an array ``y`` added, or arrays ``X`` and ``y``
 ==============  ==================================================================================================
 
-``reading.py`` opens a file of each format, ``arrays.py`` an npz file.  ``dialect.py`` finds out how a CSV file is
-written, with ``separators.py`` and ``marks.py`` (decimals, thousands), ``columns.py`` turns named columns into numbers
-(missing values, text columns), ``mixed.py`` keeps words as codes beside numbers, ``groups.py`` reads groups of
-features, ``writing.py`` writes.
+``reading.py`` opens a file of each format, ``arrays.py`` an npz file, ``refusals.py`` says what is wrong with one.
+``dialect.py`` finds out how a CSV file is written, with ``separators.py`` and ``marks.py`` (decimals, thousands),
+``columns.py`` turns named columns into numbers (missing values, text columns), ``mixed.py`` keeps words as codes beside
+numbers, ``groups.py`` reads groups of features, ``writing.py`` writes.
 """
 
 from ascd.files.columns import Choices, Recipe, Table

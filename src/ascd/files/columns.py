@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, unknown_name
+from ascd._base.checks import Array
 from ascd.files.counting import counted
 from ascd.files.dialect import is_number
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order
-from ascd.files.targets import numbers_or_words, target_of, target_values, targets_of
+from ascd.files.targets import named_column, numbers_or_words, target_of, target_values, targets_of
 
 #: At least this share of a column's values are numbers: the others are mistakes rather than words.
 MOSTLY = 0.5
@@ -119,8 +119,7 @@ def _side_by_side(pieces: list[Numbers | Words], height: int) -> Any:
 def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
     """The frame without some columns: those named, and of those without a name empty ones and a count of the rows."""
     for name in without:
-        if name not in frame.columns:
-            raise unknown_name(name, "column", list(frame.columns))
+        named_column(name, "column", list(frame.columns))
         frame = frame.drop(columns=name)
     notes = [f"left out: {', '.join(without)}"] if without else []
     if len(frame.columns) > 2 and frame.columns[0].startswith("Unnamed: 0"):

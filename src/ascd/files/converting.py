@@ -16,12 +16,13 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.files.columns import left_after
-from ascd.files.dialect import Dialect, detect
+from ascd.files.dialect import Dialect, detect, is_number
 from ascd.files.folders import INDEX, VERSION, group_name, is_folder_of_groups, read_index
 from ascd.files.opening import OnDisk, as_bytes, open_data
 from ascd.files.reading import DETECT, csv_options, guess_format, name_columns
+from ascd.files.refusals import absent, check_width, not_csv, not_libsvm
 from ascd.files.separators import OPENERS, unpacking
-from ascd.files.targets import numbers_or_words, target_of
+from ascd.files.targets import has_target, numbers_or_words, target_of
 from ascd.files.writing import whole_folder
 
 #: What a portion may take of the memory: parsing takes several times as much.
@@ -68,12 +69,11 @@ def convert(
     """
     source, folder = Path(source), Path(folder)
     if not source.is_file():
-        raise FileNotFoundError(f"no such file: {source}")
+        raise absent(source)
     kind, allowed, number = format or guess_format(source), as_bytes(memory), np.dtype(dtype)
     if number not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32; got {dtype!r}")
-    if kind not in ("csv", "libsvm"):
-        raise ValueError(f"{source} is a {kind} file; CSV and LIBSVM files are converted, others are read as they are")
+    check_convertible(source, kind)
     _check_place(folder, force)
     found = detect(source, dialect) if kind == "csv" else dialect
     if noted is not None and kind == "csv":
@@ -93,6 +93,14 @@ def convert(
     if before is not None:
         _remove_old(folder, before)
     return open_data(folder, memory=memory)
+
+
+def check_convertible(source: Path, kind: str) -> None:
+    """Refuse formats that need no conversion."""
+    if kind not in ("csv", "libsvm"):
+        raise ValueError(
+            f"{source} is a file in {kind}; CSV and LIBSVM files are converted, others are read as they are"
+        )
 
 
 def _check_place(folder: Path, force: bool) -> None:
@@ -128,6 +136,16 @@ def _csv(
     import pandas
 
     how = csv_options(dialect, na)
+    try:
+        yield from _csv_portions(pandas, path, target, without, memory, dialect, how)
+    except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
+        raise not_csv(error, path, dialect) from error
+
+
+def _csv_portions(
+    pandas: Any, path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect,
+    how: dict[str, Any],
+) -> Iterator[_Portion]:  # fmt: skip
     first = pandas.read_csv(path, nrows=FIRST_ROWS, **how)
     if not len(first):
         raise ValueError(f"{path.name} has a header of {first.shape[1]} columns and no rows")
@@ -140,23 +158,38 @@ def _csv(
             if number == 0:  # the first portion decides for all
                 kept, _ = left_after(frame, without)
                 names, chosen = list(kept.columns), target_of(list(kept.columns), target, optional=False)
+                check_width((len(first), len(names) - 1), path, dialect)
             kept = frame[names]
             rest = kept.drop(columns=chosen)
             X = np.empty(rest.shape, order="F")
             for j, name in enumerate(rest.columns):
                 X[:, j] = _as_numbers(rest[name], name, path, number * rows)
-            yield _Portion(X, numbers_or_words(kept[chosen]), list(rest.columns), chosen)
+            y = numbers_or_words(kept[chosen])
+            gone = np.flatnonzero(~has_target(y))
+            if gone.size:
+                row = number * rows + gone[0] + 1
+                raise ValueError(
+                    f"{path.name}: the target {chosen!r} has no finite value in row {row}; fill or drop it"
+                )
+            yield _Portion(X, y, list(rest.columns), chosen)
 
 
 def _as_numbers(column: Any, name: str, path: Path, before: int) -> Array:
     values = numbers_or_words(column)
     if values.dtype.kind in "fiub":
         found = np.asarray(values, dtype=np.float64)
-        missing = np.flatnonzero(np.isnan(found))
-        if missing.size == 0:
+        bad = np.flatnonzero(~np.isfinite(found))
+        if bad.size == 0:
             return found
-        raise ValueError(f"{path.name}: column {name!r} has no value in row {before + missing[0] + 1}; fill or drop it")
-    raise ValueError(f"{path.name}: column {name!r} holds text; leave it out (--without {name!r}) or encode it first")
+        what = "no value" if np.isnan(found[bad[0]]) else "an infinite value"
+        raise ValueError(f"{path.name}: column {name!r} has {what} in row {before + bad[0] + 1}; fill or drop it")
+    row, word = next(
+        (row, value) for row, value in enumerate(values) if value is not None and not is_number(str(value))
+    )
+    raise ValueError(
+        f"{path.name}: column {name!r} holds text, the first is {word!r} in row {before + row + 1}; leave it out "
+        f"(--without {name!r}) or encode it first"
+    )
 
 
 def _libsvm(path: Path, memory: float) -> Iterator[_Portion]:
@@ -172,7 +205,7 @@ def _libsvm(path: Path, memory: float) -> Iterator[_Portion]:
             try:
                 X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=starts_at_zero)
             except (ValueError, IndexError) as error:
-                raise ValueError(f"{path} is not a LIBSVM file: {error}") from error
+                raise not_libsvm(path, error) from error
             yield _Portion(X, y, None, "label")
 
 

@@ -22,6 +22,7 @@ from ascd.files.separators import (
     encoding_of,
     find_separator,
     names_rows,
+    packed_by,
     rows_in,
     separator_name,
     table_in,
@@ -90,7 +91,9 @@ def detect(path: Path, given: Dialect, learnt: Learnt = NOTHING) -> Dialect:
     if not decoded.strip("\ufeff \r\n\t"):
         raise ValueError(f"{path.name} is empty")
     if "\0" in decoded:
-        raise ValueError(f"{path.name} holds bytes that no text has: is it a CSV file?")
+        packer = packed_by(raw)
+        known = f"it is compressed by {packer}: unpack it, or rename it" if packer else "is it a CSV file?"
+        raise ValueError(f"{path.name} holds bytes that no text has: {known}")
     text, skip, named = table_in(decoded)
     sep = given.sep or named or _better_separator(text, is_cut, learnt)
     rows = rows_in(text, sep or ",", is_cut, most=None)

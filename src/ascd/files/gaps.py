@@ -38,7 +38,10 @@ def _without_rows(table: Table, every_gap: bool) -> Table:
     X, y = table.X, table.y
     kept = ~_gaps_by_row(X) if every_gap else np.ones(X.shape[0], dtype=bool)
     if y is not None:
-        kept &= has_target(y)
+        known = has_target(y)
+        if not known.any():
+            raise no_target(table)
+        kept &= known
     if kept.all():
         return table
     if every_gap and not kept.any():
@@ -49,6 +52,12 @@ def _without_rows(table: Table, every_gap: bool) -> Table:
     rest = rows_of(X, kept)
     note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
     return table._replace(X=rest, y=None if y is None else y[kept], notes=(*table.notes, note))
+
+
+def no_target(table: Table) -> ValueError:
+    """The error of a target without values."""
+    named = f"the target {table.target!r}" if isinstance(table.target, str) else "the target"
+    return ValueError(f"{named} has no value at all: name another column with --target")
 
 
 def empty_column(table: Table) -> str | None:

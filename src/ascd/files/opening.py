@@ -117,8 +117,13 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
         return OnDisk(NpyReader(first), allowed)
     if first.suffix == ".zarr" or (first / ".zarray").is_file() or (first / "zarr.json").is_file():
         return OnDisk(ZarrReader(first), allowed)
-    raise ValueError(
-        f"{first} cannot be read piece by piece: .npy, .parquet, .zarr and folders that `ascd convert` writes can; "
+    raise not_in_pieces(first)
+
+
+def not_in_pieces(path: Path) -> ValueError:
+    """The error of a file that is read as a whole only."""
+    return ValueError(
+        f"{path} cannot be read piece by piece: .npy, .parquet, .zarr and folders that `ascd convert` writes can; "
         "`ascd convert` makes such a folder from CSV and LIBSVM files"
     )
 

@@ -11,17 +11,19 @@ from typing import Any
 from ascd._base.checks import unknown_name
 from ascd.files.arrays import read_npz
 from ascd.files.columns import Choices, Recipe, Table, as_table
-from ascd.files.dialect import Dialect, Learnt, detect, first_look
+from ascd.files.dialect import Dialect, Learnt, detect
 from ascd.files.gaps import without_gaps
-from ascd.files.separators import separator_name, unpacking
+from ascd.files.refusals import absent, check_width, not_csv, not_libsvm
+from ascd.files.separators import unpacking
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
-    "csv": (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.bz2", ".tsv.bz2"),
+    "csv": tuple(f"{name}{packed}" for packed in ("", ".gz", ".bz2", ".xz") for name in (".csv", ".tsv")),
     "parquet": (".parquet", ".pq"),
     "npz": (".npz",),
 }
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
+ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zst", ".xz", ".rar")
 DETECT, AS_IT_IS, NO_RECIPE = Dialect(), Choices(), Recipe()
 
 
@@ -66,7 +68,7 @@ def read_table(
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"no such file: {path}" if not path.exists() else f"not a file: {path}")
+        raise absent(path)
     kind = format or guess_format(path)
     if kind not in FORMATS:
         raise unknown_name(kind, "format", FORMATS)
@@ -77,13 +79,14 @@ def read_table(
     else:
         na = na or recipe.written.get("na", ())
         frame, found = _read_frame(path, kind, dialect, na, _learnt(recipe, features))
-        if found is not None and found.header is False and isinstance(target, str) and target.isdigit():
-            target = f"column {target}"
+        target = target if found is None else column_name(target, found.header)
+        if found is not None and frame.shape[1] == 1 < len(features or ()):
+            check_width((len(frame), 0), path, found)
         table = as_table(frame, path, target, target_optional, features, choices, recipe)
         if found is not None:
-            _check_width(table, path, found)
+            check_width(table.X.shape, path, found)
             notes = (found.words, *found.notes, *table.notes)
-            table = table._replace(notes=notes, recipe=table.recipe._replace(written=_written(found, na)))
+            table = table._replace(notes=notes, recipe=table.recipe._replace(written=as_written(found, na)))
     return without_gaps(table, choices, recipe)
 
 
@@ -97,6 +100,10 @@ def guess_format(path: Any) -> str:
     ('libsvm', 'csv')
     """
     name = Path(path).name.lower()
+    if not name.endswith(FORMATS["csv"]) and name.endswith(ARCHIVES):
+        raise ValueError(
+            f"{name!r} is packed in a way that is not read: unpack it first (.csv.gz, .bz2 and .xz are read)"
+        )
     for kind in ("csv", "parquet", "npz", "libsvm"):
         if name.endswith(FORMATS[kind]):
             return kind
@@ -115,13 +122,11 @@ def _read_libsvm(path: Path, n_features: int | None) -> Table:
             wide = re.search(r"contains (\d+) features", str(error)) if n_features else None
             if wide:
                 raise ValueError(f"the model has {n_features} features; {path.name} has {wide[1]}") from error
-            raise ValueError(
-                f"{path} is not a LIBSVM file, as its name says: {error}; --format names another: csv, parquet, npz"
-            ) from error
+            raise not_libsvm(path, error) from error
     return Table(X.tocsc(), y, None)
 
 
-def _written(found: Dialect, na: Sequence[str]) -> dict[str, Any]:
+def as_written(found: Dialect, na: Sequence[str]) -> dict[str, Any]:
     """What is worth keeping of a file's dialect, to read others like it."""
     decimal = found.decimal if found.is_marked else None
     return {"sep": found.sep, "decimal": decimal, "header": found.header, "na": list(na)}
@@ -155,23 +160,12 @@ def _read_frame(
         dialect = dialect._replace(encoding="cp1252")
         frame = _read_csv(pandas, path, dialect, na)
     except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
-        raise ValueError(_explained(error, path, dialect)) from error
+        raise not_csv(error, path, dialect) from error
     if not len(frame):
         raise ValueError(f"{path.name} has a header of {frame.shape[1]} columns and no rows")
     if learnt.header is False:  # the model knows its columns by their positions
         number_columns(frame)
     return frame, dialect
-
-
-def _explained(error: Exception, path: Path, dialect: Dialect) -> str:
-    """What is wrong with a file that cannot be parsed."""
-    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
-    if not found:
-        return f"{path} is not a table in CSV: {error}"
-    return (
-        f"{path.name}: line {found[2]} has {found[3]} fields, the lines before it have {found[1]}: is the separator "
-        f"{separator_name(dialect.sep or ',')} right (--sep), or does a field lack its quotes?"
-    )
 
 
 def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> Any:
@@ -201,29 +195,19 @@ def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
 
 def name_columns(frame: Any, dialect: Dialect) -> None:
     """Text names; numbered ones where the file has no header."""
-    if dialect.header:
-        frame.columns = [str(name).strip() for name in frame.columns]
-    else:
-        number_columns(frame)
+    frame.columns = column_names(list(frame.columns), dialect)
+
+
+def column_names(read: Sequence[Any], dialect: Dialect) -> list[str]:
+    """The names of columns: those that were read, or numbered ones where the file has no header."""
+    return [str(name).strip() if dialect.header else f"column {j}" for j, name in enumerate(read, start=1)]
+
+
+def column_name(given: Any, has_header: bool | None) -> Any:
+    """A column as it is called: without a header its number will do."""
+    return f"column {given}" if has_header is False and isinstance(given, str) and given.isdigit() else given
 
 
 def number_columns(frame: Any) -> None:
     """Names for columns that have none."""
     frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
-
-
-def _check_width(table: Table, path: Path, dialect: Dialect) -> None:
-    """One column is a target without features: the separator must be another one."""
-    if table.X.shape[1]:
-        return
-    line, better = first_look(path, dialect)
-    advice = f"--sep {better!r}" if better and better != dialect.sep else "--sep"
-    if dialect.sep is None:
-        raise ValueError(
-            f"{path.name} has {table.X.shape[0]} samples and 0 features: its lines, such as {line!r}, are one column, "
-            "which would be the target. If something separates columns, name it with --sep"
-        )
-    raise ValueError(
-        f"{path.name} has {table.X.shape[0]} samples and 0 features: with the separator "
-        f"{separator_name(dialect.sep)} a line such as {line!r} is one column; name the separator with {advice}"
-    )

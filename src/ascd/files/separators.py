@@ -19,14 +19,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-#: Bytes and lines that are looked at.
-SAMPLE, LINES = 1 << 18, 200
+#: Bytes and lines that are looked at; more bytes where they hold fewer lines than ``FEW``, as of 10⁵ columns.
+SAMPLE, LINES, FEW, MOST_BYTES = 1 << 18, 200, 20, 1 << 26
 SEPARATORS = ("\t", ";", "|", ",")
 WHITESPACE = r"\s+"
 WORDS = {"\t": "tab", WHITESPACE: "spaces", " ": "space"}
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-#: Share of the lines that must have the same number of fields.
-MOST = 0.9
+#: Share of the lines that must have the same number of fields; share of zeros among every other byte of UTF-16.
+MOST, WIDE = 0.9, 0.5
+#: What compressed files begin with, and what makes them.
+PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd"}
 #: What a spreadsheet writes into a first line to name the separator.
 NAMED_SEPARATOR = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 
@@ -115,13 +117,35 @@ def beginning(path: Path) -> tuple[bytes, bool]:
     opener = OPENERS.get(path.suffix.lower(), open)
     with unpacking(path), opener(path, "rb") as file:
         raw: bytes = file.read(SAMPLE)
-    return raw, len(raw) == SAMPLE
+        is_cut = len(raw) == SAMPLE
+        while is_cut and len(raw) < MOST_BYTES and raw.count(b"\n") + raw.count(b"\r") < FEW:
+            more = file.read(len(raw))
+            is_cut = len(more) == len(raw)
+            raw += more
+    return raw, is_cut
+
+
+def packed_by(raw: bytes) -> str | None:
+    """What has compressed a file whose name does not say so."""
+    return next((name for mark, name in PACKED.items() if raw.startswith(mark)), None)
 
 
 def encoding_of(raw: bytes) -> str:
-    """UTF-16 where its mark is there; UTF-8, or what Windows writes where it is not that."""
+    """UTF-16 and UTF-32 by their marks, or UTF-16 where every other byte is 0; UTF-8, or else what Windows writes.
+
+    Examples
+    --------
+    >>> from ascd.files.separators import encoding_of
+    >>> [encoding_of("a;b".encode(name)) for name in ("utf-8", "utf-16", "utf-16-be", "utf-32")]
+    ['utf-8-sig', 'utf-16', 'utf-16-be', 'utf-32']
+    """
+    if raw[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
+        return "utf-32"
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
+    for name, zeros, letters in (("utf-16-le", raw[1::2], raw[0::2]), ("utf-16-be", raw[0::2], raw[1::2])):
+        if zeros and letters and zeros.count(0) > WIDE * len(zeros) and not letters.count(0):
+            return name
     try:
         codecs.getincrementaldecoder("utf-8-sig")().decode(raw)  # the last character may be cut
     except UnicodeDecodeError:
@@ -138,8 +162,11 @@ def rows_in(text: str, sep: str, is_cut: bool, most: int | None = LINES) -> list
     if sep == WHITESPACE:
         rows = [line.split() for line in lines]
     else:
+        longest = csv.field_size_limit(len(text) + 1)  # a line may be one long field
         try:
             rows = list(csv.reader(io.StringIO("".join(lines)), delimiter=sep, skipinitialspace=True))
         except csv.Error as error:
             raise ValueError(f"this is not a table in CSV: {error}") from error
+        finally:
+            csv.field_size_limit(longest)
     return [row for row in rows if any(cell.strip() for cell in row)]

@@ -14,6 +14,16 @@ from ascd.files.marks import is_missing, without_spaces
 TARGETS = ("target", "y", "label")
 
 
+class ColumnError(ValueError):
+    """A column that was asked for by name is not there, or was asked for twice."""
+
+
+def named_column(name: str, role: str, names: Sequence[str]) -> None:
+    """Refuse a name that no column has."""
+    if name not in names:
+        raise ColumnError(str(unknown_name(name, role, names)))
+
+
 def target_of(names: list[str], target: str | None, optional: bool) -> str | None:
     chosen = target
     if chosen is None:  # in small letters, or in capitals
@@ -24,7 +34,7 @@ def target_of(names: list[str], target: str | None, optional: bool) -> str | Non
     if chosen is None or chosen in names:
         return chosen
     if not optional:
-        raise unknown_name(chosen, "target", names)
+        named_column(chosen, "target", names)
     return None
 
 
@@ -32,10 +42,10 @@ def targets_of(names: list[str], targets: Sequence[str], optional: bool) -> list
     """Several targets, each once; None where some are not there and need not be."""
     twice = next((name for number, name in enumerate(targets) if name in targets[:number]), None)
     if twice is not None:
-        raise ValueError(f"target {twice!r} is named twice")
+        raise ColumnError(f"target {twice!r} is named twice")
     strange = [name for name in targets if name not in names]
     if strange and not optional:
-        raise unknown_name(strange[0], "target", names)
+        named_column(strange[0], "target", names)
     return None if strange else list(targets)
 
 
@@ -55,7 +65,7 @@ def _numbers(column: Any) -> Any:
 
 
 def has_target(y: Any) -> Any:
-    """Which rows have a target, all of several.
+    """Which rows have a target, all of several; an infinite one is none.
 
     Examples
     --------
@@ -65,7 +75,9 @@ def has_target(y: Any) -> Any:
     ([True, False], [False])
     """
     if getattr(y, "ndim", 1) == 2:
-        return ~np.isnan(y).any(axis=1)
+        return np.isfinite(y).all(axis=1)
+    if getattr(y, "dtype", np.dtype(object)).kind == "f":
+        return np.isfinite(y)
     return np.array([value is not None and value == value for value in y], dtype=bool)
 
 

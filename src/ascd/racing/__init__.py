@@ -5,7 +5,7 @@ certified minimum, ``beside.py`` runs scikit-learn on the same problem, ``outcom
 """
 
 from ascd.racing.outcome import Arrival, Outcome
-from ascd.racing.problems import CONTESTS, make_problem
+from ascd.racing.problems import CONTESTS, check_strength, make_problem
 from ascd.racing.runs import Entrant, entrants, race, search_minimum, silently
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Arrival",
     "Entrant",
     "Outcome",
+    "check_strength",
     "entrants",
     "make_problem",
     "race",

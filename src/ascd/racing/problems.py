@@ -38,6 +38,22 @@ def make_problem(X: Any, y: Any, kind: str, strength: str = "") -> Problem:
     return Problem(X, y, loss=loss, penalty=penalty)
 
 
+def check_strength(kind: str, strength: str) -> None:
+    """Refuse a strength that ``make_problem`` would refuse whatever the data are.
+
+    Examples
+    --------
+    >>> from ascd.racing import check_strength
+    >>> check_strength("lasso", "max/20")
+    >>> check_strength("ridge", "max/20")
+    Traceback (most recent call last):
+    ...
+    ValueError: strength must be a positive number, or for an ℓ1 penalty max/20 (say) for a part of λ_max; got 'max/20'
+    """
+    has_largest = kind not in ("svm", "ridge")
+    _number(strength or "1", "max/" if has_largest else "")
+
+
 def _strength(problem: Problem, text: str) -> float:
     if not text.startswith("max/"):
         return _number(text)

@@ -13,6 +13,8 @@ from ascd.report.chart import Chart, Series
 
 #: Places of the horizontal axis besides its beginning.
 PLACES = 5
+#: Rows of a chart that has thin curves only.
+MOST_THIN = 6
 
 
 def numbers_of(chart: Chart) -> tuple[list[str], list[list[str]]]:
@@ -27,7 +29,8 @@ def numbers_of(chart: Chart) -> tuple[list[str], list[list[str]]]:
     (['at time', '0', '2', '4', '6', '8', '10'], [['s', '1', '1', '1', '0.5', '0.5', '0.25']])
     """
     axis = chart.axes[0]
-    drawn = [series for series in chart.series if not series.thin and len(series.x.get(axis.key, ()))]
+    shown = _shown(chart)
+    drawn = [series for series in shown if len(series.x.get(axis.key, ()))]
     ends = [float(end) for series in drawn for end in (series.x[axis.key][0], series.x[axis.key][-1])]
     spaced = np.geomspace if chart.far and ends and min(ends) > 0.0 else np.linspace
     places = spaced(min(ends), max(ends), PLACES + 1).tolist() if drawn else []
@@ -35,12 +38,19 @@ def numbers_of(chart: Chart) -> tuple[list[str], list[list[str]]]:
     head = [f"at {axis.label}", *(f"{place:,.0f}" if place >= 1e3 else f"{place:.4g}" for place in places)]
     head += [f"{chart.right_label.partition(' (')[0]} at the end"] * has_right
     rows = []
-    for series in chart.series:
-        if series.thin:
-            continue
+    for series in shown:
         row = [series.name, *(_value(series, axis.key, place) for place in places)]
         rows.append(row + ([f"{series.right[-1]:.4g}"] if len(series.right) else ["–"] * has_right))
     return head, rows
+
+
+def _shown(chart: Chart) -> list[Series]:
+    """All curves but thin ones; where there are none but these, some of them, the first and the last among them."""
+    thick = [series for series in chart.series if not series.thin]
+    if thick or not chart.series:
+        return thick
+    chosen = np.unique(np.linspace(0, len(chart.series) - 1, MOST_THIN).round().astype(int))
+    return [chart.series[number] for number in chosen]
 
 
 def _value(series: Series, key: str, place: float) -> str:

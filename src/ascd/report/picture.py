@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from ascd.report.chart import INDEX, Chart, colors_of
 #: Values at or below this are not drawn on a logarithmic axis.
 SMALLEST_DRAWN = 1e-14
 COLUMNS_A_ROW = 4
+#: Characters that are drawn of a name, which a file can make as long as it likes.
+LONGEST_NAME = 120
 
 
 def draw_charts(
@@ -64,7 +67,9 @@ def draw_charts(
         target = Path(f"{path}.{ending}")
         with whole_file(target) as draft:
             metadata = {"Date": None} if ending == "svg" else None
-            figure.savefig(draft, dpi=130, format=ending, metadata=metadata)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Glyph .* missing from")  # a name may be in any script
+                figure.savefig(draft, dpi=130, format=ending, metadata=metadata)
         written.append(target)
     return written
 
@@ -80,7 +85,9 @@ def indexed(text: str) -> str:
     >>> print(indexed("a$b$c"))
     a\\$b\\$c
     """
-    return INDEX.sub(r"\1$_{\\mathregular{\2}}$", as_label(text))
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    shown = plain if len(plain) <= LONGEST_NAME else f"{plain[:LONGEST_NAME]}…"
+    return INDEX.sub(r"\1$_{\\mathregular{\2}}$", as_label(shown))
 
 
 def _draw(chart: Chart, ax: Any, axis: str) -> None:

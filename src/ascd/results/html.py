@@ -16,23 +16,26 @@ from ascd._base.checks import Array
 
 WIDTH, HEIGHT, MARGIN = 360.0, 120.0, 6.0
 COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#ff9da6", "#9d755d")
+#: Whole numbers below this are shown in full.
+MOST_COUNTED = 1e15
 #: Points of a line that are drawn at most.
 MOST_POINTS = 200
 
 
 def number(value: Any) -> str:
-    """A number as people read it: few digits, ∞ for what is not known to be bounded.
+    """A number as people read it: few digits, counts in full, ∞ for what is not known to be bounded.
 
     Examples
     --------
-    >>> number(12345), number(1.23456e-9), number(float("inf"))
-    ('12,345', '1.23e-09', '∞')
+    >>> number(12345), number(1725.0), number(1.23456e-9), number(float("inf"))
+    ('12,345', '1,725', '1.23e-09', '∞')
     """
-    if isinstance(value, int | np.integer):
-        return f"{int(value):,}"
     if math.isinf(value):
         return "∞" if value > 0.0 else "−∞"
-    return "–" if math.isnan(value) else f"{float(value):.3g}"
+    if math.isnan(value):
+        return "–"
+    is_count = float(value).is_integer() and abs(value) < MOST_COUNTED
+    return f"{int(value):,}" if is_count else f"{float(value):.3g}"
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]], picture: str = "") -> str:
