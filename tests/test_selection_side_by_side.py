@@ -103,7 +103,7 @@ def test_lazy_a_ascd_has_the_scans_set(interpreted, steepness):
         assert lazy.rule.active_count(point) == scan.rule.active_count(point) == len(active)
         members, asleep = lazy.rule.members[: lazy.rule.state[COUNT]], lazy.rule.asleep.heap
         assert set(active) <= set(members)  # what is drawn from
-        assert sorted([*members, *asleep.order[: asleep.size()]]) == list(range(upper.size))
+        assert sorted([*members, *asleep.order[: asleep.queued()]]) == list(range(upper.size))
 
     watch(lazy, 120, look)
     assert min(sizes) < 20 < max(sizes)

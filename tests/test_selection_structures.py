@@ -80,7 +80,7 @@ def test_heap_is_arranged(keys):
 
 def check_queue(queue, keys):
     """It holds these coordinates with these keys, the largest on top; levels keep their edges."""
-    size = queue.size()
+    size = queue.queued()
     assert size == len(keys)
     assert {int(j): queue.key[position] for position, j in enumerate(queue.order[:size])} == keys
     assert np.all(queue.edge[:-1] >= queue.edge[1:])
@@ -96,7 +96,7 @@ def check_queue(queue, keys):
     if size > 0:
         assert queue.key[0] == max(keys.values())
     if queue.end[0] > 1:
-        assert keys[queue.second()] == max(queue.key[1 : queue.end[0]])
+        assert keys[queue.after_top()] == max(queue.key[1 : queue.end[0]])
 
 
 @settings(max_examples=60, deadline=None)
@@ -113,7 +113,7 @@ def test_queue_keeps_its_order(n, seed, changes):
         top, what = int(queue.order[0]), number % 5
         if what == 0 and outside:
             j = outside.pop()
-            queue.add(j, value)
+            queue.put_in(j, value)
             keys[j] = value
         elif what == 1 and keys:
             queue.drop_top()
@@ -121,7 +121,7 @@ def test_queue_keeps_its_order(n, seed, changes):
             del keys[top]
         elif what == 2 and keys:
             j = list(keys)[number % len(keys)]
-            queue.remove(j)
+            queue.take_out(j)
             outside.append(j)
             del keys[j]
         elif keys:
@@ -136,7 +136,7 @@ def test_queue_gives_all_out_in_order(n):
     queue, found = Queue.of(n), []
     queue.key[:] = keys
     queue.arrange()
-    while queue.size() > 0:
+    while queue.queued() > 0:
         found.append(queue.order[0])
         queue.drop_top()
     assert sorted(found) == list(range(n))
@@ -165,7 +165,7 @@ def test_queue_lives_with_keys_that_are_no_numbers(n):
         queue.replace_top((math.nan, -math.inf, 0.5)[t % 3])
         assert sorted(queue.order) == list(range(n))
     left = n
-    while queue.size() > 0:
+    while queue.queued() > 0:
         queue.drop_top()
         left -= 1
     assert left == 0

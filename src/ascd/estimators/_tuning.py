@@ -25,7 +25,7 @@ LAST_FIT = 1e-3
 
 #: With more samples than this their dual is solved by the solver for boxes; the share of the gap wanted that it is
 #: asked for, because rounding errors are added to what it finds.
-FEW_SAMPLES, UNDER_GOAL = 200, 0.98
+FEW_SAMPLES, UNDER_GOAL = 20, 0.98
 
 # ---- Huber's scale (_scale)
 

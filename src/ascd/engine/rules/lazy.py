@@ -65,7 +65,7 @@ class LazyBounds(NamedTuple):
     ``which`` is 0 for lower bounds and 1 for upper bounds; keys are the bounds minus ``drift`` times the clock.
     """
 
-    heap: Heap | Queue
+    heap: Any  # a Heap of lower bounds, a Queue of upper ones
     which: int
     drift: Array
     is_static: bool  # do the keys of nonzero columns stay true between visits?

@@ -42,7 +42,7 @@ class LazyUpper(NamedTuple):
     def select(self, point: Any, t: int, rng: Any) -> int:
         follow_top(self.ceiling, point.intervals, self.started, rng)
         self.ceiling.largest_bound(point.intervals)
-        expect(point, self.ceiling.heap.second())
+        expect(point, self.ceiling.heap.after_top())
         return wide(self.ceiling.heap.order[0])
 
     def active_count(self, point: Any) -> int:
@@ -118,7 +118,7 @@ class LazyHeuristic(NamedTuple):
             self.floor.renew(intervals, state[LAST])
         largest = max(self.floor.largest_bound(intervals), LEAST)
         if state[LAST] >= 0:
-            self.follow(intervals, largest)
+            self.follow_visit(intervals, largest)
         self.wake_up(intervals, largest)
         while state[COUNT] > 0:
             state[PLACE] = int(rng.random() * state[COUNT])
@@ -126,12 +126,12 @@ class LazyHeuristic(NamedTuple):
             bound = intervals.signed_upper_at(state[LAST])
             if bound >= largest:
                 return state[LAST]
-            self.leave(intervals, bound, largest)
+            self.put_to_sleep(intervals, bound, largest)
         state[LAST], state[PLACE] = int(rng.random() * point.x.size), -1
         return state[LAST]
 
     @helper
-    def follow(self, intervals: Any, largest: float) -> None:
+    def follow_visit(self, intervals: Any, largest: float) -> None:
         """The coordinate visited last leaves the list where it has become too small.
 
         One from outside the list, picked where nobody could move, comes in where it can.
@@ -139,39 +139,41 @@ class LazyHeuristic(NamedTuple):
         bound = intervals.signed_upper_at(self.state[LAST])
         if self.state[PLACE] >= 0:
             if not bound >= largest:
-                self.leave(intervals, bound, largest)
+                self.put_to_sleep(intervals, bound, largest)
         elif bound >= largest:
-            self.asleep.heap.remove(self.state[LAST])
-            self.join(self.state[LAST])
+            self.asleep.heap.take_out(self.state[LAST])
+            self.let_in(self.state[LAST])
 
     @helper
     def wake_up(self, intervals: Any, largest: float) -> None:
         """Those that have become large enough come in; where keys stay true, without a look: a draw has one anyway."""
-        queue, threshold = self.asleep.heap, self.threshold(intervals, largest)
-        while queue.size() > 0 and queue.key[0] > threshold:
+        queue, threshold = self.asleep.heap, self.wake_threshold(intervals, largest)
+        while queue.queued() > 0 and queue.key[0] > threshold:
             j = wide(queue.order[0])
             bound = largest if self.asleep.is_static else intervals.signed_upper_at(j)
             if bound >= largest:
                 queue.drop_top()
-                self.join(j)
+                self.let_in(j)
             else:
                 queue.replace_top(min(self.asleep.key_of(intervals, j, bound), threshold))
 
     @helper
-    def join(self, j: int) -> None:
+    def let_in(self, j: int) -> None:
         self.members[self.state[COUNT]] = j
         self.state[COUNT] += 1
 
     @helper
-    def leave(self, intervals: Any, bound: float, largest: float) -> None:
+    def put_to_sleep(self, intervals: Any, bound: float, largest: float) -> None:
         """The coordinate at the place in question leaves the list; the last one takes its place."""
         place, j = self.state[PLACE], wide(self.members[self.state[PLACE]])
         self.state[COUNT] -= 1
         self.members[place] = self.members[self.state[COUNT]]
-        self.asleep.heap.add(j, min(self.asleep.key_of(intervals, j, bound), self.threshold(intervals, largest)))
+        self.asleep.heap.put_in(
+            j, min(self.asleep.key_of(intervals, j, bound), self.wake_threshold(intervals, largest))
+        )
 
     @helper
-    def threshold(self, intervals: Any, largest: float) -> float:
+    def wake_threshold(self, intervals: Any, largest: float) -> float:
         """No key up to this belongs to an upper bound of ``largest``, also if it was rounded."""
         shift = self.asleep.drift[0] * intervals.clock[0]
         return largest - shift - KEY_ROUNDING * (shift + largest)

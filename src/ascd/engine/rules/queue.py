@@ -40,7 +40,7 @@ class Queue(NamedTuple):
         return Queue(*room, np.full(number, -np.inf), np.full(number, n), np.empty(LEVEL_SAMPLE))
 
     @helper
-    def size(self) -> int:
+    def queued(self) -> int:
         return self.end[self.end.size - 1]
 
     @helper
@@ -51,7 +51,7 @@ class Queue(NamedTuple):
         self.refill()
 
     @helper
-    def second(self) -> int:
+    def after_top(self) -> int:
         """Who is likely to be on top after this one: the second of the heap, or the top itself where it is alone."""
         return wide(self.order[largest_child(self.key, 0, self.end[0])[0]]) if self.end[0] > 1 else wide(self.order[0])
 
@@ -78,7 +78,7 @@ class Queue(NamedTuple):
             self.refill()
 
     @helper
-    def add(self, j: int, value: float) -> None:
+    def put_in(self, j: int, value: float) -> None:
         """Put in a coordinate."""
         b = self.end.size - 1
         hole = self.end[b]
@@ -91,15 +91,15 @@ class Queue(NamedTuple):
             hole = first
         self.put(hole, j, value)
         if b == 0:
-            self.rise(hole, j, value)
+            self.lift(hole, j, value)
         elif self.end[0] == 0:
             self.refill()
 
     @helper
-    def remove(self, j: int) -> None:
+    def take_out(self, j: int) -> None:
         """Take a coordinate out wherever it is, O(n): for what hardly ever happens."""
         count = 0
-        for position in range(self.size()):
+        for position in range(self.queued()):
             if self.order[position] != j:
                 self.put(count, wide(self.order[position]), self.key[position])
                 count += 1
@@ -136,7 +136,7 @@ class Queue(NamedTuple):
         self.put(position, j, value)
 
     @helper
-    def rise(self, position: int, j: int, value: float) -> None:
+    def lift(self, position: int, j: int, value: float) -> None:
         """Move a coordinate of the heap up to where its key belongs."""
         while position > 0:
             parent = (position - 1) // CHILDREN
