@@ -13,7 +13,7 @@ from selection import bounds_of, follows, redraws, regression, sparse_matrix, wa
 
 import ascd
 from ascd.engine.descent import descend
-from ascd.engine.rules.lazy_rules import COUNT
+from ascd.engine.rules.lazy_rules import LIST_SIZE
 from ascd.engine.steepness import STEEPNESS
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
@@ -101,7 +101,7 @@ def test_lazy_a_ascd_has_the_scans_set(interpreted, steepness):
         sizes.append(len(active))
         assert pick in active
         assert lazy.rule.active_count(point) == scan.rule.active_count(point) == len(active)
-        members, asleep = lazy.rule.members[: lazy.rule.state[COUNT]], lazy.rule.asleep.heap
+        members, asleep = lazy.rule.members[: lazy.rule.state[LIST_SIZE]], lazy.rule.asleep.heap
         assert set(active) <= set(members)  # what is drawn from
         assert sorted([*members, *asleep.order[: asleep.queued()]]) == list(range(upper.size))
 

@@ -26,7 +26,7 @@ from ascd.engine.rules.lazy import LazyBounds, Rates
 from ascd.engine.rules.scan import LEAST
 from ascd.engine.tuning import KEY_ROUNDING
 
-LAST, PLACE, COUNT = range(3)
+LAST_PICK, ITS_PLACE, LIST_SIZE = range(3)
 
 
 class LazyUpper(NamedTuple):
@@ -111,24 +111,24 @@ class LazyHeuristic(NamedTuple):
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, state = point.intervals, self.state
-        if state[LAST] < 0:
+        if state[LAST_PICK] < 0:
             self.floor.evaluate_all(intervals, rng)
             self.asleep.evaluate_all(intervals, rng)
-        elif intervals.bounds_at(state[LAST])[0] > 0.0:
-            self.floor.renew(intervals, state[LAST])
+        elif intervals.bounds_at(state[LAST_PICK])[0] > 0.0:
+            self.floor.renew(intervals, state[LAST_PICK])
         largest = max(self.floor.largest_bound(intervals), LEAST)
-        if state[LAST] >= 0:
+        if state[LAST_PICK] >= 0:
             self.follow_visit(intervals, largest)
         self.wake_up(intervals, largest)
-        while state[COUNT] > 0:
-            state[PLACE] = int(rng.random() * state[COUNT])
-            state[LAST] = wide(self.members[state[PLACE]])
-            bound = intervals.signed_upper_at(state[LAST])
+        while state[LIST_SIZE] > 0:
+            state[ITS_PLACE] = int(rng.random() * state[LIST_SIZE])
+            state[LAST_PICK] = wide(self.members[state[ITS_PLACE]])
+            bound = intervals.signed_upper_at(state[LAST_PICK])
             if bound >= largest:
-                return state[LAST]
+                return state[LAST_PICK]
             self.put_to_sleep(intervals, bound, largest)
-        state[LAST], state[PLACE] = int(rng.random() * point.x.size), -1
-        return state[LAST]
+        state[LAST_PICK], state[ITS_PLACE] = int(rng.random() * point.x.size), -1
+        return state[LAST_PICK]
 
     @helper
     def follow_visit(self, intervals: Any, largest: float) -> None:
@@ -136,13 +136,13 @@ class LazyHeuristic(NamedTuple):
 
         One from outside the list, picked where nobody could move, comes in where it can.
         """
-        bound = intervals.signed_upper_at(self.state[LAST])
-        if self.state[PLACE] >= 0:
+        bound = intervals.signed_upper_at(self.state[LAST_PICK])
+        if self.state[ITS_PLACE] >= 0:
             if not bound >= largest:
                 self.put_to_sleep(intervals, bound, largest)
         elif bound >= largest:
-            self.asleep.heap.take_out(self.state[LAST])
-            self.let_in(self.state[LAST])
+            self.asleep.heap.take_out(self.state[LAST_PICK])
+            self.let_in(self.state[LAST_PICK])
 
     @helper
     def wake_up(self, intervals: Any, largest: float) -> None:
@@ -159,15 +159,15 @@ class LazyHeuristic(NamedTuple):
 
     @helper
     def let_in(self, j: int) -> None:
-        self.members[self.state[COUNT]] = j
-        self.state[COUNT] += 1
+        self.members[self.state[LIST_SIZE]] = j
+        self.state[LIST_SIZE] += 1
 
     @helper
     def put_to_sleep(self, intervals: Any, bound: float, largest: float) -> None:
         """The coordinate at the place in question leaves the list; the last one takes its place."""
-        place, j = self.state[PLACE], wide(self.members[self.state[PLACE]])
-        self.state[COUNT] -= 1
-        self.members[place] = self.members[self.state[COUNT]]
+        place, j = self.state[ITS_PLACE], wide(self.members[self.state[ITS_PLACE]])
+        self.state[LIST_SIZE] -= 1
+        self.members[place] = self.members[self.state[LIST_SIZE]]
         self.asleep.heap.put_in(
             j, min(self.asleep.key_of(intervals, j, bound), self.wake_threshold(intervals, largest))
         )
