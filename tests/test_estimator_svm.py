@@ -186,7 +186,7 @@ def test_many_samples_have_the_same_answer_by_either_solver(strength, storage, f
     how = {"loss": "hinge", "C": strength, "fit_intercept": fit_intercept, "tol": 1e-8}
     models = []
     for few in (10, 1000):
-        monkeypatch.setattr("ascd.estimators._svm_dual.FEW_SAMPLES", few)
+        monkeypatch.setattr("ascd.solver.tuning.FEW_IN_BOX", few)
         models.append(LinearSVC(**how).fit(storage(X), LABELS))
         assert models[-1].certificate_.converged
     first, second = (model.certificate_ for model in models)
@@ -195,7 +195,7 @@ def test_many_samples_have_the_same_answer_by_either_solver(strength, storage, f
 
 
 def test_the_production_solver_goes_on_where_the_one_for_boxes_ends(monkeypatch):
-    monkeypatch.setattr("ascd.estimators._svm_dual.FEW_SAMPLES", 10)
+    monkeypatch.setattr("ascd.solver.tuning.FEW_IN_BOX", 10)
     whole = LinearSVC(loss="hinge", C=10.0, tol=1e-10).fit(X, LABELS).certificate_
     monkeypatch.setattr("ascd.solver.tuning.MOST_IDLE_ROUNDS", 1)
     monkeypatch.setattr("ascd.solver.tuning.SWEEPS_A_ROUND", 1)
@@ -206,7 +206,7 @@ def test_the_production_solver_goes_on_where_the_one_for_boxes_ends(monkeypatch)
 
 
 def test_a_limit_of_rounds_holds_for_many_samples_too(monkeypatch):
-    monkeypatch.setattr("ascd.estimators._svm_dual.FEW_SAMPLES", 10)
+    monkeypatch.setattr("ascd.solver.tuning.FEW_IN_BOX", 10)
     with pytest.warns(ConvergenceWarning):
         model = LinearSVC(loss="hinge", C=100.0, tol=1e-12, max_iter=3).fit(X, LABELS)
     assert model.n_iter_ == 3

@@ -13,6 +13,7 @@ from selection import bounds_of, follows, redraws, regression, sparse_matrix, wa
 
 import ascd
 from ascd.engine.descent import descend
+from ascd.engine.rules.lazy_rules import LIST_SIZE
 from ascd.engine.steepness import STEEPNESS
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
@@ -100,9 +101,9 @@ def test_lazy_a_ascd_has_the_scans_set(interpreted, steepness):
         sizes.append(len(active))
         assert pick in active
         assert lazy.rule.active_count(point) == scan.rule.active_count(point) == len(active)
-        keys = lazy.rule.ceiling
-        prefix = keys.order[: keys.end[keys.bucket_of(lower.max() - lazy.rule.drift * point.intervals.clock[0])]]
-        assert set(active) <= set(prefix)  # what is drawn from
+        members, asleep = lazy.rule.members[: lazy.rule.state[LIST_SIZE]], lazy.rule.asleep.heap
+        assert set(active) <= set(members)  # what is drawn from
+        assert sorted([*members, *asleep.order[: asleep.queued()]]) == list(range(upper.size))
 
     watch(lazy, 120, look)
     assert min(sizes) < 20 < max(sizes)

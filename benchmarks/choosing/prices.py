@@ -38,7 +38,7 @@ class Replay(NamedTuple):
 
 def iteration(folder, quick):
     """Each rule's first 3n steps: as they are, and replayed."""
-    for name, (A, y) in cases(folder, True):
+    for name, (A, y) in cases(folder, quick):
         largest = np.abs(A.T @ y).max()
         for part in (20, 100):
             problem = ascd.Problem(A, y, penalty=ascd.L1(largest / part))
@@ -48,12 +48,13 @@ def iteration(folder, quick):
 
 def iteration_rows(problem, repeats):
     n, rules = problem.n_features, ("a-ascd", "u-ascd", "look-ahead", "block")
-    runs = {"uniform": "uniform"}
+    runs, entries, counts = {"uniform": "uniform"}, {}, problem.design.counts
     for rule in rules:
         picks = np.zeros(3 * n, dtype=np.int64)
         compiled = as_rule(rule, problem.parts, ascd.Norm(), as_steepness("gsl-s", problem.parts))
         stepper(problem, Recorder(compiled, picks), steepness="gsl-s")(3 * n)
         runs |= {rule: rule, f"{rule} replayed": Replay(picks)}
+        entries[rule] = float(counts[picks].mean() / counts.mean())
 
     def seconds(rule):
         return stepper(problem, rule, steepness="gsl-s")(3 * n)
@@ -61,7 +62,7 @@ def iteration_rows(problem, repeats):
     best = interleaved({name: partial(seconds, rule) for name, rule in runs.items()}, repeats)
     for rule in rules:
         times = {"seconds": best[rule], "uniform": best["uniform"], "replayed": best[f"{rule} replayed"]}
-        yield {"rule": rule, **times}
+        yield {"rule": rule, **times, "entries": entries[rule]}
 
 
 def growth(folder, quick):

@@ -74,10 +74,9 @@ SMALLEST_LAZY = 1500
 KEY_ROUNDING = 1e-14
 #: Children of a node in a heap: eight keys lie in one line of the cache.
 CHILDREN = 8
-#: Each bucket of upper bounds is so many times as wide as the one below it.
-BUCKET_GROWTH = 4
-#: Filling the buckets costs about as much as n/2 wasted draws.
-DRAWS_A_REFILL = 2
+#: Queues: about so many keys are kept in a heap, the others in levels so many times as long as all before; the edges of
+#: levels come from so many keys.
+FRONT, LEVEL_GROWTH, LEVEL_SAMPLE = 64, 4, 16
 
 # ---- oracles
 

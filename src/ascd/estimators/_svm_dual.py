@@ -1,7 +1,7 @@
 """Solving the dual of a support vector machine, told as a solution of the primal problem.
 
 The slopes of the dual's loss are the primal weights, and the gap between both problems is the certificate of either
-(``ascd.svm.primal_value``).  Many samples in memory are solved for by ``ascd.solver.box``, which is made for boxes;
+(``ascd.svm.primal_value``).  All but a few samples in memory are solved for by ``ascd.solver.box``, made for boxes;
 where that does not reach the tolerance, and for all other problems, the production solver goes on from there.
 """
 
@@ -18,9 +18,10 @@ from ascd._base.clock import Stopwatch
 from ascd._base.threads import quiet
 from ascd.estimators._fitting import Settings
 from ascd.estimators._solving import solve_problem
-from ascd.estimators._tuning import FEW_SAMPLES, FINEST, UNDER_GOAL
+from ascd.estimators._tuning import FINEST
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
+from ascd.solver import tuning
 from ascd.solver.box.descent import BoxDescent, Outcome, is_box_problem
 from ascd.svm import primal_value
 
@@ -28,7 +29,7 @@ from ascd.svm import primal_value
 def solve_dual(problem: Problem, settings: Settings, zero_objective: float) -> Solution:
     """The weights, their primal objective and its gap; ``zero_objective`` is that of zero weights."""
     found, x0 = None, None
-    is_for_boxes = settings.solver == "ascd" and problem.n_features > FEW_SAMPLES and settings.max_iter > 0
+    is_for_boxes = settings.solver == "ascd" and problem.n_features > tuning.FEW_IN_BOX and settings.max_iter > 0
     if is_for_boxes and is_box_problem(problem):
         found, outcome = _by_descent(problem, settings, zero_objective)
         is_over = outcome.is_interrupted or outcome.n_iter >= settings.max_iter
@@ -68,7 +69,7 @@ def goal_of(tol: float, zero_objective: float, scale: Any) -> Callable[[Array], 
 
     def goal(weights: Array) -> float:
         energy = 0.5 * float(np.sum(weights * weights / scale))
-        return UNDER_GOAL * min(tol * zero_objective, max(tol * energy, FINEST * zero_objective))
+        return tuning.UNDER_GOAL * min(tol * zero_objective, max(tol * energy, FINEST * zero_objective))
 
     return goal
 

@@ -21,12 +21,6 @@ FALLING = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
 #: coefficients are those that are kept.
 LAST_FIT = 1e-3
 
-# ---- support vector machines (_svm_dual)
-
-#: With more samples than this their dual is solved by the solver for boxes; the share of the gap wanted that it is
-#: asked for, because rounding errors are added to what it finds.
-FEW_SAMPLES, UNDER_GOAL = 200, 0.98
-
 # ---- Huber's scale (_scale)
 
 #: The smallest scale, relative to that of the target: a perfect fit has none.  P is computed with σ and 1/σ: its digits

@@ -23,6 +23,7 @@ from ascd.results.progress import Round, progress_bar, tell_onlooker
 from ascd.results.solution import Snapshot, Solution, Status, check_callback
 from ascd.results.trace import Trace
 from ascd.solver import tuning
+from ascd.solver.box.ahead import is_for_descent, solver_after_descent
 from ascd.solver.fit import Fit
 from ascd.solver.loop import Solver
 from ascd.solver.samples import cost_of
@@ -87,8 +88,10 @@ def solve(
     if intercept:
         check_bounded(problem.design, problem.parts, intercept=True)
     threads = as_n_jobs(n_jobs)
+    may_descend = callback is None and x0 is None and not progress and not intercept
+    start = Start(x, bool(intercept), constant, may_descend and is_for_descent(problem, tol, limits))
     with quiet(threads, problem.n_samples * problem.n_features), progress_bar(progress, limits.max_iter) as show:
-        return _run(problem, Start(x, bool(intercept), constant), tol, limits, callback, show)
+        return _run(problem, start, tol, limits, callback, show)
 
 
 class Start(NamedTuple):
@@ -97,12 +100,18 @@ class Start(NamedTuple):
     x: Array
     intercept: bool
     constant: float
+    in_box: bool = False  # descend there first?
 
 
 def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: Any, show: Any) -> Solution:
     clock = Stopwatch()
-    solver = Solver(problem, *start)
+    solver = Solver(problem, start.x, start.intercept, start.constant)
     reference = as_reference(problem, solver.fit)
+    is_interrupted = False
+    if start.in_box:
+        solver, outcome = solver_after_descent(problem, solver, tol * reference, limits)
+        is_interrupted = outcome.is_interrupted
+        limits = limits._replace(max_iter=0 if is_interrupted else limits.max_iter - outcome.n_iter)
     watch = Watch(solver, callback, show, clock, tol * reference)
     status = Status.INTERRUPTED
     try:
@@ -110,6 +119,8 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
             status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
     except DataGone as error:
         status = give_up(solver, tol * reference, error)
+    if is_interrupted and status is Status.ITERATION_LIMIT:
+        status = Status.INTERRUPTED
     if not status.is_answer and status is not Status.UNREACHABLE:
         solver.assessment.settle(tol * reference)
         if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:

@@ -2,8 +2,7 @@
 
 ``order`` holds the coordinates, ``place`` the position of each in ``order``, both int32.  ``key`` holds the keys *by
 position*, and every node has eight children: a step down reads eight neighbouring keys, as many as a cache line holds,
-where a binary heap with keys by coordinate would read two scattered ones at each of three times as many levels.  Where
-only the top's key ever changes, ``place`` is left empty and costs nothing.
+where a binary heap with keys by coordinate would read two scattered ones at each of three times as many levels.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ class Heap(NamedTuple):
     place: Array
 
     @staticmethod
-    def of(n: int, tracked: bool) -> Heap:
+    def of(n: int) -> Heap:
         """All n coordinates: set the key of each position, then ``arrange``."""
         index = np.arange(n, dtype=np.int32)
-        return Heap(np.empty(n), index, index.copy() if tracked else index[:0].copy())
+        return Heap(np.empty(n), index, index.copy())
 
     @helper
     def arrange(self) -> None:
         """Order all positions by their keys, from the leaves up, O(n)."""
         for position in range((self.order.size - 2) // CHILDREN, -1, -1):
-            self.sink(position)
+            self.sink(position, wide(self.order[position]), self.key[position])
 
     @helper
     def settle(self, j: int, value: float) -> None:
@@ -46,26 +45,14 @@ class Heap(NamedTuple):
                 break
             self.put(position, wide(self.order[parent]), self.key[parent])
             position = parent
-        self.put(position, j, value)
-        self.sink(position)
+        self.sink(position, j, value)
 
     @helper
-    def sink(self, position: int) -> None:
-        """Move what stands at this position down to where its key belongs."""
-        j, value, size = wide(self.order[position]), self.key[position], self.order.size
-        while True:
-            first = CHILDREN * position + 1
-            if first >= size:
-                break
-            if first + CHILDREN <= size:
-                # without branches, which nobody can predict here: the larger of each pair, of both, of both halves
-                best, highest = largest_of_four(self.key, first)
-                other, high = largest_of_four(self.key, first + 4)
-                best, highest = larger(best, highest, other, high)
-            else:
-                best, highest = first, self.key[first]
-                for child in range(first + 1, size):
-                    best, highest = larger(best, highest, child, self.key[child])
+    def sink(self, position: int, j: int, value: float) -> None:
+        """Put a coordinate at this position and move it down to where its key belongs."""
+        size = self.order.size
+        while CHILDREN * position + 1 < size:
+            best, highest = largest_child(self.key, position, size)
             if highest <= value:
                 break
             self.put(position, wide(self.order[best]), highest)
@@ -75,14 +62,11 @@ class Heap(NamedTuple):
     @helper
     def replace_top(self, value: float) -> None:
         """Give the top a new key and move it to where that belongs."""
-        self.key[0] = value
-        self.sink(0)
+        self.sink(0, wide(self.order[0]), value)
 
     @helper
     def put(self, position: int, j: int, value: float) -> None:
-        self.order[position], self.key[position] = j, value
-        if self.place.size > 0:
-            self.place[j] = position
+        self.order[position], self.key[position], self.place[j] = j, value, position
 
 
 @helper
@@ -97,3 +81,18 @@ def largest_of_four(key: Array, first: int) -> tuple[int, float]:
     left, highest = larger(first, key[first], first + 1, key[first + 1])
     right, high = larger(first + 2, key[first + 2], first + 3, key[first + 3])
     return larger(left, highest, right, high)
+
+
+@helper
+def largest_child(key: Array, position: int, size: int) -> tuple[int, float]:
+    """The child with the largest key of a position that has one, and that key."""
+    first = CHILDREN * position + 1
+    if first + CHILDREN <= size:
+        # without branches, which nobody can predict here: the larger of each pair, of both, of both halves
+        left, highest = largest_of_four(key, first)
+        right, high = largest_of_four(key, first + 4)
+        return larger(left, highest, right, high)
+    best, highest = first, key[first]
+    for child in range(first + 1, size):
+        best, highest = larger(best, highest, child, key[child])
+    return best, highest

@@ -17,11 +17,13 @@ smallest such rate ρ' of a nonzero column, which spares re-evaluations too.  Bo
 but they only come to the top when all are 0.  Zero columns never fall: where one may have ℓ > 0 (u > 0 at the
 start), ρ' is taken as 0.
 
-``LazyBounds`` keeps one heap for the lower or the upper bounds.  What a rule does with it is in ``lazy_rules.py``.
+``LazyBounds`` keeps a heap of the lower bounds or a queue of the upper ones (``queue.py``: a visited coordinate's falls
+far, which costs a heap its whole depth).  What a rule does with it is in ``lazy_rules.py``.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +33,8 @@ from ascd._base.contracts import asked
 from ascd._base.jit import helper, wide
 from ascd.engine import tuning
 from ascd.engine.rules.heap import Heap
+from ascd.engine.rules.order import shuffle
+from ascd.engine.rules.queue import Queue
 from ascd.engine.tuning import KEY_ROUNDING
 
 
@@ -44,32 +48,35 @@ class Rates(NamedTuple):
 
     rise: float
     fall: float
+    are_even: bool  # do all bounds of nonzero columns move at the same rate, up to rounding?
 
     @staticmethod
     def of(parts: Any, steepness: Any) -> Rates:
         rates = steepness.rates(parts.norm)
         moving = parts.norm > 0.0
-        even = asked(steepness, "falls_evenly", False) and bool(moving.any())
-        return Rates(float(rates.max()), float(rates[moving].min()) if even else 0.0)
+        falls_evenly = asked(steepness, "falls_evenly", False) and bool(moving.any())
+        rise, fall = float(rates.max()), float(rates[moving].min()) if falls_evenly else 0.0
+        return Rates(rise, fall, falls_evenly and rise - fall <= KEY_ROUNDING * rise)
 
 
 class LazyBounds(NamedTuple):
-    """A heap of bounds, stale but never too small.
+    """Bounds in order, stale but never too small.
 
     ``which`` is 0 for lower bounds and 1 for upper bounds; keys are the bounds minus ``drift`` times the clock.
     """
 
-    heap: Heap
+    heap: Any  # a Heap of lower bounds, a Queue of upper ones
     which: int
     drift: Array
+    is_static: bool  # do the keys of nonzero columns stay true between visits?
 
     @staticmethod
-    def lower(n: int, fall: float) -> LazyBounds:
-        return LazyBounds(Heap.of(n, tracked=True), 0, np.array([-fall]))
+    def lower(n: int, rates: Rates) -> LazyBounds:
+        return LazyBounds(Heap.of(n), 0, np.array([-rates.fall]), False)  # they stop falling at 0
 
     @staticmethod
-    def upper(n: int, rise: float) -> LazyBounds:
-        return LazyBounds(Heap.of(n, tracked=False), 1, np.array([rise]))
+    def upper(n: int, rates: Rates) -> LazyBounds:
+        return LazyBounds(Queue.of(n), 1, np.array([rates.rise]), rates.are_even)
 
     @helper
     def bound(self, intervals: Any, j: int) -> float:
@@ -81,35 +88,45 @@ class LazyBounds(NamedTuple):
         """The largest bound, which then stands on top: re-evaluate the top until it stays there."""
         shift = self.drift[0] * intervals.clock[0]
         while True:
+            if self.which == 0 and self.heap.key[0] + shift <= 0.0:
+                return 0.0  # those that have fallen to 0 stay there
             top = wide(self.heap.order[0])
+            if self.is_static and intervals.reach[top] > 0.0:
+                return self.heap.key[0] + shift
             bound = self.bound(intervals, top)
             # not <: a bound that is no number (inf − inf) stays on top, and the search ends
             if not bound - shift < self.heap.key[0] - KEY_ROUNDING * abs(shift):
                 return bound
-            self.heap.replace_top(bound - shift)
+            self.heap.replace_top(self.key_of(intervals, top, bound))
+
+    @helper
+    def key_of(self, intervals: Any, j: int, bound: float) -> float:
+        """The key of a bound; a zero column that cannot be steep never will be until it is visited."""
+        if self.which == 1 and intervals.reach[j] == 0.0 and bound <= 0.0:
+            return -math.inf
+        return bound - self.drift[0] * intervals.clock[0]
 
     @helper
     def evaluate_all(self, intervals: Any, rng: Any) -> None:
-        """Start: the keys of all coordinates, and their order; where only the top counts, ties in random order."""
+        """Start: the keys of all coordinates, and their order; those of equal upper bounds in random order."""
         heap = self.heap
-        if heap.place.size == 0:
-            for position in range(heap.order.size - 1, 0, -1):
-                other, j = int(rng.random() * (position + 1)), heap.order[position]
-                heap.order[position], heap.order[other] = heap.order[other], j
+        if self.which == 1:
+            shuffle(heap.order, heap.order.size, rng)
         for j in range(heap.key.size):
             if self.which == 0 and intervals.reach[j] == 0.0 and intervals.signed_upper_at(j) > 0.0:
                 self.drift[0] = 0.0
-        shift = self.drift[0] * intervals.clock[0]
         for position in range(heap.key.size):
-            heap.key[position] = self.bound(intervals, wide(heap.order[position])) - shift
+            j = wide(heap.order[position])
+            heap.key[position] = self.key_of(intervals, j, self.bound(intervals, j))
         heap.arrange()
 
     @helper
     def renew(self, intervals: Any, j: int) -> None:
         """Coordinate j was visited: its bounds may have moved either way."""
-        self.heap.settle(j, self.bound(intervals, j) - self.drift[0] * intervals.clock[0])
+        self.heap.settle(j, self.key_of(intervals, j, self.bound(intervals, j)))
 
     @helper
     def renew_top(self, intervals: Any) -> None:
         """The top was visited."""
-        self.heap.replace_top(self.bound(intervals, wide(self.heap.order[0])) - self.drift[0] * intervals.clock[0])
+        top = wide(self.heap.order[0])
+        self.heap.replace_top(self.key_of(intervals, top, self.bound(intervals, top)))

@@ -6,11 +6,11 @@ tie is broken uniformly.  **ℓ-ASCD** takes the top of the lower bounds, or any
 **SCD** takes the top of the upper bounds and reads it, until the top is known exactly: then its score is the largest,
 because it beats the upper bounds of all others.
 
-**a-ASCD** keeps the upper bounds in buckets (``buckets.py``), by keys u − ρG as of their last evaluation.  All members
-of the active set have a key of at least max ℓ − ρG; a uniform draw from the prefix above that which has u ≥ max ℓ is
-uniform on the active set.  A draw that fails gets its key renewed, so that the same stale key fails once.  Where the
-buckets have lost their proportions and draws have been wasted to the worth of a scan, they are filled afresh.  Where
-max ℓ = 0 everything with u > 0 is active (see ``scan.py``); where there is no such coordinate either, any is picked.
+**a-ASCD** keeps a list of the coordinates with u ≥ max ℓ, from which it draws, and a queue of the others by their keys
+u − ρG as of their last evaluation.  Between visits u_j rises and max ℓ falls.  So a member leaves the list only when it
+was visited, or when another visit has raised max ℓ, which a draw finds out; and only those whose key reaches max ℓ − ρG
+may have come in.  A lower bound that is 0 after a visit need not be filed: max ℓ counts from 0 on.  Where max ℓ = 0,
+everything with u > 0 is active (see ``scan.py``); where there is no such coordinate either, any is picked.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
-from ascd.engine.rules.buckets import Buckets
+from ascd._base.scalars import fetch
 from ascd.engine.rules.lazy import LazyBounds, Rates
 from ascd.engine.rules.scan import LEAST
-from ascd.engine.tuning import DRAWS_A_REFILL
+from ascd.engine.tuning import KEY_ROUNDING
+
+LAST_PICK, ITS_PLACE, LIST_SIZE = range(3)
 
 
 class LazyUpper(NamedTuple):
@@ -35,11 +37,12 @@ class LazyUpper(NamedTuple):
 
     @staticmethod
     def start(n: int, rates: Rates) -> LazyUpper:
-        return LazyUpper(LazyBounds.upper(n, rates.rise), np.array([False]))
+        return LazyUpper(LazyBounds.upper(n, rates), np.array([False]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         follow_top(self.ceiling, point.intervals, self.started, rng)
         self.ceiling.largest_bound(point.intervals)
+        expect(point, self.ceiling.heap.after_top())
         return wide(self.ceiling.heap.order[0])
 
     def active_count(self, point: Any) -> int:
@@ -54,7 +57,7 @@ class LazySteepest(NamedTuple):
 
     @staticmethod
     def start(n: int, rates: Rates) -> LazySteepest:
-        return LazySteepest(LazyBounds.upper(n, rates.rise), np.array([False]))
+        return LazySteepest(LazyBounds.upper(n, rates), np.array([False]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         follow_top(self.ceiling, point.intervals, self.started, rng)
@@ -78,7 +81,7 @@ class LazyLower(NamedTuple):
 
     @staticmethod
     def start(n: int, rates: Rates) -> LazyLower:
-        return LazyLower(LazyBounds.lower(n, rates.fall), np.array([-1]))
+        return LazyLower(LazyBounds.lower(n, rates), np.array([-1]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         if self.last[0] < 0:
@@ -97,54 +100,98 @@ class LazyHeuristic(NamedTuple):
     """a-ASCD."""
 
     floor: LazyBounds
-    ceiling: Buckets
-    drift: float
-    state: Array  # [the last pick, wasted draws]
+    asleep: LazyBounds
+    members: Array
+    state: Array  # [the last pick (−1 before the first), its place in the list (−1: outside), the length of the list]
 
     @staticmethod
     def start(n: int, rates: Rates) -> LazyHeuristic:
-        return LazyHeuristic(LazyBounds.lower(n, rates.fall), Buckets.of(n), rates.rise, np.array([-1, 0]))
+        bounds = LazyBounds.lower(n, rates), LazyBounds.upper(n, rates)
+        return LazyHeuristic(*bounds, np.empty(n, dtype=np.int32), np.array([-1, -1, 0]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
-        intervals, last = point.intervals, self.state[0]
-        if last < 0:
+        intervals, state = point.intervals, self.state
+        if state[LAST_PICK] < 0:
             self.floor.evaluate_all(intervals, rng)
-            self.refill(intervals)
-        else:
-            self.floor.renew(intervals, last)
-            self.ceiling.rekey(last, self.level(intervals, last))
+            self.asleep.evaluate_all(intervals, rng)
+        elif intervals.bounds_at(state[LAST_PICK])[0] > 0.0:
+            self.floor.renew(intervals, state[LAST_PICK])
         largest = max(self.floor.largest_bound(intervals), LEAST)
-        while True:
-            threshold = largest - self.drift * intervals.clock[0]
-            candidates = self.ceiling.end[self.ceiling.bucket_of(threshold)]
-            j = wide(self.ceiling.order[int(rng.random() * candidates)])
-            if intervals.signed_upper_at(j) >= largest:
-                self.state[0] = j
-                return j
-            self.state[1] += 1
-            if self.state[1] * DRAWS_A_REFILL > self.ceiling.key.size:
-                self.refill(intervals)
-                if count_above(intervals, largest) == 0:
-                    self.state[0] = int(rng.random() * point.x.size)
-                    return self.state[0]
+        if state[LAST_PICK] >= 0:
+            self.follow_visit(intervals, largest)
+        self.wake_up(intervals, largest)
+        while state[LIST_SIZE] > 0:
+            state[ITS_PLACE] = int(rng.random() * state[LIST_SIZE])
+            state[LAST_PICK] = wide(self.members[state[ITS_PLACE]])
+            bound = intervals.signed_upper_at(state[LAST_PICK])
+            if bound >= largest:
+                return state[LAST_PICK]
+            self.put_to_sleep(intervals, bound, largest)
+        state[LAST_PICK], state[ITS_PLACE] = int(rng.random() * point.x.size), -1
+        return state[LAST_PICK]
+
+    @helper
+    def follow_visit(self, intervals: Any, largest: float) -> None:
+        """The coordinate visited last leaves the list where it has become too small.
+
+        One from outside the list, picked where nobody could move, comes in where it can.
+        """
+        bound = intervals.signed_upper_at(self.state[LAST_PICK])
+        if self.state[ITS_PLACE] >= 0:
+            if not bound >= largest:
+                self.put_to_sleep(intervals, bound, largest)
+        elif bound >= largest:
+            self.asleep.heap.take_out(self.state[LAST_PICK])
+            self.let_in(self.state[LAST_PICK])
+
+    @helper
+    def wake_up(self, intervals: Any, largest: float) -> None:
+        """Those that have become large enough come in; where keys stay true, without a look: a draw has one anyway."""
+        queue, threshold = self.asleep.heap, self.wake_threshold(intervals, largest)
+        while queue.queued() > 0 and queue.key[0] > threshold:
+            j = wide(queue.order[0])
+            bound = largest if self.asleep.is_static else intervals.signed_upper_at(j)
+            if bound >= largest:
+                queue.drop_top()
+                self.let_in(j)
             else:
-                self.ceiling.rekey(j, self.level(intervals, j))
+                queue.replace_top(min(self.asleep.key_of(intervals, j, bound), threshold))
 
     @helper
-    def level(self, intervals: Any, j: int) -> float:
-        """The key that belongs to coordinate j now."""
-        return intervals.signed_upper_at(j) - self.drift * intervals.clock[0]
+    def let_in(self, j: int) -> None:
+        self.members[self.state[LIST_SIZE]] = j
+        self.state[LIST_SIZE] += 1
 
     @helper
-    def refill(self, intervals: Any) -> None:
-        """Evaluate all keys and fill the buckets afresh."""
-        for j in range(self.ceiling.key.size):
-            self.ceiling.key[j] = self.level(intervals, j)
-        self.ceiling.distribute()
-        self.state[1] = 0
+    def put_to_sleep(self, intervals: Any, bound: float, largest: float) -> None:
+        """The coordinate at the place in question leaves the list; the last one takes its place."""
+        place, j = self.state[ITS_PLACE], wide(self.members[self.state[ITS_PLACE]])
+        self.state[LIST_SIZE] -= 1
+        self.members[place] = self.members[self.state[LIST_SIZE]]
+        self.asleep.heap.put_in(
+            j, min(self.asleep.key_of(intervals, j, bound), self.wake_threshold(intervals, largest))
+        )
+
+    @helper
+    def wake_threshold(self, intervals: Any, largest: float) -> float:
+        """No key up to this belongs to an upper bound of ``largest``, also if it was rounded."""
+        shift = self.asleep.drift[0] * intervals.clock[0]
+        return largest - shift - KEY_ROUNDING * (shift + largest)
 
     def active_count(self, point: Any) -> int:
         return count_reaching(point.intervals, 1, 0) or point.x.size
+
+
+@helper
+def expect(point: Any, j: int) -> None:
+    """Ask for the memory of a coordinate that is likely to be next."""
+    intervals = point.intervals
+    point.problem.matrix.ahead(j)
+    fetch(intervals.estimate, j)
+    fetch(intervals.offset, j)
+    fetch(intervals.reach, j)
+    fetch(intervals.x, j)
+    fetch(point.problem.lipschitz, j)
 
 
 @helper
@@ -155,15 +202,6 @@ def follow_top(bounds: Any, intervals: Any, started: Array, rng: Any) -> None:
     else:
         started[0] = True
         bounds.evaluate_all(intervals, rng)
-
-
-@helper
-def count_above(intervals: Any, threshold: float) -> int:
-    """How many upper bounds reach the threshold."""
-    count = 0
-    for j in range(intervals.x.size):
-        count += intervals.signed_upper_at(j) >= threshold
-    return count
 
 
 @helper

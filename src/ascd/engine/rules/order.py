@@ -1,4 +1,4 @@
-"""The order of a sweep: at random, or the steepest first by halves of the largest bound."""
+"""The order of a sweep: at random, the steepest first by halves of the largest bound, or the largest few first."""
 
 from __future__ import annotations
 
@@ -42,3 +42,29 @@ def put_steep_first(members: Array, count: int, upper: Array, work: Array, first
 def halving_of(value: float, largest: float, buckets: int) -> int:
     """How often the largest is halved before it falls below the value."""
     return int(min(math.log2(largest / value), buckets - 2.0))
+
+
+@helper
+def put_largest_first(order: Array, key: Array, size: int, count: int) -> None:
+    """Rearrange order[:size] so that its ``count`` largest keys come first (Hoare's selection)."""
+    low, high = 0, size - 1
+    while low < high:
+        pivot = key[order[(low + high) // 2]]
+        i, j = low, high
+        while i <= j:
+            while key[order[i]] > pivot:
+                i += 1
+            while key[order[j]] < pivot:
+                j -= 1
+            if i <= j:
+                swapped = order[i]
+                order[i] = order[j]
+                order[j] = swapped
+                i += 1
+                j -= 1
+        if count - 1 <= j:
+            high = j
+        elif count - 1 >= i:
+            low = i
+        else:
+            return

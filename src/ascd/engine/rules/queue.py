@@ -1,0 +1,194 @@
+"""A queue of coordinates by key, largest first, made for keys that become small when they change.
+
+A visited coordinate is at its minimum: its upper bound falls below almost all others, and a heap of all coordinates
+would move it down through every level, to a place in memory that nobody has looked at for long.  So only the few with
+the largest keys form a heap.  The others stand behind it in levels, each four times as long as all before it, without
+order inside: level b holds the keys in [edge_b, edge_{b−1}).  A key that has become small goes to the end of its level,
+by one move for each level passed.  When the heap is empty, the first level that is not is divided: the edges come from
+a sample of its keys, which decides how long the new levels are and nothing else.
+
+What comes out next depends on keys alone; equal keys come out in a random order where they were put in in one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import helper, wide
+from ascd.engine.rules.heap import largest_child
+from ascd.engine.tuning import CHILDREN, FRONT, LEVEL_GROWTH, LEVEL_SAMPLE
+
+
+class Queue(NamedTuple):
+    """Keys and coordinates by position; level b ends at ``end_b`` and holds no key below ``edge_b``."""
+
+    key: Array
+    order: Array
+    edge: Array  # decreasing, the last is −inf
+    end: Array
+    sample: Array  # room for the sample of a level
+
+    @staticmethod
+    def of(n: int) -> Queue:
+        """All n coordinates: set the key of each position, then ``arrange``."""
+        number = 1 + max(0, math.ceil(math.log(max(n, 1) / FRONT, LEVEL_GROWTH)))
+        room = np.empty(n), np.arange(n, dtype=np.int32)
+        return Queue(*room, np.full(number, -np.inf), np.full(number, n), np.empty(LEVEL_SAMPLE))
+
+    @helper
+    def queued(self) -> int:
+        return self.end[self.end.size - 1]
+
+    @helper
+    def arrange(self) -> None:
+        """Order all positions by their keys."""
+        for b in range(self.end.size - 1):
+            self.end[b] = 0
+        self.refill()
+
+    @helper
+    def after_top(self) -> int:
+        """Who is likely to be on top after this one: the second of the heap, or the top itself where it is alone."""
+        return wide(self.order[largest_child(self.key, 0, self.end[0])[0]]) if self.end[0] > 1 else wide(self.order[0])
+
+    @helper
+    def replace_top(self, value: float) -> None:
+        """Give the top a new key and move it to where that belongs."""
+        if not value < self.edge[0]:
+            self.sink(0, wide(self.order[0]), value)
+            return
+        j, hole, b = wide(self.order[0]), self.shorten_heap(), 0
+        while value < self.edge[b]:
+            b += 1
+            hole = self.close_hole(hole, b) if value < self.edge[b] else hole
+        self.put(hole, j, value)
+        if self.end[0] == 0:
+            self.refill()
+
+    @helper
+    def drop_top(self) -> None:
+        hole = self.shorten_heap()
+        for b in range(1, self.end.size):
+            hole = self.close_hole(hole, b)
+        if self.end[0] == 0:
+            self.refill()
+
+    @helper
+    def put_in(self, j: int, value: float) -> None:
+        """Put in a coordinate."""
+        b = self.end.size - 1
+        hole = self.end[b]
+        self.end[b] += 1
+        while b > 0 and value >= self.edge[b - 1]:
+            b -= 1
+            first = self.end[b]
+            self.put(hole, wide(self.order[first]), self.key[first])
+            self.end[b] += 1
+            hole = first
+        self.put(hole, j, value)
+        if b == 0:
+            self.lift(hole, j, value)
+        elif self.end[0] == 0:
+            self.refill()
+
+    @helper
+    def take_out(self, j: int) -> None:
+        """Take a coordinate out wherever it is, O(n): for what hardly ever happens."""
+        count = 0
+        for position in range(self.queued()):
+            if self.order[position] != j:
+                self.put(count, wide(self.order[position]), self.key[position])
+                count += 1
+        self.end[self.end.size - 1] = count
+        self.arrange()
+
+    @helper
+    def shorten_heap(self) -> int:
+        """Take out the top; returns the place behind the heap that has become free."""
+        last = self.end[0] - 1
+        self.end[0] = last
+        if last > 0:
+            self.sink(0, wide(self.order[last]), self.key[last])
+        return last
+
+    @helper
+    def close_hole(self, hole: int, b: int) -> int:
+        """Level b begins with a hole: its last one moves there.  Returns the place that has become free."""
+        last = self.end[b] - 1
+        self.end[b] = last
+        self.put(hole, wide(self.order[last]), self.key[last])
+        return last
+
+    @helper
+    def sink(self, position: int, j: int, value: float) -> None:
+        """Put a coordinate at this position of the heap and move it down to where its key belongs."""
+        size = self.end[0]
+        while CHILDREN * position + 1 < size:
+            best, highest = largest_child(self.key, position, size)
+            if highest <= value:
+                break
+            self.put(position, wide(self.order[best]), highest)
+            position = best
+        self.put(position, j, value)
+
+    @helper
+    def lift(self, position: int, j: int, value: float) -> None:
+        """Move a coordinate of the heap up to where its key belongs."""
+        while position > 0:
+            parent = (position - 1) // CHILDREN
+            if self.key[parent] >= value:
+                break
+            self.put(position, wide(self.order[parent]), self.key[parent])
+            position = parent
+        self.put(position, j, value)
+
+    @helper
+    def put(self, position: int, j: int, value: float) -> None:
+        self.order[position], self.key[position] = j, value
+
+    @helper
+    def refill(self) -> None:
+        """Divide the first level that is not empty, and make a heap of what comes first."""
+        b = 0
+        while b < self.end.size - 1 and self.end[b] == 0:
+            b += 1
+        size = self.end[b]
+        while b > 0:
+            target, above = FRONT * LEVEL_GROWTH ** (b - 1), self.edge[b]
+            if size > target:
+                above = self.largest_of_sample(size, target)
+                found = self.put_first(size, above)
+                above, size = (above, found) if found > 0 else (self.edge[b], size)  # keys that are no numbers
+            b -= 1
+            self.edge[b], self.end[b] = above, size
+        for position in range((size - 2) // CHILDREN, -1, -1):
+            self.sink(position, wide(self.order[position]), self.key[position])
+
+    @helper
+    def largest_of_sample(self, size: int, target: int) -> float:
+        """A key that about so many of the first ``size`` reach."""
+        sample, number = self.sample, min(self.sample.size, size)
+        for s in range(number):
+            value, place = self.key[s * size // number], s
+            while place > 0 and sample[place - 1] < value:
+                sample[place] = sample[place - 1]
+                place -= 1
+            sample[place] = value
+        return sample[target * number // size]
+
+    @helper
+    def put_first(self, size: int, edge: float) -> int:
+        """Move those of the first ``size`` that reach the edge to the front; how many there are."""
+        found = 0
+        for position in range(size):
+            value = self.key[position]
+            if value >= edge:
+                j = wide(self.order[position])
+                self.put(position, wide(self.order[found]), self.key[found])
+                self.put(found, j, value)
+                found += 1
+        return found
