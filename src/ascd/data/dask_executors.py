@@ -22,8 +22,8 @@ from ascd._base.checks import Array
 from ascd._base.threads import crew
 from ascd.data import prices
 from ascd.data.dask_faults import check_workers, told
+from ascd.data.executors import Call, Executor
 from ascd.data.part_answers import SUMS, answer, together
-from ascd.data.parted import Call, Executor
 
 
 def executor_for(collection: Any, parts: Sequence[Any]) -> Executor:
@@ -57,13 +57,13 @@ class Elsewhere:
 
 
 class Held:
-    """An array as one thing that travels."""
+    """Arrays as one thing that travels."""
 
-    def __init__(self, values: Array) -> None:
+    def __init__(self, values: Any) -> None:
         self.values = values
 
 
-def unpack(held: Held) -> Array:
+def unpack(held: Held) -> Any:
     return held.values
 
 
@@ -110,6 +110,9 @@ class Scheduled:
         tasks = [make([self.parts[call.part]], Sheet([call], {}), []) for call in calls]
         return [found[0] for found in dask.compute(*tasks)]
 
+    def keep(self, parts: Sequence[int], values: Sequence[Any]) -> list[Any]:
+        return list(values)
+
 
 def _free_bytes() -> float:
     """Of memory; where the system does not say, nothing is too much."""
@@ -132,12 +135,8 @@ class OnCluster:
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         """One task a worker; Dask sends it elsewhere, and computes the parts again, where a worker is lost."""
-        import dask
-
         tasks: list[Any] = []
-        # vectors are what a round is about: that they are large is no mistake of the user's
-        quiet = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
-        with told(self.client), quiet:
+        with told(self.client), _quiet():
             try:
                 groups = self._groups(calls)
                 shared = _in_many(groups.values(), calls)
@@ -158,26 +157,40 @@ class OnCluster:
                 answers[number] = one
         return answers
 
+    def keep(self, parts: Sequence[int], values: Sequence[Any]) -> list[Any]:
+        """As tasks, not by ``scatter``: what a lost worker held is made again from here."""
+        with told(self.client), _quiet():
+            self._find_missing(parts)
+            self.sent += sum(map(_bytes, values))
+            return [
+                self.client.submit(unpack, Held(one), pure=False, **_at(self.homes[part]))
+                for part, one in zip(parts, values, strict=True)
+            ]
+
     def _task(self, home: str, calls: list[Call], places: dict[int, int], held: list[Any]) -> Any:
-        sheet = Sheet(calls, places)
+        from distributed import Future
+
+        beside = [one for call in calls for one in call.arguments if isinstance(one, Future)]
+        places = {**places, **{id(one): len(held) + number for number, one in enumerate(beside)}}
+        sheet, held = Sheet(calls, places), [*held, *beside]
         self.sent += sum(one.nbytes for one in _arrays(sheet.calls).values())
         parts = [self.parts[call.part] for call in calls]
-        how = {"workers": [home], "allow_other_workers": True} if home else {}
-        return self.client.submit(answer_sheet, parts, sheet, held, pure=False, **how)
+        return self.client.submit(answer_sheet, parts, sheet, held, pure=False, **_at(home))
 
     def _groups(self, calls: Sequence[Call]) -> dict[str, list[int]]:
         """Numbers of calls by the worker that holds their part."""
-        if any(call.part not in self.homes for call in calls):
-            self._find()
+        self._find_missing([call.part for call in calls])
         groups: dict[str, list[int]] = {}
         for number, call in enumerate(calls):
             groups.setdefault(self.homes[call.part], []).append(number)
         return groups
 
-    def _find(self) -> None:
+    def _find_missing(self, parts: Sequence[int]) -> None:
         """Where the parts are, once they are there; any worker, for those that are nowhere."""
         from distributed import wait
 
+        if all(part in self.homes for part in parts):
+            return
         wait(self.parts)
         where = self.client.who_has(self.parts)
         for number, part in enumerate(self.parts):
@@ -186,6 +199,18 @@ class OnCluster:
     def _cancel(self, tasks: list[Any]) -> None:
         if tasks and self.client.status == "running":
             self.client.cancel(tasks, reason="the round was given up")
+
+
+def _at(home: str) -> dict[str, Any]:
+    """On this worker, if it is there."""
+    return {"workers": [home], "allow_other_workers": True} if home else {}
+
+
+def _quiet() -> Any:
+    """Vectors are what a round is about: that they are large is no mistake of the user's."""
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
 
 
 def _arrays(calls: Sequence[Call]) -> dict[int, Array]:

@@ -13,14 +13,14 @@ other are computed where the data are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data import prices
-from ascd.data.design import KeptProducts, Multiplier, Part, Survey
+from ascd.data.design import KeptProducts, Multiplier, Part, RowParts, Survey
 from ascd.data.distant_products import NearMultiplier, RemoteMultiplier
 from ascd.data.local import Local
 
@@ -76,6 +76,11 @@ class InRounds(RemoteSource, Protocol):
 
     def means(self, columns: Array, weight: Array) -> Array: ...
     def expect(self, columns: Array, weight: Array) -> None: ...
+    @property
+    def spans(self) -> list[slice]: ...
+    def keep_beside(self, values: Sequence[Any]) -> list[Any]: ...
+    def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any: ...
+    def all_moments(self, weight: Array) -> Any: ...
 
 
 class Near(NamedTuple):
@@ -182,6 +187,11 @@ class Distant:
         """Products of these columns with such weights will be asked for; where that is a round, another brings them."""
         if self._rounds:
             self._rounds.expect(columns, weight)
+
+    @property
+    def row_parts(self) -> RowParts | None:
+        """Parts that hold all columns of some rows, where a round asks them all."""
+        return self._rounds if self.in_rounds else None
 
     @property
     def rounds(self) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,6 +40,13 @@ class Moments(NamedTuple):
     total: float
     means: Array
     products: Array
+
+
+class Additive(Protocol):
+    """An answer that knows how those of several row parts become one."""
+
+    @staticmethod
+    def together(answers: Sequence[Any]) -> Any: ...
 
 
 def answer(part: Any, question: str, arguments: tuple[Any, ...]) -> Any:
@@ -125,6 +132,11 @@ def products(part: Any, chosen: Array, count: int, weight: Array, means: Array |
     return store[np.ix_(left, right)] if count else store
 
 
+def apply(part: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function finds in the part, whose answers say how they add up (``Additive``)."""
+    return function(part, *arguments)
+
+
 def check_finite(part: Any) -> str:
     """What is wrong with the numbers of this part; nothing if all are finite."""
     try:
@@ -138,7 +150,7 @@ QUESTIONS = {
     made.__name__: made
     for made in (
         shape, facts, first, moments, survey, squares, dots, dots_and_moments, careful_dots, image, columns, products,
-        check_finite,
+        apply, check_finite,
     )
 }  # fmt: skip
 
@@ -158,7 +170,8 @@ def _add_facts(answers: Sequence[Facts]) -> Facts:
     return Facts(sum(nbytes), reduce(add, counts), any(is_sparse))
 
 
-def _add_moments(answers: Sequence[Moments]) -> Moments:
+def add_moments(answers: Sequence[Moments]) -> Moments:
+    """Those of all rows, from those of parts; see the top."""
     total = sum(one.total for one in answers)
     means = answers[0].means
     if total > 0.0:
@@ -174,7 +187,7 @@ def _add_moments(answers: Sequence[Moments]) -> Moments:
 
 def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     known, surveys, found = zip(*answers, strict=True)
-    return _add_facts(known), _add_fields(surveys), None if found[0] is None else _add_moments(found)
+    return _add_facts(known), _add_fields(surveys), None if found[0] is None else add_moments(found)
 
 
 def add_carefully(answers: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
@@ -196,19 +209,24 @@ def _add_all(answers: Sequence[Array]) -> Array:
     return np.asarray(reduce(add, answers))
 
 
+def _add_as_they_say(answers: Sequence[Additive]) -> Any:
+    return answers[0].together(answers)
+
+
 def _add_dots_and_moments(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     found, others = zip(*answers, strict=True)
-    return _add_all(found), _add_moments(others)
+    return _add_all(found), add_moments(others)
 
 
 SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "facts": _add_facts,
     "first": _add_first,
-    "moments": _add_moments,
+    "moments": add_moments,
     "survey": _add_fields,
     "squares": _add_all,
     "dots": _add_all,
     "dots_and_moments": _add_dots_and_moments,
     "careful_dots": add_carefully,
     "products": _add_all,
+    "apply": _add_as_they_say,
 }

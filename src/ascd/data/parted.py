@@ -12,7 +12,7 @@ one they do not change.  ``careful_dots`` adds them with compensation, and its b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,40 +20,11 @@ from ascd._base.checks import Array, unlocked
 from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
+from ascd.data.executors import Call, Executor, InTurn
 from ascd.data.known_moments import KnownMoments
 from ascd.data.local import Local
-from ascd.data.part_answers import SUMS, Facts, answer, together
+from ascd.data.part_answers import SUMS, Facts, Moments, together
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
-
-
-class Call(NamedTuple):
-    """A question (see ``part_answers``) to a part; parts are numbered row by row, ``column`` says which columns."""
-
-    part: int
-    column: int
-    question: str
-    arguments: tuple[Any, ...]
-
-
-class Executor(Protocol):
-    """Where parts are."""
-
-    def ask(self, calls: Sequence[Call]) -> list[Any]:
-        """The answers, in the order of the calls; one round trip.
-
-        Answers that add up (``part_answers.SUMS``, of parts with the same columns) may come as one: the others are
-        None then.
-        """
-
-
-class InTurn:
-    """Parts in this process, asked one after the other; each shares its work among threads."""
-
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self.parts = parts
-
-    def ask(self, calls: Sequence[Call]) -> list[Any]:
-        return [answer(self.parts[call.part], call.question, call.arguments) for call in calls]
 
 
 class Asked(NamedTuple):
@@ -149,6 +120,25 @@ class Parted:
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
 
+    @property
+    def spans(self) -> list[slice]:
+        """The rows of each row part."""
+        return [self._span(row) for row in range(self.rows.size - 1)]
+
+    def keep_beside(self, values: Sequence[Any]) -> list[Any]:
+        """Something for each row part that stays with it; for ``over_rows``."""
+        return self.executor.keep(range(len(values)), values)
+
+    def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
+        """``function(part, kept, *arguments)`` of every row part that holds all columns, added up; one round."""
+        beside = iter(kept)
+        found = self._ask("apply", None, lambda _: (function, next(beside), *arguments))
+        return together("apply", found[0].answers)
+
+    def all_moments(self, weight: Array) -> Moments | None:
+        """Of all columns with these weights, where a pass has brought them."""
+        return self._moments.of_all(weight)
+
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         product, error = np.zeros((2, columns.size))
         for there, answers in self._ask("careful_dots", columns, lambda rows: (vector[rows],)):
@@ -212,7 +202,7 @@ class Parted:
 
         A part gets the numbers of its columns, the factors that belong to them, and what ``of_rows`` gives its rows.
         """
-        calls, spans = [], [self._span(row) for row in range(self.rows.size - 1)]
+        calls, spans = [], self.spans
         for_rows = [of_rows(span) for span in spans]
         chosen = list(self._holding(columns))
         for column, there, here in chosen:

@@ -20,9 +20,10 @@ from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
 from ascd.data.device.sparse import is_there
 from ascd.data.distant import Distant
+from ascd.data.executors import InTurn
 from ascd.data.local import as_block
 from ascd.data.on_dask import is_collection
-from ascd.data.parted import InTurn, Parted
+from ascd.data.parted import Parted
 from ascd.data.storages import is_design, open_design
 from ascd.estimators._lazily import times_lazily
 from ascd.estimators._tuning import CANCELLED, SQUARES_AT_A_TIME

@@ -85,6 +85,8 @@ class Assessment:
 
     def settle_from_intervals(self, enough: float) -> None:
         """What can be proved where no column can be read any more; inf where that is nothing."""
+        if self.fit.is_behind:  # what is known of the point is known already
+            return
         self.bounds.locate(self.fit.slope)
         self.screen()
         self.measure()

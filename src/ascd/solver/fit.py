@@ -40,6 +40,7 @@ class Fit:
         self.means = np.zeros(self.n)  # of the columns, weighted by the curvatures; for the intercept
         self.reads = 0
         self.is_fresh = True  # is the image the sum over x itself, rather than one of steps?
+        self.is_behind = False  # has x moved where the samples are, while the image here stayed?
         self.zero_objective = self._begin()
 
     def _begin(self) -> float:
@@ -60,7 +61,7 @@ class Fit:
         if abs(before) > tuning.CANCELS * abs(self.constant):  # a large constant leaves Ax few digits, or none
             self._compute(moved)
         self.reads += moved.size
-        self.is_fresh = True
+        self.is_fresh, self.is_behind = True, False
 
     def _compute(self, moved: Array) -> None:
         self.image[:] = self.constant
