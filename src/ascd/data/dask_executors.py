@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ def executor_for(collection: Any, parts: Sequence[Any]) -> Executor:
     from dask.base import get_scheduler
 
     client = getattr(get_scheduler(collections=[collection]), "__self__", None)
-    return OnCluster(client, parts) if hasattr(client, "who_has") else Scheduled(collection, parts)
+    return OnCluster.of(client, parts) if hasattr(client, "who_has") else Scheduled(collection, parts)
 
 
 class Sheet:
@@ -99,7 +99,8 @@ class Scheduled:
     def __init__(self, collection: Any, parts: Sequence[Any]) -> None:
         import dask
 
-        size = float(collection.nbytes) if hasattr(collection, "chunks") else math.nan  # a DataFrame's is not known
+        # a DataFrame's is not known
+        size = float(collection.nbytes) if hasattr(collection, "chunks") else math.nan
         is_small = not size > prices.MEMORY_SHARE * _free_bytes()
         self.parts = list(dask.persist(*parts)) if is_small else list(parts)
 
@@ -112,6 +113,12 @@ class Scheduled:
 
     def keep(self, parts: Sequence[int], values: Sequence[Any]) -> list[Any]:
         return list(values)
+
+    def changed(self, function: Callable[..., Any], *arguments: Any) -> Scheduled:
+        import dask
+
+        make = dask.delayed(function, pure=False, traverse=False)
+        return Scheduled(None, [make(part, *arguments) for part in self.parts])
 
 
 def _free_bytes() -> float:
@@ -126,12 +133,22 @@ class OnCluster:
     """Parts on the workers of a cluster; ``sent`` and ``received`` count bytes of arrays."""
 
     def __init__(self, client: Any, parts: Sequence[Any]) -> None:
-        check_workers(client)
-        self.client = client
+        """The parts are futures."""
+        self.client, self.parts = client, parts
         self.sent = self.received = 0
         self.homes: dict[int, str] = {}
+
+    @classmethod
+    def of(cls, client: Any, parts: Sequence[Any]) -> OnCluster:
+        """Parts that are delayed begin to be computed."""
+        check_workers(client)
         with told(client):
-            self.parts = client.compute(list(parts))
+            return cls(client, client.compute(list(parts)))
+
+    def changed(self, function: Callable[..., Any], *arguments: Any) -> OnCluster:
+        with told(self.client):
+            parts = [self.client.submit(function, part, *arguments, pure=False) for part in self.parts]
+        return OnCluster(self.client, parts)
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         """One task a worker; Dask sends it elsewhere, and computes the parts again, where a worker is lost."""

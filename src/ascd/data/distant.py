@@ -81,6 +81,7 @@ class InRounds(RemoteSource, Protocol):
     def keep_beside(self, values: Sequence[Any]) -> list[Any]: ...
     def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any: ...
     def all_moments(self, weight: Array) -> Any: ...
+    def with_constant(self, value: float) -> InRounds: ...
 
 
 class Near(NamedTuple):
@@ -192,6 +193,10 @@ class Distant:
     def row_parts(self) -> RowParts | None:
         """Parts that hold all columns of some rows, where a round asks them all."""
         return self._rounds if self.in_rounds else None
+
+    def with_constant(self, value: float) -> Distant | None:
+        """One more column, which is constant; None where only its columns could be put beside it."""
+        return Distant(self._rounds.with_constant(value)) if self._rounds and self.in_rounds else None
 
     @property
     def rounds(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ascd.data.part_answers import answer
@@ -30,6 +30,9 @@ class Executor(Protocol):
     def keep(self, parts: Sequence[int], values: Sequence[Any]) -> list[Any]:
         """What stands beside these parts for many rounds; the answers may be arguments of calls to them."""
 
+    def changed(self, function: Callable[..., Any], *arguments: Any) -> Executor:
+        """Other parts in the same places: ``function(part, *arguments)`` of each."""
+
 
 class InTurn:
     """Parts in this process, asked one after the other; each shares its work among threads."""
@@ -42,3 +45,6 @@ class InTurn:
 
     def keep(self, parts: Sequence[int], values: Sequence[Any]) -> list[Any]:
         return list(values)
+
+    def changed(self, function: Callable[..., Any], *arguments: Any) -> InTurn:
+        return InTurn([function(part, *arguments) for part in self.parts])

@@ -83,6 +83,9 @@ class Chosen:
     def keep(self, parts: Sequence[int], values: Sequence[Any]) -> list[Any]:
         return self.inner.keep(self.parts[list(parts)].tolist(), values)
 
+    def changed(self, function: Callable[..., Any], *arguments: Any) -> Chosen:
+        return Chosen(self.inner.changed(function, *arguments), self.parts)
+
 
 def array_chunks(A: Any) -> tuple[list[list[Any]], Array | None, Array]:
     """The chunks of an array, row by row, and where they end; chunks without columns are left out."""

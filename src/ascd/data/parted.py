@@ -24,6 +24,7 @@ from ascd.data.executors import Call, Executor, InTurn
 from ascd.data.known_moments import KnownMoments
 from ascd.data.local import Local
 from ascd.data.part_answers import SUMS, Facts, Moments, together
+from ascd.data.part_changes import with_constant
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
 
 
@@ -119,6 +120,11 @@ class Parted:
             return np.asarray(found.means)
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
+
+    def with_constant(self, value: float) -> Parted:
+        """One more column, which is constant: parts that hold all columns get it where they are."""
+        rows, n = self.rows, self.shape[1]
+        return Parted(self.executor.changed(with_constant, value), rows, np.array([0, n + 1]), self.gives_products)
 
     @property
     def spans(self) -> list[slice]:

@@ -74,6 +74,9 @@ class Elsewhere:
 
     def with_constant(self, value: float) -> Elsewhere:
         """One more column, which is constant."""
+        wider = self.design.with_constant(value) if isinstance(self.design, Distant) else None
+        if wider is not None:
+            return Elsewhere(wider)
         (d, n), column = self.shape, np.full((self.shape[0], 1), value)
         parts = [self.design, LocalDense(Dense(column), (d, 1))]
         source = Parted(InTurn(parts), np.array([0, d]), np.array([0, n, n + 1]))

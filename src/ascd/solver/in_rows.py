@@ -27,7 +27,7 @@ from ascd._base.checks import Array
 from ascd.data.design import RowParts
 from ascd.data.part_answers import Moments
 from ascd.problem.at_rows import Look, Step, look_at_rows, rows_of
-from ascd.problem.problem import Parts
+from ascd.problem.problem import Parts, Problem
 from ascd.problem.proof_from_sums import gap_from_sums
 from ascd.results.limits import Limits
 from ascd.results.solution import Status
@@ -61,10 +61,10 @@ class Proposal(NamedTuple):
     fall: float
 
 
-def in_rows_of(fit: Fit, parts: Parts, assessment: Assessment) -> InRows | None:
-    """Where rows are in parts that take functions, and know the loss."""
-    rows: RowParts | None = getattr(fit.design, "row_parts", None)
-    return None if rows is None or not may_be_stored(parts.loss) else InRows(fit, parts, assessment, rows)
+def row_parts_of(problem: Problem) -> RowParts | None:
+    """Parts of the rows that take functions and know the loss, where there are such."""
+    rows: RowParts | None = getattr(problem.design, "row_parts", None)
+    return rows if rows is not None and may_be_stored(problem.parts.loss) else None
 
 
 class InRows:

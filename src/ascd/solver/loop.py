@@ -27,7 +27,7 @@ from ascd.solver.choosing import chooser_of
 from ascd.solver.fit import Fit
 from ascd.solver.following import follower_of
 from ascd.solver.gradient_bounds import GradientBounds
-from ascd.solver.in_rows import in_rows_of
+from ascd.solver.in_rows import InRows, row_parts_of
 from ascd.solver.subproblem import Subproblem
 
 
@@ -35,11 +35,12 @@ class Solver:
     """One problem, minimised for one penalty after another; what was learned is kept between them."""
 
     def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float) -> None:
-        self.fit = Fit(problem, x, intercept, constant)
+        rows = row_parts_of(problem)
+        self.fit = Fit(problem, x, intercept, constant, may_wait=rows is not None)
         self.bounds = GradientBounds(problem.design, self.fit.samples, problem.first)
         self.assessment = Assessment(self.fit, problem.parts, self.bounds)
         self.subproblem = Subproblem(self.fit, self.bounds, follower_of(self.fit))
-        self.in_rows = in_rows_of(self.fit, problem.parts, self.assessment)
+        self.in_rows = None if rows is None else InRows(self.fit, problem.parts, self.assessment, rows)
         self.n_iter = self.working = 0
 
     @property
@@ -111,7 +112,7 @@ class Solver:
         self.fit.penalty, self.assessment.attempts = penalty, 0
         # sweeps alone take long to part many bounds
         self.subproblem.needs_products = self.subproblem.needs_products or is_held(penalty)
-        if self.bounds.reads == 0:
+        if self.bounds.reads == 0 and not self.fit.is_behind:
             self.bounds.read_all(self.fit.slope)
         return self.assessment, chooser_of(self.fit, self.subproblem.largest_gram)
 
