@@ -29,6 +29,8 @@ design may answer more, and is asked then:
 =========================  =====================================================================
 ``dots_with_several``      products with several vectors at once, and images of several
 ``add_several``            coefficients: one pass instead of one each
+``brings_columns``         does a round that finds columns outside their rest bring them near too?
+                           Then ``dots_and_worst`` and ``are_near`` are asked
 ``expect``                 what will be asked for next, so that a round brings it along
 ``kept_products``          products that stay where the data are (``KeptProducts``)
 ``row_parts``              parts that hold all columns of some rows and take functions (``RowParts``)

@@ -98,6 +98,21 @@ def dots_and_moments(part: Any, columns: Array, vector: Array, others: Array, we
     return dots(part, columns, vector), moments(part, others, weight)
 
 
+def dots_and_worst(
+    part: Any, chosen: Array, vector: Array, low: Array, high: Array, most: int
+) -> tuple[Array, Array, Any]:
+    """Products g, and the columns for which −g is farthest outside low .. high, in lengths of theirs; so many at most.
+
+    The answer tells their places among those chosen.
+    """
+    found = dots(part, chosen, vector)
+    outside = np.maximum(low + found, -found - high)
+    there = np.flatnonzero(outside > 0.0)
+    away = outside[there] / np.sqrt(np.maximum(squares(part, chosen[there], 1.0), 1e-300))
+    worst = np.sort(there[np.argsort(-away, kind="stable")[:most]])
+    return found, worst, columns(part, chosen[worst])
+
+
 def careful_dots(part: Any, columns: Array, vector: Array) -> tuple[Array, Array]:
     found: tuple[Array, Array] = part.careful_dots(columns, vector)
     return found
@@ -149,8 +164,8 @@ def check_finite(part: Any) -> str:
 QUESTIONS = {
     made.__name__: made
     for made in (
-        shape, facts, first, moments, survey, squares, dots, dots_and_moments, careful_dots, image, columns, products,
-        apply, check_finite,
+        shape, facts, first, moments, survey, squares, dots, dots_and_moments, dots_and_worst, careful_dots, image,
+        columns, products, apply, check_finite,
     )
 }  # fmt: skip
 

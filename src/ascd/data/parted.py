@@ -12,27 +12,19 @@ one they do not change.  ``careful_dots`` adds them with compensation, and its b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, unlocked
+from ascd._base.checks import Array
 from ascd.data import prices
-from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
 from ascd.data.executors import Call, Executor, InTurn
+from ascd.data.joined import Asked, side_by_side
 from ascd.data.known_moments import KnownMoments
 from ascd.data.local import Local
 from ascd.data.part_answers import SUMS, Facts, Moments, together
 from ascd.data.part_changes import with_constant
-from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
-
-
-class Asked(NamedTuple):
-    """A column part: where its columns stand among those in question, and what its row parts answered."""
-
-    there: Any
-    answers: list[Any]
 
 
 class Parted:
@@ -106,6 +98,26 @@ class Parted:
             return np.asarray(product)
         return self._sums("dots", columns, lambda rows: (vector[rows],))
 
+    @property
+    def brings_columns(self) -> bool:
+        """Can parts tell by themselves which of their columns will be asked for?"""
+        return self.is_dear and self.rows.size == 2 and not self.gives_products
+
+    def dots_and_worst(
+        self, columns: Array, vector: Array, low: Array, high: Array, most: int
+    ) -> tuple[Array, Array, Local]:
+        """Products, and of the columns for which these are outside −high .. −low about the worst: which, and they."""
+        parts, product = self.columns.size - 1, np.zeros(columns.size)
+        ends = _alike(low), _alike(high)
+        at_most = prices.FEWEST_BROUGHT + int(prices.BROUGHT_SHARE * most) // parts
+        brought, joined, blocks = [np.empty(0, dtype=np.int64)], 0, []
+        for there, answers in self._ask("dots_and_worst", columns, lambda _: (vector,), ends=(*ends, at_most)):
+            product[there], worst, block = answers[0]
+            brought.append(columns[there][worst])
+            blocks.append(Asked(slice(joined, joined + worst.size), [block]))
+            joined += worst.size
+        return product, np.concatenate(brought), self._local(blocks, joined)
+
     def means(self, columns: Array, weight: Array) -> Array:
         """Σ_k s_k·a_kj / Σ_k s_k, 0 where no sample counts.
 
@@ -169,25 +181,11 @@ class Parted:
 
     def fetch(self, columns: Array) -> Local:
         """These columns in local memory, sparse if a part is."""
-        found = self._ask("columns", columns, lambda _: ())
-        if self.facts.is_sparse:
-            return self._join_sparse(found, columns.size)
-        values = np.empty((self.shape[0], columns.size), order="F")
-        for there, answers in found:
-            for row, block in enumerate(answers):
-                values[self._span(row), there] = block
-        return LocalDense(Dense(values), (self.shape[0], columns.size))
+        return self._local(self._ask("columns", columns, lambda _: ()), columns.size)
 
-    def _join_sparse(self, found: list[Asked], size: int) -> LocalSparse:
-        from scipy import sparse
-
-        whole = sparse.csc_array((self.shape[0], size))
-        if size:
-            order = np.concatenate([np.arange(size)[column.there] for column in found])
-            stacks = [sparse.vstack([sparse.csc_array(part) for part in column.answers]) for column in found]
-            whole = sparse.hstack(stacks, format="csc")[:, np.argsort(order)]
-            whole.sort_indices()
-        return LocalSparse(CSC(*map(unlocked, unsigned(whole, short_width(whole)))), whole.shape)
+    def _local(self, found: list[Asked], size: int) -> Local:
+        """Columns that have come, side by side."""
+        return side_by_side(found, (self.shape[0], size), self.spans, self.facts.is_sparse)
 
     def check_finite(self) -> None:
         for column in self._ask("check_finite", None, lambda _: ()):
@@ -202,11 +200,12 @@ class Parted:
 
     def _ask(
         self, question: str, columns: Array | None, of_rows: Callable[[slice], tuple[Any, ...]],
-        factors: Array | None = None,
+        factors: Array | None = None, ends: tuple[Any, ...] = (),
     ) -> list[Asked]:  # fmt: skip
         """One round: all row parts of the column parts that hold some of the columns (all parts, if None).
 
-        A part gets the numbers of its columns, the factors that belong to them, and what ``of_rows`` gives its rows.
+        A part gets the numbers of its columns, the factors that belong to them, what ``of_rows`` gives its rows, and
+        of ``ends`` what is an array by columns the part that belongs to its own.
         """
         calls, spans = [], self.spans
         for_rows = [of_rows(span) for span in spans]
@@ -214,9 +213,10 @@ class Parted:
         for column, there, here in chosen:
             begin: tuple[Any, ...] = () if here is None else (here,)
             begin = begin if factors is None else (*begin, factors[there])
+            own = tuple(one[there] if np.ndim(one) else one for one in ends)
             for row, arguments in enumerate(for_rows):
                 part = row * (self.columns.size - 1) + column
-                calls.append(Call(part, column, question, (*begin, *arguments)))
+                calls.append(Call(part, column, question, (*begin, *arguments, *own)))
         if not calls:
             return []
         answers, parts = self.executor.ask(calls), len(spans)
@@ -243,3 +243,8 @@ class Parted:
 
 def _of_rows(weight: Any, rows: slice) -> Any:
     return weight if np.ndim(weight) == 0 else weight[rows]
+
+
+def _alike(values: Array) -> Any:
+    """One number for all, where they are alike: less travels."""
+    return float(values[0]) if values.size and bool((values == values[0]).all()) else values

@@ -62,6 +62,11 @@ FEWEST_DENSE = 500
 #: long enough for Newton steps.
 PASSES, FEWEST_PASS_SWEEPS, SLOW, LONGER_ROUND = 3.0, 3, 0.85, 1.5
 
+# ---- columns that are elsewhere
+
+#: Columns that come near with a look, as a multiple of those that have moved.
+MOST_BROUGHT = 3
+
 # ---- rows that are elsewhere
 
 #: Lengths of a step that are tried in one round; the whole step is the first.  First steps of a logistic loss are up to
