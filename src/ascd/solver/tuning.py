@@ -65,7 +65,7 @@ PASSES, FEWEST_PASS_SWEEPS, SLOW, LONGER_ROUND = 3.0, 3, 0.85, 1.5
 # ---- columns that are elsewhere
 
 #: Columns that come near with a look, as a multiple of those that have moved.
-MOST_BROUGHT = 3
+MOST_BROUGHT = 2
 
 # ---- rows that are elsewhere
 
