@@ -71,9 +71,13 @@ def survey(part: Any, weight: Any, vectors: Array) -> tuple[Array, ...]:
 
 
 def first(part: Any, weight: Any, vectors: Array, with_products: bool) -> tuple[Any, ...]:
-    """Facts, survey and, where they are wanted, moments: all that a first pass can bring."""
+    """Facts, survey and, where they are wanted, moments: all that a first pass can bring.
+
+    Where all weigh 1, weighted squares are the plain ones, and are left out.
+    """
     found = moments(part, np.arange(part.shape[1]), weight) if with_products else None
-    return facts(part), survey(part, weight, vectors), found
+    square, *others = survey(part, weight, vectors)
+    return facts(part), (square[:0] if np.ndim(weight) == 0 and weight == 1.0 else square, *others), found
 
 
 def moments(part: Any, columns: Array, weight: Any) -> Moments:

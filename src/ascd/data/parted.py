@@ -78,7 +78,8 @@ class Parted:
         self._learn(known)
         if wanted:
             self._moments.keep(weight, moments[0])
-        return Survey(*(np.concatenate(field, axis=-1) for field in zip(*surveys, strict=True)))
+        square, *others = (np.concatenate(field, axis=-1) for field in zip(*surveys, strict=True))
+        return Survey(square if square.size else others[0].copy(), *others)
 
     def squares(self, weight: Any, columns: Array) -> Array:
         return self._sums("squares", columns, lambda rows: (_of_rows(weight, rows),))
