@@ -270,3 +270,14 @@ def test_empty_columns_are_not_fetched():
     design = Distant(Parted(Elsewhere([open_design(empty)]), np.array([0, 90]), np.array([0, 6]), False))
     ascd.Problem(design, SIGNAL, penalty=ascd.L1(1.0))
     assert design.source.executor.questions == ["first"]
+
+
+def test_losses_that_do_not_curve_at_the_start():
+    """All residuals are far beyond the threshold: there is no model."""
+    b = np.where(SIGNAL > 0.0, 1e6, -1e6)
+    found, expected = (
+        ascd.solve(ascd.Problem(A, b, ascd.Huber(0.001), ascd.L1(0.01)), tol=1e-8, intercept=True, max_iter=30)
+        for A in (in_parts(X), X)
+    )
+    assert str(found.status) == str(expected.status)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-6)

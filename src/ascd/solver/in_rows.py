@@ -119,6 +119,8 @@ class InRows:
         if moments is None or bounds.is_moved or bounds.radius.any():
             look = self._look(fit.x, fit.x, (fit.constant, fit.constant), WHOLE, True)
             return self._at(fit.x.copy(), fit.constant, look, 0, look.moments)
+        if not 0.0 < moments.total < math.inf:  # no sample curves its loss here
+            return None
         total = float(fit.slope.sum())
         return Point(fit.x.copy(), fit.constant, fit.loss_sum, bounds.estimate.copy(), total, moments, None)
 
