@@ -1,6 +1,7 @@
 """How far the solver reaches: threads, storage as it comes, data on disk and on a cluster.
 
     python benchmarks/reach.py [--only threads,storage,disk,dask] [--scale SHARE] [--jobs 2,16] [--repeats N]
+    python benchmarks/reach.py --only dask --figures rounds          counts, no times
 
 ``--scale`` makes the generated data smaller.  Ratios are of runs in turns in one process; fits end at equal gaps.
 """
@@ -22,6 +23,8 @@ def main(given=None):
     parser.add_argument("--scale", type=float, default=1.0, help="of the data's size")
     parser.add_argument("--jobs", default=str(min(2, os.cpu_count() or 1)), help="numbers of threads")
     parser.add_argument("--repeats", type=int, default=3)
+    figures = "rounds,overhead,workers,others"
+    parser.add_argument("--figures", default=figures, help=f"of the part dask: some of {figures}")
     options = parser.parse_args(given)
     options.jobs = [int(word) for word in options.jobs.split(",")]
     options.here = Path(__file__).parent

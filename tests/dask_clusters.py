@@ -54,3 +54,4 @@ def ready(client):
         client.wait_for_workers(2, timeout=30)
     except TimeoutError:
         client.restart()
+        client.wait_for_workers(1, timeout=300)

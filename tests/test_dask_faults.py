@@ -64,6 +64,12 @@ def test_another_version_is_told_before_any_work(client, version, words, monkeyp
         stated(as_chunks(X, "rows"))
 
 
+def test_a_cluster_without_workers_is_told_of(monkeypatch):
+    monkeypatch.setattr("ascd.data.prices.WORKERS_AWAITED", 0.2)
+    with local_cluster(0), pytest.raises(RuntimeError, match=r"no worker for 0\.2 seconds: start some"):
+        stated(as_chunks(X, "rows"))
+
+
 def test_two_fits_at_once(client):
     ready(client)
     strengths, found = (0.05, 0.1, 0.2), {}

@@ -20,7 +20,8 @@ from ascd.data.device.dense import DeviceDense
 from ascd.data.device.spaces import space_of
 from ascd.data.device.sparse import DeviceSparse
 from ascd.data.distant import Distant
-from ascd.data.parted import InTurn, Parted
+from ascd.data.executors import InTurn
+from ascd.data.parted import Parted
 from ascd.data.storages import open_design
 
 strict = pytest.importorskip("array_api_strict")

@@ -14,9 +14,10 @@ import ascd
 from ascd.data import prices
 from ascd.data.design import Design
 from ascd.data.distant import Distant
+from ascd.data.executors import InTurn
 from ascd.data.local import as_block
 from ascd.data.part_answers import add_carefully
-from ascd.data.parted import InTurn, Parted
+from ascd.data.parted import Parted
 from ascd.data.storages import open_design
 
 RNG = np.random.default_rng(1)

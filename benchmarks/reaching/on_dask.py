@@ -1,21 +1,21 @@
-"""On a Dask cluster of this machine: rounds, what one costs, what travels, workers, and others on the same data.
+"""On a Dask cluster of this machine: rounds, what one costs, what travels, and more workers.
 
 Processor time is that of all processes, this one (with the scheduler) and the workers.  Rounds are counted from the
-first question on; the wait for the chunks themselves is not one.
+first question on; the wait for the chunks themselves is not one.  ``dask_others`` has others on the same data.
 """
 
 from __future__ import annotations
 
-import importlib
 import logging
 import time
 from contextlib import contextmanager
 
 import numpy as np
+from race.cases import data_folder, load
 
 import ascd
 from ascd.data.storages import open_design
-from reaching import generated
+from reaching import dask_others, generated
 from reaching.timing import show
 
 #: Chunks a worker.
@@ -41,11 +41,11 @@ def run(options):
     except ImportError:
         print("dask is not installed: pip install ascd[dask]")
         return
-    with cluster(2) as client:
-        rounds(options)
-        overhead(client)
-    workers(options)
-    others(options)
+    figures = {"rounds": rounds, "overhead": overhead, "workers": workers, "others": others}
+    for name in options.figures.split(","):
+        if name not in figures:
+            raise SystemExit(f"--figures knows {', '.join(figures)}; got {name}")
+        figures[name](options)
 
 
 def chunked(A, by_rows, parts=2 * PARTS):
@@ -64,32 +64,56 @@ def problems(scale):
     tall, b = generated.dense(int(300_000 * scale), 200)
     wide, c = generated.dense(2000, int(40_000 * scale))
     text, t = generated.sparse(int(20_000 * scale) + 100, int(45_000 * scale) + 300, int(1_500_000 * scale) + 3000)
-    labels = np.where(b > 0.0, 1.0, -1.0)
+    labels, real = np.where(b > 0.0, 1.0, -1.0), load(data_folder(), "rcv1_sample")
     yield "tall squared", tall, b, "squared", True
     yield "wide squared", wide, c, "squared", False
     yield "text-like squared, by columns", text, t, "squared", False
+    if real is not None:
+        yield "rcv1_sample squared, by columns", real.X.tocsc(), real.y, "squared", False
     yield "tall logistic", tall[: len(b) // 3], labels[: len(b) // 3], "logistic", True
 
 
 def rounds(options):
-    rows = []
-    for name, A, b, loss, by_rows in problems(options.scale):
-        X = chunked(A, by_rows)
-        slope = b if loss == "squared" else 0.5 * b
-        top = float(np.abs(A.T @ slope).max())
-        for share in SHARES:
-            problem = ascd.Problem(X, b, loss=loss, penalty=ascd.L1(top / share))
-            found = ascd.solve(problem, tol=1e-6)
-            source = problem.design.source
-            sent, back = source.executor.sent, source.executor.received
-            skipped = 1.0 - source.calls / (source.rounds * X.npartitions)
-            a_round = (sent + back) / source.rounds / (8.0 * max(A.shape))
-            label, passes = f"{name} {A.shape[0]} x {A.shape[1]}", f"{found.reads / A.shape[1]:.1f}"
-            bytes_moved = [f"{sent / 1e6:.2f}", f"{back / 1e6:.2f}", f"{a_round:.2f}"]
-            ends = [f"{skipped:.2f}", str(found.status)]
-            rows.append([label, f"/{share}", str(source.rounds), passes, *bytes_moved, *ends])
-    head = ["data", "λ_max", "rounds", "passes", "MB out", "MB back", "a round / max(d, n)", "calls skipped", "status"]
+    with cluster(2):
+        rows = [row for case in problems(options.scale) for row in rounds_of(*case)]
+    head = [
+        "data",
+        "λ_max",
+        "rounds",
+        "passes",
+        "MB out",
+        "MB back",
+        "a round besides, of max(d, n)",
+        "calls skipped",
+        "status",
+    ]
     show("Dask: rounds to a gap of 1e-6, two workers, 20 chunks", head, rows)
+
+
+def rounds_of(name, A, b, loss, by_rows):
+    """A row for each λ."""
+    X = chunked(A, by_rows)
+    slope = b if loss == "squared" else 0.5 * b
+    top = float(np.abs(A.T @ slope).max())
+    for share in SHARES:
+        problem = ascd.Problem(X, b, loss=loss, penalty=ascd.L1(top / share))
+        found = ascd.solve(problem, tol=1e-6)
+        source = problem.design.source
+        sent, back = source.executor.sent, source.executor.received
+        skipped = 1.0 - source.calls / (source.rounds * X.npartitions)
+        a_round = (sent + back - of_working_set(problem, by_rows)) / source.rounds / (8.0 * max(A.shape))
+        label, passes = f"{name} {A.shape[0]} x {A.shape[1]}", f"{found.reads / A.shape[1]:.1f}"
+        bytes_moved = [f"{sent / 1e6:.2f}", f"{back / 1e6:.2f}", f"{a_round:.2f}"]
+        yield [label, f"/{share}", str(source.rounds), passes, *bytes_moved, f"{skipped:.2f}", str(found.status)]
+
+
+def of_working_set(problem, by_rows):
+    """Bytes of the columns that were fetched, as they travel."""
+    if by_rows:
+        return 0
+    design = problem.design
+    held = np.flatnonzero(design.are_near(np.arange(problem.n_features)))
+    return (12 if design.source.facts.is_sparse else 8) * design.entries(held)
 
 
 def spent(processes):
@@ -97,7 +121,12 @@ def spent(processes):
     return sum(sum(one.cpu_times()[:2]) for one in processes)
 
 
-def overhead(client):
+def overhead(_options):
+    with cluster(2) as client:
+        overhead_on(client)
+
+
+def overhead_on(client):
     import os
 
     import dask.array as da
@@ -149,52 +178,14 @@ def fitted(X, b, strength):
 
 
 def others(options):
-    """L1-logistic regression by others, at the gap that their coefficients have."""
+    """L1-logistic regression and the Lasso by others, timed where their coefficients reach a gap of 1e-6."""
     A, b = generated.dense(int(100_000 * options.scale), 200)
     labels = np.where(b > 0.0, 1.0, -1.0)
-    strength = float(np.abs(A.T @ labels).max()) / 40
-    problem = ascd.Problem(A, labels, loss="logistic", penalty=ascd.L1(strength))
-    zero, rows = problem.objective(np.zeros(200)), []
-    for name, fit in (("ascd", by_ascd), ("dask-ml", by_dask_ml), ("pyspark", by_spark)):
-        try:
-            with cluster(2):
-                seconds, coef = fit(A, labels, strength, options.repeats)
-            rows.append([name, f"{seconds:.2f}", f"{problem.gap(coef) / zero:.1e}"])
-        except ImportError as error:
-            rows.append([name, "not installed", str(error)])
-    show("L1-logistic regression of others, two processes, warm", ["by", "seconds", "gap / F(0)"], rows)
-
-
-def by_ascd(A, labels, strength, repeats):
-    X, found = chunked(A, True), {}
-
-    def fit():
-        problem = ascd.Problem(X, labels, loss="logistic", penalty=ascd.L1(strength))
-        found["x"] = ascd.solve(problem, tol=1e-6).x
-
-    return timed(fit, repeats), found["x"]
-
-
-def by_dask_ml(A, labels, strength, repeats):
-    import dask.array as da
-
-    made = importlib.import_module("dask_ml.linear_model").LogisticRegression
-    X, y = chunked(A, True), da.from_array(labels > 0.0, chunks=-(-len(labels) // (2 * PARTS)))
-    model = made(penalty="l1", C=1.0 / strength, solver="proximal_grad", fit_intercept=False, max_iter=1000, tol=1e-8)
-    return timed(lambda: model.fit(X, y), repeats), np.ravel(model.coef_)
-
-
-def by_spark(A, labels, strength, repeats):
-    sql = importlib.import_module("pyspark.sql")
-    learn, linalg = importlib.import_module("pyspark.ml.classification"), importlib.import_module("pyspark.ml.linalg")
-    session = sql.SparkSession.builder.master("local[2]").config("spark.driver.memory", "8g").getOrCreate()
-    try:
-        lines = [(float(label > 0.0), linalg.Vectors.dense(row)) for label, row in zip(labels, A, strict=True)]
-        frame = session.createDataFrame(lines, ["label", "features"]).repartition(2 * PARTS).cache()
-        how = {"regParam": strength / len(labels), "elasticNetParam": 1.0, "fitIntercept": False}
-        model = learn.LogisticRegression(standardization=False, maxIter=1000, tol=1e-9, **how)
-        found = {}
-        seconds = timed(lambda: found.update(coef=model.fit(frame).coefficients.toArray()), repeats)
-        return seconds, np.asarray(found["coef"])
-    finally:
-        session.stop()
+    for loss, target, top in (("logistic", labels, 0.5), ("squared", b, 1.0)):
+        strength = top * generated.largest(A, target) / 20
+        race = dask_others.Race(A, target, loss, strength, options.repeats)
+        with cluster(2):
+            race.ascd(chunked(A, True))
+            race.dask_ml(chunked(A, True), -(-len(b) // (2 * PARTS)))
+        race.spark(2 * PARTS)
+        show(f"{loss}, L1, {A.shape[0]} x 200, λ_max/20, two processes, warm", dask_others.HEAD, race.rows)

@@ -21,7 +21,8 @@ from scipy import sparse
 import ascd
 from ascd.data import prices
 from ascd.data.distant import Distant
-from ascd.data.parted import InTurn, Parted
+from ascd.data.executors import InTurn
+from ascd.data.parted import Parted
 from ascd.data.storages import open_design
 
 from .chance import chance, pick

@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.threads import crew
 from ascd.data import prices
 from ascd.data.dask_faults import check_workers, told
-from ascd.data.part_answers import SUMS, answer, together
-from ascd.data.parted import Call, Executor
+from ascd.data.dask_sheets import Held, Sheet, answer_sheet, unpack
+from ascd.data.executors import Call, Executor
 
 
 def executor_for(collection: Any, parts: Sequence[Any]) -> Executor:
@@ -31,63 +29,7 @@ def executor_for(collection: Any, parts: Sequence[Any]) -> Executor:
     from dask.base import get_scheduler
 
     client = getattr(get_scheduler(collections=[collection]), "__self__", None)
-    return OnCluster(client, parts) if hasattr(client, "who_has") else Scheduled(collection, parts)
-
-
-class Sheet:
-    """The calls to some parts, as one thing that travels; ``shared`` says which arrays go separately."""
-
-    def __init__(self, calls: Sequence[Call], shared: dict[int, int]) -> None:
-        self.calls = [
-            call._replace(arguments=tuple(Elsewhere(shared[id(one)]) if id(one) in shared else one for one in call[3]))
-            for call in calls
-        ]
-
-    def filled(self, shared: Sequence[Array]) -> Iterator[Call]:
-        for call in self.calls:
-            given = tuple(shared[one.number] if isinstance(one, Elsewhere) else one for one in call.arguments)
-            yield call._replace(arguments=given)
-
-
-class Elsewhere:
-    """Stands for an array that many sheets have in common."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
-class Held:
-    """An array as one thing that travels."""
-
-    def __init__(self, values: Array) -> None:
-        self.values = values
-
-
-def unpack(held: Held) -> Array:
-    return held.values
-
-
-def answer_sheet(parts: Sequence[Any], sheet: Sheet, shared: Sequence[Array]) -> list[Any]:
-    """The answers of parts in one place; those that add up come as one, with None for the others."""
-    calls = list(sheet.filled(shared))
-    with crew(_threads()):
-        answers = [answer(part, call.question, call.arguments) for part, call in zip(parts, calls, strict=True)]
-    alike: dict[Any, list[int]] = {}
-    for number, call in enumerate(calls):
-        alike.setdefault((call.question, call.column) if call.question in SUMS else number, []).append(number)
-    out: list[Any] = [None] * len(calls)
-    for numbers in alike.values():
-        out[numbers[0]] = together(calls[numbers[0]].question, [answers[number] for number in numbers])
-    return out
-
-
-def _threads() -> int:
-    """Of the worker that this runs on: one task is all it has to do in a round."""
-    distributed = sys.modules.get("distributed")
-    try:
-        return int(distributed.get_worker().state.nthreads) if distributed else 1
-    except ValueError:  # no worker: the threads of a local scheduler have a part each
-        return 1
+    return OnCluster.of(client, parts) if hasattr(client, "who_has") else Scheduled(collection, parts)
 
 
 class Scheduled:
@@ -99,7 +41,8 @@ class Scheduled:
     def __init__(self, collection: Any, parts: Sequence[Any]) -> None:
         import dask
 
-        size = float(collection.nbytes) if hasattr(collection, "chunks") else math.nan  # a DataFrame's is not known
+        # a DataFrame's is not known
+        size = float(collection.nbytes) if hasattr(collection, "chunks") else math.nan
         is_small = not size > prices.MEMORY_SHARE * _free_bytes()
         self.parts = list(dask.persist(*parts)) if is_small else list(parts)
 
@@ -109,6 +52,15 @@ class Scheduled:
         make = dask.delayed(answer_sheet, pure=False, traverse=False)
         tasks = [make([self.parts[call.part]], Sheet([call], {}), []) for call in calls]
         return [found[0] for found in dask.compute(*tasks)]
+
+    def keep(self, parts: Sequence[int], values: Sequence[Any]) -> list[Any]:
+        return list(values)
+
+    def changed(self, function: Callable[..., Any], *arguments: Any) -> Scheduled:
+        import dask
+
+        make = dask.delayed(function, pure=False, traverse=False)
+        return Scheduled(None, [make(part, *arguments) for part in self.parts])
 
 
 def _free_bytes() -> float:
@@ -123,21 +75,27 @@ class OnCluster:
     """Parts on the workers of a cluster; ``sent`` and ``received`` count bytes of arrays."""
 
     def __init__(self, client: Any, parts: Sequence[Any]) -> None:
-        check_workers(client)
-        self.client = client
+        """The parts are futures."""
+        self.client, self.parts = client, parts
         self.sent = self.received = 0
         self.homes: dict[int, str] = {}
+
+    @classmethod
+    def of(cls, client: Any, parts: Sequence[Any]) -> OnCluster:
+        """Parts that are delayed begin to be computed."""
+        check_workers(client)
         with told(client):
-            self.parts = client.compute(list(parts))
+            return cls(client, client.compute(list(parts)))
+
+    def changed(self, function: Callable[..., Any], *arguments: Any) -> OnCluster:
+        with told(self.client):
+            parts = [self.client.submit(function, part, *arguments, pure=False) for part in self.parts]
+        return OnCluster(self.client, parts)
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         """One task a worker; Dask sends it elsewhere, and computes the parts again, where a worker is lost."""
-        import dask
-
         tasks: list[Any] = []
-        # vectors are what a round is about: that they are large is no mistake of the user's
-        quiet = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
-        with told(self.client), quiet:
+        with told(self.client), _quiet():
             try:
                 groups = self._groups(calls)
                 shared = _in_many(groups.values(), calls)
@@ -158,26 +116,40 @@ class OnCluster:
                 answers[number] = one
         return answers
 
+    def keep(self, parts: Sequence[int], values: Sequence[Any]) -> list[Any]:
+        """As tasks, not by ``scatter``: what a lost worker held is made again from here."""
+        with told(self.client), _quiet():
+            self._find_missing(parts)
+            self.sent += sum(map(_bytes, values))
+            return [
+                self.client.submit(unpack, Held(one), pure=False, **_at(self.homes[part]))
+                for part, one in zip(parts, values, strict=True)
+            ]
+
     def _task(self, home: str, calls: list[Call], places: dict[int, int], held: list[Any]) -> Any:
-        sheet = Sheet(calls, places)
+        from distributed import Future
+
+        beside = [one for call in calls for one in call.arguments if isinstance(one, Future)]
+        places = {**places, **{id(one): len(held) + number for number, one in enumerate(beside)}}
+        sheet, held = Sheet(calls, places), [*held, *beside]
         self.sent += sum(one.nbytes for one in _arrays(sheet.calls).values())
         parts = [self.parts[call.part] for call in calls]
-        how = {"workers": [home], "allow_other_workers": True} if home else {}
-        return self.client.submit(answer_sheet, parts, sheet, held, pure=False, **how)
+        return self.client.submit(answer_sheet, parts, sheet, held, pure=False, **_at(home))
 
     def _groups(self, calls: Sequence[Call]) -> dict[str, list[int]]:
         """Numbers of calls by the worker that holds their part."""
-        if any(call.part not in self.homes for call in calls):
-            self._find()
+        self._find_missing([call.part for call in calls])
         groups: dict[str, list[int]] = {}
         for number, call in enumerate(calls):
             groups.setdefault(self.homes[call.part], []).append(number)
         return groups
 
-    def _find(self) -> None:
+    def _find_missing(self, parts: Sequence[int]) -> None:
         """Where the parts are, once they are there; any worker, for those that are nowhere."""
         from distributed import wait
 
+        if all(part in self.homes for part in parts):
+            return
         wait(self.parts)
         where = self.client.who_has(self.parts)
         for number, part in enumerate(self.parts):
@@ -186,6 +158,18 @@ class OnCluster:
     def _cancel(self, tasks: list[Any]) -> None:
         if tasks and self.client.status == "running":
             self.client.cancel(tasks, reason="the round was given up")
+
+
+def _at(home: str) -> dict[str, Any]:
+    """On this worker, if it is there."""
+    return {"workers": [home], "allow_other_workers": True} if home else {}
+
+
+def _quiet() -> Any:
+    """Vectors are what a round is about: that they are large is no mistake of the user's."""
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
 
 
 def _arrays(calls: Sequence[Call]) -> dict[int, Array]:

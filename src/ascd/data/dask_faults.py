@@ -8,7 +8,7 @@ data that cannot be made      ``DataGone`` too: they were put on a worker by han
 again
 a worker out of memory        ``MemoryError``: what to chunk differently
 another version of ascd, or   ``RuntimeError``, before any work
-none
+none; no worker at all
 ============================  ==================================================================================
 """
 
@@ -19,6 +19,7 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
+from ascd.data import prices
 from ascd.data.design import DataGone
 
 PACKAGE = __name__.partition(".")[0]
@@ -31,7 +32,7 @@ def check_workers(client: Any) -> None:
     with told(client):
         found = client.get_versions(packages=[PACKAGE])
         if not found["workers"]:  # they may still be starting
-            client.wait_for_workers(1)
+            _wait_for_a_worker(client)
             found = client.get_versions(packages=[PACKAGE])
     here = _version(found["client"])
     others = {"the scheduler": found["scheduler"], **found["workers"]}
@@ -43,6 +44,16 @@ def check_workers(client: Any) -> None:
             f"{PACKAGE} {here} is here, but {len(wrong)} of {len(others)} places on the cluster differ: {name} has "
             f"{has}; install {PACKAGE}=={here} there, where scheduler and workers run"
         )
+
+
+def _wait_for_a_worker(client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=prices.WORKERS_AWAITED)
+    except TimeoutError as error:
+        raise RuntimeError(
+            f"the cluster has had no worker for {prices.WORKERS_AWAITED:g} seconds: start some (dask worker ADDRESS), "
+            "or look at what its workers say when they start"
+        ) from error
 
 
 def _version(info: Any) -> str | None:

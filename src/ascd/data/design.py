@@ -29,8 +29,11 @@ design may answer more, and is asked then:
 =========================  =====================================================================
 ``dots_with_several``      products with several vectors at once, and images of several
 ``add_several``            coefficients: one pass instead of one each
+``brings_columns``         does a round that finds columns outside their rest bring them near too?
+                           Then ``dots_and_worst`` and ``are_near`` are asked
 ``expect``                 what will be asked for next, so that a round brings it along
 ``kept_products``          products that stay where the data are (``KeptProducts``)
+``row_parts``              parts that hold all columns of some rows and take functions (``RowParts``)
 ``rounds``                 round trips so far
 =========================  =====================================================================
 
@@ -39,6 +42,7 @@ design may answer more, and is asked then:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ascd._base.checks import Array
@@ -110,6 +114,26 @@ class KeptProducts(Multiplied, Protocol):
     def admit(self, joining: Array, weight: Array, means: Array) -> None: ...
     def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> Any:
         """The same without G, which has no room: passes over the columns, counted as ``reads``."""
+
+
+class RowParts(Protocol):
+    """Rows in parts, wherever they are: what belongs to the samples can be computed beside them.
+
+    Functions travel by name, so both sides must have them; answers say how they add up (``part_answers.Additive``).
+    """
+
+    @property
+    def spans(self) -> list[slice]:
+        """The rows of each part."""
+
+    def keep_beside(self, values: Sequence[Any]) -> list[Any]:
+        """A value for each part, which stays there; what comes back stands for it in ``over_rows``."""
+
+    def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
+        """``function(part, value, *arguments)`` of all parts, added up; one round trip."""
+
+    def all_moments(self, weight: Array) -> Any:
+        """Means and products (``part_answers.Moments``) with these weights, if they are known already."""
 
 
 class Design(Protocol):

@@ -14,68 +14,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data import prices
-from ascd.data.design import KeptProducts, Multiplier, Part, Survey
+from ascd.data.design import KeptProducts, Multiplier, Part, RowParts, Survey
 from ascd.data.distant_products import NearMultiplier, RemoteMultiplier
 from ascd.data.local import Local
-
-
-class Source(Protocol):
-    """Where the data are: every answer is a pass over them, or over what it needs of them."""
-
-    shape: tuple[int, int]
-
-    @property
-    def nbytes(self) -> int: ...
-    @property
-    def near_limit(self) -> float:
-        """Bytes of columns that may be kept near."""
-
-    @property
-    def counts(self) -> Array:
-        """Stored entries of each column."""
-
-    @property
-    def is_dear(self) -> bool:
-        """Is a pass so dear that a proof from intervals is not confirmed by one?"""
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read of the data so far."""
-
-    def survey(self, weight: Any, vectors: Array) -> Survey: ...
-    def dots(self, columns: Array, vector: Array) -> Array: ...
-    def add(self, columns: Array, factors: Array, image: Array) -> None: ...
-    def fetch(self, columns: Array) -> Local:
-        """These columns in local memory."""
-
-    def check_finite(self) -> None: ...
-
-
-class RemoteSource(Source, Protocol):
-    """Data whose columns are dearer to fetch than their products: it answers for them itself."""
-
-    #: Are products of columns with each other computed there too, because rows are many?
-    gives_products: bool
-    #: Up to so many columns may be one working set: their products come with a pass.
-    at_once: int
-
-    def squares(self, weight: Any, columns: Array) -> Array: ...
-    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]: ...
-    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
-        """Products of the first columns with the second, each less its mean; ``means`` are those of all columns."""
-
-
-class InRounds(RemoteSource, Protocol):
-    """Data that are asked in rounds: what goes together is asked for together, and ``add`` takes several outputs."""
-
-    def means(self, columns: Array, weight: Array) -> Array: ...
-    def expect(self, columns: Array, weight: Array) -> None: ...
+from ascd.data.sources import BringsColumns, InRounds, RemoteSource, Source
 
 
 class Near(NamedTuple):
@@ -95,6 +43,7 @@ class Distant:
         self._rounds = cast(InRounds, source) if hasattr(source, "expect") else None
         self.at_once = self._remote.at_once if self._remote else 0
         self.in_rounds = self._rounds is not None and self.at_once > 0
+        self.brings_columns = bool(getattr(source, "brings_columns", False))
         # replaced as a whole: folds of a cross-validation ask from several threads
         self._held: Near | None = None
 
@@ -146,6 +95,24 @@ class Distant:
         out[~is_near] = self.source.dots(columns[~is_near], vector)
         return out
 
+    def dots_and_worst(self, columns: Array, vector: Array, low: Array, high: Array, most: int) -> Array:
+        """Products; columns for which they are farthest outside −high .. −low come near in the same round."""
+        near = self._near
+        is_far = near.place[columns] < 0
+        far, out = columns[is_far], np.empty(columns.size)
+        if not far.size or self._bytes(near.held) + most * self._bytes(far) / far.size > self.source.near_limit:
+            return self.dots(columns, vector)
+        out[~is_far] = near.local.dots(near.place[columns[~is_far]], vector)
+        bringing = cast(BringsColumns, self.source)
+        out[is_far], brought, local = bringing.dots_and_worst(far, vector, low[is_far], high[is_far], most)
+        if brought.size:
+            self._hold(near.local.beside(local), np.concatenate([near.held, brought]))
+        return out
+
+    def are_near(self, columns: Array) -> Array:
+        """Which of them are in local memory?"""
+        return self._near.place[columns] >= 0
+
     def squares(self, weight: Any, columns: Array) -> Array:
         if self._remote:
             return self._remote.squares(weight, columns)
@@ -182,6 +149,15 @@ class Distant:
         """Products of these columns with such weights will be asked for; where that is a round, another brings them."""
         if self._rounds:
             self._rounds.expect(columns, weight)
+
+    @property
+    def row_parts(self) -> RowParts | None:
+        """Parts that hold all columns of some rows, where a round asks them all."""
+        return self._rounds if self.in_rounds else None
+
+    def with_constant(self, value: float) -> Distant | None:
+        """One more column, which is constant; None where only its columns could be put beside it."""
+        return Distant(self._rounds.with_constant(value)) if self._rounds and self.in_rounds else None
 
     @property
     def rounds(self) -> int:
@@ -248,6 +224,9 @@ class Distant:
             local, held = near.local.beside(self.source.fetch(missing)), np.concatenate([near.held, missing])
         else:
             local, held = self.source.fetch(columns), columns.copy()
+        return self._hold(local, held)
+
+    def _hold(self, local: Local, held: Array) -> Near:
         place = np.full(self.shape[1], -1, dtype=np.int64)
         place[held] = np.arange(held.size)
         self._held = Near(local, held, place)

@@ -35,6 +35,17 @@ class KnownMoments:
         found = self._find(weight, columns)
         return None if found is None else found[1].means[found[2][columns]]
 
+    def of_all(self, weight: Array) -> Moments | None:
+        """Of all columns in their order, with these weights."""
+        everything = np.arange(self.n)
+        found = self._find(weight, everything)
+        if found is None:
+            return None
+        factor, known, place = found
+        return Moments(
+            everything, factor * known.total, known.means[place], factor * known.products[np.ix_(place, place)]
+        )
+
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array | None:
         """Of the first columns with the second, each less its mean (None: 0)."""
         found = self._find(weight, np.concatenate([first, second]))

@@ -20,7 +20,8 @@ from ascd.data import prices
 from ascd.data.dask_executors import executor_for
 from ascd.data.design import Design
 from ascd.data.distant import Distant
-from ascd.data.parted import Call, Executor, Parted
+from ascd.data.executors import Call, Executor
+from ascd.data.parted import Parted
 
 #: Kinds of numbers that a column may have.
 REAL = "fiub"
@@ -78,6 +79,12 @@ class Chosen:
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         return self.inner.ask([call._replace(part=int(self.parts[call.part])) for call in calls])
+
+    def keep(self, parts: Sequence[int], values: Sequence[Any]) -> list[Any]:
+        return self.inner.keep(self.parts[list(parts)].tolist(), values)
+
+    def changed(self, function: Callable[..., Any], *arguments: Any) -> Chosen:
+        return Chosen(self.inner.changed(function, *arguments), self.parts)
 
 
 def array_chunks(A: Any) -> tuple[list[list[Any]], Array | None, Array]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -42,6 +42,13 @@ class Moments(NamedTuple):
     products: Array
 
 
+class Additive(Protocol):
+    """An answer that knows how those of several row parts become one."""
+
+    @staticmethod
+    def together(answers: Sequence[Any]) -> Any: ...
+
+
 def answer(part: Any, question: str, arguments: tuple[Any, ...]) -> Any:
     """What the part answers to one of ``QUESTIONS``."""
     with np.errstate(all="ignore"):  # what is not finite is told by name, once norms have shown it
@@ -64,9 +71,13 @@ def survey(part: Any, weight: Any, vectors: Array) -> tuple[Array, ...]:
 
 
 def first(part: Any, weight: Any, vectors: Array, with_products: bool) -> tuple[Any, ...]:
-    """Facts, survey and, where they are wanted, moments: all that a first pass can bring."""
+    """Facts, survey and, where they are wanted, moments: all that a first pass can bring.
+
+    Where all weigh 1, weighted squares are the plain ones, and are left out.
+    """
     found = moments(part, np.arange(part.shape[1]), weight) if with_products else None
-    return facts(part), survey(part, weight, vectors), found
+    square, *others = survey(part, weight, vectors)
+    return facts(part), (square[:0] if np.ndim(weight) == 0 and weight == 1.0 else square, *others), found
 
 
 def moments(part: Any, columns: Array, weight: Any) -> Moments:
@@ -89,6 +100,21 @@ def dots(part: Any, columns: Array, vector: Array) -> Array:
 def dots_and_moments(part: Any, columns: Array, vector: Array, others: Array, weight: Array) -> tuple[Any, ...]:
     """Products with a vector, and the moments of these or other columns that will be asked for next."""
     return dots(part, columns, vector), moments(part, others, weight)
+
+
+def dots_and_worst(
+    part: Any, chosen: Array, vector: Array, low: Array, high: Array, most: int
+) -> tuple[Array, Array, Any]:
+    """Products g, and the columns for which −g is farthest outside low .. high, in lengths of theirs; so many at most.
+
+    The answer tells their places among those chosen.
+    """
+    found = dots(part, chosen, vector)
+    outside = np.maximum(low + found, -found - high)
+    there = np.flatnonzero(outside > 0.0)
+    away = outside[there] / np.sqrt(np.maximum(squares(part, chosen[there], 1.0), 1e-300))
+    worst = np.sort(there[np.argsort(-away, kind="stable")[:most]])
+    return found, worst, columns(part, chosen[worst])
 
 
 def careful_dots(part: Any, columns: Array, vector: Array) -> tuple[Array, Array]:
@@ -125,6 +151,11 @@ def products(part: Any, chosen: Array, count: int, weight: Array, means: Array |
     return store[np.ix_(left, right)] if count else store
 
 
+def apply(part: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function finds in the part, whose answers say how they add up (``Additive``)."""
+    return function(part, *arguments)
+
+
 def check_finite(part: Any) -> str:
     """What is wrong with the numbers of this part; nothing if all are finite."""
     try:
@@ -137,8 +168,8 @@ def check_finite(part: Any) -> str:
 QUESTIONS = {
     made.__name__: made
     for made in (
-        shape, facts, first, moments, survey, squares, dots, dots_and_moments, careful_dots, image, columns, products,
-        check_finite,
+        shape, facts, first, moments, survey, squares, dots, dots_and_moments, dots_and_worst, careful_dots, image,
+        columns, products, apply, check_finite,
     )
 }  # fmt: skip
 
@@ -158,7 +189,8 @@ def _add_facts(answers: Sequence[Facts]) -> Facts:
     return Facts(sum(nbytes), reduce(add, counts), any(is_sparse))
 
 
-def _add_moments(answers: Sequence[Moments]) -> Moments:
+def add_moments(answers: Sequence[Moments]) -> Moments:
+    """Those of all rows, from those of parts; see the top."""
     total = sum(one.total for one in answers)
     means = answers[0].means
     if total > 0.0:
@@ -174,7 +206,7 @@ def _add_moments(answers: Sequence[Moments]) -> Moments:
 
 def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     known, surveys, found = zip(*answers, strict=True)
-    return _add_facts(known), _add_fields(surveys), None if found[0] is None else _add_moments(found)
+    return _add_facts(known), _add_fields(surveys), None if found[0] is None else add_moments(found)
 
 
 def add_carefully(answers: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
@@ -196,19 +228,24 @@ def _add_all(answers: Sequence[Array]) -> Array:
     return np.asarray(reduce(add, answers))
 
 
+def _add_as_they_say(answers: Sequence[Additive]) -> Any:
+    return answers[0].together(answers)
+
+
 def _add_dots_and_moments(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     found, others = zip(*answers, strict=True)
-    return _add_all(found), _add_moments(others)
+    return _add_all(found), add_moments(others)
 
 
 SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "facts": _add_facts,
     "first": _add_first,
-    "moments": _add_moments,
+    "moments": add_moments,
     "survey": _add_fields,
     "squares": _add_all,
     "dots": _add_all,
     "dots_and_moments": _add_dots_and_moments,
     "careful_dots": add_carefully,
     "products": _add_all,
+    "apply": _add_as_they_say,
 }

@@ -12,55 +12,19 @@ one they do not change.  ``careful_dots`` adds them with compensation, and its b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, unlocked
+from ascd._base.checks import Array
 from ascd.data import prices
-from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
+from ascd.data.executors import Call, Executor, InTurn
+from ascd.data.joined import Asked, side_by_side
 from ascd.data.known_moments import KnownMoments
 from ascd.data.local import Local
-from ascd.data.part_answers import SUMS, Facts, answer, together
-from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
-
-
-class Call(NamedTuple):
-    """A question (see ``part_answers``) to a part; parts are numbered row by row, ``column`` says which columns."""
-
-    part: int
-    column: int
-    question: str
-    arguments: tuple[Any, ...]
-
-
-class Executor(Protocol):
-    """Where parts are."""
-
-    def ask(self, calls: Sequence[Call]) -> list[Any]:
-        """The answers, in the order of the calls; one round trip.
-
-        Answers that add up (``part_answers.SUMS``, of parts with the same columns) may come as one: the others are
-        None then.
-        """
-
-
-class InTurn:
-    """Parts in this process, asked one after the other; each shares its work among threads."""
-
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self.parts = parts
-
-    def ask(self, calls: Sequence[Call]) -> list[Any]:
-        return [answer(self.parts[call.part], call.question, call.arguments) for call in calls]
-
-
-class Asked(NamedTuple):
-    """A column part: where its columns stand among those in question, and what its row parts answered."""
-
-    there: Any
-    answers: list[Any]
+from ascd.data.part_answers import SUMS, Facts, Moments, together
+from ascd.data.part_changes import with_constant
 
 
 class Parted:
@@ -114,7 +78,8 @@ class Parted:
         self._learn(known)
         if wanted:
             self._moments.keep(weight, moments[0])
-        return Survey(*(np.concatenate(field, axis=-1) for field in zip(*surveys, strict=True)))
+        square, *others = (np.concatenate(field, axis=-1) for field in zip(*surveys, strict=True))
+        return Survey(square if square.size else others[0].copy(), *others)
 
     def squares(self, weight: Any, columns: Array) -> Array:
         return self._sums("squares", columns, lambda rows: (_of_rows(weight, rows),))
@@ -134,6 +99,26 @@ class Parted:
             return np.asarray(product)
         return self._sums("dots", columns, lambda rows: (vector[rows],))
 
+    @property
+    def brings_columns(self) -> bool:
+        """Can parts tell by themselves which of their columns will be asked for?"""
+        return self.is_dear and self.rows.size == 2 and not self.gives_products
+
+    def dots_and_worst(
+        self, columns: Array, vector: Array, low: Array, high: Array, most: int
+    ) -> tuple[Array, Array, Local]:
+        """Products, and of the columns for which these are outside −high .. −low about the worst: which, and they."""
+        parts, product = self.columns.size - 1, np.zeros(columns.size)
+        ends = _alike(low), _alike(high)
+        at_most = prices.FEWEST_BROUGHT + int(prices.BROUGHT_SHARE * most) // parts
+        brought, joined, blocks = [np.empty(0, dtype=np.int64)], 0, []
+        for there, answers in self._ask("dots_and_worst", columns, lambda _: (vector,), ends=(*ends, at_most)):
+            product[there], worst, block = answers[0]
+            brought.append(columns[there][worst])
+            blocks.append(Asked(slice(joined, joined + worst.size), [block]))
+            joined += worst.size
+        return product, np.concatenate(brought), self._local(blocks, joined)
+
     def means(self, columns: Array, weight: Array) -> Array:
         """Σ_k s_k·a_kj / Σ_k s_k, 0 where no sample counts.
 
@@ -148,6 +133,30 @@ class Parted:
             return np.asarray(found.means)
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
+
+    def with_constant(self, value: float) -> Parted:
+        """One more column, which is constant: parts that hold all columns get it where they are."""
+        rows, n = self.rows, self.shape[1]
+        return Parted(self.executor.changed(with_constant, value), rows, np.array([0, n + 1]), self.gives_products)
+
+    @property
+    def spans(self) -> list[slice]:
+        """The rows of each row part."""
+        return [self._span(row) for row in range(self.rows.size - 1)]
+
+    def keep_beside(self, values: Sequence[Any]) -> list[Any]:
+        """Something for each row part that stays with it; for ``over_rows``."""
+        return self.executor.keep(range(len(values)), values)
+
+    def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
+        """``function(part, kept, *arguments)`` of every row part that holds all columns, added up; one round."""
+        beside = iter(kept)
+        found = self._ask("apply", None, lambda _: (function, next(beside), *arguments))
+        return together("apply", found[0].answers)
+
+    def all_moments(self, weight: Array) -> Moments | None:
+        """Of all columns with these weights, where a pass has brought them."""
+        return self._moments.of_all(weight)
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         product, error = np.zeros((2, columns.size))
@@ -173,25 +182,11 @@ class Parted:
 
     def fetch(self, columns: Array) -> Local:
         """These columns in local memory, sparse if a part is."""
-        found = self._ask("columns", columns, lambda _: ())
-        if self.facts.is_sparse:
-            return self._join_sparse(found, columns.size)
-        values = np.empty((self.shape[0], columns.size), order="F")
-        for there, answers in found:
-            for row, block in enumerate(answers):
-                values[self._span(row), there] = block
-        return LocalDense(Dense(values), (self.shape[0], columns.size))
+        return self._local(self._ask("columns", columns, lambda _: ()), columns.size)
 
-    def _join_sparse(self, found: list[Asked], size: int) -> LocalSparse:
-        from scipy import sparse
-
-        whole = sparse.csc_array((self.shape[0], size))
-        if size:
-            order = np.concatenate([np.arange(size)[column.there] for column in found])
-            stacks = [sparse.vstack([sparse.csc_array(part) for part in column.answers]) for column in found]
-            whole = sparse.hstack(stacks, format="csc")[:, np.argsort(order)]
-            whole.sort_indices()
-        return LocalSparse(CSC(*map(unlocked, unsigned(whole, short_width(whole)))), whole.shape)
+    def _local(self, found: list[Asked], size: int) -> Local:
+        """Columns that have come, side by side."""
+        return side_by_side(found, (self.shape[0], size), self.spans, self.facts.is_sparse)
 
     def check_finite(self) -> None:
         for column in self._ask("check_finite", None, lambda _: ()):
@@ -206,21 +201,23 @@ class Parted:
 
     def _ask(
         self, question: str, columns: Array | None, of_rows: Callable[[slice], tuple[Any, ...]],
-        factors: Array | None = None,
+        factors: Array | None = None, ends: tuple[Any, ...] = (),
     ) -> list[Asked]:  # fmt: skip
         """One round: all row parts of the column parts that hold some of the columns (all parts, if None).
 
-        A part gets the numbers of its columns, the factors that belong to them, and what ``of_rows`` gives its rows.
+        A part gets the numbers of its columns, the factors that belong to them, what ``of_rows`` gives its rows, and
+        of ``ends`` what is an array by columns the part that belongs to its own.
         """
-        calls, spans = [], [self._span(row) for row in range(self.rows.size - 1)]
+        calls, spans = [], self.spans
         for_rows = [of_rows(span) for span in spans]
         chosen = list(self._holding(columns))
         for column, there, here in chosen:
             begin: tuple[Any, ...] = () if here is None else (here,)
             begin = begin if factors is None else (*begin, factors[there])
+            own = tuple(one[there] if np.ndim(one) else one for one in ends)
             for row, arguments in enumerate(for_rows):
                 part = row * (self.columns.size - 1) + column
-                calls.append(Call(part, column, question, (*begin, *arguments)))
+                calls.append(Call(part, column, question, (*begin, *arguments, *own)))
         if not calls:
             return []
         answers, parts = self.executor.ask(calls), len(spans)
@@ -247,3 +244,8 @@ class Parted:
 
 def _of_rows(weight: Any, rows: slice) -> Any:
     return weight if np.ndim(weight) == 0 else weight[rows]
+
+
+def _alike(values: Array) -> Any:
+    """One number for all, where they are alike: less travels."""
+    return float(values[0]) if values.size and bool((values == values[0]).all()) else values

@@ -41,6 +41,10 @@ MOMENTS_KEPT = 16
 MEMORY_SHARE = 0.5
 #: An array that more workers need in a round than this goes out once, unless it is a small message.
 SENT_TO_EACH, SMALL_MESSAGE = 2, 100_000
+#: Seconds that a cluster without workers gets to start one.
+WORKERS_AWAITED = 300.0
+#: Columns that a part may bring along with products: so many, and its part of so many times what is asked for.
+FEWEST_BROUGHT, BROUGHT_SHARE = 4, 1.5
 #: Data on a device: what may be put beside them, as a share of them, in bytes always, and at most for a pass; and the
 #: share of the device's free memory that products of columns may take.
 DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK, DEVICE_PRODUCTS = 0.02, 16 << 20, 4 << 30, 0.2

@@ -14,7 +14,8 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.data.codes import Codes
 from ascd.data.distant import Distant
-from ascd.data.parted import InTurn, Parted
+from ascd.data.executors import InTurn
+from ascd.data.parted import Parted
 from ascd.data.storages import open_design
 
 #: Levels of categories, by block and column.

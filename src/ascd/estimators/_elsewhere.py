@@ -20,9 +20,10 @@ from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
 from ascd.data.device.sparse import is_there
 from ascd.data.distant import Distant
+from ascd.data.executors import InTurn
 from ascd.data.local import as_block
 from ascd.data.on_dask import is_collection
-from ascd.data.parted import InTurn, Parted
+from ascd.data.parted import Parted
 from ascd.data.storages import is_design, open_design
 from ascd.estimators._lazily import times_lazily
 from ascd.estimators._tuning import CANCELLED, SQUARES_AT_A_TIME
@@ -73,6 +74,9 @@ class Elsewhere:
 
     def with_constant(self, value: float) -> Elsewhere:
         """One more column, which is constant."""
+        wider = self.design.with_constant(value) if isinstance(self.design, Distant) else None
+        if wider is not None:
+            return Elsewhere(wider)
         (d, n), column = self.shape, np.full((self.shape[0], 1), value)
         parts = [self.design, LocalDense(Dense(column), (d, 1))]
         source = Parted(InTurn(parts), np.array([0, d]), np.array([0, n, n + 1]))

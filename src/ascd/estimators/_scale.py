@@ -82,6 +82,9 @@ def fit_with_scale(
         if last or solution.status is Status.INTERRUPTED:
             break
         search.ended = point.settles(tol * zero) or not search.moves(point.slope, point.scale)
+        rounds: int = getattr(problem.design, "rounds", 0)
+        if search.ended and problem.design.is_dear and rounds:
+            break  # the last digits are not worth a round
     if len(points) > 1 and points[-2].gap < point.gap:
         point = points[-2]  # the last one is precise for its scale, but farther from the best scale
     status = solution.status

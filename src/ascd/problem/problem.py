@@ -254,6 +254,7 @@ def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty:
 
 def _check_small_columns(design: Design, weight: Any, columns: Array) -> None:
     """Columns whose squared norm is lost below float64's range: nothing can be proved of them."""
+    columns = columns[getattr(design, "counts", np.ones(design.shape[1]))[columns] > 0]  # a column may just be empty
     part: Part = design.take(columns)
     found = int(first_with_entries(part.matrix, weight, part.places))
     if found >= 0:

@@ -14,8 +14,8 @@ from ascd.problem.proof import Certificate, Place, Products, prove
 from ascd.results.solution import Status
 from ascd.solver import tuning
 from ascd.solver.fit import Fit
-from ascd.solver.gradient_bounds import GradientBounds
-from ascd.solver.screening import add_gap_terms, scale_and_cost, screen, worst_violation
+from ascd.solver.gradient_bounds import GradientBounds, Rest
+from ascd.solver.screening import add_gap_terms, scale_and_cost, screen, subgradients, worst_violation
 
 
 class Standing(NamedTuple):
@@ -54,8 +54,17 @@ class Assessment:
             if undecided.size and self.fit.design.in_rounds:  # one round for all of them
                 self.bounds.read_all(self.fit.slope)
             elif undecided.size:
-                self.bounds.read(undecided, self.fit.slope)
+                self.bounds.read(undecided, self.fit.slope, self._rest())
         self.measure()
+
+    def _rest(self) -> Rest | None:
+        """Where columns can come near with their products: what they must leave for that."""
+        fit = self.fit
+        if not getattr(fit.design, "brings_columns", False):
+            return None
+        low, high = np.empty(fit.n), np.empty(fit.n)
+        subgradients(fit.penalty, fit.x, low, high)
+        return Rest(low, high, max(tuning.LARGEST_SET, tuning.MOST_BROUGHT * int(np.count_nonzero(fit.x))))
 
     def screen(self) -> None:
         """Which coordinates are not surely at rest?"""
@@ -85,6 +94,8 @@ class Assessment:
 
     def settle_from_intervals(self, enough: float) -> None:
         """What can be proved where no column can be read any more; inf where that is nothing."""
+        if self.fit.is_behind:  # what is known of the point is known already
+            return
         self.bounds.locate(self.fit.slope)
         self.screen()
         self.measure()

@@ -67,13 +67,25 @@ class WorkingSets:
         if columns.size > self.size:
             columns = columns[np.argpartition(-score[columns], self.size - 1)[: self.size]]
             columns.sort()
-        return columns
+        return self._at_hand(columns)
+
+    def _at_hand(self, columns: Array) -> Array:
+        """Where most of those that join are near, the others may wait: they come with the next look."""
+        fit = self.fit
+        if not getattr(fit.design, "brings_columns", False):
+            return columns
+        is_near: Array = fit.design.are_near(columns)  # type: ignore[attr-defined]
+        joining = fit.x[columns] == 0.0
+        are_there = 2 * np.count_nonzero(is_near & joining) >= np.count_nonzero(joining)
+        return columns[is_near | ~joining] if are_there else columns
 
     def _share(self, held: int) -> float:
         if not self.fit.samples.is_quadratic:
             return tuning.NEWTON_SHARE
         if held == self.fit.n:
             return 0.0
+        if getattr(self.fit.design, "brings_columns", False):  # a round is dearer than sweeps
+            return tuning.LAST_SHARE
         steps = tuning.FEW_STEPS * held**3 / (3.0 * tuning.BLOCKED_GAIN) + tuning.OVERHEAD
         is_cheap = steps <= self.fit.design.entries()
         return tuning.LAST_SHARE if is_cheap and held < self.size else tuning.SHARE

@@ -25,10 +25,11 @@ class Trial(NamedTuple):
 class Fit:
     """x and c, and what follows from them; ``reads`` counts the columns read to follow them.
 
-    ``penalty`` is the one that is minimised with: a path changes it.
+    ``penalty`` is the one that is minimised with: a path changes it.  Where the image ``may_wait``, a point to start
+    from is left to those who look at it where the samples are.
     """
 
-    def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float) -> None:
+    def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float, may_wait: bool = False) -> None:
         self.design, self.intercept, self.penalty = problem.design, intercept, problem.parts.penalty
         self.norm = problem.parts.norm
         self.samples = Samples(problem.parts, intercept)
@@ -40,9 +41,10 @@ class Fit:
         self.means = np.zeros(self.n)  # of the columns, weighted by the curvatures; for the intercept
         self.reads = 0
         self.is_fresh = True  # is the image the sum over x itself, rather than one of steps?
-        self.zero_objective = self._begin()
+        self.is_behind = False  # has x moved where the samples are, while the image here stayed?
+        self.zero_objective = self._begin(may_wait)
 
-    def _begin(self) -> float:
+    def _begin(self, may_wait: bool) -> float:
         """F at zero coefficients with the best constant; then the slopes at x."""
         constant, self.constant = self.constant, 0.0
         self.image[:] = 0.0
@@ -50,7 +52,9 @@ class Fit:
         at_zero = self.loss_sum
         if self.x.any():
             self.constant = constant
-            self.recompute()
+            self.is_behind, self.is_fresh = may_wait, not may_wait
+            if not may_wait:
+                self.recompute()
         return at_zero
 
     def recompute(self) -> None:
@@ -60,7 +64,7 @@ class Fit:
         if abs(before) > tuning.CANCELS * abs(self.constant):  # a large constant leaves Ax few digits, or none
             self._compute(moved)
         self.reads += moved.size
-        self.is_fresh = True
+        self.is_fresh, self.is_behind = True, False
 
     def _compute(self, moved: Array) -> None:
         self.image[:] = self.constant

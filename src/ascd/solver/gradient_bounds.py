@@ -14,7 +14,7 @@ for rounding, and the part of a_j along the ones is taken out of ‖a_j‖ too: 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,14 @@ from ascd.problem.optimality import width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 from ascd.solver import tuning
 from ascd.solver.samples import Samples
+
+
+class Rest(NamedTuple):
+    """The subgradients of all penalties, and how many columns outside may come near."""
+
+    low: Array
+    high: Array
+    most: int
 
 
 class GradientBounds:
@@ -61,8 +69,11 @@ class GradientBounds:
         given = (self.place, self.slot, self.product, self.width, self.mean, self.estimate, self.radius)
         share(prices.COORDINATE * n, n, place_intervals, *given)
 
-    def read(self, columns: Array, slope: Array) -> None:
-        """Read these columns at the present slope: their intervals become points."""
+    def read(self, columns: Array, slope: Array, rest: Rest | None = None) -> None:
+        """Read these columns at the present slope: their intervals become points.
+
+        Where ``rest`` is given, the worst of those outside it come near.
+        """
         is_all = columns.size == self.slot.size
         here = 0 if is_all else int(self.count.argmin())  # the reference that the fewest columns refer to goes
         if not is_all and self.count[here]:
@@ -73,7 +84,9 @@ class GradientBounds:
         refer(columns, self.slot, here, self.count)
         self.length[here], self.total[here] = length, total
         products = self.first.products_at(slope) if self.reads == 0 and is_all else None
-        if products is None:
+        if products is None and rest is not None:
+            products = self.design.dots_and_worst(columns, slope, rest.low[columns], rest.high[columns], rest.most)
+        elif products is None:
             products = self.design.dots(columns, slope)
         numbers = (1.0 / max(length, 1e-300), abs(total))
         arrays = (self.square, self.mean, self.product, self.width, self.estimate, self.radius)

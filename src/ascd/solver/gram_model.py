@@ -35,10 +35,21 @@ class Outcome(NamedTuple):
     newtons: int
 
 
+class Known(NamedTuple):
+    """Products of all columns, as they came: a ``Gram`` that has nothing to learn."""
+
+    columns: Array
+    store: Array
+    known: Array
+
+    def learn(self, positions: Array) -> None:
+        """All are known."""
+
+
 class GramModel:
     """Q on the columns of a ``Gram``; ``x`` is the solver's own vector and moves."""
 
-    def __init__(self, penalty: Any, gram: Gram, gradient: Array, x: Array) -> None:
+    def __init__(self, penalty: Any, gram: Gram | Known, gradient: Array, x: Array) -> None:
         self.penalty, self.gram, self.gradient, self.x = penalty, gram, gradient, x
         self.columns = gram.columns
         self.has_pieces = hasattr(penalty, "piece")

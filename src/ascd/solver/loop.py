@@ -27,6 +27,7 @@ from ascd.solver.choosing import chooser_of
 from ascd.solver.fit import Fit
 from ascd.solver.following import follower_of
 from ascd.solver.gradient_bounds import GradientBounds
+from ascd.solver.in_rows import InRows, row_parts_of
 from ascd.solver.subproblem import Subproblem
 
 
@@ -34,10 +35,12 @@ class Solver:
     """One problem, minimised for one penalty after another; what was learned is kept between them."""
 
     def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float) -> None:
-        self.fit = Fit(problem, x, intercept, constant)
+        rows = row_parts_of(problem)
+        self.fit = Fit(problem, x, intercept, constant, may_wait=rows is not None)
         self.bounds = GradientBounds(problem.design, self.fit.samples, problem.first)
         self.assessment = Assessment(self.fit, problem.parts, self.bounds)
         self.subproblem = Subproblem(self.fit, self.bounds, follower_of(self.fit))
+        self.in_rows = None if rows is None else InRows(self.fit, problem.parts, self.assessment, rows)
         self.n_iter = self.working = 0
 
     @property
@@ -60,6 +63,14 @@ class Solver:
         began, start, progress = time.perf_counter(), math.inf, Progress()
         assessment, chooser = self._begin(penalty)
         confirm = confirm and not self.fit.design.is_dear
+        if self.in_rows is not None:
+            before, ended = self.n_iter, self.in_rows.minimise(tolerance, limits, lambda: self._is_ended(watch))
+            if ended is not None:
+                return ended
+            limits = limits._replace(max_iter=limits.max_iter - (self.n_iter - before))
+            if self.fit.is_behind:
+                self.fit.recompute()
+                self.bounds.read_all(self.fit.slope)
         for rounds in range(limits.max_iter + 1):
             assessment.look()
             if has_no_minimum(self.standing.objective, start):
@@ -89,11 +100,19 @@ class Solver:
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
+    def _is_ended(self, watch: Callable[[Solver], Any]) -> bool:
+        """Before a round of the rows; does somebody end the run?"""
+        if watch(self):
+            return True
+        self.n_iter += 1
+        self.working = self.fit.n
+        return False
+
     def _begin(self, penalty: Any) -> tuple[Assessment, Any]:
         self.fit.penalty, self.assessment.attempts = penalty, 0
         # sweeps alone take long to part many bounds
         self.subproblem.needs_products = self.subproblem.needs_products or is_held(penalty)
-        if self.bounds.reads == 0:
+        if self.bounds.reads == 0 and not self.fit.is_behind:
             self.bounds.read_all(self.fit.slope)
         return self.assessment, chooser_of(self.fit, self.subproblem.largest_gram)
 

@@ -168,3 +168,10 @@ def worst_violation(penalty: Any, x: Array, gradient: Array, columns: Array) -> 
         low, high = penalty.subgradient(x[j], j)
         worst = max(worst, violation_of(low, high, gradient[j]))
     return worst
+
+
+@kernel
+def subgradients(penalty: Any, x: Array, low: Array, high: Array) -> None:
+    """The ends of ∂Ψ_j(x_j) of all coordinates."""
+    for j in range(x.size):
+        low[j], high[j] = penalty.subgradient(x[j], j)

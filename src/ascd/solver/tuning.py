@@ -62,6 +62,27 @@ FEWEST_DENSE = 500
 #: long enough for Newton steps.
 PASSES, FEWEST_PASS_SWEEPS, SLOW, LONGER_ROUND = 3.0, 3, 0.85, 1.5
 
+# ---- columns that are elsewhere
+
+#: Columns that come near with a look, as a multiple of those that have moved.
+MOST_BROUGHT = 2
+
+# ---- rows that are elsewhere
+
+#: Lengths of a step that are tried in one round; the whole step is the first.  First steps of a logistic loss are up to
+#: six times too short.
+STEP_LENGTHS = (1.0, 0.5, 0.25, 0.05, 2.0, 3.0, 4.0, 6.0)
+#: Scales of a dual point that its gap is computed for: 1 − 4⁻ᵏ, and 1.  A chord of a parabola between two of them lies
+#: at most 1.6 times above it.
+DUAL_SCALES = (*(1.0 - 0.25**k for k in range(13)), 1.0)
+#: A model is solved to this share of the violation that the tolerance needs: a round is dearer than sweeps.
+ROUND_SHARE = 0.01
+#: Where a model promises less than this share of the tolerance, and the gap is more than so much of the lowest, what is
+#: missing is a proof that needs the samples themselves.
+HARDLY_FALLS, HALF_THE_GAP = 0.1, 0.5
+#: Rounds without a lower F, and rounds at all, before that.
+MOST_FAILURES, MOST_ROW_ROUNDS = 4, 100
+
 # ---- ends
 
 #: Rounds without progress before the solver gives up: rounding errors leave nothing to gain.

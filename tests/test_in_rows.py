@@ -1,0 +1,283 @@
+"""Rows in parts that are elsewhere: one round a step, proofs from sums, and no vector of samples that travels."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from solving import LOSSES, make_case
+
+import ascd
+from ascd.data.design import DataGone
+from ascd.data.distant import Distant
+from ascd.data.executors import InTurn
+from ascd.data.parted import Parted
+from ascd.data.storages import open_design
+from ascd.problem.at_rows import Look, Step, look_at_rows, rows_of
+from ascd.problem.proof_from_sums import gap_from_sums
+from ascd.solver.in_rows import GRID, TRIED
+
+pytestmark = pytest.mark.usefixtures("plain_python")
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((90, 6))
+SIGNAL = X @ RNG.standard_normal(6) + RNG.standard_normal(90)
+LABELS = np.where(SIGNAL > 0.0, 1.0, -1.0)
+TARGETS = {
+    "squared": SIGNAL,
+    "huber": SIGNAL,
+    "logistic": LABELS,
+    "squared_hinge": LABELS,
+    "poisson": np.round(SIGNAL**2),
+}
+
+
+class Elsewhere:
+    """Parts that are far: what goes there and comes back is written down."""
+
+    def __init__(self, parts, fails_at=None):
+        self.inner, self.questions, self.moved, self.fails_at = InTurn(parts), [], [], fails_at
+
+    def ask(self, calls):
+        if len(self.questions) == self.fails_at:
+            raise DataGone("gone")
+        answers = self.inner.ask(calls)
+        self.questions.append(calls[0].question)
+        self.moved.append([size for one in (*(call.arguments for call in calls), answers) for size in sizes(one)])
+        return answers
+
+    def keep(self, parts, values):
+        return [Beside(value) for value in self.inner.keep(parts, values)]
+
+    def changed(self, function, *arguments):
+        return Elsewhere(self.inner.changed(function, *arguments).parts)
+
+
+class Beside(tuple):
+    """What is kept with a part does not travel again."""
+
+    def __new__(cls, rows):
+        return super().__new__(cls, rows)
+
+
+def sizes(values):
+    if isinstance(values, np.ndarray):
+        return [values.size]
+    if isinstance(values, list | tuple) and not isinstance(values, Beside):
+        return [size for value in values for size in sizes(value)]
+    return []
+
+
+def in_parts(A, rows=3, columns=1, fails_at=None):
+    ends = [np.linspace(0, size, count + 1).astype(int) for size, count in zip(A.shape, (rows, columns), strict=True)]
+    parts = [
+        open_design(A[top:bottom, left:right])
+        for top, bottom in itertools.pairwise(ends[0])
+        for left, right in itertools.pairwise(ends[1])
+    ]
+    return Distant(Parted(Elsewhere(parts, fails_at), *ends))
+
+
+def stated(A, loss, share, **how):
+    slope = ascd.Problem(X, TARGETS[loss], loss).gradient(np.zeros(6))
+    return ascd.Problem(A, TARGETS[loss], loss, ascd.L1(float(np.abs(slope).max()) / share), **how)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", TARGETS)
+def test_few_rounds_and_no_vector_of_samples(loss, intercept):
+    problem = stated(in_parts(X), loss, 100)
+    found = ascd.solve(problem, tol=1e-6, intercept=intercept)
+    source = problem.design.source
+    assert found.converged
+    assert source.rounds <= (2 if loss == "squared" else 9)
+    assert source.executor.questions == ["first", *["apply"] * (source.rounds - 1)]
+    assert max(max(moved) for moved in source.executor.moved[1:]) <= 6 * max(6, TRIED.size + 2)  # G, and products
+    expected = ascd.solve(stated(X, loss, 100), tol=1e-12, intercept=intercept)
+    assert 0.0 <= found.objective - expected.objective + 1e-12 <= found.gap + 1e-11
+
+
+def test_steps_go_farther_than_their_model():
+    """Far from the minimum a logistic loss is much flatter than its first model."""
+    problem = stated(in_parts(X), "logistic", 100)
+    looks, over_rows = [], problem.design.source.over_rows
+    problem.design.source.over_rows = lambda *given: looks.append(over_rows(*given)) or looks[-1]
+    trace = ascd.solve(problem, tol=1e-6).trace
+    costs = [look.losses for look in looks]
+    assert costs[0][TRIED == 2.0] < costs[0][TRIED == 1.0]
+    assert np.all(np.diff(trace.objective) < 0.0)
+
+
+def point_and_look(problem, design, x, constant, intercept):
+    spans = design.source.spans
+    kept = design.source.keep_beside([rows_of(problem.parts.sample, problem.parts.loss, span) for span in spans])
+    step = Step(x, x, np.array([constant, constant]), np.ones(1), np.zeros(1), GRID, True, intercept)
+    return design.source.over_rows(look_at_rows, kept, *step)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_gap_from_sums_is_one(loss, intercept, weighted):
+    """Near and far from the minimum it is no less than F − min F; and about that of a proof without an intercept."""
+    case = make_case(loss, "l1", intercept, weighted, seed=2)
+    problem, design = case.problem(), in_parts(case.A)
+    best = ascd.solve(problem, tol=1e-13, intercept=intercept)
+    seen = 0
+    for number, away in enumerate([1e-9, 1e-5, 1e-2, 1.0]):
+        rng = np.random.default_rng(number)
+        x = best.x * (1.0 + away * rng.standard_normal(5))
+        constant = best.intercept * (1.0 + away * rng.standard_normal())
+        look = point_and_look(problem, design, x, constant, intercept)
+        gap = gap_from_sums(problem.parts, problem.parts.penalty, x, constant, look, GRID, intercept)
+        excess = case.objective(x, constant) - best.objective
+        assert gap >= excess - 1e-13 * best.zero_objective
+        seen += gap < np.inf
+        if not intercept and away < 1.0:
+            proved = problem.gap(x)
+            assert gap <= 1.7 * proved + 1e-12 * best.zero_objective
+    assert seen >= 3
+    assert gap_at_the_best(problem, design, best, intercept) <= 1e-9 * best.zero_objective
+
+
+def gap_at_the_best(problem, design, best, intercept):
+    look = point_and_look(problem, design, best.x, best.intercept, intercept)
+    return gap_from_sums(problem.parts, problem.parts.penalty, best.x, best.intercept, look, GRID, intercept)
+
+
+def test_coordinates_that_need_an_exact_product_get_no_proof_from_sums():
+    case = make_case("squared", "none")
+    problem, design = case.problem(), in_parts(case.A)
+    look = point_and_look(problem, design, np.ones(5), 0.0, False)
+    assert gap_from_sums(problem.parts, problem.parts.penalty, np.ones(5), 0.0, look, GRID, False) == np.inf
+
+
+def test_slopes_of_one_sign_cannot_be_balanced():
+    problem = ascd.Problem(X, np.ones(90), "logistic", ascd.L1(1.0))
+    look = point_and_look(problem, in_parts(X), np.ones(6), 0.0, True)
+    one_sided = look._replace(sizes=np.array([look.sizes.sum(), 0.0]))
+    assert gap_from_sums(problem.parts, problem.parts.penalty, np.ones(6), 0.0, one_sided, GRID, True) == np.inf
+
+
+def test_looks_add_up():
+    problem = ascd.Problem(X, LABELS, "logistic", ascd.L1(1.0), offset=SIGNAL, sample_weight=np.arange(90.0))
+    x = RNG.standard_normal(6)
+    whole, parts = (point_and_look(problem, in_parts(X, rows), x, 0.3, True) for rows in (1, 4))
+    for name in Look._fields:
+        if name != "moments":
+            np.testing.assert_allclose(getattr(whole, name), getattr(parts, name), rtol=1e-10, err_msg=name)
+    np.testing.assert_allclose(whole.moments.products, parts.moments.products, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "squared"])
+def test_offsets_and_weights(loss):
+    how = {"offset": 0.3 * X[:, 0], "sample_weight": np.where(np.arange(90) % 5, 1.0, 0.0)}
+    found = ascd.solve(stated(in_parts(X), loss, 20, **how), tol=1e-9, intercept=True)
+    expected = ascd.solve(stated(X, loss, 20, **how), tol=1e-11, intercept=True)
+    assert found.converged
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-4)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+def test_a_start_is_looked_at_in_one_round():
+    first = ascd.solve(stated(X, "logistic", 20), tol=1e-9, intercept=True)
+    problem = stated(in_parts(X), "logistic", 20)
+    found = ascd.solve(problem, tol=1e-6, x0=first.x, intercept=True, intercept0=first.intercept)
+    assert found.converged
+    assert problem.design.source.executor.questions == ["first", "apply"]
+
+
+def test_a_penalty_of_a_path_begins_where_the_last_one_ended():
+    problem = ascd.Problem(in_parts(X), SIGNAL, penalty=ascd.L1(1.0))
+    found = ascd.path(problem, n_alphas=6, eps=0.01, tol=1e-8, intercept=True, early_stop=False)
+    expected = ascd.path(ascd.Problem(X, SIGNAL, penalty=ascd.L1(1.0)), alphas=found.alphas, tol=1e-10, intercept=True)
+    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-8)
+    assert problem.design.source.rounds <= 1 + 6
+
+
+def test_data_that_go_away_leave_the_best_point():
+    """The gap is the one that sums have proved there."""
+    problem = stated(in_parts(X, fails_at=3), "logistic", 20)
+    with pytest.warns(RuntimeWarning, match="best point so far"):
+        found = ascd.solve(problem, tol=1e-9)
+    assert str(found.status) == "unreachable"
+    assert found.x.any()
+    here = stated(X, "logistic", 20)
+    assert found.objective == pytest.approx(here.objective(found.x))
+    assert found.gap >= found.objective - ascd.solve(here, tol=1e-12).objective
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ({"max_iter": 2}, "iteration limit"),
+        ({"max_time": 0.0}, "time limit"),
+        ({"callback": lambda now: now.iteration == 2}, "interrupted"),
+    ],
+)
+def test_limits(how, status):
+    problem = stated(in_parts(X), "logistic", 100)
+    found = ascd.solve(problem, tol=1e-12, **how)
+    assert str(found.status) == status
+    assert found.n_iter <= 2
+    assert found.objective == pytest.approx(stated(X, "logistic", 100).objective(found.x))
+    assert found.gap < np.inf
+
+
+def test_a_constant_column_is_put_where_the_rows_are():
+    fits = [ascd.LinearSVC(dual=False, tol=1e-10).fit(data, LABELS) for data in (in_parts(X), X)]
+    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, atol=1e-6)
+    design = in_parts(X)
+    wider = design.with_constant(2.0)
+    np.testing.assert_allclose(wider.dots(np.arange(7), SIGNAL), np.c_[X, np.full(90, 2.0)].T @ SIGNAL)
+    assert design.source.executor.questions == []
+    assert in_parts(X, 2, 2).with_constant(1.0) is None
+
+
+def test_columns_come_near_with_their_products():
+    """One round for each working set after the first."""
+    rng = np.random.default_rng(5)
+    wide = rng.standard_normal((20, 400))
+    b = wide[:, :8] @ rng.standard_normal(8)
+    strength = float(np.abs(wide.T @ b).max()) / 50.0
+    problem = ascd.Problem(in_parts(wide, 1, 6), b, penalty=ascd.L1(strength))
+    found = ascd.solve(problem, tol=1e-8)
+    expected = ascd.solve(ascd.Problem(wide, b, penalty=ascd.L1(strength)), tol=1e-8)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-8)
+    questions = problem.design.source.executor.questions
+    assert questions[:2] == ["first", "columns"]
+    assert set(questions[2:]) == {"dots_and_worst"}
+
+
+def test_the_worst_columns_come_and_no_others():
+    design = in_parts(X, 1, 2)
+    low, high = np.full(6, -20.0), np.full(6, 20.0)
+    products = design.dots_and_worst(np.arange(6), SIGNAL, low, high, 1)
+    np.testing.assert_allclose(products, X.T @ SIGNAL)
+    near = np.flatnonzero(design.are_near(np.arange(6)))
+    outside = np.flatnonzero(np.abs(products) > 20.0)
+    assert near.size > 0
+    assert set(near) <= set(outside)
+    before = len(design.source.executor.questions)
+    np.testing.assert_allclose(design.dots(near, SIGNAL), products[near])
+    assert len(design.source.executor.questions) == before
+
+
+def test_empty_columns_are_not_fetched():
+    import scipy.sparse as sp
+
+    empty = sp.csc_array(np.where(np.arange(6) % 3 == 0, 0.0, X))
+    design = Distant(Parted(Elsewhere([open_design(empty)]), np.array([0, 90]), np.array([0, 6]), False))
+    ascd.Problem(design, SIGNAL, penalty=ascd.L1(1.0))
+    assert design.source.executor.questions == ["first"]
+
+
+def test_losses_that_do_not_curve_at_the_start():
+    """All residuals are far beyond the threshold: there is no model."""
+    b = np.where(SIGNAL > 0.0, 1e6, -1e6)
+    found, expected = (
+        ascd.solve(ascd.Problem(A, b, ascd.Huber(0.001), ascd.L1(0.01)), tol=1e-8, intercept=True, max_iter=30)
+        for A in (in_parts(X), X)
+    )
+    assert str(found.status) == str(expected.status)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-6)
