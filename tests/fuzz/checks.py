@@ -18,7 +18,7 @@ from .block_steps import block_faults
 from .block_truth import BlockTruth
 from .calls import Answer, Outcome, answers
 from .cases import Array, Case
-from .errors import Violation, check_error
+from .errors import Violation, check_error, is_all_rounding
 from .likely import likely_faults
 from .peers import from_scipy, from_sklearn
 from .search import candidates
@@ -130,6 +130,7 @@ class Known:
         self.scale = max(sizes, default=0.0) or 1.0
         self.in_float64 = truth.values(np.array(points[:2]).T, np.array(constants[:2]), FLOAT64 * UNIT)[1]
 
+        self.is_all_rounding = truth.A.shape[1] == x.size and is_all_rounding(truth.loss, truth.A, x)
         self.square = float(np.abs(truth.b).max(initial=0.0)) if truth.loss == "squared" else 0.0
 
     def overflows(self, place: int) -> bool:
@@ -158,7 +159,9 @@ def _check_said(answer: Answer, known: Known) -> list[Violation]:
     if status == "converged" and answer.tolerance is not None and not gap <= answer.tolerance * (1 + answer.slack):
         found.append(Violation("converged above tolerance", f"gap {gap:.3g}, tolerance {answer.tolerance:.3g}"))
     value, farthest = float(known.values[0]), float(np.abs(answer.x).max(initial=0.0))
-    is_beyond = answer.objective == math.inf and ((status == "diverged" and farthest > LARGEST) or known.overflows(0))
+    is_beyond = answer.objective == math.inf and (
+        (status == "diverged" and farthest > LARGEST) or known.overflows(0) or known.is_all_rounding
+    )
     if answer.objective is not None and math.isfinite(value) and not is_beyond:
         off = abs(float(known.values[0] - np.longdouble(answer.objective)))
         if not off <= known.rounding(0) + answer.rounding + SMALLEST:

@@ -47,11 +47,12 @@ def is_justified(case: Case, message: str) -> bool:
     s = np.ones(len(case.b)) if case.weight is None else case.weight
     with np.errstate(all="ignore"):
         squares = (s[:, None] * case.A * case.A).sum(axis=0)
+        strength = min(1.0, float(np.min(case.options.get("C", 1.0))))  # it weighs the samples of a classifier
     if "underflows" in message:
         if case.family.endswith("CV") or case.options.get("dual") is False:  # a fold's samples; weights of size C
             return bool(((case.A != 0.0) & (np.abs(case.A) < 1e-140)).any())
         rows = (case.A * case.A).sum(axis=1)  # the columns of a dual
-        is_small = ((squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any()
+        is_small = ((strength * squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any()
         return bool(is_small or ((rows < 1e-300) & (case.A != 0.0).any(axis=1)).any())
     if "overflow" in message or "large values" in message or "not finite" in message:
         return not np.isfinite(squares).all() or np.abs(case.A).max() > 1e100 or np.abs(case.b).max() > 1e100
@@ -62,9 +63,8 @@ def is_justified(case: Case, message: str) -> bool:
         return case.family in ("path", "path_blocks") or not all(np.any(given) for given in weights)
     if "x0" in message:
         start = case.options.get("x0")  # squares of what is beyond 1e150 are not float64 numbers
-        return start is not None and (
-            np.abs(start).max() > 1e150 or not _start_value(case) < 1e300 or _is_rounding(case)
-        )
+        is_rounding = case.family not in BLOCK_FAMILIES and is_all_rounding(case.loss, case.A, start)
+        return start is not None and (np.abs(start).max() > 1e150 or not _start_value(case) < 1e300 or is_rounding)
     if "cv must leave samples" in message:  # shuffled folds of few samples
         return bool(np.unique(case.b, return_counts=True)[1].min() < 2 * int(case.options.get("cv", 5)))
     if "steepness" in message:
@@ -82,11 +82,13 @@ def is_justified(case: Case, message: str) -> bool:
     return "y must hold a positive count" in message or "Automatic alpha grid" in message
 
 
-def _is_rounding(case: Case) -> bool:
-    """Do products with x0 cancel so far that the exponential of their rounding overflows?"""
+def is_all_rounding(loss: str, A: Any, x: Any) -> bool:
+    """Do products with x cancel so far that the exponential of their rounding overflows?"""
+    if loss != "poisson" or x is None:
+        return False
     with np.errstate(all="ignore"):
-        size = np.abs(case.A) @ np.abs(np.asarray(case.options["x0"], dtype=float))
-    return case.loss == "poisson" and case.family not in BLOCK_FAMILIES and bool(size.max() * 1e-16 > 700.0)
+        size = np.abs(A) @ np.abs(np.asarray(x, dtype=float))
+    return bool(size.max() * 1e-16 > 700.0)
 
 
 def _start_value(case: Case) -> Any:

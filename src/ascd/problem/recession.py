@@ -107,7 +107,8 @@ class _Program(NamedTuple):
     def is_negative(self) -> bool:
         """With its own costs, and with costs of at most 1: the method has absolute tolerances.
 
-        Its presolve writes beyond its memory where costs differ by twenty orders of magnitude (HiGHS in SciPy 1.17).
+        Where costs differ by twenty orders of magnitude its presolve writes beyond its memory, and it may not
+        end (HiGHS in SciPy 1.17 and 1.18): it has limits, and where it meets them the run itself will tell.
         """
         from scipy.optimize import linprog
 
@@ -120,7 +121,11 @@ class _Program(NamedTuple):
             "A_eq": np.hstack([self.block, -self.block, -identity, identity]),
             "b_eq": np.zeros(self.rise.size),
             "bounds": np.c_[np.zeros(upper.size), upper],
-            "options": {"presolve": False},
+            "options": {
+                "presolve": False,
+                "maxiter": tuning.PIVOTS_A_VARIABLE * upper.size,
+                "time_limit": tuning.LONGEST_PROGRAM,
+            },
         }
         for unit in (1.0, float(np.abs(costs).max())):
             result = linprog(costs / unit, **given)

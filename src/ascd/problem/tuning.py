@@ -85,6 +85,8 @@ WORTHWHILE = 0.9
 FEW_COLUMNS, MOST_OPERATIONS = 200, 4e9
 #: Entries of A above which the linear program of ``recession`` is not solved: it would take longer than the run.
 LARGEST_PROGRAM = 4_000_000
+#: Steps of the simplex method for each of its variables (a few are usual), and seconds, before it is given up.
+PIVOTS_A_VARIABLE, LONGEST_PROGRAM = 100, 20.0
 
 # ---- samples (compiled)
 
