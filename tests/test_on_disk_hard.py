@@ -136,7 +136,7 @@ def nothing(folder, rows, columns):
         (lambda f: open_data(nothing(f, 0, 3)), ValueError, "0 rows and 3 features"),
         (lambda f: convert(write(f / "t.svm", "1\n-1\n"), f / "o"), ValueError, "2 rows and no features"),
         (lambda f: convert(write(f / "t.csv", "a,b\n"), f / "o"), ValueError, "no rows"),
-        (lambda f: convert(write(f / "t.csv", "y\n1\n2\n"), f / "o"), ValueError, "no features"),
+        (lambda f: convert(write(f / "t.csv", "y\n1\n2\n"), f / "o"), ValueError, "0 features"),
         (
             lambda f: open_data(convert(csv(f), f / "o") and f / "o", target="x1"),
             ValueError,

@@ -136,10 +136,16 @@ def test_only_boxes_that_hold_every_coordinate_are_taken():
 # -------------------------------------------------------------------------------------- by ``solve``
 
 
+@pytest.fixture
+def forty_are_many(monkeypatch):
+    monkeypatch.setattr(tuning, "FEW_IN_BOX", 20)
+
+
 def svm(C=1.0, loss="hinge", storage=np.asarray):
     return ascd.DualSVM(storage(X), Y, C, loss)
 
 
+@pytest.mark.usefixtures("forty_are_many")
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
@@ -160,6 +166,7 @@ def test_solve_descends_in_the_box_first(C, storage, loss, monkeypatch):
     assert abs(first.objective - second.objective) <= first.gap + second.gap
 
 
+@pytest.mark.usefixtures("forty_are_many")
 @pytest.mark.parametrize("how", [{"callback": bool}, {"max_time": 100.0}, {"x0": np.zeros(40)}, {"tol": 0.0}])
 def test_solve_does_without_the_box_where_the_descent_could_not_be_watched_or_stopped(how, monkeypatch):
     monkeypatch.setattr(BoxDescent, "minimise", None)
@@ -168,6 +175,7 @@ def test_solve_does_without_the_box_where_the_descent_could_not_be_watched_or_st
     assert ascd.solve(svm(), **{"tol": 1e-6, "max_iter": 50, **how}).gap < 1e-5
 
 
+@pytest.mark.usefixtures("forty_are_many")
 def test_an_interrupted_descent_ends_the_run_with_its_point(monkeypatch):
     def interrupt(self, *args):
         self._sweep(0.0, 1)
@@ -180,12 +188,14 @@ def test_an_interrupted_descent_ends_the_run_with_its_point(monkeypatch):
     assert math.isfinite(found.gap)
 
 
+@pytest.mark.usefixtures("forty_are_many")
 def test_where_the_descent_ends_early_the_production_solver_goes_on(monkeypatch):
     monkeypatch.setattr(tuning, "MOST_IDLE_ROUNDS", 0)
     found = ascd.solve(svm(10.0), tol=1e-10)
     assert found.converged
 
 
+@pytest.mark.usefixtures("forty_are_many")
 def test_rounds_of_both_are_counted():
     found = ascd.solve(svm(100.0), tol=1e-12, max_iter=4)
     assert found.n_iter <= 4
