@@ -10,6 +10,7 @@ others take it.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data import prices
-from ascd.data.dask_faults import check_workers, told
+from ascd.data.dask_faults import check_workers, told, wait_for_a_worker
 from ascd.data.dask_sheets import Held, Sheet, answer_sheet, unpack
 from ascd.data.executors import Call, Executor
 
@@ -150,7 +151,12 @@ class OnCluster:
 
         if all(part in self.homes for part in parts):
             return
-        wait(self.parts)
+        while True:
+            try:
+                wait(self.parts, timeout=prices.WORKERS_AWAITED)
+                break
+            except (TimeoutError, asyncio.TimeoutError):  # they take long, or nobody is left to compute them
+                wait_for_a_worker(self.client)
         where = self.client.who_has(self.parts)
         for number, part in enumerate(self.parts):
             self.homes[number] = next(iter(sorted(where.get(part.key, ()))), "")

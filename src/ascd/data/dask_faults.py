@@ -32,7 +32,7 @@ def check_workers(client: Any) -> None:
     with told(client):
         found = client.get_versions(packages=[PACKAGE])
         if not found["workers"]:  # they may still be starting
-            _wait_for_a_worker(client)
+            wait_for_a_worker(client)
             found = client.get_versions(packages=[PACKAGE])
     here = _version(found["client"])
     others = {"the scheduler": found["scheduler"], **found["workers"]}
@@ -46,7 +46,7 @@ def check_workers(client: Any) -> None:
         )
 
 
-def _wait_for_a_worker(client: Any) -> None:
+def wait_for_a_worker(client: Any) -> None:
     try:
         client.wait_for_workers(1, timeout=prices.WORKERS_AWAITED)
     except TimeoutError as error:
