@@ -170,7 +170,7 @@ def test_workers_that_die_of_a_chunk_are_told_of(client, monkeypatch):
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
     monkeypatch.setattr(prices, "WORKERS_AWAITED", 30.0)
     for _ in range(3):
-        with pytest.raises((MemoryError, RuntimeError), match="want of memory|no worker for 30 seconds") as told:
+        with pytest.raises((MemoryError, RuntimeError), match=r"want of memory|no worker for 30 seconds") as told:
             stated(da.from_array(X, chunks=60).map_blocks(suicidal, meta=np.empty((0, 0))))
         if told.type is MemoryError:
             break
