@@ -7,7 +7,7 @@ where a binary heap with keys by coordinate would read two scattered ones at eac
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,40 +33,45 @@ class Heap(NamedTuple):
     def arrange(self) -> None:
         """Order all positions by their keys, from the leaves up, O(n)."""
         for position in range((self.order.size - 2) // CHILDREN, -1, -1):
-            self.sink(position, wide(self.order[position]), self.key[position])
+            sink(self, self.order.size, position, wide(self.order[position]), self.key[position])
 
     @helper
     def settle(self, j: int, value: float) -> None:
         """Give coordinate j a new key and move it to where that belongs."""
-        position = wide(self.place[j])
-        while position > 0:
-            parent = (position - 1) // CHILDREN
-            if self.key[parent] >= value:
-                break
-            self.put(position, wide(self.order[parent]), self.key[parent])
-            position = parent
-        self.sink(position, j, value)
-
-    @helper
-    def sink(self, position: int, j: int, value: float) -> None:
-        """Put a coordinate at this position and move it down to where its key belongs."""
-        size = self.order.size
-        while CHILDREN * position + 1 < size:
-            best, highest = largest_child(self.key, position, size)
-            if highest <= value:
-                break
-            self.put(position, wide(self.order[best]), highest)
-            position = best
-        self.put(position, j, value)
+        sink(self, self.order.size, lifted(self, wide(self.place[j]), value), j, value)
 
     @helper
     def replace_top(self, value: float) -> None:
         """Give the top a new key and move it to where that belongs."""
-        self.sink(0, wide(self.order[0]), value)
+        sink(self, self.order.size, 0, wide(self.order[0]), value)
 
     @helper
     def put(self, position: int, j: int, value: float) -> None:
         self.order[position], self.key[position], self.place[j] = j, value, position
+
+
+@helper
+def lifted(heap: Any, position: int, value: float) -> int:
+    """Make room for a key on the way up from this position; where it belongs."""
+    while position > 0:
+        parent = (position - 1) // CHILDREN
+        if heap.key[parent] >= value:
+            break
+        heap.put(position, wide(heap.order[parent]), heap.key[parent])
+        position = parent
+    return position
+
+
+@helper
+def sink(heap: Any, size: int, position: int, j: int, value: float) -> None:
+    """Put a coordinate at this position of the first ``size`` and move it down to where its key belongs."""
+    while CHILDREN * position + 1 < size:
+        best, highest = largest_child(heap.key, position, size)
+        if highest <= value:
+            break
+        heap.put(position, wide(heap.order[best]), highest)
+        position = best
+    heap.put(position, j, value)
 
 
 @helper

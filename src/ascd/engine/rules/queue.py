@@ -19,7 +19,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
-from ascd.engine.rules.heap import largest_child
+from ascd.engine.rules.heap import largest_child, lifted, sink
 from ascd.engine.tuning import CHILDREN, FRONT, LEVEL_GROWTH, LEVEL_SAMPLE
 
 
@@ -59,7 +59,7 @@ class Queue(NamedTuple):
     def replace_top(self, value: float) -> None:
         """Give the top a new key and move it to where that belongs."""
         if not value < self.edge[0]:
-            self.sink(0, wide(self.order[0]), value)
+            sink(self, self.end[0], 0, wide(self.order[0]), value)
             return
         j, hole, b = wide(self.order[0]), self.shorten_heap(), 0
         while value < self.edge[b]:
@@ -89,10 +89,8 @@ class Queue(NamedTuple):
             self.put(hole, wide(self.order[first]), self.key[first])
             self.end[b] += 1
             hole = first
-        self.put(hole, j, value)
-        if b == 0:
-            self.lift(hole, j, value)
-        elif self.end[0] == 0:
+        self.put(lifted(self, hole, value) if b == 0 else hole, j, value)
+        if self.end[0] == 0:
             self.refill()
 
     @helper
@@ -112,7 +110,7 @@ class Queue(NamedTuple):
         last = self.end[0] - 1
         self.end[0] = last
         if last > 0:
-            self.sink(0, wide(self.order[last]), self.key[last])
+            sink(self, last, 0, wide(self.order[last]), self.key[last])
         return last
 
     @helper
@@ -122,29 +120,6 @@ class Queue(NamedTuple):
         self.end[b] = last
         self.put(hole, wide(self.order[last]), self.key[last])
         return last
-
-    @helper
-    def sink(self, position: int, j: int, value: float) -> None:
-        """Put a coordinate at this position of the heap and move it down to where its key belongs."""
-        size = self.end[0]
-        while CHILDREN * position + 1 < size:
-            best, highest = largest_child(self.key, position, size)
-            if highest <= value:
-                break
-            self.put(position, wide(self.order[best]), highest)
-            position = best
-        self.put(position, j, value)
-
-    @helper
-    def lift(self, position: int, j: int, value: float) -> None:
-        """Move a coordinate of the heap up to where its key belongs."""
-        while position > 0:
-            parent = (position - 1) // CHILDREN
-            if self.key[parent] >= value:
-                break
-            self.put(position, wide(self.order[parent]), self.key[parent])
-            position = parent
-        self.put(position, j, value)
 
     @helper
     def put(self, position: int, j: int, value: float) -> None:
@@ -166,7 +141,7 @@ class Queue(NamedTuple):
             b -= 1
             self.edge[b], self.end[b] = above, size
         for position in range((size - 2) // CHILDREN, -1, -1):
-            self.sink(position, wide(self.order[position]), self.key[position])
+            sink(self, size, position, wide(self.order[position]), self.key[position])
 
     @helper
     def largest_of_sample(self, size: int, target: int) -> float:
