@@ -164,13 +164,25 @@ def suicidal(block):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def test_a_cluster_that_loses_all_workers_ends_with_the_best_point(client, monkeypatch):
+    ready(client)
+    problem = stated(da.from_array(X, chunks=(30, 20)))
+    monkeypatch.setattr("ascd.data.prices.WORKERS_AWAITED", 1.0)
+    client.cluster.scale(0)
+    with pytest.warns(RuntimeWarning, match="no worker for 1 seconds.*best point so far"):
+        found = ascd.solve(problem)
+    assert str(found.status) == "unreachable"
+    client.cluster.scale(2)
+    ready(client)
+
+
 def test_workers_that_die_of_a_chunk_are_told_of(client, monkeypatch):
     """Where Dask does not bring a killed worker back, nobody is left: then all begin anew."""
     ready(client)
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
     monkeypatch.setattr(prices, "WORKERS_AWAITED", 30.0)
     for _ in range(3):
-        with pytest.raises((MemoryError, RuntimeError), match=r"want of memory|no worker for 30 seconds") as told:
+        with pytest.raises((MemoryError, ConnectionError), match=r"want of memory|no worker for 30 seconds") as told:
             stated(da.from_array(X, chunks=60).map_blocks(suicidal, meta=np.empty((0, 0))))
         if told.type is MemoryError:
             break

@@ -10,7 +10,6 @@ others take it.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data import prices
-from ascd.data.dask_faults import check_workers, told, wait_for_a_worker
+from ascd.data.dask_faults import check_workers, told, wait_until_done
 from ascd.data.dask_sheets import Held, Sheet, answer_sheet, unpack
 from ascd.data.executors import Call, Executor
 
@@ -105,6 +104,7 @@ class OnCluster:
                 places = {key: number for number, key in enumerate(shared)}
                 for home, numbers in groups.items():
                     tasks.append(self._task(home, [calls[number] for number in numbers], places, held))
+                wait_until_done(self.client, tasks[len(held) :])
                 found = self.client.gather(tasks[len(held) :])
             except BaseException:  # Ctrl-C too: nobody waits for them any more
                 self.homes.clear()
@@ -147,16 +147,9 @@ class OnCluster:
 
     def _find_missing(self, parts: Sequence[int]) -> None:
         """Where the parts are, once they are there; any worker, for those that are nowhere."""
-        from distributed import wait
-
         if all(part in self.homes for part in parts):
             return
-        while True:
-            try:
-                wait(self.parts, timeout=prices.WORKERS_AWAITED)
-                break
-            except (TimeoutError, asyncio.TimeoutError):  # they take long, or nobody is left to compute them
-                wait_for_a_worker(self.client)
+        wait_until_done(self.client, self.parts)
         where = self.client.who_has(self.parts)
         for number, part in enumerate(self.parts):
             self.homes[number] = next(iter(sorted(where.get(part.key, ()))), "")

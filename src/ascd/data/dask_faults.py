@@ -6,6 +6,7 @@ Workers that are lost are Dask's matter: their chunks are computed again, and th
 scheduler gone                ``DataGone``: the solver ends with the best point so far
 data that cannot be made      ``DataGone`` too: they were put on a worker by hand (``client.scatter``)
 again
+no worker left                ``DataGone`` too, when they have been waited for
 a worker out of memory        ``MemoryError``: what to chunk differently
 another version of ascd, or   ``RuntimeError``, before any work
 none; no worker at all
@@ -14,7 +15,8 @@ none; no worker at all
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
@@ -32,7 +34,7 @@ def check_workers(client: Any) -> None:
     with told(client):
         found = client.get_versions(packages=[PACKAGE])
         if not found["workers"]:  # they may still be starting
-            wait_for_a_worker(client)
+            _wait_for_a_worker(client, RuntimeError)
             found = client.get_versions(packages=[PACKAGE])
     here = _version(found["client"])
     others = {"the scheduler": found["scheduler"], **found["workers"]}
@@ -46,11 +48,23 @@ def check_workers(client: Any) -> None:
         )
 
 
-def wait_for_a_worker(client: Any) -> None:
+def wait_until_done(client: Any, futures: Sequence[Any]) -> None:
+    """However long they take, unless nobody is left to compute them."""
+    from distributed import wait
+
+    while True:
+        try:
+            wait(futures, timeout=prices.WORKERS_AWAITED)
+            return
+        except (TimeoutError, asyncio.TimeoutError):
+            _wait_for_a_worker(client, DataGone)
+
+
+def _wait_for_a_worker(client: Any, kind: type[Exception]) -> None:
     try:
         client.wait_for_workers(1, timeout=prices.WORKERS_AWAITED)
     except TimeoutError as error:
-        raise RuntimeError(
+        raise kind(
             f"the cluster has had no worker for {prices.WORKERS_AWAITED:g} seconds: start some (dask worker ADDRESS), "
             "or look at what its workers say when they start"
         ) from error
