@@ -226,6 +226,23 @@ def test_a_sum_of_squares_beyond_float64_is_no_violation(interpreted):
     assert judge(Case("solve", np.array([[0.0]]), np.array([1.4e154])))[1] == []
 
 
+def test_a_square_that_underflows_is_not_lost():
+    """½·l2·x² is 4e-116 and x² is below float64; compiled, because reordered products are what lost it."""
+    penalty = ascd.L1L2(l1=[1.0, 1.0], l2=[8e210, 8e210])
+    box = ascd.BoundedL1L2(l1=1.0, l2=8e210, lower=-1.0, upper=1.0)
+    for each in (penalty, box):
+        problem = ascd.Problem([[0.0, 0.0]], [0.0], penalty=each)
+        assert problem.objective([1e-163, 0.0]) == pytest.approx(4e-116, rel=1e-12)
+
+
+def test_targets_whose_squares_overflow_are_named(interpreted):
+    """Each fit for a scale starts where the one before ended, where the objective may be infinite: not x0's fault."""
+    X, y = [[9.9999998e7], [1.00000002e8]], [8.5e156, -6.3e155]
+    model = ascd.HuberRegressor(fit_intercept=False, alpha=7.5, max_iter=5)
+    with pytest.raises(ValueError, match="y most likely, contain large values"):
+        model.fit(X, y, sample_weight=[4e-5, 1.3e6])
+
+
 def test_a_process_that_dies_is_a_violation():
     total = Tally()
     for tally in side_by_side([(0, 2), (2, 2), (4, 1)], 2, dies_at_three):

@@ -71,10 +71,11 @@ def fit_with_scale(
     search = _Search(*_first_scale(sample.target, weight, epsilon, intercept, start[2]))
     spent, points = np.zeros(4), []
     x, constant, zero = start[0], start[1], math.nan
+    can_overflow = not math.isfinite(float(weight @ sample.target**2))  # a start may then have an infinite objective
     for number in range(MOST_SCALE_FITS + 1):
         problem, last = problem_at(search.sigma), number == MOST_SCALE_FITS or search.ended
         solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SCALE_SHARE * tol, None)))
-        x, constant = solution.x, solution.intercept
+        x, constant = (None, None) if can_overflow else (solution.x, solution.intercept)
         spent += (solution.n_iter, solution.reads, solution.seconds, solution.compile_seconds)
         if math.isnan(zero):
             zero = float(search.sigma * weight.sum() + 2.0 / search.sigma * solution.zero_objective)

@@ -10,7 +10,14 @@ import numpy as np
 from ascd._base.checks import as_parameter
 from ascd._base.jit import at
 from ascd.problem.penalties.box import as_bounds
-from ascd.problem.penalties.formulas import absolute_subgradient, extended, scale_between, soft_threshold, untilted
+from ascd.problem.penalties.formulas import (
+    absolute_subgradient,
+    extended,
+    half_square_times,
+    scale_between,
+    soft_threshold,
+    untilted,
+)
 
 
 class BoundedL1L2(NamedTuple):
@@ -36,7 +43,7 @@ class BoundedL1L2(NamedTuple):
     def cost(self, x: float, j: int) -> float:
         if x < at(self.lower, j) or x > at(self.upper, j):
             return math.inf
-        size = at(self.l1, j) * abs(x) + 0.5 * at(self.l2, j) * x * x
+        size = at(self.l1, j) * abs(x) + half_square_times(x, at(self.l2, j))
         return at(self.weights, j) * size + at(self.linear, j) * x
 
     def cost_size(self, x: float, j: int) -> float:

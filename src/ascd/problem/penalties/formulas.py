@@ -47,6 +47,12 @@ def half_square_over(value: float, divisor: float) -> float:
     return 0.5 * value * (value / divisor)
 
 
+@strict_helper
+def half_square_times(value: float, factor: float) -> float:
+    """½·factor·value², where the square alone may underflow: the products are not to be reordered."""
+    return 0.5 * factor * value * value
+
+
 @helper
 def even_conjugate(u: float, l1: float, l2: float) -> float:
     """The conjugate of l1·|x| + ½·l2·x² at u, which without l2 is the indicator of |u| ≤ l1: nothing is forgiven."""

@@ -13,6 +13,7 @@ from ascd.problem.penalties.formulas import (
     absolute_subgradient,
     even_conjugate,
     extended,
+    half_square_times,
     piece_beside_zero,
     scale_between,
     soft_threshold,
@@ -192,7 +193,7 @@ class L1L2(NamedTuple):
     linear: Any = 0.0
 
     def cost(self, x: float, j: int) -> float:
-        size = at(self.l1, j) * abs(x) + 0.5 * at(self.l2, j) * x * x
+        size = at(self.l1, j) * abs(x) + half_square_times(x, at(self.l2, j))
         return at(self.weights, j) * size + at(self.linear, j) * x
 
     def cost_size(self, x: float, j: int) -> float:
