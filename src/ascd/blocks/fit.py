@@ -78,10 +78,11 @@ class Fit:
         """The image from X itself: rounding errors of steps are gone."""
         if self.problem.loss.is_coupled:
             self._centre()
-        before = self.constant
-        self._compute()
-        if self.has_cancelled(before):
+        while True:
+            before = self.constant
             self._compute()
+            if not self.has_cancelled(before):
+                break
         self.is_fresh = not self.problem.loss.is_coupled
 
     def has_cancelled(self, before: Array) -> bool:

@@ -57,9 +57,17 @@ class Largest:
         for size in np.unique(sizes[new]).tolist():
             some = new[sizes[new] == size]
             first = working.starts[some]
-            largest = squares(first) if size == 1 else np.linalg.eigvalsh(products(first, size))[:, -1]
+            largest = squares(first) if size == 1 else largest_values(products(first, size))
             self.known[working.blocks[some]] = tuning.ABOVE_LARGEST * largest
         return held(self.known[working.blocks])
+
+
+def largest_values(stack: Array) -> Array:
+    """The largest eigenvalues of symmetric matrices, infinite where entries have overflowed."""
+    is_finite = np.isfinite(stack).all(axis=(1, 2))
+    largest = np.full(stack.shape[0], np.inf)
+    largest[is_finite] = np.linalg.eigvalsh(stack[is_finite])[:, -1]
+    return largest
 
 
 def held(curvature: Array) -> Array:

@@ -59,10 +59,12 @@ class Fit:
 
     def recompute(self) -> None:
         """The image from x itself: rounding errors of steps are gone."""
-        moved, before = np.flatnonzero(self.x), self.constant
-        self._compute(moved)
-        if abs(before) > tuning.CANCELS * abs(self.constant):  # a large constant leaves Ax few digits, or none
+        moved = np.flatnonzero(self.x)
+        while True:
+            before = self.constant
             self._compute(moved)
+            if not abs(before) > tuning.CANCELS * abs(self.constant):  # a large constant leaves Ax few digits, or none
+                break
         self.reads += moved.size
         self.is_fresh, self.is_behind = True, False
 
