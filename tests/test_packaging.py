@@ -70,8 +70,9 @@ def test_every_tested_python_is_a_classifier(project):
         assert f"3.{sys.version_info.minor}" in named
 
 
-def test_addresses_are_true_or_absent(project):
+def test_addresses_are_true(project):
     """A page that says where the project is must not name a place that was made up."""
-    for name, address in project.get("urls", {}).items():
+    assert project["urls"]["Paper"] in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    for name, address in project["urls"].items():
         assert address.startswith("https://"), name
         assert not re.search(r"example|localhost|placeholder|your[-_]", address), name
