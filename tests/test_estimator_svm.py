@@ -199,6 +199,7 @@ def test_the_production_solver_goes_on_where_the_one_for_boxes_ends(monkeypatch)
     whole = LinearSVC(loss="hinge", C=10.0, tol=1e-10).fit(X, LABELS).certificate_
     monkeypatch.setattr("ascd.solver.tuning.MOST_IDLE_ROUNDS", 1)
     monkeypatch.setattr("ascd.solver.tuning.SWEEPS_A_ROUND", 1)
+    monkeypatch.setattr("ascd.solver.tuning.ROUND_LENGTH", 0.0)
     broken = LinearSVC(loss="hinge", C=10.0, tol=1e-10).fit(X, LABELS).certificate_
     assert whole.converged
     assert broken.converged

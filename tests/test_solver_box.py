@@ -68,6 +68,7 @@ def test_every_way_leads_there(way, monkeypatch):
     monkeypatch.setattr(tuning, "FACE_WAIT", 1 if way == "faces" else 10**9)
     monkeypatch.setattr(tuning, "FACE_SWEEPS", 1)
     monkeypatch.setattr(tuning, "SWEEPS_A_ROUND", 2)
+    monkeypatch.setattr(tuning, "ROUND_LENGTH", 0.0)
     monkeypatch.setattr(tuning, "BARRIER_LATEST", 0.0)
     monkeypatch.setattr(tuning, "BARRIER_WAIT", 0.0)
     monkeypatch.setattr(BoxDescent, "_is_short", lambda self: way == "barrier")

@@ -150,9 +150,9 @@ POWER_STEPS, RAISED, LARGER_BOUND, SAME_BEND = 3, 1.05, 1.5, 1e-9
 FEW_IN_BOX, FINEST_IN_BOX, UNDER_GOAL = 50, 1e-12, 0.98
 #: What a visit in a sweep costs beside reading its column, for its gap term, in nanoseconds.
 BOX_VISIT = 40.0
-#: Sweeps in a round, after which what was spent is looked at; rounds without a smaller gap, after which rounding errors
-#: are all that is left.
-SWEEPS_A_ROUND, MOST_IDLE_ROUNDS = 10, 500
+#: Sweeps in a round, after which what was spent is looked at, and nanoseconds that it lasts at least: the calls around
+#: it take some 60,000; rounds without a smaller gap, after which rounding errors are all that is left.
+SWEEPS_A_ROUND, ROUND_LENGTH, MOST_IDLE_ROUNDS = 10, 2e5, 500
 #: Sweeps in reads of all columns before the first Newton step on a face, and sweeps over what is awake between two;
 #: reads of the face that it may always take, and the share of the sweeps' reads since the last one.  After a step,
 #: coordinates fall asleep this many times further inside.

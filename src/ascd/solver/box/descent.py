@@ -80,8 +80,7 @@ class BoxDescent:
         estimate, lowest, idle = math.inf, math.inf, 0
         while self.n_iter < most and idle < tuning.MOST_IDLE_ROUNDS:
             wanted = goal(self.slope)
-            # weights of 0 tell no goal: after the first sweep there are others
-            before, estimate = estimate, self._sweep(wanted, tuning.SWEEPS_A_ROUND if self.n_iter else 1)
+            before, estimate = estimate, self._sweep(wanted, self._sweeps_a_round())
             self.n_iter += 1
             idle = 0 if estimate < lowest else idle + 1
             lowest = min(lowest, estimate)
@@ -98,6 +97,15 @@ class BoxDescent:
             if self.gap <= goal(self.slope) or self.awake == 0:
                 return
             estimate = lowest = math.inf
+
+    def _sweeps_a_round(self) -> int:
+        """More of them where they take less time than the calls around them.
+
+        Weights of 0 tell no goal: after the first sweep there are others.
+        """
+        if not self.n_iter:
+            return 1
+        return max(tuning.SWEEPS_A_ROUND, int(tuning.ROUND_LENGTH / (self.price * max(self.awake, 1))))
 
     def _sweep(self, wanted: float, most: int) -> float:
         parts = self.parts
