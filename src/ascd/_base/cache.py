@@ -106,6 +106,29 @@ def nests(value: Any) -> bool:
     return isinstance(value, tuple) and any(isinstance(field, tuple) for field in value)
 
 
+#: Classes of parts by name, each the first of its name in compiled code that is not stored.
+_first_of_name: dict[str, type] = {}
+
+
+def namesakes(args: tuple[Any, ...]) -> tuple[type, ...]:
+    """The classes of all parts among the arguments, where one shares its name with a class met before; else nothing.
+
+    numba tells NamedTuples apart by the names of their classes and fields: of two classes with one name (a notebook's
+    cell that was changed and run again, two modules, a factory) it runs the code of the first.
+    """
+    kinds = list(_kinds(args))
+    is_first = all(_first_of_name.setdefault(kind.__name__, kind) is kind for kind in kinds)
+    return () if is_first else tuple(kinds)
+
+
+def _kinds(value: tuple[Any, ...]) -> Iterator[type]:
+    for part in value:
+        if isinstance(part, tuple):
+            if type(part) is not tuple:
+                yield type(part)
+            yield from _kinds(part)
+
+
 @cache
 def is_ours(kind: type) -> bool:
     """Is the class one of this package, or of Python itself?"""

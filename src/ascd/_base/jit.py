@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ascd._base.blame import compile_error, named_error
-from ascd._base.cache import NotKept, check_folder, digest, may_be_stored, nests, remove_stale, tell_not_kept
+from ascd._base.cache import NotKept, check_folder, digest, may_be_stored, namesakes, nests, remove_stale, tell_not_kept
 from ascd._base.clock import compiling, timed
 from ascd._base.compilers import collector_paused, kernel_options, name_files_apart, part_options
 from ascd._base.contracts import compiled_methods, share_method
@@ -177,8 +177,8 @@ class Kernel:
 
     def _first(self, types: tuple[type, ...], args: tuple[Any, ...]) -> Any:
         """The first call with these types."""
-        is_flat = may_be_stored(args) and not any(map(nests, args))
-        self._known[types] = self.stored if is_flat else None
+        known = self.stored if may_be_stored(args) and not any(map(nests, args)) else None
+        self._known[types] = known if self._on_disk else None
         with collector_paused():
             return self._compiled(*args)
 
@@ -198,10 +198,12 @@ class Kernel:
         tell_not_kept(reason)
 
     def _compiled(self, *args: Any) -> Any:
-        if may_be_stored(args):
-            return self.stored(*args)
+        stored = self.stored if may_be_stored(args) else None
+        if stored is not None and self._on_disk:
+            return stored(*args)
+        compiled = _compile(self.py_func, False, self.is_strict, namesakes(args))
         try:
-            return self.fresh(*args)
+            return compiled(*args)
         except _numba().core.errors.NumbaError as error:
             raise compile_error(error, args) from error
 
@@ -221,13 +223,14 @@ class Kernel:
         return _compile(self.py_func, False, self.is_strict)
 
 
-def _compile(function: Callable[..., Any], stored: bool, is_strict: bool) -> Any:
+def _compile(function: Callable[..., Any], stored: bool, is_strict: bool, kinds: tuple[type, ...] = ()) -> Any:
     with _lock:  # threads may call the same kernel for the first time
-        return _dispatcher(function, stored, is_strict)
+        return _dispatcher(function, stored, is_strict, kinds)
 
 
 @cache
-def _dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool) -> Any:
+def _dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool, kinds: tuple[type, ...]) -> Any:
+    """The compiled function; one of its own for ``kinds``, classes that numba would take for others."""
     with compiling():  # the first one imports numba
         dispatcher = _make_dispatcher(function, stored, is_strict)
     dispatcher.compile = timed(dispatcher.compile)  # called by numba where it meets new types
