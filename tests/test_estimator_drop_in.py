@@ -266,3 +266,20 @@ def test_valid_names_are_listed_once():
 def test_numbers_in_quotes_are_refused(fit, name):
     with pytest.raises(TypeError, match=f"{name} must hold real numbers"):
         fit([1, "0.5"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("coef_", [np.nan, 0.0]),
+        ("coef_", ["a", "b"]),
+        ("coef_", [1j, 0.0]),
+        ("intercept_", np.inf),
+        ("intercept_", "abc"),
+    ],
+)
+def test_a_warm_start_that_is_no_point_is_named(name, value):
+    model = ours.Lasso(warm_start=True).fit([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [1.0, 2.0, 3.0])
+    setattr(model, name, np.asarray(value))
+    with pytest.raises((ValueError, TypeError), match=f"{name} .where a warm start begins. must"):
+        model.fit([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [1.0, 2.0, 3.0])

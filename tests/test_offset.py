@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -128,6 +129,42 @@ def test_exposures_that_the_intercept_fits_alone_are_proved():
     found = ascd.solve(problem, intercept=True)
     assert found.converged
     assert found.intercept == pytest.approx(np.log(3.0))
+
+
+def exact_deficit(b, offset, threshold, found):
+    """F(x, c) − min F over c in exact arithmetic, at x = 0, for Huber's loss (least squares where it is None)."""
+    targets = [Fraction(float(one)) - Fraction(float(o)) for one, o in zip(b, offset, strict=True)]
+
+    def objective(constant):
+        away = [abs(target - constant) for target in targets]
+        if threshold is None:
+            return sum(each**2 for each in away) / 2
+        return sum(e**2 / 2 if e <= threshold else threshold * (e - threshold / 2) for e in away)
+
+    mean = sum(targets) / len(targets)  # the best constant, for Huber's loss too while all are near
+    return objective(Fraction(found.intercept)) - objective(mean)
+
+
+@pytest.mark.parametrize("name", ["squared", "huber"])
+@pytest.mark.parametrize("far", [1e4, 1e8, 1e13, 1e14, 1e17])
+def test_what_rounding_takes_from_a_target_is_counted(name, far):
+    b, offset = np.array([0.5, 0.4, 0.4]), np.full(3, -far)
+    problem = ascd.Problem([[0.6], [-0.5], [0.2]], b, name, ascd.L1(1e6 * far), offset=offset)
+    for tol in (0.0, 1e-6):
+        found = ascd.solve(problem, intercept=True, tol=tol)
+        assert not found.x.any()
+        assert found.gap >= exact_deficit(b, offset, None if name == "squared" else Fraction(1.35), found)
+
+
+def test_exact_differences_cost_nothing():
+    exact = ascd.Problem(np.eye(2), [3.0, 5.0], offset=[1.0, 0.5])
+    assert exact.parts.target_error == 0.0
+    rounded = exact.replace(offset=[0.1, 0.5])
+    assert rounded.parts.target_error == pytest.approx(float(abs(off_by(3.0, 0.1))), rel=1e-12)
+
+
+def off_by(b, offset):
+    return Fraction(b) - Fraction(offset) - Fraction(b - offset)
 
 
 @pytest.mark.parametrize("offset", [np.zeros(N - 1), np.full(N, np.inf), 3.0])

@@ -131,7 +131,9 @@ class LinearEstimator(BaseEstimator):
         if coef is None:
             return [None] * shape[0], [None] * shape[0]
         constants = to_numpy(getattr(self, "intercept_", 0.0)) if self.fit_intercept else 0.0
-        return np.reshape(coef, shape).astype(float), np.broadcast_to(np.ravel(constants), shape[0]).astype(float)
+        start = as_finite_vector(np.ravel(coef), "coef_ (where a warm start begins)").reshape(shape)
+        named = as_finite_vector(np.ravel(constants), "intercept_ (where a warm start begins)")
+        return start, np.broadcast_to(named, shape[0]).copy()
 
     def _count(self, solution: Any) -> int:
         """Iterations as scikit-learn counts them: at least one, unless none was allowed."""

@@ -52,6 +52,7 @@ class Parts(NamedTuple):
     largest: float  # L = max L_j
     gain: float
     slack: float
+    target_error: float = 0.0  # how far the targets are from b − o, in the norm of the columns
 
 
 class Problem:
@@ -97,7 +98,7 @@ class Problem:
         sample = Sample(target, _as_weights(sample_weight, self.n_samples))
         with crew(threads):
             self.first = read_first(self.design, sample, loss)
-        self.parts = _assemble(self.design, self.first, sample, loss, penalty)
+        self.parts = _assemble(self.design, self.first, sample, loss, penalty, self.stated)
         check_bounded(self.design, self.parts)
 
     def __repr__(self) -> str:
@@ -135,14 +136,15 @@ class Problem:
         new_loss, target = other.stated.as_parts()
         penalty = old.penalty if penalty is None else as_penalty(penalty, self.n_features)
         if sample_weight is None and _same_curvature(new_loss, old.loss):
-            other.parts = old._replace(sample=Sample(target, old.sample.weight), loss=new_loss, penalty=penalty)
+            sample, error = Sample(target, old.sample.weight), other.stated.target_error(old.sample.weight)
+            other.parts = old._replace(sample=sample, loss=new_loss, penalty=penalty, target_error=error)
             is_same = b is None and loss is None and offset is None
             other.first = self.first if is_same else self.first.without_products()
         else:
             weight = old.sample.weight if sample_weight is None else _as_weights(sample_weight, self.n_samples)
             sample = Sample(target, weight)
             other.first = read_first(self.design, sample, new_loss)
-            other.parts = _assemble(self.design, other.first, sample, new_loss, penalty)
+            other.parts = _assemble(self.design, other.first, sample, new_loss, penalty, other.stated)
         check_bounded(self.design, other.parts)
         return other
 
@@ -223,7 +225,7 @@ def _as_weights(sample_weight: Any, n_samples: int) -> Any:
     return as_parameter(sample_weight, "sample_weight", n_samples, low=0.0)
 
 
-def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty: Any) -> Parts:
+def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty: Any, stated: Stated) -> Parts:
     bound, n = float(loss.curvature_bound()), design.shape[1]
     square = first.survey.square
     largest = float(np.maximum(square, first.survey.plain).max())
@@ -240,16 +242,9 @@ def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty:
     gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
     # compiled steps of the engine read columns themselves; the solver asks the design alone
     return Parts(
-        getattr(design, "matrix", None),
-        sample,
-        loss,
-        penalty,
-        np.sqrt(square),
-        lipschitz,
-        float(lipschitz.max()),
-        gain,
-        slack,
-    )
+        getattr(design, "matrix", None), sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()),
+        gain, slack, stated.target_error(sample.weight),
+    )  # fmt: skip
 
 
 def _check_small_columns(design: Design, weight: Any, columns: Array) -> None:

@@ -261,10 +261,10 @@ class _Proof:
         return dual_distance(self.place.slope, dual, scale, self.parts.sample.weight)
 
     def _image_error(self) -> float:
-        """ζ: how far the computed image can be from Ax + c·1."""
+        """ζ: how far the computed image can be from Ax + c·1, as seen from the targets."""
         x, moved = np.abs(self.place.x), np.count_nonzero(self.place.x)
         size = float(x @ self.parts.norm) + abs(self.place.constant) * math.sqrt(self.total)
-        return (moved + 3.0) * UNIT * size if moved else 0.0
+        return ((moved + 3.0) * UNIT * size if moved else 0.0) + self.parts.target_error
 
     def _most_curvature(self) -> float:
         """M; where curvatures have no bound, the largest here, if the image's error cannot change it much."""

@@ -96,11 +96,12 @@ def _of_samples(gaps: Array, known: Array, scale: float, balance: Balance) -> fl
 def _of_the_image(parts: Any, x: Array, constant: float, look: Look, distance: float) -> float:
     """What the rounding errors of the image can add: see ``proof``."""
     weight, moved = parts.sample.weight, np.count_nonzero(x)
-    if moved == 0:
-        return 0.0
     total = float(np.sum(weight)) if np.ndim(weight) else float(parts.sample.target.size)
     size = float(np.abs(x) @ parts.norm) + abs(constant) * math.sqrt(total)
-    zeta, most = (moved + 3.0) * UNIT * size, float(parts.loss.curvature_bound())
+    zeta = ((moved + 3.0) * UNIT * size if moved else 0.0) + parts.target_error
+    most = float(parts.loss.curvature_bound())
+    if zeta == 0.0:
+        return 0.0
     if not math.isfinite(most):
         counted = weight[weight > 0.0] if np.ndim(weight) else np.ones(1)
         most = look.most_curved if zeta / math.sqrt(float(counted.min(initial=1.0))) <= 0.1 else math.inf

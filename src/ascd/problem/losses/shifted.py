@@ -98,6 +98,15 @@ class Stated(NamedTuple):
             return self.loss, self.target - self.offset
         return Shifted(self.loss, self.target, self.offset), np.arange(self.target.size, dtype=np.float64)
 
+    def target_error(self, weight: Any) -> float:
+        """√Σ s_k·τ_k², where τ_k is what rounding takes from the target b_k − o_k."""
+        if self.offset is None or not isinstance(self.loss, Squared | Huber):
+            return 0.0
+        target = self.target - self.offset
+        back = target - self.target
+        error = (self.target - (target - back)) - (self.offset + back)  # exactly, see Knuth's sum of two numbers
+        return float(np.sqrt(np.sum(weight * error**2)))
+
     def sizes(self, image: Any, here: slice = EVERYTHING) -> tuple[Array, Any]:
         """|b_k| and |o_k + z_k| of some samples, for bounds on rounding errors; z may be one number for all."""
         return np.abs(self.target[here]), np.abs(image if self.offset is None else image + self.offset[here])
