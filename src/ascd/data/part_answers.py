@@ -23,6 +23,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data.careful import UNIT
+from ascd.data.packing import shortest
 
 
 class Facts(NamedTuple):
@@ -63,7 +64,7 @@ def shape(part: Any) -> tuple[int, int]:
 def facts(part: Any) -> Facts:
     """Known without a pass."""
     is_sparse = hasattr(part.take(np.arange(0)).matrix, "indptr")
-    return Facts(int(part.nbytes), part.counts, is_sparse)
+    return Facts(int(part.nbytes), shortest(part.counts), is_sparse)
 
 
 def survey(part: Any, weight: Any, vectors: Array) -> tuple[Array, ...]:
@@ -186,7 +187,7 @@ def _add_fields(answers: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
 
 def _add_facts(answers: Sequence[Facts]) -> Facts:
     nbytes, counts, is_sparse = zip(*answers, strict=True)
-    return Facts(sum(nbytes), reduce(add, counts), any(is_sparse))
+    return Facts(sum(nbytes), shortest(np.asarray(np.sum(counts, axis=0, dtype=np.int64))), any(is_sparse))
 
 
 def add_moments(answers: Sequence[Moments]) -> Moments:
