@@ -19,7 +19,10 @@ from ascd.solver.screening import subgradients
 
 
 def next_columns(penalty: Any, norm: Array, ends: Iterable[tuple[Array, Array]]) -> Array:
-    """In rising order; all, where it would be nearly all.  ``ends`` are points with gradients, the last the one to go to."""
+    """In rising order; all, where it would be nearly all.
+
+    ``ends`` are points of a step with their gradients; the last one is where it leads to.
+    """
     n = norm.size
     is_wanted, nearest, low, high = np.zeros(n, dtype=np.bool_), *np.empty((3, n))
     for x, gradient in ends:
