@@ -2,6 +2,7 @@
 
     python benchmarks/reach.py [--only threads,storage,disk,dask] [--scale SHARE] [--jobs 2,16] [--repeats N]
     python benchmarks/reach.py --only dask --figures rounds          counts, no times
+    python benchmarks/reach.py --only dask --figures others [--limit SECONDS]       others, so long at most
 
 ``--scale`` makes the generated data smaller.  Ratios are of runs in turns in one process; fits end at equal gaps.
 """
@@ -25,7 +26,10 @@ def main(given=None):
     parser.add_argument("--repeats", type=int, default=3)
     figures = "rounds,overhead,workers,others"
     parser.add_argument("--figures", default=figures, help=f"of the part dask: some of {figures}")
+    parser.add_argument("--limit", type=float, default=180.0, help="seconds for a fit by others, of the part dask")
     options = parser.parse_args(given)
+    if not 0.0 < options.limit < float("inf"):
+        parser.error(f"--limit must be a positive number of seconds; got {options.limit:g}")
     options.jobs = [int(word) for word in options.jobs.split(",")]
     options.here = Path(__file__).parent
     for name in options.only.split(","):

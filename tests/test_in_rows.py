@@ -111,7 +111,7 @@ def test_steps_go_farther_than_their_model():
 def point_and_look(problem, design, x, constant, intercept):
     spans = design.source.spans
     kept = design.source.keep_beside([rows_of(problem.parts.sample, problem.parts.loss, span) for span in spans])
-    step = Step(x, x, np.array([constant, constant]), np.ones(1), np.zeros(1), GRID, True, intercept)
+    step = Step(x, x, np.array([constant, constant]), np.ones(1), np.zeros(1), GRID, np.arange(x.size), intercept)
     return design.source.over_rows(look_at_rows, kept, *step)
 
 

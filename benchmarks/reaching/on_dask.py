@@ -183,7 +183,7 @@ def others(options):
     labels = np.where(b > 0.0, 1.0, -1.0)
     for loss, target, top in (("logistic", labels, 0.5), ("squared", b, 1.0)):
         strength = top * generated.largest(A, target) / 20
-        race = dask_others.Race(A, target, loss, strength, options.repeats)
+        race = dask_others.Race(A, target, loss, strength, options.repeats, options.limit)
         with cluster(2):
             race.ascd(chunked(A, True))
             race.dask_ml(chunked(A, True), -(-len(b) // (2 * PARTS)))

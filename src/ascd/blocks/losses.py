@@ -31,8 +31,8 @@ from ascd.data.design import Design
 from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.dual_fit import fit_to
 from ascd.problem.dual_samples import movable
-from ascd.problem.duality import precise_gap
 from ascd.problem.losses import as_loss
+from ascd.problem.precise_gaps import precise_gap
 from ascd.problem.problem import Sample
 
 

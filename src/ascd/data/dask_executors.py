@@ -22,6 +22,7 @@ from ascd.data import prices
 from ascd.data.dask_faults import check_workers, told, wait_until_done
 from ascd.data.dask_sheets import Held, Sheet, answer_sheet, unpack
 from ascd.data.executors import Call, Executor
+from ascd.data.packing import bytes_of
 
 
 def executor_for(collection: Any, parts: Sequence[Any]) -> Executor:
@@ -99,7 +100,7 @@ class OnCluster:
             try:
                 groups = self._groups(calls)
                 shared = _in_many(groups.values(), calls)
-                held = [self.client.submit(unpack, Held(one), pure=False) for one in shared.values()]
+                held = [self._held(one) for one in shared.values()]
                 tasks += held
                 places = {key: number for number, key in enumerate(shared)}
                 for home, numbers in groups.items():
@@ -110,7 +111,7 @@ class OnCluster:
                 self.homes.clear()
                 self._cancel(tasks)
                 raise
-        self.received += sum(map(_bytes, found))
+        self.received += bytes_of(found)
         answers: list[Any] = [None] * len(calls)
         for numbers, some in zip(groups.values(), found, strict=True):
             for number, one in zip(numbers, some, strict=True):
@@ -121,11 +122,13 @@ class OnCluster:
         """As tasks, not by ``scatter``: what a lost worker held is made again from here."""
         with told(self.client), _quiet():
             self._find_missing(parts)
-            self.sent += sum(map(_bytes, values))
-            return [
-                self.client.submit(unpack, Held(one), pure=False, **_at(self.homes[part]))
-                for part, one in zip(parts, values, strict=True)
-            ]
+            return [self._held(one, self.homes[part]) for part, one in zip(parts, values, strict=True)]
+
+    def _held(self, one: Any, home: str = "") -> Any:
+        """A task that holds this."""
+        held = Held(one)
+        self.sent += bytes_of(held.values)
+        return self.client.submit(unpack, held, pure=False, **_at(home))
 
     def _task(self, home: str, calls: list[Call], places: dict[int, int], held: list[Any]) -> Any:
         from distributed import Future
@@ -133,7 +136,7 @@ class OnCluster:
         beside = [one for call in calls for one in call.arguments if isinstance(one, Future)]
         places = {**places, **{id(one): len(held) + number for number, one in enumerate(beside)}}
         sheet, held = Sheet(calls, places), [*held, *beside]
-        self.sent += sum(one.nbytes for one in _arrays(sheet.calls).values())
+        self.sent += sheet.nbytes
         parts = [self.parts[call.part] for call in calls]
         return self.client.submit(answer_sheet, parts, sheet, held, pure=False, **_at(home))
 
@@ -188,12 +191,3 @@ def _in_many(groups: Any, calls: Sequence[Call]) -> dict[int, Array]:
         for key, one in known.items()
         if counts[key] > prices.SENT_TO_EACH and one.nbytes > prices.SMALL_MESSAGE
     }
-
-
-def _bytes(answers: Any) -> int:
-    """Bytes of arrays in answers."""
-    if isinstance(answers, np.ndarray):
-        return int(answers.nbytes)
-    if isinstance(answers, list | tuple):
-        return sum(map(_bytes, answers))
-    return sum(map(_bytes, (answers.data, answers.indices, answers.indptr))) if hasattr(answers, "indptr") else 0

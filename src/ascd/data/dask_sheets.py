@@ -10,11 +10,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from ascd._base.checks import Array
 from ascd._base.threads import crew
 from ascd.data.executors import Call
+from ascd.data.packing import bytes_of, packed, unpacked
 from ascd.data.part_answers import SUMS, answer, together
 
 
@@ -22,30 +21,27 @@ class Sheet:
     """The calls to some parts, as one thing that travels; ``shared`` says which arrays go separately."""
 
     def __init__(self, calls: Sequence[Call], shared: dict[int, int]) -> None:
+        known: dict[int, Any] = {key: Elsewhere(number) for key, number in shared.items()}
         self.calls = [
             call._replace(
-                arguments=tuple(Elsewhere(shared[id(one)]) if id(one) in shared else _packed(one) for one in call[3])
+                arguments=tuple(known[id(one)] if id(one) in shared else packed(one, known) for one in call[3])
             )
             for call in calls
         ]
 
+    @property
+    def nbytes(self) -> int:
+        """Of its arrays, each once."""
+        arguments = {id(one): one for call in self.calls for one in call.arguments}
+        return sum(map(bytes_of, arguments.values()))
+
     def filled(self, shared: Sequence[Array]) -> Iterator[Call]:
+        found: dict[int, Any] = {}
         for call in self.calls:
-            given = tuple(shared[one.number] if isinstance(one, Elsewhere) else _unpacked(one) for one in call[3])
-            yield call._replace(arguments=given)
-
-
-def _packed(one: Any) -> Any:
-    """Numbers of columns travel as 32 bits."""
-    is_short = isinstance(one, np.ndarray) and one.dtype == np.int64 and (not one.size or one.max() <= _MOST_SHORT)
-    return one.astype(np.int32) if is_short else one
-
-
-def _unpacked(one: Any) -> Any:
-    return one.astype(np.int64) if isinstance(one, np.ndarray) and one.dtype == np.int32 else one
-
-
-_MOST_SHORT = np.iinfo(np.int32).max
+            for one in call.arguments:
+                if id(one) not in found:
+                    found[id(one)] = shared[one.number] if isinstance(one, Elsewhere) else unpacked(one)
+            yield call._replace(arguments=tuple(found[id(one)] for one in call.arguments))
 
 
 class Elsewhere:
@@ -59,11 +55,11 @@ class Held:
     """Arrays as one thing that travels."""
 
     def __init__(self, values: Any) -> None:
-        self.values = values
+        self.values = packed(values, {})
 
 
 def unpack(held: Held) -> Any:
-    return held.values
+    return unpacked(held.values)
 
 
 def answer_sheet(parts: Sequence[Any], sheet: Sheet, shared: Sequence[Array]) -> list[Any]:

@@ -111,18 +111,21 @@ class DenseMultiplier:
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
         root = np.sqrt(weight)
-        block = np.zeros((left.size, right.size), order="F")
-        step = max(64, prices.BLOCK // (left.size + right.size))
+        block = np.zeros((left.size, right.size))
+        step = min(max(64, prices.BLOCK // (left.size + right.size)), root.size)
+        # made once: a process that gives memory back at once (a Dask worker) pays for every new page of it
+        rooms = [np.empty(side.size * step) for side in ((left,) if left is right else (left, right))]
+        product = np.empty((left.size, right.size))
         for start in range(0, root.size, step):
             there = root[start : start + step]
-            first = self._gather(columns[left], start, there, means)
-            second = first if left is right else self._gather(columns[right], start, there, means)
-            block += first @ second.T
+            first = self._gather(columns[left], start, there, means, rooms[0])
+            second = first if left is right else self._gather(columns[right], start, there, means, rooms[1])
+            block += np.matmul(first, second.T, out=product)
         place(block, left, right, store)
 
-    def _gather(self, columns: Array, row: int, root: Array, means: Array | None) -> Array:
+    def _gather(self, columns: Array, row: int, root: Array, means: Array | None, room: Array) -> Array:
         """Weighted and centred rows from ``row`` on, a column a row."""
-        part = np.empty((columns.size, root.size))
+        part = room[: columns.size * root.size].reshape(columns.size, root.size)
         mean = NO_MEANS if means is None else means[columns]
         price = prices.DENSE_ENTRY * part.size
         share(price, columns.size, gather_rows, self.values, columns, row, root, mean, part)

@@ -23,6 +23,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data.careful import UNIT
+from ascd.data.packing import shortest
 
 
 class Facts(NamedTuple):
@@ -63,7 +64,7 @@ def shape(part: Any) -> tuple[int, int]:
 def facts(part: Any) -> Facts:
     """Known without a pass."""
     is_sparse = hasattr(part.take(np.arange(0)).matrix, "indptr")
-    return Facts(int(part.nbytes), part.counts, is_sparse)
+    return Facts(int(part.nbytes), shortest(part.counts), is_sparse)
 
 
 def survey(part: Any, weight: Any, vectors: Array) -> tuple[Array, ...]:
@@ -75,15 +76,19 @@ def first(part: Any, weight: Any, vectors: Array, with_products: bool) -> tuple[
 
     Where all weigh 1, weighted squares are the plain ones, and are left out.
     """
-    found = moments(part, np.arange(part.shape[1]), weight) if with_products else None
-    square, *others = survey(part, weight, vectors)
-    return facts(part), (square[:0] if np.ndim(weight) == 0 and weight == 1.0 else square, *others), found
+    square, plain, total, known = survey(part, weight, vectors)
+    is_plain = np.ndim(weight) == 0 and weight == 1.0
+    found = moments(part, np.arange(part.shape[1]), weight, total if is_plain else None) if with_products else None
+    return facts(part), (square[:0] if is_plain else square, plain, total, known), found
 
 
-def moments(part: Any, columns: Array, weight: Any) -> Moments:
+def moments(part: Any, columns: Array, weight: Any, sums: Array | None = None) -> Moments:
+    """``sums`` are the weighted sums of the columns, where they are known."""
     weights = np.full(part.shape[0], float(weight)) if np.ndim(weight) == 0 else weight
     total = float(weights.sum())
-    means = part.dots(columns, weights) / total if total > 0.0 else np.zeros(columns.size)
+    means = np.zeros(columns.size)
+    if total > 0.0:
+        means = (part.dots(columns, weights) if sums is None else sums) / total
     return Moments(columns, total, means, products(part, columns, 0, weights, means))
 
 
@@ -186,7 +191,7 @@ def _add_fields(answers: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
 
 def _add_facts(answers: Sequence[Facts]) -> Facts:
     nbytes, counts, is_sparse = zip(*answers, strict=True)
-    return Facts(sum(nbytes), reduce(add, counts), any(is_sparse))
+    return Facts(sum(nbytes), shortest(np.asarray(np.sum(counts, axis=0, dtype=np.int64))), any(is_sparse))
 
 
 def add_moments(answers: Sequence[Moments]) -> Moments:

@@ -57,7 +57,7 @@ class Parted:
 
     def _learn(self, known: Sequence[Facts]) -> None:
         nbytes, counts, is_sparse = zip(*known, strict=True)
-        self._facts = Facts(sum(nbytes), np.concatenate(counts), any(is_sparse))
+        self._facts = Facts(sum(nbytes), np.concatenate(counts).astype(np.int64), any(is_sparse))
 
     @property
     def counts(self) -> Array:

@@ -41,6 +41,8 @@ MOMENTS_KEPT = 16
 MEMORY_SHARE = 0.5
 #: An array that more workers need in a round than this goes out once, unless it is a small message.
 SENT_TO_EACH, SMALL_MESSAGE = 2, 100_000
+#: Vectors of at least so many numbers travel as codes, if they have at most so many different values.
+WORTH_CODES, MOST_CODES = 1000, 16
 #: Seconds that a cluster without workers gets to start one.
 WORKERS_AWAITED = 300.0
 #: Columns that a part may bring along with products: so many, and its part of so many times what is asked for.

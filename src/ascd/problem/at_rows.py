@@ -4,10 +4,10 @@ A step leads from x to x' (and from c to c'); its lengths t are tried all at onc
 
     z_t = z + t·(z' − z),    v_t = ∇f(z_t),    H_t = diag f''(z_t)
 
-a part answers with Σ f_k(z_t), Σ v_t and Aᵀv_t for every t, and with the moments AᵀH_tA of one t: the one that is best
-for its own rows.  Parts of shuffled data agree on it; where they do not, the sum is still a curvature between two.  For
-t = 1 it tells what a certificate needs (``proof_from_sums``).  Only x, x' and these answers travel: no vector of
-length d does.
+a part answers with Σ f_k(z_t), Σ v_t and Aᵀv_t for every t, and with AᵀH_t1 and the moments A_WᵀH_tA_W of one t: the
+one that is best for its own rows.  Parts of shuffled data agree on it; where they do not, the sum is still a curvature
+between two.  W are columns that may move next.  For t = 1 it tells what a certificate needs (``proof_from_sums``).
+Only x, x' and these answers travel: no vector of length d does.
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ from ascd._base.checks import Array, unlocked
 from ascd.data.part_answers import Moments, add_moments, moments
 from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.dual_samples import dual_length, unweighted
-from ascd.problem.duality import precise_gap
 from ascd.problem.losses.shifted import Shifted
+from ascd.problem.precise_gaps import precise_gaps_at
 from ascd.problem.problem import Sample
-
-NO_REACH = np.empty(0)
 
 
 class Rows(NamedTuple):
@@ -41,7 +39,8 @@ class Step(NamedTuple):
     """From ``before`` to ``end``, with the ``constants`` c at both; lengths to try (the first is 1) and their costs.
 
     ``costs`` are the penalties' at each length, for one row: a part of the rows bears its share.  ``scales`` are those
-    that a dual point may have.  ``with_moments`` asks for curvatures, ``by_sign`` for dual points that sum to zero.
+    that a dual point may have.  ``columns`` are those whose moments are asked for, if any; ``by_sign`` asks for dual
+    points that sum to zero.
     """
 
     before: Array
@@ -50,12 +49,14 @@ class Step(NamedTuple):
     lengths: Array
     costs: Array
     scales: Array
-    with_moments: bool
+    columns: Array
     by_sign: bool
 
 
 class Look(NamedTuple):
     """What rows tell of a step: for every length the losses, the slopes' sum and products; the moments of one.
+
+    Beside moments of some columns stand the sums of all, weighted by the same curvatures.
 
     At its end: Σ v²/s, the largest f''; and for all slopes, or for the positive ones and the others, what their sizes
     sum to, their products with the columns, and the samples' part of the gap for every scale.
@@ -65,6 +66,7 @@ class Look(NamedTuple):
     totals: Array
     products: Array
     moments: Moments | None
+    sums: Array
     square: float
     most_curved: float
     sizes: Array
@@ -81,7 +83,7 @@ class Look(NamedTuple):
 
 
 #: Fields that add up.
-ADDED = ("losses", "totals", "products", "square", "sizes", "split", "gaps")
+ADDED = ("losses", "totals", "products", "sums", "square", "sizes", "split", "gaps")
 
 
 def rows_of(sample: Sample, loss: Any, rows: slice) -> Rows:
@@ -105,22 +107,24 @@ def look_at_rows(part: Any, rows: Rows, *given: Any) -> Look:
     for number, t in enumerate(step.lengths.tolist()):
         there = image if t == 1.0 else start + t * (image - start)
         losses[number] = evaluate_samples(sample, loss, there, slopes[number], curvatures[number], None)[0]
+    own = np.nan_to_num(losses + d * step.costs, nan=np.inf)
+    curvature = curvatures[int(np.argmin(own))]
     groups = [slopes[0] > 0.0, ~(slopes[0] > 0.0)] if step.by_sign else [np.ones(d, dtype=np.bool_)]
     split = np.array([np.where(group, slopes[0], 0.0) for group in groups])
-    products = _dots(part, np.concatenate([slopes, split]) if step.by_sign else slopes)
-    found = None
-    if step.with_moments:
-        own = np.nan_to_num(losses + d * step.costs, nan=np.inf)
-        found = moments(part, np.arange(part.shape[1]), curvatures[int(np.argmin(own))])
+    weighed, parted = [curvature[None]] * (step.columns.size > 0), [split] * step.by_sign
+    products = _dots(part, np.concatenate([slopes, *weighed, *parted]))
+    sums = products[count] if weighed else np.zeros(0)
+    found = moments(part, step.columns, curvature, sums[step.columns]) if weighed else None
     return Look(
         losses,
         slopes.sum(axis=1),
         products[:count],
         found,
+        sums,
         dual_length(slopes[0], sample.weight) ** 2,
         float(unweighted(curvatures[0], sample.weight).max()),
         np.abs(split).sum(axis=1),
-        products[count:] if step.by_sign else products[:1],
+        products[-2:] if step.by_sign else products[:1],
         np.array([_gaps(sample, loss, image, slopes[0], group, step.scales) for group in groups]),
     )
 
@@ -154,4 +158,4 @@ def _gaps(sample: Sample, loss: Any, image: Array, slope: Array, group: Array, s
     if not group.all():
         weight = sample.weight if np.ndim(sample.weight) == 0 else sample.weight[group]
         sample, image, slope = Sample(sample.target[group], weight), image[group], slope[group]
-    return np.array([precise_gap(sample, loss, image, slope, NO_REACH, scale) for scale in scales.tolist()])
+    return precise_gaps_at(sample, loss, image, slope, scales)

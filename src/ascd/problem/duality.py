@@ -18,17 +18,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
-from ascd._base.threads import share, share_list
+from ascd._base.threads import share_list
 from ascd._base.tuning import LISTED_A_PART
 from ascd.data import prices
 from ascd.problem.losses.formulas import divergence
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties.formulas import cost_size
-from ascd.problem.tuning import BESIDE_ZERO, DOMAIN_ROUNDING, LAST_PLACES, SAMPLES_A_PART
+from ascd.problem.tuning import BESIDE_ZERO, LAST_PLACES
 
 
 @helper
@@ -102,44 +100,6 @@ def sample_gap(sample: Any, loss: Any, image: Array, slope: Array, scale: float,
             fit = loss.value(target, image[k]) + loss.conjugate(target, dual)
             total += weight * positive_part(fit - dual * image[k])
     return total
-
-
-@helper
-def precise_sample_gap(
-    sample: Any, loss: Any, image: Array, dual: Array, reach: Array, scale: float, start: int, stop: int
-) -> float:
-    """The largest Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for |θ − scale·dual| ≤ reach (none where that is empty)."""
-    total = 0.0
-    for number in range(start, stop):
-        k = wide(number)
-        weight, target, z = at(sample.weight, k), sample.target[k], image[k]
-        if weight > 0.0:
-            u = scale * dual[k] / weight
-            if reach.size > 0 and reach[k] > 0.0:  # whether the end is inside the domain must not be left to rounding
-                away = reach[k] / weight + 4.0 * DOMAIN_ROUNDING * abs(u)
-                term = max(divergence(loss, target, z, u - away), divergence(loss, target, z, u + away))
-            else:
-                term = divergence(loss, target, z, u)
-            total += weight * term
-    return total
-
-
-def precise_gap(sample: Any, loss: Any, image: Array, dual: Array, reach: Array, scale: float) -> float:
-    """``precise_sample_gap`` of all samples, by parts that threads share."""
-    out = np.empty(-(-image.size // SAMPLES_A_PART))
-    given = (sample, loss, image, dual, reach, scale, out)
-    share(2.0 * prices.SAMPLE * image.size, out.size, precise_gaps, *given)
-    return float(out.sum())
-
-
-@kernel
-def precise_gaps(
-    sample: Any, loss: Any, image: Array, dual: Array, reach: Array, scale: float, out: Array, start: int, stop: int
-) -> None:
-    """``precise_sample_gap`` of each part of the samples."""
-    for part in range(start, stop):
-        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, image.size)
-        out[part] = precise_sample_gap(sample, loss, image, dual, reach, scale, first, last)
 
 
 @kernel

@@ -30,14 +30,8 @@ from ascd.data.design import Design
 from ascd.problem import tuning
 from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
 from ascd.problem.dual_samples import dual_distance, dual_length, is_finite, movable, unweighted
-from ascd.problem.duality import (
-    gap_at_zero,
-    open_coordinates,
-    precise_gap,
-    required_products,
-    scale_within,
-    terms_within,
-)
+from ascd.problem.duality import gap_at_zero, open_coordinates, required_products, scale_within, terms_within
+from ascd.problem.precise_gaps import precise_gap
 
 
 class Place(NamedTuple):

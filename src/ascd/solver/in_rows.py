@@ -1,7 +1,7 @@
 """Newton's method for rows in parts that are elsewhere: one round a step, and no vector of samples travels.
 
-At the present point a look (``problem.at_rows``) has brought F, the gradient g, the sum S of the slopes and the moments
-of all columns: m, their means weighted by the curvatures H, and G, the products of the columns less these.  With an
+At the present point a look (``problem.at_rows``) has brought F, the gradient g, the sum S of the slopes and moments of
+the columns: m, their means weighted by the curvatures H, and G, the products of the columns less these.  With an
 intercept the constant follows the coordinates, and the model is
 
     Q(Δ) = (g − S·m)ᵀΔ + ½ ΔᵀGΔ + Σ Ψ_j(x_j + Δ_j),       Δc = −S/ΣH − mᵀΔ,
@@ -9,6 +9,9 @@ intercept the constant follows the coordinates, and the model is
 without it (g, A'HA = G + ΣH·m·mᵀ and no Δc).  Its minimum is where the next look is taken, together with points on the
 way there and beyond: the first steps of a logistic loss are far too short.  The best of them is the next point, whose
 gradient has come with the same round.  A look at a step's end is a certificate too (``problem.proof_from_sums``).
+
+Products are most of a look's work, and of what travels.  So a look brings those of the columns W alone that are free to
+move at the end of its step, violate optimality there, or are the next to do so; the others rest for a round.
 
 For a quadratic loss moments never change, and the first pass has brought them: the second round proves the answer.
 """
@@ -35,14 +38,19 @@ from ascd.solver import tuning
 from ascd.solver.assessment import Assessment, Standing
 from ascd.solver.fit import Fit
 from ascd.solver.gram_model import GramModel, Known
+from ascd.solver.next_columns import next_columns
 from ascd.solver.samples import cost_of
 from ascd.solver.screening import worst_violation
 
 GRID, TRIED, WHOLE = np.array(tuning.DUAL_SCALES), np.array(tuning.STEP_LENGTHS), np.ones(1)
+NONE = np.empty(0, dtype=np.int64)
 
 
 class Point(NamedTuple):
-    """Where the run is; ``look`` is one at the end of a step that led here, if there was one."""
+    """Where the run is; ``look`` is one at the end of a step that led here, if there was one.
+
+    ``means`` are those of all columns, the moments' those of their own.
+    """
 
     x: Array
     constant: float
@@ -50,14 +58,16 @@ class Point(NamedTuple):
     gradient: Array
     total: float
     moments: Moments
+    means: Array
     look: Look | None
 
 
 class Proposal(NamedTuple):
-    """A model's minimum, and by how much F would fall if the model were right."""
+    """A model's minimum, the gradient there and by how much F would fall if the model were right."""
 
     x: Array
     constant: float
+    gradient: Array
     fall: float
 
 
@@ -99,7 +109,7 @@ class InRows:
             proposal = self._propose(point, tolerance)
             is_known = point.look is not None or not self.fit.is_behind
             is_slow = not gap < tuning.HALF_THE_GAP * lowest
-            if is_known and is_slow and not proposal.fall > tuning.HARDLY_FALLS * tolerance:
+            if is_known and is_slow and not proposal.fall > tuning.HARDLY_FALLS * tolerance and self._has_all(point):
                 return None
             lowest = min(lowest, gap)
             if watch():
@@ -117,33 +127,39 @@ class InRows:
         bounds = self.assessment.bounds
         moments = None if fit.is_behind else self.rows.all_moments(fit.curvature)
         if moments is None or bounds.is_moved or bounds.radius.any():
-            look = self._look(fit.x, fit.x, (fit.constant, fit.constant), WHOLE, True)
-            return self._at(fit.x.copy(), fit.constant, look, 0, look.moments)
+            look = self._look(fit.x, fit.x, (fit.constant, fit.constant), WHOLE, self.columns)
+            return self._at(fit.x.copy(), fit.constant, look, 0, None)
         if not 0.0 < moments.total < math.inf:  # no sample curves its loss here
             return None
         total = float(fit.slope.sum())
-        return Point(fit.x.copy(), fit.constant, fit.loss_sum, bounds.estimate.copy(), total, moments, None)
+        gradient, means = bounds.estimate.copy(), moments.means
+        return Point(fit.x.copy(), fit.constant, fit.loss_sum, gradient, total, moments, means, None)
 
-    def _look(self, before: Array, end: Array, constants: tuple[float, float], lengths: Array, curved: bool) -> Look:
-        """A round: what the rows tell of a step."""
+    def _look(self, before: Array, end: Array, constants: tuple[float, float], lengths: Array, columns: Array) -> Look:
+        """A round: what the rows tell of a step, with moments of these columns."""
         if not self.kept:
             sample, loss = self.parts.sample, self.parts.loss
             self.kept = self.rows.keep_beside([rows_of(sample, loss, span) for span in self.rows.spans])
         cost = np.array([self._cost(before + t * (end - before)) for t in lengths.tolist()]) / self.fit.d
-        step = Step(before, end, np.array(constants), lengths, cost, GRID, curved, self.fit.intercept)
+        step = Step(before, end, np.array(constants), lengths, cost, GRID, columns, self.fit.intercept)
         self.fit.reads += self.fit.n + int(np.count_nonzero(end))
         found: Look = self.rows.over_rows(look_at_rows, self.kept, *step)
         return found
 
-    def _at(self, x: Array, constant: float, look: Look, number: int, moments: Moments | None) -> Point | None:
-        """The point that a length leads to; None where nothing finite is known of it."""
+    def _at(self, x: Array, constant: float, look: Look, number: int, last: Point | None) -> Point | None:
+        """The point that a length leads to; None where nothing finite is known of it.
+
+        Where the look has no moments, those of the last point are the same.
+        """
         loss, gradient = float(look.losses[number]), look.products[number]
+        moments = look.moments if last is None or look.moments is not None else last.moments
         if moments is None or not (math.isfinite(loss) and np.isfinite(gradient).all()):
             return None
         if not (0.0 < moments.total < math.inf and np.isfinite(moments.products).all()):
             return None
-        is_end = number == 0
-        return Point(x, constant, loss, gradient, float(look.totals[number]), moments, look if is_end else None)
+        means = look.sums / moments.total if last is None or look.moments is not None else last.means
+        kept = look if number == 0 else None
+        return Point(x, constant, loss, gradient, float(look.totals[number]), moments, means, kept)
 
     def _arrive(self, point: Point) -> None:
         """The fit is there, without its samples; and how good it is."""
@@ -162,23 +178,32 @@ class InRows:
 
     def _gradient(self, point: Point) -> Array:
         """With the best constant, if there is an intercept."""
-        return point.gradient - point.total * point.moments.means if self.fit.intercept else point.gradient
+        return point.gradient - point.total * point.means if self.fit.intercept else point.gradient
+
+    def _has_all(self, point: Point) -> bool:
+        """Is the worst violation one of the columns whose moments are known?"""
+        worst = worst_violation(self.fit.penalty, point.x, self._gradient(point), point.moments.columns)
+        return float(worst) >= self.assessment.standing.violation
 
     def _propose(self, point: Point, tolerance: float) -> Proposal:
         """The model's minimum."""
-        moments, x, gradient = point.moments, point.x.copy(), self._gradient(point)
+        moments, x, gradient = point.moments, point.x.copy(), self._gradient(point).copy()
         products = self._products(moments)
         violation = self.assessment.standing.violation
         spread = float(np.abs(x).sum()) or self.assessment.standing.objective / max(violation, 1e-300)
         target = tuning.ROUND_SHARE * min(tuning.ENOUGH * tolerance / max(spread, 1e-300), violation)
-        known = Known(self.columns, products, np.ones(x.size, dtype=np.bool_))
-        GramModel(self.fit.penalty, known, gradient.copy(), x).minimise(target, tuning.MOST_SWEEPS)
-        change = x - point.x
-        fall = -float(change @ (gradient + 0.5 * (products @ change))) + self._cost(point.x) - self._cost(x)
+        columns = moments.columns
+        known = Known(columns, products, np.ones(columns.size, dtype=np.bool_))
+        model = GramModel(self.fit.penalty, known, gradient[columns], x)
+        model.minimise(target, tuning.MOST_SWEEPS)
+        change = (x - point.x)[columns]
+        fall = -float(change @ (gradient[columns] + 0.5 * (products @ change))) + self._cost(point.x) - self._cost(x)
+        gradient[columns] = model.gradient
         if not self.fit.intercept:
-            return Proposal(x, point.constant, fall)
+            return Proposal(x, point.constant, gradient, fall)
         own = -point.total / moments.total
-        return Proposal(x, point.constant + own - float(moments.means @ change), fall - 0.5 * own * point.total)
+        constant = point.constant + own - float(moments.means @ change)
+        return Proposal(x, constant, gradient, fall - 0.5 * own * point.total)
 
     def _products(self, moments: Moments) -> Array:
         """G in column order; a column that the intercept can replace is held where it is, and all are damped."""
@@ -190,14 +215,18 @@ class InRows:
         else:
             store = np.asfortranarray(moments.products + moments.total * np.outer(moments.means, moments.means))
             diagonal = store.diagonal().copy()
-        np.fill_diagonal(store, diagonal + self.damping * self.fit.samples.typical_curvature * self.parts.norm**2)
+        np.fill_diagonal(
+            store, diagonal + self.damping * self.fit.samples.typical_curvature * self.parts.norm[moments.columns] ** 2
+        )
         return store
 
     def _follow(self, point: Point, proposal: Proposal) -> Point | None:
         """The best point on the way to the proposal and beyond; the same one again where F falls nowhere."""
         lengths = WHOLE if self.is_quadratic else TRIED
         constants = point.constant, proposal.constant
-        look = self._look(point.x, proposal.x, constants, lengths, not self.is_quadratic)
+        ends = (point.x, self._gradient(point)), (proposal.x, proposal.gradient)
+        columns = NONE if self.is_quadratic else next_columns(self.fit.penalty, self.parts.norm, ends)
+        look = self._look(point.x, proposal.x, constants, lengths, columns)
         change, drift = proposal.x - point.x, proposal.constant - point.constant
         there = [proposal.x if t == 1.0 else point.x + t * change for t in lengths.tolist()]
         values = look.losses + np.array([self._cost(x) for x in there])
@@ -212,7 +241,7 @@ class InRows:
         self.damping = 0.0 if best == 0 else self.damping
         t = float(lengths[best])
         constant = proposal.constant if t == 1.0 else point.constant + t * drift
-        return self._at(there[best], constant, look, best, look.moments or point.moments)
+        return self._at(there[best], constant, look, best, point)
 
     def _cost(self, x: Array) -> float:
         return float(cost_of(self.fit.penalty, self.columns, x))

@@ -75,6 +75,10 @@ STEP_LENGTHS = (1.0, 0.5, 0.25, 0.05, 2.0, 3.0, 4.0, 6.0)
 #: Scales of a dual point that its gap is computed for: 1 − 4⁻ᵏ, and 1.  A chord of a parabola between two of them lies
 #: at most 1.6 times above it.
 DUAL_SCALES = (*(1.0 - 0.25**k for k in range(13)), 1.0)
+#: Products of columns that come with a round: of those that may move, and of so many more beside this share of them;
+#: of all, where that is more than this share of the columns.  Rounds of tall logistic fits are those with products of
+#: all columns (``benchmarks/reach.py --only dask --figures rounds``: 5, 5, 6), and what comes back is 0.4 to 0.6 of it.
+FEWEST_NEXT, NEXT_SHARE, MOST_COLUMNS = 10, 0.25, 0.9
 #: A model is solved to this share of the violation that the tolerance needs: a round is dearer than sweeps.
 ROUND_SHARE = 0.01
 #: Where a model promises less than this share of the tolerance, and the gap is more than so much of the lowest, what is
