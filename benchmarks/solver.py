@@ -6,11 +6,11 @@
     python benchmarks/solver.py --tables FILE        all a results file holds, as Markdown
 
 Groups: lasso, path, enet, logistic, cv, svm, with blocks "tasks 10", "tasks 100", "groups of 5", "groups of 3 to 50",
-"sparse groups of 5", "sparse groups of 3 to 50", "multinomial l1", "multinomial l2" (races); tiny, start, memory (no
-races).  Peers that are not installed are named and left out.  How it is done: ``race/protocol.py``; what is asked:
-``race/groups.py``; what a gap is: ``race/gaps.py``.  Every race is stored in benchmarks/results/solver.json as it ends,
-in the place of the same race of an earlier run (``common/ledger.py``); the tables of the documentation are written from
-there (``make bench-tables``).
+"sparse groups of 5", "sparse groups of 3 to 50", "multinomial l1", "multinomial l2" (races); tiny, start, memory,
+agreement (no races).  Peers that are not installed are named and left out.  How it is done: ``race/protocol.py``; what
+is asked: ``race/groups.py``; what a gap is: ``race/gaps.py``.  Every race is stored in benchmarks/results/solver.json
+as it ends, in the place of the same race of an earlier run (``common/ledger.py``); the tables of the documentation are
+written from there (``make bench-tables``).
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def measure(options, given=None, say=print):
                 for record in records:
                     say(report.line(record))
         for part in (part for part in options.only if part in EXTRAS):
-            ledger.put(part, report.EXTRAS[part].key, EXTRAS[part](here, options))
+            for row in EXTRAS[part](here, options):
+                ledger.put(part, report.EXTRAS[part].key, [row])
+                say(report.EXTRAS[part].line(row))
     finally:
         for peer in here.values():
             peer.close()
