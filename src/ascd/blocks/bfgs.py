@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from ascd._base.checks import Array
 from ascd.blocks import tuning
@@ -55,13 +55,13 @@ class Pairs:
         if not self.order:
             return Vector(-gradient.plain, -gradient.plain if gradient.dual is gradient.plain else -gradient.dual)
         at = np.array(self.order)
-        steps, changes = np.triu(self.steps[np.ix_(at, at)]), self.changes[np.ix_(at, at)]
+        steps, changes = self.steps[at[:, None], at], self.changes[at[:, None], at]  # dtrtrs reads the upper triangle
         own, last = np.diagonal(steps), self.order[-1]
         gamma = self.steps[last, last] / self.changes[last, last]
-        along = solve_triangular(steps, self.known[2 * at], check_finite=False)
+        along = dtrtrs(steps, self.known[2 * at])[0]
         right = own * along + gamma * (changes @ along - self.known[2 * at + 1])
         factors = np.zeros(self.used)
-        factors[2 * at] = -solve_triangular(steps, right, trans="T", check_finite=False)
+        factors[2 * at] = -dtrtrs(steps, right, trans=1)[0]
         factors[2 * at + 1] = gamma * along
         return Vector(*self._combined(factors, -gamma, gradient))
 

@@ -30,15 +30,14 @@ class Smooth:
     """Steps on all blocks at once; ``is_over`` where they do not help any more."""
 
     def __init__(self, fit: Fit) -> None:
-        self.fit, self.share, self.penalty, self.is_over = fit, tuning.SMOOTH_SHARE, None, False
+        self.fit, self.penalty, self.is_over = fit, None, False
+        self.share = self.first_share = tuning.SMOOTH_SHARE if fit.x.size >= tuning.SMALL_SMOOTH else tuning.SMALL_SHARE
 
     def applies(self) -> bool:
-        """Is F smooth, curved in every coordinate, not minimised by one model, and of many coefficients?"""
+        """Is F smooth, curved in every coordinate and not minimised by one model?"""
         penalty, loss = self.fit.penalty, self.fit.problem.loss
-        if self.fit.x.size < tuning.SMALLEST_SMOOTH:
-            return False
         if penalty is not self.penalty:  # another one on the path: a fresh start
-            self.penalty, self.share, self.is_over = penalty, tuning.SMOOTH_SHARE, False
+            self.penalty, self.share, self.is_over = penalty, self.first_share, False
         is_smooth = isinstance(penalty, BlockNorm) and penalty.is_smooth() and bool((penalty.ridge > 0.0).all())
         return is_smooth and not self.is_over and not loss.is_quadratic and math.isfinite(loss.bound)
 

@@ -103,8 +103,9 @@ LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES = 1e-280, 1e300
 #: Nanoseconds of an entry of a softmax: an exponential, most of all.
 SOFTMAX_ENTRY = 10.0
 
-#: With fewer coefficients than this Newton's steps take little time, and lead to more digits than were asked for.
-SMALLEST_SMOOTH = 500
+#: With fewer coefficients than this a step takes little time: the goal is a smaller share of the tolerance, so that
+#: fits which differ in the order of their sums agree in their digits.
+SMALL_SMOOTH, SMALL_SHARE = 500, 1e-8
 #: L-BFGS goes on until the gap seems to be this share of the tolerance, and this many times less where that was not
 #: enough; at most so many steps at a time, with so many pairs remembered.
 SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10
