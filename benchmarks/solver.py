@@ -1,16 +1,16 @@
 """Our solver against its peers at equal, recomputed precision: tables of ratios, JSON, pictures of gap against time.
 
     python benchmarks/solver.py [--quick] [--only GROUP,…] [--case NAME,…] [--peers NAME,…] [--targets GAP,…]
-                                [--repeats N] [--budget SECONDS] [--threads one|default|both] [--clock wall|processor]
-                                [--data FOLDER] [--json FILE]
+                                [--parts PART,…] [--repeats N] [--budget SECONDS] [--threads one|default|both]
+                                [--clock wall|processor] [--data FOLDER] [--json FILE]
     python benchmarks/solver.py --tables FILE        all a results file holds, as Markdown
 
 Groups: lasso, path, enet, logistic, cv, svm, with blocks "tasks 10", "tasks 100", "groups of 5", "groups of 3 to 50",
-"sparse groups of 5", "sparse groups of 3 to 50", "multinomial l1", "multinomial l2" (races); tiny, start, memory (no
-races).  Peers that are not installed are named and left out.  How it is done: ``race/protocol.py``; what is asked:
-``race/groups.py``; what a gap is: ``race/gaps.py``.  Every race is stored in benchmarks/results/solver.json as it ends,
-in the place of the same race of an earlier run (``common/ledger.py``); the tables of the documentation are written from
-there (``make bench-tables``).
+"sparse groups of 5", "sparse groups of 3 to 50", "multinomial l1", "multinomial l2" (races); tiny, start, memory,
+agreement (no races).  Peers that are not installed are named and left out.  How it is done: ``race/protocol.py``; what
+is asked: ``race/groups.py``; what a gap is: ``race/gaps.py``.  Every race is stored in benchmarks/results/solver.json
+as it ends, in the place of the same race of an earlier run (``common/ledger.py``); the tables of the documentation are
+written from there (``make bench-tables``).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def arguments(given=None):
     parser.add_argument("--peers", default="", help="parts of names of libraries (ascd among them)")
     parser.add_argument("--data", type=Path, default=cases.data_folder(), help="folder with npz files")
     parser.add_argument("--targets", type=_numbers, default=(), help="relative gaps instead of the groups' own")
+    parser.add_argument("--parts", type=_numbers, default=(), help="λ_max/part, or C, instead of the groups' own")
     parser.add_argument("--repeats", type=int, default=5, help="timed repeats, in turn; the minimum counts")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds a fit may take")
     parser.add_argument("--threads", choices=THREADS, default="both")
@@ -72,7 +73,8 @@ def measure(options, given=None, say=print):
     ledger = Ledger(options.json, "solver.py", given, peers, **settings)
     searches = Ledger(searches_of(options.json), "solver.py", given, peers, **settings)
     for peer in here.values():
-        peer.limit, peer.clock = options.budget, options.clock
+        peer.clock = options.clock  # those that stop themselves look at the wall's: with other work that is too early
+        peer.limit = options.budget * (protocol.PATIENCE if options.clock == "processor" else 1.0)
     say(f"here: {', '.join(f'{name} {version}' for name, version in peers.items())}")
     for name, reason in absent.items():
         say(f"absent: {name} ({reason})")
@@ -91,7 +93,9 @@ def measure(options, given=None, say=print):
                 for record in records:
                     say(report.line(record))
         for part in (part for part in options.only if part in EXTRAS):
-            ledger.put(part, report.EXTRAS[part].key, EXTRAS[part](here, options))
+            for row in EXTRAS[part](here, options):
+                ledger.put(part, report.EXTRAS[part].key, [row])
+                say(report.EXTRAS[part].line(row))
     finally:
         for peer in here.values():
             peer.close()

@@ -6,19 +6,14 @@ import math
 
 import numpy as np
 import pytest
-import scipy.optimize
 
 import ascd
+from ascd.blocks import smooth as smooth_module
 from ascd.blocks.smooth import Smooth
 from ascd.blocks.solver import Solver
-from ascd.blocks.variables import Coefficients, Rounded
+from ascd.blocks.variables import Coefficients, Rounded, Span, variables_of
 
 pytestmark = pytest.mark.usefixtures("interpreted")
-
-
-@pytest.fixture(autouse=True)
-def _also_small_ones(monkeypatch):
-    monkeypatch.setattr("ascd.blocks.tuning.SMALLEST_SMOOTH", 0)
 
 
 def classes(d=60, n=12, count=4, ridge=0.5, **penalty):
@@ -44,11 +39,12 @@ def test_it_is_for_problems_without_a_kink():
         assert not smooth(other).applies()
 
 
-def test_few_coefficients_are_left_to_newton(monkeypatch):
-    monkeypatch.setattr("ascd.blocks.tuning.SMALLEST_SMOOTH", 49)
-    assert not smooth(classes()).applies()  # 12 columns, 4 classes
-    monkeypatch.setattr("ascd.blocks.tuning.SMALLEST_SMOOTH", 48)
-    assert smooth(classes()).applies()
+def test_few_coefficients_are_found_to_more_digits(monkeypatch):
+    gaps = []
+    for most in (48, 49):  # 12 columns, 4 classes
+        monkeypatch.setattr("ascd.blocks.tuning.SMALL_SMOOTH", most)
+        gaps.append(ascd.solve_blocks(classes(), tol=1e-4).gap)
+    assert gaps[1] < 1e-5 * gaps[0]
 
 
 def without_bfgs(patch):
@@ -72,6 +68,10 @@ def test_both_ways_lead_to_one_answer(monkeypatch, loss, intercept):
     assert abs(found.objective - other.objective) <= found.gap + other.gap
 
 
+def cost(variables, x):
+    return 0.5 * np.vdot(x, variables.bend(x))
+
+
 @pytest.mark.parametrize("shape", [(60, 12), (9, 30)])
 def test_better_variables_are_the_same_problem(shape):
     """Images, costs and gaps agree at points of which both know; the gradient is that of F."""
@@ -81,17 +81,59 @@ def test_better_variables_are_the_same_problem(shape):
     if shape[0] > shape[1]:
         np.testing.assert_allclose(better.coefficients(better.start), fit.x, atol=1e-12)
     else:  # of those with the same image the one of the least cost
-        assert better.cost(better.start)[0] < plain.cost(plain.start)[0]
+        assert cost(better, better.start) < cost(plain, plain.start)
     np.testing.assert_allclose(better.image(better.start), plain.image(plain.start), atol=1e-10)
     w = rng.standard_normal(better.start.shape)
     x, slope = better.coefficients(w), rng.standard_normal(fit.slope.shape)
     np.testing.assert_allclose(better.image(w), plain.image(x), atol=1e-10)
-    assert better.cost(w)[0] == pytest.approx(plain.cost(x)[0], rel=1e-10)
-    gradients = better.pull(slope) + better.cost(w)[1], plain.pull(slope) + plain.cost(x)[1]
-    assert better.gap_of(gradients[0]) == pytest.approx(plain.gap_of(gradients[1]), rel=1e-9)
+    assert cost(better, w) == pytest.approx(cost(plain, x), rel=1e-10)
+    gradients = better.pull(slope, better.bend(w)), plain.pull(slope, plain.bend(x))
+    gaps = [one.gap_of(gradient, gradient) for one, gradient in zip((better, plain), gradients, strict=True)]
+    assert gaps[0] == pytest.approx(gaps[1], rel=1e-9)
     step = 1e-3 * rng.standard_normal(w.shape)
     moved = np.vdot(gradients[0], step)
     assert moved == pytest.approx(np.vdot(gradients[1], better.coefficients(step)), rel=1e-8)
+
+
+def test_vectors_of_samples_stand_for_coefficients():
+    """X = D⁻¹AᵀB: products with a dual are those of the coefficients in units of their ridges."""
+    problem, rng = classes(9, 30), np.random.default_rng(6)
+    fit = Solver(problem, np.zeros((30, 4)), False, np.zeros(4)).fit
+    plain, span = Coefficients(fit), Span(fit)
+    b, c, slope = rng.standard_normal((3, 9, 4))
+    x, other = span.coefficients(b), span.coefficients(c)
+    np.testing.assert_allclose(span.dual(b), plain.image(x), atol=1e-12)
+    assert np.vdot(span.dual(b), c) == pytest.approx(np.vdot(x, plain.ridge * other))
+    assert 0.5 * np.vdot(span.dual(b), span.bend(b)) == pytest.approx(cost(plain, x))
+    gradient = span.pull(slope, span.bend(b))
+    np.testing.assert_allclose(plain.ridge * span.coefficients(gradient), plain.pull(slope, plain.bend(x)), atol=1e-12)
+    whole = plain.pull(slope, plain.bend(x))
+    assert span.gap_of(gradient, span.dual(gradient)) == pytest.approx(plain.gap_of(whole, whole))
+
+
+def test_which_variables(monkeypatch):
+    def chosen(start, d, n):
+        x = np.full((n, 4), start)
+        return type(variables_of(Solver(classes(d, n), x, False, np.zeros(4)).fit))
+
+    assert chosen(0.0, 20, 30) is Rounded
+    monkeypatch.setattr("ascd.blocks.tuning.ROUNDED_SIDE", 0)
+    assert chosen(0.0, 20, 30) is Span
+    assert chosen(0.0, 21, 30) is Coefficients  # not so many more columns than samples
+    assert chosen(0.1, 20, 30) is Coefficients  # no combination of samples, perhaps
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("shape", [(60, 12), (9, 30)])
+def test_all_variables_lead_to_one_answer(monkeypatch, shape, intercept):
+    problem = classes(*shape)
+    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    monkeypatch.setattr("ascd.blocks.tuning.ROUNDED_SIDE", 0)
+    other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    assert found.converged
+    assert other.converged
+    assert abs(found.objective - other.objective) <= found.gap + other.gap
+    np.testing.assert_allclose(found.x, other.x, atol=1e-3)
 
 
 @pytest.mark.parametrize("unit", [1e-140, 1e150])
@@ -109,27 +151,30 @@ def test_a_path_begins_afresh_with_every_penalty():
         assert found.gaps[k] <= 1e-8 * found.zero_objective
 
 
-@pytest.mark.parametrize("how", ["nothing", "uphill"])
-def test_where_it_fails_the_usual_steps_go_on(monkeypatch, how):
-    def fail(value, start, **_):
-        if how == "uphill":
-            value(start + 1e3)
+@pytest.mark.parametrize("lasting", [True, False])
+def test_where_no_length_helps_it_begins_afresh_and_then_the_usual_steps_go_on(monkeypatch, lasting):
+    real, count = smooth_module.search, []
 
-    monkeypatch.setattr(scipy.optimize, "minimize", fail)
+    def fail(at, start, length):
+        count.append(length)
+        return None if len(count) == 4 or lasting else real(at, start, length)
+
+    monkeypatch.setattr(smooth_module, "search", fail)
     assert ascd.solve_blocks(classes(), tol=1e-8).converged
+    assert len(count) == 1 if lasting else len(count) > 4
 
 
 def test_an_interrupt_keeps_the_lowest_point(monkeypatch):
     problem = classes()
-    look, count = problem.loss.look, []
+    look, count = problem.loss.value_and_slope, []
 
     def interrupt(image):
         count.append(1)
-        if len(count) == 12:
+        if len(count) == 9:
             raise KeyboardInterrupt
         return look(image)
 
-    monkeypatch.setattr(problem.loss, "look", interrupt)
+    monkeypatch.setattr(problem.loss, "value_and_slope", interrupt)
     found = ascd.solve_blocks(problem, tol=1e-12)
     assert found.status is ascd.Status.INTERRUPTED
     assert found.objective < 0.9 * found.zero_objective

@@ -4,7 +4,8 @@ Searching.  A peer is run from scratch with falling tolerances until its recompu
 where the first tolerance already succeeds, it is loosened as long as it does.  So the loosest success counts.  The
 search stops where a fit takes longer than the budget, or all of them ``PATIENCE`` times as long ("not reached"), or
 where ``STALLED`` smaller tolerances in a row change nothing.  It runs in a forked process that can be stopped, because
-compiled code cannot be interrupted; where the system cannot fork, it runs here and is not stopped.
+compiled code cannot be interrupted; where the system cannot fork, it runs here and is not stopped.  With the clock of
+the processor it is the system that stops a fit, after so many seconds of its own work: other work costs it nothing.
 
 Timing.  Each peer's fit with the tolerance of its first success is repeated, peers taking turns; the minimum counts.
 Short fits are repeated more often, up to ``LITTLE`` seconds a peer, long ones less, down to ``ENOUGH``.
@@ -156,8 +157,9 @@ def searched(peer, task, targets, budget):
         warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of forking where threads exist
         child.start()
     theirs.close()
+    patience = None if peer.clock == "processor" else budget + GRACE
     with contextlib.suppress(EOFError):
-        while ours.poll(budget + GRACE):
+        while ours.poll(patience):
             runs.append(ours.recv())
     child.kill()
     child.join()
@@ -165,9 +167,23 @@ def searched(peer, task, targets, budget):
 
 
 def _search_in_child(pipe, peer, task, targets, budget):
+    def report(one):
+        pipe.send(one)
+        _limit_work(peer, budget)
+
+    _limit_work(peer, budget)
     with contextlib.suppress(Failed):
-        search(peer, task, targets, budget, pipe.send)
+        search(peer, task, targets, budget, report)
     pipe.close()
+
+
+def _limit_work(peer, budget):
+    """Let the system end this process where the next fit takes longer than the budget by the processor's clock."""
+    if peer.clock == "processor":
+        import resource
+
+        seconds = math.ceil(time.process_time() + budget + GRACE)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def first_success(runs, target):

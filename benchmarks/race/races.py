@@ -19,7 +19,7 @@ def run(key, peers, options, say):
         if case is None:
             say(f"  {name}: not found in the data folder")
             continue
-        for part in group.parts:
+        for part in options.parts or group.parts:
             task = tasks.make(case, group.kind, part)
             results, fits = protocol.race(peers, task, targets, options.repeats, options.budget, options.threads)
             what = {"group": key, "case": case.name, "label": task.label, "part": task.part}

@@ -6,6 +6,7 @@ import math
 
 from common.tables import Table, text_table
 
+from race import agreement
 from race.cases import RAW
 from race.groups import GROUPS
 
@@ -182,5 +183,11 @@ EXTRAS = {
         ("case", "peer"),
         ("case", "storage", "library", "traced", "resident"),
         lambda row: [row["case"], row["storage"], row["peer"], _share(row, "traced"), _share(row, "resident")],
+    ),
+    "agreement": Table(
+        "Objectives of the peers beside ours, (F − ours)/ours, each solved to high precision (bar: 1e-7)",
+        ("group", "case", "part"),
+        ("figure", "case", "our gap", "peers", "largest difference"),
+        agreement.cells,
     ),
 }

@@ -1,9 +1,11 @@
-# Fits for glmnet.py: commands on stdin, one a line; data and coefficients in raw files; times by R's own clock.
+# Fits for glmnet.py: commands on stdin, one a line; data and coefficients in raw files; times by R's own clocks.
 #   load FOLDER ROWS COLUMNS ENTRIES      (ENTRIES 0: dense)
-#   fit FAMILY RATIO THRESH STEPS         reads STEPS values of lambda, writes their coefficients
+#   fit FAMILY RATIO THRESH STEPS CLOCK   reads STEPS values of lambda, writes their coefficients; CLOCK: wall, processor
+#                                         multinomial: those of the last lambda, a column a class
 suppressPackageStartupMessages({ library(glmnet); library(Matrix) })
 glmnet.control(fdev = 0, devmax = 1, mnlam = 1, eps = 0)
 numbers <- function(name, count, what = "double") readBin(file.path(folder, name), what, count)
+clocks <- list(wall = function() as.numeric(Sys.time()), processor = function() sum(proc.time()[1:2]))
 input <- file("stdin", "r")
 cat("ready", as.character(packageVersion("glmnet")), "\n")
 flush(stdout())
@@ -22,12 +24,13 @@ while (length(line <- readLines(input, n = 1)) > 0) {
     cat("loaded\n")
   } else {
     lambda <- numbers("lambda", as.integer(word[5]))
-    target <- if (word[2] == "binomial") factor(y) else y
-    before <- as.numeric(Sys.time())
+    target <- if (word[2] == "gaussian") y else factor(y)
+    clock <- clocks[[word[6]]]
+    before <- clock()
     fit <- suppressWarnings(glmnet(X, target, family = word[2], alpha = as.numeric(word[3]), lambda = lambda,
                                    standardize = FALSE, intercept = FALSE, thresh = as.numeric(word[4]), maxit = 1e9))
-    spent <- as.numeric(Sys.time()) - before
-    beta <- as.matrix(fit$beta)
+    spent <- clock() - before
+    beta <- if (word[2] == "multinomial") sapply(fit$beta, function(of) of[, ncol(of)]) else as.matrix(fit$beta)
     writeBin(as.vector(beta), file.path(folder, "beta"))
     cat("done", spent, ncol(beta), "\n")
   }

@@ -1,8 +1,9 @@
 """glmnet, through R and through python-glmnet.
 
-R runs in a process that stays: data go over once a case, and R's own clock times the fits.  glmnet's authors advise a
-path rather than a single λ: a single problem is reached in ten steps.  Deviance-based early stops are switched off,
-because they would end before λ.
+R runs in a process that stays: data go over once a case, and R's own clocks time the fits.  glmnet's authors advise a
+path rather than a single λ: a single problem is reached in ten steps, without l1 from a λ that is ``FIRST_RIDGE`` times
+as large.  Deviance-based early stops are switched off, because they would end before λ.  Its multinomial objective,
+"ungrouped" and without intercept, is ours divided by n.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from race.class_tasks import KINDS as CLASSES
 from race.peers.base import UNLIMITED, Answer, Failed, Peer
+
+FIRST_RIDGE = 1e3
+FAMILIES = {"logistic": "binomial", **dict.fromkeys(CLASSES, "multinomial")}
 
 
 class Glmnet(Peer):
@@ -26,17 +31,18 @@ class Glmnet(Peer):
 
     def start(self, task, target):
         """Its tolerance bounds squares of changes."""
-        return 10.0 * target if task.kind == "enet" else target**2
+        return 10.0 * target if task.l2 else target**2
 
     def _unit(self, task):
         """glmnet divides y, and with it l1 but not l2, by its root mean square: handed over so, it changes nothing."""
-        return float(np.sqrt(np.mean(task.y**2))) if task.loss == "squared" else 1.0
+        return 1.0 if task.kind in FAMILIES else float(np.sqrt(np.mean(task.y**2)))
 
     def _path(self, task):
         """The λs in its terms, and the share of l1 in them."""
         unit = self._unit(task)
         total, ratio = task.l1 / unit + task.l2, task.l1 / (task.l1 + unit * task.l2)
-        path = task.strengths / unit if task.kind == "path" else np.geomspace(task.part, 1.0, self.steps) * total
+        top = task.part if task.l1 else FIRST_RIDGE
+        path = task.strengths / unit if task.kind == "path" else np.geomspace(top, 1.0, self.steps) * total
         return path / len(task.y), ratio
 
 
@@ -56,6 +62,7 @@ class GlmnetPython(Glmnet):
 
 class GlmnetR(Glmnet):
     name = package = "glmnet (R)"
+    kinds = (*Glmnet.kinds, *CLASSES)
     forked = False
 
     def __init__(self):
@@ -72,10 +79,11 @@ class GlmnetR(Glmnet):
         self._load(task)
         path, ratio = self._path(task)
         path.tofile(self.folder / "lambda")
-        family = "binomial" if task.kind == "logistic" else "gaussian"
-        _, seconds, columns = self._ask("fit", family, ratio, tol, len(path), limit=self.limit)
+        family = FAMILIES.get(task.kind, "gaussian")
+        _, seconds, columns = self._ask("fit", family, ratio, tol, len(path), self.clock, limit=self.limit)
         coefs = self._unit(task) * np.fromfile(self.folder / "beta").reshape((task.X.shape[1], int(columns)), order="F")
-        return Answer(coefs if task.kind == "path" else coefs[:, -1], seconds=float(seconds))
+        is_whole = task.kind == "path" or task.kind in CLASSES
+        return Answer(coefs if is_whole else coefs[:, -1], seconds=float(seconds))
 
     def close(self):
         if self.process is not None:
@@ -99,8 +107,8 @@ class GlmnetR(Glmnet):
         return words[1]
 
     def _load(self, task):
-        wanted = (task.case, task.loss)
-        if self.loaded == wanted:
+        wanted = (task.X, FAMILIES.get(task.kind))
+        if self.loaded is not None and self.loaded[0] is wanted[0] and self.loaded[1] == wanted[1]:
             return
         X, sparse = task.X, sp.issparse(task.X)
         (task.y / self._unit(task)).tofile(self.folder / "y")

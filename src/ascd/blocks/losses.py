@@ -9,6 +9,7 @@ whose conjugate at u is Σ_t q_t·log q_t with q = u + e_y, for q in the simplex
 
 ==================  ======================================================================================
 ``look``            the sum of losses at an image, its slopes s·∇loss, and what the Hessians are made of
+``value_and_slope``  the same without Hessians
 ``balance``         moves the image by the best constant an output: slopes then sum to 0
 ``gap``             Σ_k s_k·[loss(z_k) + loss*(θ_k/s_k) − ⟨θ_k, z_k⟩/s_k], the largest within ``reach`` of θ
 ``dual_point``      the slope, moved so that unpenalised columns and the intercept get what they require (None: cannot)
@@ -98,6 +99,10 @@ class Outputs:
         value, _ = evaluate_samples(self.sample, self.loss, image.ravel(), slope.ravel(), curvature.ravel(), None)
         most = curvature[:, 0] if self.n_outputs == 1 else curvature.max(axis=1)
         return Look(float(value), slope, Curvature(curvature, None, most))
+
+    def value_and_slope(self, image: Array) -> tuple[float, Array]:
+        """``look`` without curvatures."""
+        return self.look(image)[:2]
 
     def balance(self, image: Array) -> Array:
         """Move the image, in place, to the best constants; how far."""

@@ -1,7 +1,7 @@
 """Where F is smooth (a ridge on every block and nothing else), no block rests: limited-memory BFGS on all at once.
 
-Working sets are made for few blocks, and here all take part.  SciPy's L-BFGS needs two products with the data a step,
-for all outputs together, or with smaller matrices in better variables (``variables``).  It ends where
+Working sets are made for few blocks, and here all take part.  L-BFGS (``bfgs``) needs two products with the data a
+step, for all outputs together, or with smaller matrices in better variables (``variables``).  It ends where
 
     Σ_b ‖∇_b F‖² / (2·ridge_b)  ≤  a share of the tolerance,
 
@@ -13,102 +13,145 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import Array
 from ascd.blocks import tuning
+from ascd.blocks.bfgs import Line, Pairs, Vector, search
 from ascd.blocks.fit import Fit
 from ascd.blocks.norm import BlockNorm
 from ascd.blocks.variables import variables_of
-
-
-class _Enough(Exception):
-    """The gradient is small enough, or the time is over."""
 
 
 class Smooth:
     """Steps on all blocks at once; ``is_over`` where they do not help any more."""
 
     def __init__(self, fit: Fit) -> None:
-        self.fit, self.share, self.penalty, self.is_over = fit, tuning.SMOOTH_SHARE, None, False
+        self.fit, self.penalty, self.is_over = fit, None, False
+        self.share = self.first_share = tuning.SMOOTH_SHARE if fit.x.size >= tuning.SMALL_SMOOTH else tuning.SMALL_SHARE
 
     def applies(self) -> bool:
-        """Is F smooth, curved in every coordinate, not minimised by one model, and of many coefficients?"""
+        """Is F smooth, curved in every coordinate and not minimised by one model?"""
         penalty, loss = self.fit.penalty, self.fit.problem.loss
-        if self.fit.x.size < tuning.SMALLEST_SMOOTH:
-            return False
         if penalty is not self.penalty:  # another one on the path: a fresh start
-            self.penalty, self.share, self.is_over = penalty, tuning.SMOOTH_SHARE, False
+            self.penalty, self.share, self.is_over = penalty, self.first_share, False
         is_smooth = isinstance(penalty, BlockNorm) and penalty.is_smooth() and bool((penalty.ridge > 0.0).all())
         return is_smooth and not self.is_over and not loss.is_quadratic and math.isfinite(loss.bound)
 
     def improve(self, tolerance: float, until: float) -> None:
         """Go down until a gap of a share of the tolerance is likely, or until the time ``until``."""
         fit, descent = self.fit, _Descent(self.fit, self.share * tolerance, until)
-        start = fit.seen.value + fit.cost()
         self.share *= tuning.SMOOTH_AGAIN
+        start = descent.point
         try:
             self.is_over = not descent.run()
         finally:  # also where the user ends it
-            if descent.lowest < start:
+            if descent.point is start:
+                self.is_over = True
+            else:
                 fit.x[:], fit.constant = descent.coefficients(), descent.constants()
                 fit.moved[:] = np.logical_or.reduceat(fit.x.any(axis=1), fit.problem.groups.starts[:-1])
                 fit.recompute()
-            else:
-                self.is_over = True
+
+
+class _Point(NamedTuple):
+    """A vector with its image, and the gradient of Ψ there; both are linear."""
+
+    at: Vector
+    image: Array
+    bent: Array
+
+    def cost(self, other: _Point) -> float:
+        """⟨x, Ψ′(other)⟩: twice Ψ where both are the same."""
+        return float(self.at.dual[: self.bent.size] @ other.bent.ravel())
 
 
 class _Descent:
-    """One run of L-BFGS, and the lowest point that it has met."""
+    """One run of L-BFGS, always at the lowest point that it has met."""
 
     def __init__(self, fit: Fit, enough: float, until: float) -> None:
         self.fit, self.enough, self.until = fit, enough, until
         self.variables = variables_of(fit)
-        self.shape = self.variables.start.shape
+        self.shape, self.size = self.variables.start.shape, self.variables.start.size
+        self.look = fit.problem.loss.value_and_slope
         constants = fit.constant / self.variables.unit if fit.intercept else np.empty(0)
-        self.point = np.concatenate([self.variables.start.ravel(), constants])
-        self.lowest, self.left, self.unit = math.inf, math.inf, 1.0
+        plain = np.concatenate([self.variables.start.ravel(), constants])
+        self.point = self._known(Vector(plain, plain.copy() if self.variables.has_duals else plain))  # a start of 0
 
     def run(self) -> bool:
         """Has it come as far as was asked?"""
-        from scipy.optimize import minimize
+        pairs = Pairs(self.point.at.plain.size, self.variables.has_duals)
+        value, slopes = self.look(self.point.image)
+        value, gradient = value + 0.5 * self.point.cost(self.point), self._gradient(slopes, self.point)
+        for _ in range(tuning.SMOOTH_STEPS):
+            left = self.variables.gap_of(self._part(gradient.plain), self._part(gradient.dual))
+            if left <= self.enough:
+                return True
+            if not math.isfinite(left) or time.perf_counter() > self.until:
+                return False
+            way = self._known(pairs.direction(gradient))
+            start = Line(value, float(gradient.dual @ way.at.plain), slopes)
+            found = search(self._along(way), start, 1.0 if pairs.order else self._first_length(way, start))
+            if found is None and not pairs.order:
+                return False
+            if found is None:  # rounding has spoiled the pairs
+                pairs = Pairs(self.point.at.plain.size, self.variables.has_duals)
+                continue
+            length, (value, _, slopes) = found
+            self.point = self._moved(length, way)
+            before, gradient = gradient, self._gradient(slopes, self.point)
+            pairs.add(length, way.at, before, start.slope, gradient)
+        return False
 
-        self.unit = abs(self.fit.seen.value + self.fit.cost()) or 1.0
-        limits = {"maxiter": tuning.SMOOTH_STEPS, "maxfun": 2 * tuning.SMOOTH_STEPS, "ftol": 0.0, "gtol": 0.0}
-        with suppress(_Enough):
-            minimize(
-                self._value, self.point.copy(), jac=True, method="L-BFGS-B", callback=self._watch,
-                options=limits | {"maxcor": tuning.SMOOTH_MEMORY},
-            )  # fmt: skip
-        return self.left <= self.enough
+    def _known(self, at: Vector) -> _Point:
+        """The image, and the gradient of Ψ."""
+        part = self._part(at.plain)
+        image = self._part(at.dual).copy() if self.variables.has_duals else self.variables.image(part)
+        if self.fit.intercept:
+            image += self.variables.unit * at.plain[self.size :]
+        return _Point(at, image, self.variables.bend(part))
 
-    def _value(self, point: Array) -> tuple[float, Array]:
-        """F and its gradient, in units of F at the start."""
-        fit, at = self.fit, self._part(point)
-        image = self.variables.image(at)
-        if fit.intercept:
-            image += self.variables.unit * point[at.size :]
-        seen, (cost, bent) = fit.problem.loss.look(image), self.variables.cost(at)
-        gradient = self.variables.pull(seen.slope) + bent
-        if seen.value + cost < self.lowest:
-            self.lowest, self.point, self.left = seen.value + cost, point.copy(), self.variables.gap_of(gradient)
-        constants = self.variables.unit * seen.slope.sum(axis=0) if fit.intercept else np.empty(0)
-        whole = np.concatenate([gradient.ravel(), constants])
-        return (seen.value + cost) / self.unit, whole / self.unit
+    def _moved(self, length: float, way: _Point) -> _Point:
+        here = self.point
+        at = here.at.plus(length, way.at)
+        bent = self._part(at.plain) if self.variables.has_duals else here.bent + length * way.bent
+        return _Point(at, here.image + length * way.image, bent)
 
-    def _watch(self, *_: Any) -> None:
-        if self.left <= self.enough or time.perf_counter() > self.until:
-            raise _Enough
+    def _gradient(self, slopes: Array, point: _Point) -> Vector:
+        part = self.variables.pull(slopes, point.bent)
+        constants = self.variables.unit * slopes.sum(axis=0) if self.fit.intercept else np.empty(0)
+        plain = np.concatenate([part.ravel(), constants])
+        if not self.variables.has_duals:
+            return Vector(plain, plain)
+        return Vector(plain, np.concatenate([self.variables.dual(part).ravel(), constants]))
 
-    def _part(self, point: Array) -> Array:
-        return point[: math.prod(self.shape)].reshape(self.shape)
+    def _along(self, way: _Point) -> Callable[[float], Line]:
+        here, (own, cross) = self.point, (way.cost(way), way.cost(self.point))
+        cost = 0.5 * here.cost(here)
+
+        def at(length: float) -> Line:
+            value, slopes = self.look(here.image + length * way.image)
+            bent = cost + length * (cross + 0.5 * length * own)
+            return Line(value + bent, float(np.vdot(slopes, way.image)) + cross + length * own, slopes)
+
+        return at
+
+    def _first_length(self, way: _Point, start: Line) -> float:
+        """Newton's along the line."""
+        curvature = self.fit.problem.loss.look(self.point.image).curvature
+        bent = float(np.vdot(way.image, curvature.times(way.image))) + way.cost(way)
+        length = -start.slope / bent if bent > 0.0 else 1.0
+        return length if math.isfinite(length) and length > 0.0 else 1.0
+
+    def _part(self, vector: Array) -> Array:
+        return vector[: self.size].reshape(self.shape)
 
     def coefficients(self) -> Array:
-        return self.variables.coefficients(self._part(self.point))
+        return self.variables.coefficients(self._part(self.point.at.plain))
 
     def constants(self) -> Array:
         """Those of the intercept; where there is none, 0."""
-        return self.variables.unit * self.point[math.prod(self.shape) :] if self.fit.intercept else self.fit.constant
+        return self.variables.unit * self.point.at.plain[self.size :] if self.fit.intercept else self.fit.constant

@@ -24,9 +24,11 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd._base.jit import kernel, wide
+from ascd._base.threads import share
 from ascd.blocks.lengths import norm, row_lengths
 from ascd.blocks.losses import Curvature, DualPoint, Look
-from ascd.blocks.tuning import LARGEST_SHARE, LONGEST_CONSTANT_STEP, MOST_BALANCING_STEPS, SMALLEST_SHARE
+from ascd.blocks.tuning import LARGEST_SHARE, LONGEST_CONSTANT_STEP, MOST_BALANCING_STEPS, SMALLEST_SHARE, SOFTMAX_ENTRY
 from ascd.data.careful import UNIT, careful_sum
 from ascd.data.design import Design
 from ascd.problem.tuning import BALANCED
@@ -65,6 +67,13 @@ class Softmax:
         most = np.minimum(largest, 2.0 * largest * (1.0 - largest))  # Gershgorin
         root = np.sqrt(self.weight)[:, None]
         return Look(value, slope, Curvature(self.weight[:, None] * shares, root * shares, self.weight * most))
+
+    def value_and_slope(self, image: Array) -> tuple[float, Array]:
+        """``look`` without curvatures, in one pass."""
+        slope, losses = np.empty(image.shape), np.empty(self.labels.size)
+        price = SOFTMAX_ENTRY * image.size
+        share(price, self.labels.size, fill_softmax, image, self.labels, self.weight, slope, losses)
+        return float(losses.sum()), slope
 
     def _others(self, shares: Array) -> Array:
         """1 − p_y, as the sum of the others: exact where p_y is near 1."""
@@ -139,6 +148,32 @@ class Softmax:
             term += reach * scale * (others * abs(below) + np.minimum(own, others) * np.abs(ratio))
             term += 2.0 * reach**2 * others
         return float(self.weight[self.counted] @ term[self.counted])
+
+
+@kernel
+def fill_softmax(
+    image: Array, labels: Array, weight: Array, slope: Array, losses: Array, start: int, stop: int
+) -> None:
+    """Losses and slopes of some samples; 1 − p_y is the sum of the others, exact where p_y is near 1."""
+    for number in range(start, stop):
+        k = wide(number)
+        y, most, others = wide(labels[k]), -math.inf, 0.0
+        for t in range(image.shape[1]):
+            most = max(most, image[k, t])
+        for t in range(image.shape[1]):
+            slope[k, t] = math.exp(image[k, t] - most)
+        own = slope[k, y]
+        slope[k, y] = 0.0
+        for t in range(image.shape[1]):
+            others += slope[k, t]
+        if own > others:
+            losses[k] = weight[k] * math.log1p(others / own)
+        else:
+            losses[k] = weight[k] * (math.log(others + own) + (most - image[k, y]))
+        factor = weight[k] / (others + own)
+        for t in range(image.shape[1]):
+            slope[k, t] *= factor
+        slope[k, y] = -others * factor
 
 
 def constant_step(matrix: Array, slopes: Array) -> Array:

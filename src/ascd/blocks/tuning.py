@@ -100,11 +100,23 @@ LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES = 1e-280, 1e300
 
 # ---- smooth problems
 
-#: With fewer coefficients than this Newton's steps take little time, and lead to more digits than were asked for.
-SMALLEST_SMOOTH = 500
+#: Nanoseconds of an entry of a softmax: an exponential, most of all.
+SOFTMAX_ENTRY = 10.0
+
+#: With fewer coefficients than this a step takes little time: the goal is a smaller share of the tolerance, so that
+#: fits which differ in the order of their sums agree in their digits.
+SMALL_SMOOTH, SMALL_SHARE = 500, 1e-8
 #: L-BFGS goes on until the gap seems to be this share of the tolerance, and this many times less where that was not
 #: enough; at most so many steps at a time, with so many pairs remembered.
 SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10
+#: Lengths of a step: at most so many are tried; F must fall by this share of what its slope promises, and the slope to
+#: this share; too short a step becomes so many times as long, others stay this share of the interval from its ends.
+MOST_LENGTHS, LEAST_FALL, FLAT_ENOUGH, LONGER, LINE_MARGIN = 25, 1e-4, 0.9, 4.0, 0.1
+#: A step along which the slope has changed by less than this share of it tells nothing of curvature but rounding.
+STRAIGHT = 1e-3
+#: Vectors of samples take the place of coefficients where there are so many times as many of these: three passes over
+#: the former for two over the latter.
+SPAN_SIDE = 1.5
 #: Better variables cost a matrix of products: they pay where the smaller side of A is at most so many times the outputs
 #: (two products with A and all outputs for each of some fifty steps).  Directions of the samples below this share of
 #: the largest are left out.

@@ -10,7 +10,13 @@ D⁻¹Aᵀ times something at the minimum, so that with A D⁻¹ Aᵀ = L Lᵀ
     X = D⁻¹Aᵀ L⁻ᵀ Z,      F(Z) = f(LZ + 1cᵀ) + ½‖Z‖²,
 
 a problem with as many columns as there are samples; then as before, with L for A.  Both need A as a dense matrix and
-one of products, which pays where the smaller side of A is small.  Nothing is proved here: what comes out is a point.
+one of products, which pays where the smaller side of A is small.
+
+Where it does not, and columns outnumber the samples, X = D⁻¹AᵀB still holds for all that gradients lead to from X = 0.
+With ⟨B, C⟩ = tr BᵀKC, K = AD⁻¹Aᵀ, the vectors B have as many rows as there are samples, the image of one is KB, and the
+gradient is V + B for slopes V: two products with the data give its image, and directions have theirs for nothing.
+
+Nothing is proved here: what comes out is a point.
 """
 
 from __future__ import annotations
@@ -28,7 +34,7 @@ from ascd.blocks.products import add, products
 from ascd.data.local import as_block
 
 
-def variables_of(fit: Fit) -> Coefficients | Rounded:
+def variables_of(fit: Fit) -> Any:
     """Those that suit the size of the problem; the coefficients where numbers leave float64's range."""
     d, n = fit.problem.n_samples, fit.problem.n_features
     if min(d, n) <= tuning.ROUNDED_SIDE * fit.problem.n_outputs and d * n <= tuning.LARGEST_WIDE:
@@ -37,7 +43,8 @@ def variables_of(fit: Fit) -> Coefficients | Rounded:
                 return Rounded(fit)
             except (LinAlgError, ValueError):  # singular, or not finite
                 pass
-    return Coefficients(fit)
+    is_wide = tuning.SPAN_SIDE * d <= n and not fit.x.any()
+    return Span(fit) if is_wide else Coefficients(fit)
 
 
 def ridges(fit: Fit) -> Array:
@@ -46,7 +53,9 @@ def ridges(fit: Fit) -> Array:
 
 
 class Coefficients:
-    """X itself; two passes over the data a value.  The constants of the intercept are in units of ``unit``."""
+    """X itself; two passes over the data a step.  The constants of the intercept are in units of ``unit``."""
+
+    has_duals = False
 
     def __init__(self, fit: Fit) -> None:
         self.fit, self.ridge = fit, ridges(fit)
@@ -58,17 +67,20 @@ class Coefficients:
         self.fit.reads += x.shape[0]
         return image
 
-    def cost(self, x: Array) -> tuple[float, Array]:
-        """Ψ and its gradient."""
-        bent = self.ridge * x
-        return 0.5 * float(np.vdot(x, bent)), bent
+    def bend(self, x: Array) -> Array:
+        """The gradient of Ψ, which is ½⟨x, bend(x)⟩."""
+        bent: Array = self.ridge * x
+        return bent
 
-    def pull(self, slope: Array) -> Array:
-        """The gradient of the losses."""
-        self.fit.reads += self.start.shape[0]
+    def pull(self, slope: Array, bent: Array) -> Array:
+        """The gradient of F, from the slopes of the losses and that of Ψ."""
+        return self._products(slope) + bent
+
+    def _products(self, slope: Array) -> Array:
+        self.fit.reads += self.ridge.size
         return products(self.fit.problem.design, self.fit.problem.groups.order, slope)
 
-    def gap_of(self, gradient: Array) -> float:
+    def gap_of(self, gradient: Array, dual: Array) -> float:
         """Σ_b ‖∇_b F‖²/(2·ridge_b)."""
         return 0.5 * float(np.sum(gradient * (gradient / self.ridge)))
 
@@ -76,8 +88,37 @@ class Coefficients:
         return x
 
 
+class Span(Coefficients):
+    """B with X = D⁻¹AᵀB, and KB as its dual."""
+
+    has_duals = True
+
+    def __init__(self, fit: Fit) -> None:
+        super().__init__(fit)
+        self.start = np.zeros(fit.image.shape)
+
+    def dual(self, b: Array) -> Array:
+        return super().image(self.coefficients(b))
+
+    def bend(self, b: Array) -> Array:
+        return b
+
+    def pull(self, slope: Array, bent: Array) -> Array:
+        return slope + bent
+
+    def gap_of(self, gradient: Array, dual: Array) -> float:
+        return 0.5 * float(np.vdot(gradient, dual))
+
+    def coefficients(self, b: Array) -> Array:
+        found = self._products(b)
+        found /= self.ridge
+        return found
+
+
 class Rounded:
-    """W; products with two small matrices a value."""
+    """W; products with two small matrices a step."""
+
+    has_duals = False
 
     def __init__(self, fit: Fit) -> None:
         problem, ridge = fit.problem, ridges(fit)
@@ -91,7 +132,7 @@ class Rounded:
         self.factor = cholesky((matrix.T * curvature) @ matrix + np.diag(ridge[:, 0]))
         self.products = _right_divided(matrix, self.factor)
         square = _right_divided(np.diag(np.sqrt(ridge[:, 0])), self.factor)
-        self.bend, self.scale = square.T @ square, np.sqrt(ridge)
+        self.bending, self.scale = square.T @ square, np.sqrt(ridge)
         self.start, self.unit = self._start(fit, matrix), 1.0 / math.sqrt(float(curvature.sum()) or 1.0)
 
     def _start(self, fit: Fit, matrix: Array) -> Array:
@@ -106,15 +147,14 @@ class Rounded:
         product: Array = self.products @ w
         return product
 
-    def cost(self, w: Array) -> tuple[float, Array]:
-        bent = self.bend @ w
-        return 0.5 * float(np.vdot(w, bent)), bent
+    def bend(self, w: Array) -> Array:
+        bent: Array = self.bending @ w
+        return bent
 
-    def pull(self, slope: Array) -> Array:
-        product: Array = self.products.T @ slope
-        return product
+    def pull(self, slope: Array, bent: Array) -> Array:
+        return self.products.T @ slope + bent
 
-    def gap_of(self, gradient: Array) -> float:
+    def gap_of(self, gradient: Array, dual: Array) -> float:
         return 0.5 * float(np.sum((self.factor.T @ gradient / self.scale) ** 2))
 
     def coefficients(self, w: Array) -> Array:

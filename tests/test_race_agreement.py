@@ -1,0 +1,98 @@
+"""The table of agreement: everybody's objective beside ours, and what the table says of those who are elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+import solver
+from race import agreement, cases, class_tasks, groups, peers, protocol, report, tasks
+from race.peers.base import Failed, Peer
+
+TITLE = report.EXTRAS["agreement"].title
+#: skglm compiles for half a minute for each: one kind that it has an estimator for, one that it has parts for
+WITH_SKGLM = ("groups of 5", "sparse groups of 5")
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("kind", agreement.KINDS)
+def test_everybody_finds_the_same_minimum(kind, storage):
+    """To 1e-7 in objective, both with dense and with sparse data."""
+    with_skglm = storage == "dense" and kind in WITH_SKGLM
+    here, _ = peers.installed("ascd,scikit-learn,celer" + ",skglm" * with_skglm)
+    protocol.warm_up({name: peer for name, peer in here.items() if name == "skglm"}, (kind,), (storage,))
+    row = agreement.compared(here, tasks.small(kind, storage), 30.0)
+    assert row["gap"] <= 1e-11
+    assert all(agreement.is_there(found) for found in row["peers"].values()), row
+    wanted = {"tasks": "scikit-learn", "groups": "celer", "multinomial": "scikit-learn"}.get(kind.split(" ")[0])
+    if wanted in here and not (storage == "sparse" and kind.startswith("tasks")):
+        assert wanted in row["peers"], row
+    assert ("skglm" in row["peers"]) == (with_skglm and "skglm" in here)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="Rscript is not installed")
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("kind", class_tasks.KINDS)
+def test_glmnet_minimises_the_same_multinomial_objective(kind, storage):
+    here, absent = peers.installed("ascd,glmnet (R)")
+    if absent:
+        pytest.skip(f"R's glmnet: {absent}")
+    try:
+        for clock in ("wall", "processor"):
+            here["glmnet (R)"].clock = clock
+            row = agreement.compared(here, tasks.small(kind, storage), 30.0)
+            assert agreement.is_there(row["peers"]["glmnet (R)"]), row
+    finally:
+        here["glmnet (R)"].close()
+
+
+class Elsewhere(Peer):
+    """A peer that gives what it was told to."""
+
+    kinds = ("tasks 10",)
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def tasks(self, task, tol):
+        if isinstance(self.answer, str):
+            raise Failed(self.answer)
+        return np.full((task.X.shape[1], 10), self.answer)
+
+
+def test_those_who_have_not_arrived_are_told_with_their_gaps():
+    task = tasks.small("tasks 10", "dense")
+    here, _ = peers.installed("ascd")
+    others = {"far": Elsewhere(1.0), "broken": Elsewhere("out of order")}
+    row = agreement.compared(here | others, task, 5.0, {"absent": "takes no sparse data\nat all"})
+    assert row["peers"].keys() == {"far"}
+    figure, label, _, said, verdict = agreement.cells(row)
+    assert (figure, label, verdict) == ("tasks 10", task.label, "nobody arrived")
+    assert "far +" in said
+    assert "at its gap" in said
+    assert "broken: nothing in 5 s; absent: takes no sparse data" in said
+    row["peers"]["far"]["gap"] = 0.0  # claims the minimum and is not there: that would be an error of one of us
+    assert agreement.cells(row)[-1] == "apart: far"
+    row["peers"]["near"] = {"difference": -3e-9, "gap": 1e-10}
+    del row["peers"]["far"]
+    assert agreement.cells(row)[-1] == "3e-09"
+
+
+def test_the_table_comes_from_the_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(agreement, "KINDS", ("groups of 5",))
+    out = tmp_path / "solver.json"
+    solver.main(
+        ["--only", "agreement", "--case", "tiny", "--peers", "ascd,celer", "--threads", "one", "--json", str(out)]
+    )
+    printed = capsys.readouterr().out
+    assert TITLE in printed
+    assert len(groups.GROUPS["groups of 5"].parts) == 3
+    for part in ("10", "20", "100"):
+        assert f"tiny λmax/{part}" in printed
+    assert "tiny" in cases.names("tiny")
