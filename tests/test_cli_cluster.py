@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from command_line import run
+from dask_clusters import local_cluster
 
 import ascd
 from ascd.cli import ERROR, USAGE
@@ -55,6 +56,13 @@ def test_options_that_do_not_go_together(files, options, words, capsys):
     assert words in said
 
 
+@pytest.fixture(scope="module")
+def scheduler():
+    """The address of a cluster that is there already."""
+    with local_cluster(1) as client:
+        yield client.scheduler.address
+
+
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """Writes two CSV files, each with a half of the table, as pandas is told; the first half has whole numbers in a."""
@@ -79,10 +87,11 @@ def written(tmp_path, monkeypatch):
         ({"header": False}, ["--no-header", "--target", "4"], "separator ',', no header"),
     ],
 )
-def test_how_files_are_written_is_found_out(written, capsys, how, options, words):
+def test_how_files_are_written_is_found_out(written, scheduler, capsys, how, options, words):
     table = written(**how)
-    code, said, error = run(capsys, "fit", "p*.csv", "--workers", 1, "--alpha", 0.01, *options)
+    code, said, error = run(capsys, "fit", "p*.csv", "--scheduler", scheduler, "--alpha", 0.01, *options)
     assert code == 0, error
+    assert f"cluster at {scheduler}, dashboard http" in said
     assert f"  {words}\n" in said
     expected = ascd.Lasso(0.01).fit(table[list("abc")].to_numpy(), table["y"])
     with np.load("model.npz") as model:
@@ -91,9 +100,9 @@ def test_how_files_are_written_is_found_out(written, capsys, how, options, words
     assert (code, error) == (0, f"p1.csv: read as the model's data were: {words}\nR² 1.0000\n")
 
 
-def test_words_further_on_are_told_in_one_line(written, capsys):
+def test_words_further_on_are_told_in_one_line(written, scheduler, capsys):
     written(lambda half, number: half.astype(object).mask(half == half["b"].iloc[20], "abc") if number else half)
-    code, _, error = run(capsys, "fit", "p0.csv", "p1.csv", "--workers", 1, "--alpha", 0.01)
+    code, _, error = run(capsys, "fit", "p0.csv", "p1.csv", "--scheduler", scheduler, "--alpha", 0.01)
     assert code == ERROR
     assert "column 'b' begins with numbers and has words further on, the first 'abc'" in error
 
@@ -112,8 +121,8 @@ def test_files_that_are_written_in_different_ways_are_refused(written, capsys):
     assert "p0.csv has separator ';', header, p1.csv has separator ',', header" in error
 
 
-def test_text_is_refused(written, capsys):
+def test_text_is_refused(written, scheduler, capsys):
     written(lambda half, number: half.assign(kind="red"))
-    code, _, error = run(capsys, "fit", "p0.csv", "p1.csv", "--workers", 1, "--target", "y")
+    code, _, error = run(capsys, "fit", "p0.csv", "p1.csv", "--scheduler", scheduler, "--target", "y")
     assert code == ERROR
     assert "column 'kind' holds text, or dates: on a cluster files must hold numbers; --without 'kind'" in error

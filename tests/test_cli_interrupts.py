@@ -155,11 +155,11 @@ def test_the_draft_of_a_process_that_was_killed_is_removed_by_the_next(tmp_path,
 
 SLOW_RUNS = """
 import sys, time
-from ascd.experiments import conduct, data, jobs, table
+from ascd.experiments import conduct, data, table, tuning
 
-size = table.Size(12, 15, 2, 2)
+size = table.Size(*map(int, sys.argv.pop(1).split("x")))
 table.PANELS = {name: panel._replace(quick=size) for name, panel in table.PANELS.items()}
-jobs.LONGEST_SEARCH, data.GENERATED = {"quick": 0.02}, {"quick": (40, 60)}
+tuning.SEARCH_SECONDS, data.GENERATED = {"quick": 0.02}, {"quick": (40, 60)}
 measure, nap = conduct.measure, float(sys.argv.pop(1))
 
 def slow(*arguments):
@@ -172,13 +172,17 @@ sys.exit(main())
 """
 
 
+#: Samples, features, epochs and seeds of every panel.
+TINY = "12x15x2x2"
+
+
 def stored(folder):
     return {path.name: path.stat().st_mtime_ns for path in (folder / "reproduction" / "quick" / "runs").glob("*.json")}
 
 
 def test_an_interrupted_reproduction_goes_on_where_it_stopped_and_logs(tmp_path):
     command = ["reproduce", "2b", "--jobs", 1, "--no-pictures"]
-    child = start(SLOW_RUNS, 1.0, *command, folder=tmp_path, NUMBA_DISABLE_JIT="1")
+    child = start(SLOW_RUNS, TINY, 1.0, *command, folder=tmp_path, NUMBA_DISABLE_JIT="1")
     lines = [child.stderr.readline() for _ in range(3)]
     assert lines[0] == "creating the folder reproduction/quick\n"
     assert all(
@@ -190,7 +194,7 @@ def test_an_interrupted_reproduction_goes_on_where_it_stopped_and_logs(tmp_path)
     kept = stored(tmp_path)
     assert len(kept) >= 2
     assert f"ascd: {len(kept)} finished runs are kept: the same command continues from there" in error
-    again = start(SLOW_RUNS, 0.0, *command, folder=tmp_path, NUMBA_DISABLE_JIT="1")
+    again = start(SLOW_RUNS, TINY, 0.0, *command, folder=tmp_path, NUMBA_DISABLE_JIT="1")
     out, error = again.communicate(timeout=300)
     assert again.returncode == 0, error
     assert f"{len(kept)} of " in error.splitlines()[0]
@@ -202,8 +206,9 @@ def test_an_interrupted_reproduction_goes_on_where_it_stopped_and_logs(tmp_path)
 def test_later_figures_join_those_that_are_there(tmp_path):
     def index_after(*figures):
         child = start(
-            SLOW_RUNS, 0.0, "reproduce", *figures, "--jobs", 1, "--no-pictures", folder=tmp_path, NUMBA_DISABLE_JIT="1"
-        )
+            SLOW_RUNS, TINY, 0.0, "reproduce", *figures, "--jobs", 1, "--no-pictures",
+            folder=tmp_path, NUMBA_DISABLE_JIT="1",
+        )  # fmt: skip
         _, error = child.communicate(timeout=300)
         assert child.returncode == 0, error
         folder = tmp_path / "reproduction" / "quick"
@@ -218,17 +223,10 @@ def test_later_figures_join_those_that_are_there(tmp_path):
 
 
 def test_workers_of_a_reproduction_end_with_it(tmp_path):
+    """Many runs, each a moment long for the workers, who are processes of their own: the first is soon stored."""
     child = start(
-        "import sys; from ascd.cli import main; sys.exit(main())",
-        "reproduce",
-        "1",
-        "T",
-        "2a",
-        "--jobs",
-        2,
-        folder=tmp_path,
-        NUMBA_DISABLE_JIT="1",
-    )
+        SLOW_RUNS, "16x20x8x4", 0.0, "reproduce", "2", "--jobs", 2, folder=tmp_path, NUMBA_DISABLE_JIT="1",
+    )  # fmt: skip
     while not stored(tmp_path) and child.poll() is None:
         time.sleep(0.1)
     code, out, error = press_ctrl_c(child)

@@ -204,7 +204,7 @@ def test_other_smooth_objectives_are_exact_too(make):
     assert error(model.coef_, Theirs(alpha, solver="svd").fit(TALL, y).coef_) < 1e-8
 
 
-def test_bounds_leave_it_to_the_solver():
+def test_bounds_leave_it_to_the_solver(interpreted):
     y = target(TALL)
     for how in ({"positive": True}, {"bounds": (-1.0, 0.3)}):
         model = ours.Ridge(1.0, **how, tol=1e-10).fit(TALL, y)

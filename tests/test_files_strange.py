@@ -15,7 +15,7 @@ pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run
 
 from ascd.cli import ERROR
-from ascd.files import read_table
+from ascd.files import read_table, separators
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -53,9 +53,11 @@ def test_the_same_table_however_it_is_written(tmp_path, capsys, name, content):
     np.testing.assert_array_equal(np.load(tmp_path / "folder" / "target.npy"), Y)
 
 
-def test_a_line_longer_than_what_is_looked_at_first(tmp_path):
-    numbers = np.random.default_rng(0).integers(0, 9, (6, 60_000))
-    head = ";".join([*(f"f{j}" for j in range(59_999)), "y"])
+def test_a_line_longer_than_what_is_looked_at_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(separators, "SAMPLE", 1 << 11)
+    numbers = np.random.default_rng(0).integers(0, 9, (6, 600))
+    head = ";".join([*(f"f{j}" for j in range(599)), "y"])
+    assert len(head) > separators.SAMPLE
     lines = [head, *(";".join(f"{value},5" for value in row) for row in numbers)]
     (tmp_path / "wide.csv").write_text("\n".join(lines), encoding="utf-8")
     table = read_table(tmp_path / "wide.csv")

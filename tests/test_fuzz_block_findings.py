@@ -111,7 +111,10 @@ def test_targets_far_from_zero_do_not_stop_hubers_loss(outputs):
 
 
 A, Y = np.eye(3), np.ones((3, 2))
-PROBLEM = ascd.BlockProblem(A, Y, penalty=ascd.L21(0.1))
+
+
+def solve_problem(**options):
+    ascd.solve_blocks(ascd.BlockProblem(A, Y, penalty=ascd.L21(0.1)), **options)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +125,9 @@ PROBLEM = ascd.BlockProblem(A, Y, penalty=ascd.L21(0.1))
         (lambda: ascd.BlockProblem(A, Y, penalty=ascd.L21), TypeError, r"as L21\(...\); got the class itself"),
         (lambda: ascd.BlockProblem(A, [0, 1, 10**12], "softmax"), ValueError, "the largest is 1000000000000: number"),
         (lambda: ascd.BlockProblem(A, Y, groups=[np.nan, 1.0, 2.0]), ValueError, "the label of column 0 is nan"),
-        (lambda: ascd.solve_blocks(PROBLEM, x0="a"), TypeError, "x0 must hold real numbers"),
-        (lambda: ascd.solve_blocks(PROBLEM, intercept=True, intercept0="a"), TypeError, "intercept0 must hold real"),
-        (lambda: ascd.solve_blocks(PROBLEM, intercept=True, intercept0=[1, 2, 3]), ValueError, "for each of 2; got 3"),
+        (lambda: solve_problem(x0="a"), TypeError, "x0 must hold real numbers"),
+        (lambda: solve_problem(intercept=True, intercept0="a"), TypeError, "intercept0 must hold real"),
+        (lambda: solve_problem(intercept=True, intercept0=[1, 2, 3]), ValueError, "for each of 2; got 3"),
     ],
 )
 def test_wrong_input_of_blocks_is_named(make, error, words):

@@ -27,21 +27,21 @@ def modules() -> dict[str, Path]:
     return names
 
 
-def imports(path: Path, known: dict[str, Path]) -> set[str]:
-    """Modules of ours that a file imports, at its top or inside functions."""
+@cache
+def imports(module: str) -> set[str]:
+    """Modules of ours that one imports, at its top or inside functions."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(KNOWN[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                found.add(inner if inner in known else node.module)
-    return found & set(known)
+                found.add(inner if inner in KNOWN else node.module)
+    return found & set(KNOWN)
 
 
 KNOWN = modules()
-IMPORTS = {name: imports(path, KNOWN) for name, path in KNOWN.items()}
 
 
 def floor_of(name: str) -> str:
@@ -57,8 +57,8 @@ def test_dependencies_lead_downward_only(floor):
     above = set(FLOORS[FLOORS.index(floor) + 1 :])
     wrong = {
         f"{name} imports {target}"
-        for name, targets in IMPORTS.items()
-        for target in targets
+        for name in KNOWN
+        for target in imports(name)
         if floor_of(name) == floor and floor_of(target) in above
     }
     assert not wrong
@@ -72,7 +72,7 @@ def test_there_are_no_circles():
         if name in state:
             return
         state[name] = "open"
-        for target in IMPORTS[name]:
+        for target in imports(name):
             if not (target == "ascd" or name.startswith(f"{target}.")):  # a package's own file runs first anyway
                 visit(target, (*way, name))
         state[name] = "closed"
@@ -85,7 +85,7 @@ def test_no_kernel_can_reach_what_the_digest_leaves_out():
     """Else an edit there would leave stale kernels on disk."""
     left_out = {name.removesuffix(".py") for name in WITHOUT_KERNELS}
     assert left_out <= set(FLOORS)
-    made = {name for name in KNOWN if "ascd._base.jit" in IMPORTS[name]}  # kernels, and parts that kernels call
+    made = {name for name in KNOWN if "ascd._base.jit" in imports(name)}  # kernels, and parts that kernels call
     made -= {"ascd.cli.info", "ascd.experiments.warming"}  # ask where compiled code is kept
     assert len(made) > 40
     reached, waiting = set(), list(made)
@@ -93,7 +93,7 @@ def test_no_kernel_can_reach_what_the_digest_leaves_out():
         name = waiting.pop()
         if name not in reached and name != "ascd":  # the package's own file imports the estimators on demand
             reached.add(name)
-            waiting += IMPORTS[name]
+            waiting += imports(name)
     assert not {name for name in reached if floor_of(name) in left_out}
 
 

@@ -19,9 +19,11 @@ def at(parameter: Any, j: int) -> Any:
     >>> at(0.5, 3), float(at(np.array([1.0, 2.0]), 1))
     (0.5, 2.0)
     """
-    if type(parameter) is float:  # most often, and plain Python asks millions of times
+    kind = type(parameter)  # plain Python asks millions of times: what is met most often comes first
+    if kind is float:
         return parameter
-    return parameter[j] if hasattr(parameter, "shape") and parameter.ndim else parameter
+    is_array = kind is np.ndarray or hasattr(parameter, "shape")
+    return parameter[j] if is_array and parameter.ndim else parameter
 
 
 def wide(index: Any) -> int:
