@@ -35,7 +35,7 @@ MODELS = {
     "svm": (ascd.LinearSVC(dual=False, tol=1e-10), "class"),
     "lasso cv": (ascd.LassoCV(alphas=5, cv=3), "number"),
     "elastic net cv": (ascd.ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=4, cv=3, standardize=True), "number"),
-    "logistic cv": (ascd.LogisticRegressionCV(Cs=3, cv=3, scoring="neg_log_loss"), "class"),
+    "logistic cv": (ascd.LogisticRegressionCV(Cs=[0.1, 1.0], cv=3, scoring="neg_log_loss"), "class"),
     "group lasso": (ascd.GroupLasso(0.05, groups=GROUPS), "number"),
     "group lasso cv": (ascd.GroupLassoCV(groups=GROUPS, alphas=4, cv=3), "number"),
     "multi-task": (ascd.MultiTaskLasso(0.05), "several"),
