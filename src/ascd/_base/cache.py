@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -116,9 +117,21 @@ def namesakes(args: tuple[Any, ...]) -> tuple[type, ...]:
     numba tells NamedTuples apart by the names of their classes and fields: of two classes with one name (a notebook's
     cell that was changed and run again, two modules, a factory) it runs the code of the first.
     """
-    kinds = list(_kinds(args))
-    is_first = all(_first_of_name.setdefault(kind.__name__, kind) is kind for kind in kinds)
-    return () if is_first else tuple(kinds)
+    kinds = tuple(_kinds(args))
+    return () if all(map(_is_first_of_name, kinds)) else kinds
+
+
+def _is_first_of_name(kind: type) -> bool:
+    if not is_ours(kind) and _is_name_of_ours(kind.__name__):
+        return False
+    return _first_of_name.setdefault(kind.__name__, kind) is kind
+
+
+@cache
+def _is_name_of_ours(name: str) -> bool:
+    modules = [module for key, module in sys.modules.copy().items() if key.partition(".")[0] == PACKAGE]
+    found = [getattr(module, "__dict__", {}).get(name) for module in modules]
+    return any(isinstance(each, type) and issubclass(each, tuple) for each in found)
 
 
 def _kinds(value: tuple[Any, ...]) -> Iterator[type]:
