@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compilations import compilations_of
 from user_parts import broken_parts
 from user_parts.broken_parts import Beyond, Counted, Lost, Shrinking, Typo, Undefined, Wild
 from user_parts.my_parts import Backwards, Generous, Partway
@@ -97,23 +98,22 @@ def test_debug_checks_bounds(compiled):
 
 
 def test_debug_compiles_nothing_and_agrees(compiled):
-    before = len(descend.stored.signatures), len(descend.fresh.signatures)
-    plain = ascd.minimize(PROBLEM, rule=Backwards(), tol=1e-8, debug=True)
-    assert (len(descend.stored.signatures), len(descend.fresh.signatures)) == before
-    fast = ascd.minimize(PROBLEM, rule=Backwards(), tol=1e-8)
-    assert len(descend.fresh.signatures) == before[1] + 1
+    with compilations_of(descend) as compilations:
+        plain = ascd.minimize(PROBLEM, rule=Backwards(), tol=1e-8, debug=True)
+        assert compilations.kept == []
+        fast = ascd.minimize(PROBLEM, rule=Backwards(), tol=1e-8)
+        assert compilations.kept == [False]
     assert plain.n_iter == fast.n_iter
     np.testing.assert_allclose(plain.x, fast.x, rtol=1e-10, atol=1e-14)
 
 
 def test_debugging_can_be_switched_on_for_all_calls(compiled):
-    before = len(descend.stored.signatures), len(descend.fresh.signatures)
-    with debugging(True):
+    with compilations_of(descend) as compilations, debugging(True):
         with pytest.raises(AttributeError, match=r"Typo\.select: .*broken_parts\.py"):
             ascd.minimize(PROBLEM, rule=Typo())
         with pytest.raises(AttributeError, match=rf"Undefined\.prox: .*'strenght'.*line {line_of('Undefined')}"):
             ascd.solve(ascd.Problem(A, B, penalty=Undefined(1.0)))
-    assert (len(descend.stored.signatures), len(descend.fresh.signatures)) == before
+    assert compilations.kept == []
     with pytest.raises(TypeError, match="could not be compiled"):
         ascd.minimize(PROBLEM, rule=Typo())
 
