@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
+from ascd._base.jit import helper, kernel, wide
 from ascd.blocks import tuning
 from ascd.blocks.newton import direct_newton_of_gram, shares_of_kinks, sums_of_blocks
 from ascd.blocks.pieces import Working, free_rows, pieces_of, try_lengths
@@ -151,6 +151,25 @@ def _inverse(matrix: Array) -> Array | None:
     return inverse
 
 
+@helper
+def add_products(row: Array, change: Array, out: Array) -> None:
+    """out_k += row_k·change for all rows k of ``out``, which is flat; most changes are 0 where blocks are sparse."""
+    if change.size == 1:  # the same sums, written so that the compiler can use vector registers
+        factor = change[0]
+        if factor != 0.0:
+            for k in range(row.size):
+                out[k] += row[k] * factor
+        return
+    is_moving = False
+    for t in range(change.size):
+        is_moving = is_moving or change[t] != 0.0
+    if is_moving:
+        for k in range(row.size):
+            product, at = row[k], k * change.size
+            for t in range(change.size):
+                out[at + t] += product * change[t]
+
+
 @kernel
 def sweep_gram(
     penalty: Any, gram: Array, gradient: Array, x: Array, starts: Array, blocks: Array, lipschitz: Array, rooms: Array,
@@ -183,19 +202,15 @@ def sweep_gram(
                     trial[p], here[p] = moved, trial[p]
                 if last - first > 1:
                     for j in range(first, last):
-                        for other in range(first, last):
-                            product = gram[j, other]
-                            for t in range(outputs):
-                                local[(j - first) * outputs + t] += product * trial[(other - first) * outputs + t]
+                        at = (j - first) * outputs
+                        add_products(gram[j, first:last], trial[at : at + outputs], local)
                     if turn > 0 and penalty.block_distance(here, local, b) <= 0.1 * away:
                         break
             for j in range(first, last):
+                at = (j - first) * outputs
                 for t in range(outputs):
-                    trial[t] = here[(j - first) * outputs + t] - old[(j - first) * outputs + t]
-                for k in range(gram.shape[0]):
-                    product = gram[j, k]
-                    for t in range(outputs):
-                        gradient[k * outputs + t] += product * trial[t]
+                    trial[t] = here[at + t] - old[at + t]
+                add_products(gram[j], trial[:outputs], gradient)
         if violation <= target:
             break
     return violation, sweeps

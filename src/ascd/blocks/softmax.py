@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
+from ascd._base.jit import helper, kernel, wide
 from ascd._base.threads import share
 from ascd.blocks.lengths import norm, row_lengths
 from ascd.blocks.losses import Curvature, DualPoint, Look
@@ -57,19 +57,13 @@ class Softmax:
         return logs.T, shares.T
 
     def look(self, image: Array) -> Look:
-        logs, shares = self._shares(image)
-        value = float(self.weight @ -logs[self.rows, self.labels])
-        largest, others = shares.max(axis=1), self._others(shares)
-        shares = np.ascontiguousarray(shares)
-        slope = shares.copy()
-        slope[self.rows, self.labels] = -others
-        slope *= self.weight[:, None]
-        most = np.minimum(largest, 2.0 * largest * (1.0 - largest))  # Gershgorin
-        root = np.sqrt(self.weight)[:, None]
-        return Look(value, slope, Curvature(self.weight[:, None] * shares, root * shares, self.weight * most))
+        slope, own, shared = np.empty((3, *image.shape))
+        losses, most = np.empty((2, self.labels.size))
+        fill_look(image, self.labels, self.weight, slope, losses, own, shared, most)
+        return Look(float(losses.sum()), slope, Curvature(own, shared, most))
 
     def value_and_slope(self, image: Array) -> tuple[float, Array]:
-        """``look`` without curvatures, in one pass."""
+        """``look`` without curvatures."""
         slope, losses = np.empty(image.shape), np.empty(self.labels.size)
         price = SOFTMAX_ENTRY * image.size
         share(price, self.labels.size, fill_softmax, image, self.labels, self.weight, slope, losses)
@@ -150,30 +144,54 @@ class Softmax:
         return float(self.weight[self.counted] @ term[self.counted])
 
 
+@helper
+def fill_shares(image: Array, y: int, shares: Array) -> tuple[float, float]:
+    """Probabilities of one sample; its loss, and 1 − p_y as the sum of the others: exact where p_y is near 1."""
+    most, others = -math.inf, 0.0
+    for t in range(image.size):
+        most = max(most, image[t])
+    for t in range(image.size):
+        shares[t] = math.exp(image[t] - most)
+    own = shares[y]
+    shares[y] = 0.0
+    for t in range(image.size):
+        others += shares[t]
+    shares[y] = own
+    for t in range(image.size):
+        shares[t] /= others + own
+    loss = math.log1p(others / own) if own > others else math.log(others + own) + (most - image[y])
+    return loss, others / (others + own)
+
+
 @kernel
 def fill_softmax(
     image: Array, labels: Array, weight: Array, slope: Array, losses: Array, start: int, stop: int
 ) -> None:
-    """Losses and slopes of some samples; 1 − p_y is the sum of the others, exact where p_y is near 1."""
+    """Losses and slopes of some samples."""
     for number in range(start, stop):
         k = wide(number)
-        y, most, others = wide(labels[k]), -math.inf, 0.0
+        y = wide(labels[k])
+        loss, others = fill_shares(image[k], y, slope[k])
+        losses[k], slope[k, y] = weight[k] * loss, -others
         for t in range(image.shape[1]):
-            most = max(most, image[k, t])
+            slope[k, t] *= weight[k]
+
+
+@kernel
+def fill_look(
+    image: Array, labels: Array, weight: Array, slope: Array, losses: Array, own: Array, shared: Array, most: Array
+) -> None:
+    """Losses, slopes and curvatures: s·p, √s·p, and s times a bound of the largest eigenvalue of diag(p) − ppᵀ."""
+    for k in range(labels.size):
+        y, root, largest = wide(labels[k]), math.sqrt(weight[k]), 0.0
+        loss, others = fill_shares(image[k], y, own[k])
+        losses[k] = weight[k] * loss
         for t in range(image.shape[1]):
-            slope[k, t] = math.exp(image[k, t] - most)
-        own = slope[k, y]
-        slope[k, y] = 0.0
-        for t in range(image.shape[1]):
-            others += slope[k, t]
-        if own > others:
-            losses[k] = weight[k] * math.log1p(others / own)
-        else:
-            losses[k] = weight[k] * (math.log(others + own) + (most - image[k, y]))
-        factor = weight[k] / (others + own)
-        for t in range(image.shape[1]):
-            slope[k, t] *= factor
-        slope[k, y] = -others * factor
+            share = own[k, t]
+            largest = max(largest, share)
+            slope[k, t], own[k, t], shared[k, t] = weight[k] * share, weight[k] * share, root * share
+        slope[k, y] = -weight[k] * others
+        most[k] = weight[k] * min(largest, 2.0 * largest * (1.0 - largest))  # Gershgorin
 
 
 def constant_step(matrix: Array, slopes: Array) -> Array:
@@ -181,7 +199,7 @@ def constant_step(matrix: Array, slopes: Array) -> Array:
 
     Where probabilities are 0 or 1 up to rounding, slopes and curvatures are rounding errors, and so is their quotient.
     """
-    step = -solve_singular(matrix, slopes)
+    step = -solve_singular(matrix, slopes[:, None])[:, 0]
     largest = float(np.abs(step).max())
     if not math.isfinite(largest):
         return np.zeros(step.size)
@@ -189,21 +207,21 @@ def constant_step(matrix: Array, slopes: Array) -> Array:
 
 
 def solve_singular(matrix: Array, right: Array) -> Array:
-    """The solution that sums to 0, where the vector of ones is in the null space.
+    """The solutions that sum to 0, one a column of the right side; the vector of ones is in the null space.
 
     The entry with the largest diagonal is held at 0 first, and the others are measured in units of their own: classes
     may differ in weight by many orders of magnitude.  One that no sample belongs to may have next to none: it has no
     unit of its own then, and stays where it is.
     """
     if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
-        return np.full(right.size, np.nan)
-    kept = np.delete(np.arange(right.size), int(np.argmax(np.diagonal(matrix))))
+        return np.full(right.shape, np.nan)
+    kept = np.delete(np.arange(matrix.shape[0]), int(np.argmax(np.diagonal(matrix))))
     diagonal = np.diagonal(matrix)[kept]
     unit = np.sqrt(np.where(diagonal > SMALLEST_SHARE, diagonal, 1.0))
     inner = matrix[np.ix_(kept, kept)] / np.outer(unit, unit)
-    solution = np.zeros(right.size)
-    solution[kept] = np.linalg.lstsq(inner, right[kept] / unit, rcond=1e-13)[0] / unit
-    solution -= solution.mean()
+    solution = np.zeros(right.shape)
+    solution[kept] = np.linalg.lstsq(inner, right[kept] / unit[:, None], rcond=1e-13)[0] / unit[:, None]
+    solution -= solution.mean(axis=0)
     return solution
 
 

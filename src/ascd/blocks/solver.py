@@ -62,6 +62,7 @@ class Solver:
         """Until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run."""
         began, start, progress, attempts = time.perf_counter(), math.inf, Progress(), 0
         self.fit.use(penalty)
+        self.standing = NOTHING
         for rounds in range(limits.max_iter + 1):
             self.look(tolerance, progress.idle > 0)
             if has_no_minimum(self.standing.objective, start):
@@ -110,7 +111,8 @@ class Solver:
     def look(self, enough: float, is_thorough: bool = True) -> None:
         """Balls, and exact gradients where these leave open whether a block is at rest; then the gap.
 
-        A thorough look spares nothing for a gap that is as small as it can be, even if it is far from enough.
+        A thorough look spares nothing for a gap that is as small as it can be, even if it is far from enough.  Another
+        one has no certificate where the gap cannot be small enough: that of the last point holds here, too.
         """
         fit, bounds = self.fit, self.bounds
         bounds.locate(fit.slope)
@@ -122,10 +124,24 @@ class Solver:
         if count:
             bounds.read(listed[:count], fit.slope)
             fill_distances(fit.penalty, flat, bounds.product.ravel(), bounds.ends, listed[:count], self.distance)
-        gap, self.can_fit = prove(fit, bounds, enough, is_thorough)
-        objective = float(fit.seen.value + fit.cost())
+        objective, gap = float(fit.seen.value + fit.cost()), self.standing.gap
+        if is_thorough or self.standing.gap <= enough or not self._is_far(listed[:count], enough):
+            gap, self.can_fit = prove(fit, bounds, enough, is_thorough)
         self.standing = Standing(objective, gap, float(self.distance.max(initial=0.0)), True, math.inf)
         self.looked_at = fit.seen, fit.penalty, is_thorough
+
+    def _is_far(self, blocks: Array, enough: float) -> bool:
+        """Is F surely, but for rounding, more than ``enough`` above its minimum?
+
+        A prox step of length 1/L_b from 0, L_b ≤ M‖A_b‖², lowers it by at least distance²/2L_b.
+        """
+        fit, norm = self.fit, self.bounds.norm
+        blocks = blocks[~fit.moved[blocks]]
+        if blocks.size == 0 or not fit.resting.is_known:
+            return False
+        with np.errstate(all="ignore"):
+            step = np.max(self.distance[blocks] / norm[blocks])
+            return bool(0.5 * step * step > tuning.SURELY_FAR * enough * self.problem.loss.bound)
 
     def _working_set(self) -> Working:
         """The blocks that have moved, and the worst of the others."""

@@ -19,12 +19,14 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.column_model import ColumnModel
+from ascd.blocks.coupled_gram import coupled_gram, flat, without_constants
 from ascd.blocks.fit import Fit
 from ascd.blocks.gram_model import GramModel
 from ascd.blocks.largest import Largest
 from ascd.blocks.losses import Curvature
 from ascd.blocks.pieces import Working, blocks_cost, largest_distance
 from ascd.blocks.products import products
+from ascd.data.local import as_block
 from ascd.solver import tuning as shared
 from ascd.solver.gram import Gram
 
@@ -70,6 +72,8 @@ class Steps:
             lipschitz = self.largest.of_gram(working, gram)
             GramModel(fit.penalty, working, gram, lipschitz, gradient, x).minimise(target)
             shift = -self.means[columns] @ (x - fit.x[working.places]) if fit.intercept else np.zeros(working.outputs)
+        elif self._is_for_one_matrix(working):
+            shift = self._by_one_matrix(working, columns, curvature, gradient, x, target)
         else:
             lipschitz = self.largest.of_columns(working, columns, curvature.most)
             model = ColumnModel(
@@ -105,6 +109,28 @@ class Steps:
         shares = self.is_quadratic or (working.outputs == 1 and not self.problem.loss.is_coupled)
         wide = tuning.WIDE if working.outputs == 1 else tuning.WIDE_SEVERAL
         return shares and working.places.size <= min(tuning.LARGEST_GRAM, wide * self.problem.n_samples)
+
+    def _is_for_one_matrix(self, working: Working) -> bool:
+        """Where outputs meet: are coefficients so few that a matrix of them all is cheaper than sweeps over columns?"""
+        size = working.places.size * working.outputs
+        work = size**2 * self.problem.n_samples
+        return self.problem.loss.is_coupled and size <= tuning.LARGEST_COUPLED and work <= tuning.MOST_COUPLED_WORK
+
+    def _by_one_matrix(
+        self, working: Working, columns: Array, curvature: Curvature, gradient: Array, x: Array, target: float
+    ) -> Array:
+        """Minimise the model by one matrix of all coefficients, which move; the change of the constants."""
+        fit, all_of_them, before = self.fit, flat(working), x.copy()
+        block = as_block(self.problem.design.take(columns), self.problem.n_samples)
+        fit.reads += columns.size
+        gram, constants = coupled_gram(block, curvature), np.zeros((working.outputs, x.size))
+        if fit.intercept:
+            gram, constants = without_constants(gram, block, curvature)
+        lipschitz = self.largest.of_gram(all_of_them, gram)
+        model = GramModel(fit.penalty, all_of_them, gram, lipschitz, gradient.reshape(-1, 1).copy(), x.reshape(-1, 1))
+        model.minimise(target)
+        shift: Array = constants @ (x - before).ravel()
+        return shift
 
     def _products(self, columns: Array, weight: Array) -> Array:
         """Products of these columns; kept where curvatures never change."""

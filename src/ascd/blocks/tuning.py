@@ -22,12 +22,17 @@ BLOCK_SHARE = 0.1
 
 #: A gap of more than so many times what is asked for is not worth a second look, while there is progress.
 FAR_FROM_ENOUGH = 1e3
+#: No certificate is looked for where one step of one block is known to lower F by so many times what is asked for.
+SURELY_FAR = 2.0
 
 # ---- models
 
 #: A Gram matrix may have this many columns, and so many times as many as there are samples, with one output and with
 #: several; more are read anew in every sweep.
 LARGEST_GRAM, WIDE, WIDE_SEVERAL = 2500, 2, 8
+#: Where outputs meet, all coefficients of a working set have one matrix of products if they are at most so many, and
+#: the matrix takes at most so many products of entries.
+LARGEST_COUPLED, MOST_COUPLED_WORK = 600, 5e7
 #: Sweeps over a model, all in all.
 MOST_BLOCK_SWEEPS = 400
 #: What a Newton step costs beside its factors, in products of a sweep.
