@@ -23,11 +23,11 @@ DATA = make_data(40, 6)
 def scikit_learns_checks(name: str) -> None:
     model = EVERY[name]()
     known = type(model).__name__
-    for device, dtype in (("CPU_DEVICE", "float64"), ("device1", "float32")):
-        how = {"array_namespace": "array_api_strict", "device_name": device}
-        estimator_checks.check_array_api_input(known, model, dtype_name=dtype, check_sample_weight=True, **how)
-        estimator_checks.check_array_api_same_namespace(known, model, **how)
-    estimator_checks.check_array_api_input(known, model, dtype_name="float64", check_values=True, **how)
+    how = {"array_namespace": "array_api_strict", "check_sample_weight": True}
+    estimator_checks.check_array_api_input(known, model, device_name="CPU_DEVICE", dtype_name="float32", **how)
+    how |= {"device_name": "device1", "check_values": True}
+    estimator_checks.check_array_api_input(known, model, dtype_name="float64", **how)
+    estimator_checks.check_array_api_same_namespace(known, model, "array_api_strict", "device1")
 
 
 def same_answer(name: str) -> None:

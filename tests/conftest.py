@@ -35,6 +35,17 @@ def plain_but_huber(request, monkeypatch):
 
 
 @pytest.fixture
+def compiled_sweeps(monkeypatch):
+    """Kernels run as plain Python, but for sweeps over models of products: most of the time, and one for a penalty."""
+    from ascd.blocks import gram_model as of_blocks
+    from ascd.solver import gram_model
+
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+    for module in (gram_model, of_blocks):
+        monkeypatch.setattr(module, "sweep_gram", module.sweep_gram.stored)
+
+
+@pytest.fixture
 def compiled(monkeypatch):
     """Kernels are compiled, whatever the surroundings say."""
     monkeypatch.setattr("ascd._base.jit.is_interpreted", False)

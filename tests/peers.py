@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 
 import numpy as np
@@ -101,12 +102,21 @@ def celer_logistic(A, b, lam):
 def plain_skglm():
     """skglm as plain Python: to compile its classes and loops takes five to fifteen seconds for each model.
 
-    numba compiles nothing meanwhile, so that our kernels run as plain Python, too.
+    numba compiles nothing meanwhile, so that our kernels run as plain Python, too.  Modules of skglm that were imported
+    before would compile, and those that are imported here never: they are not mixed.
     """
     numba = pytest.importorskip("numba")
     before, numba.config.DISABLE_JIT = numba.config.DISABLE_JIT, True
+    others = _without_skglm()
     try:
         with debugging(True):
             yield pytest.importorskip("skglm", reason="skglm is not installed (extra 'bench')")
     finally:
         numba.config.DISABLE_JIT = before
+        _without_skglm()
+        sys.modules.update(others)
+
+
+def _without_skglm():
+    """Forget that skglm was imported; its modules."""
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == "skglm"}

@@ -31,7 +31,8 @@ def test_never():
 
 def report(folder, name, **switches):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={name}", "test_it.py"]
-    subprocess.run(command, cwd=folder, env={**os.environ, **switches}, check=True, capture_output=True)
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **switches}
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
 
 
 def test_what_no_run_has_run_is_printed_with_its_reason(tmp_path):

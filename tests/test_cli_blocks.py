@@ -83,9 +83,9 @@ class TestBlocks:
         assert list(loaded.names) == ["size", "kind=ant", "kind=bee", "kind=cat"]
         assert np.count_nonzero(loaded.coef) == 4
 
-    def test_groups_are_cross_validated(self, capsys, houses, tmp_path):
+    def test_groups_are_cross_validated(self, capsys, houses, tmp_path, compiled_sweeps):
         for model, more in (("group-lasso", ()), ("sparse-group-lasso", ("--l1-ratio", 0.5))):
-            arguments = ("--model", model, "--groups", 2, *more, "--cv", 3, "--out", tmp_path / "m.npz", "--force")
+            arguments = ("--model", model, "--groups", 2, *more, "--cv", 2, "--out", tmp_path / "m.npz", "--force")
             code, out, _ = run(capsys, "fit", houses, "--target", "price", *arguments)
             assert code == 0
             assert "alpha chosen by cross-validation" in out
@@ -167,7 +167,7 @@ class TestBlocks:
         assert (code, error, out.splitlines()[0]) == (0, "", "rent,price")
 
     def test_several_targets_are_cross_validated_and_explained(self, capsys, twins, tmp_path):
-        targets, model = ("--target", "price", "--target", "rent"), ("--model", "multi-task-lasso", "--cv", 3)
+        targets, model = ("--target", "price", "--target", "rent"), ("--model", "multi-task-lasso", "--cv", 2)
         arguments = (*targets, *model, "--explain", "--resamples", 5, "--out", tmp_path / "m.npz")
         code, out, _ = run(capsys, "fit", twins, *arguments)
         assert code == 0

@@ -83,8 +83,7 @@ def stated(A, loss, share, **how):
     return ascd.Problem(A, TARGETS[loss], loss, ascd.L1(float(np.abs(slope).max()) / share), **how)
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("loss", TARGETS)
+@pytest.mark.parametrize(("loss", "intercept"), [*zip(TARGETS, itertools.cycle([False, True]), strict=False)])
 def test_few_rounds_and_no_vector_of_samples(loss, intercept):
     problem = stated(in_parts(X), loss, 100)
     found = ascd.solve(problem, tol=1e-6, intercept=intercept)

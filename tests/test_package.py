@@ -64,8 +64,7 @@ def python(code, *options):
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("attempt", range(2))
-def test_many_threads_import_the_estimators_for_the_first_time_at_once(attempt):
+def test_many_threads_import_the_estimators_for_the_first_time_at_once():
     assert python(AT_ONCE) == ""
 
 

@@ -66,7 +66,7 @@ def test_the_gap_bounds_the_distance_to_the_optimum_and_vanishes_there(loss, pen
     """Every loss with every penalty; each with weights and without."""
     turn = list(LOSSES).index(loss) + list(PENALTIES).index(penalty)
     problem, _, _, rng = make(loss, penalty, list(WEIGHTS.values())[turn % 2])
-    solution = ascd.minimize(problem, rule="cyclic", step="line-search", tol=1e-9, max_iter=4000)
+    solution = ascd.solve(problem, tol=1e-11)
     assert solution.converged
     scale = 1.0 + abs(solution.objective)
     assert 0.0 <= problem.gap(solution.x) <= 1e-9 * scale

@@ -26,9 +26,9 @@ def browser():
         launched.close()
 
 
-@pytest.fixture
-def page(browser, tmp_path):
-    """A report with two charts, opened; whatever the browser complains about is collected."""
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A report with two charts."""
     t = np.arange(20)
     x = {"epochs": (t / 2).tolist(), "reads": (100 * t).tolist(), "seconds": (t / 1000).tolist()}
     axes = (Axis("epochs", "epochs"), Axis("reads", "columns read"), Axis("seconds", "seconds"))
@@ -39,15 +39,31 @@ def page(browser, tmp_path):
     flat = Chart("flat", "Flat", "One point.", (Axis("t", "t"),), (Series("s", {"t": [0]}, [0.0]),), "y", log=False)
     charts = (Chart("c", "A chart", "Caption & all", axes, series, "error", "active"), flat)
     table = Table("claims", "Claims", ("claim", "verdict"), [("1 < 2", ("holds", "holds"))])
-    path = write_page(tmp_path / "report.html", "A report", [Section("s", "Section", "Text.", charts)], [table])
-    opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return write_page(path, "A report", [Section("s", "Section", "Text.", charts)], [table])
+
+
+@pytest.fixture(scope="module")
+def window(browser):
+    """One window for all; whatever the browser complains about is collected."""
+    opened = browser.new_page()
     opened.complaints, opened.requests = [], []
     opened.on("console", lambda m: opened.complaints.append(m.text) if m.type in ("error", "warning") else None)
     opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
     opened.on("request", lambda request: opened.requests.append(request.url))
-    opened.goto(path.as_uri())
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def page(window, written):
+    """The report, loaded anew in a bright window of usual size."""
+    window.set_viewport_size({"width": 1200, "height": 900})
+    window.emulate_media(media="screen", color_scheme="light")
+    window.complaints.clear()
+    window.requests.clear()
+    window.goto(written.as_uri())
+    return window
 
 
 def test_it_loads_alone_and_without_complaints(page):
@@ -125,39 +141,36 @@ def test_every_control_has_a_line_of_help(page):
     assert "dotted, right axis" in page.locator("#chart-c .legend .key").inner_text()
 
 
-def test_a_chart_alone_is_as_wide_as_the_page(browser, tmp_path):
+def test_a_chart_alone_is_as_wide_as_the_page(window, tmp_path):
     series = (Series("UCD", {"t": [0, 1]}, [1.0, 0.1]),)
     chart = Chart("one", "One", "", (Axis("t", "t"),), series, "error")
-    opened = browser.new_page(viewport={"width": 1400, "height": 900})
-    opened.goto(write_page(tmp_path / "p.html", "P", [Section("s", "S", "", (chart,))]).as_uri())
-    figure, main = (opened.locator(name).bounding_box() for name in ("figure", "main"))
+    window.set_viewport_size({"width": 1400, "height": 900})
+    window.goto(write_page(tmp_path / "p.html", "P", [Section("s", "S", "", (chart,))]).as_uri())
+    figure, main = (window.locator(name).bounding_box() for name in ("figure", "main"))
     assert figure["width"] > 0.95 * (main["width"] - 48)
-    assert opened.locator("svg").bounding_box()["width"] > 1100
-    opened.close()
+    assert window.locator("svg").bounding_box()["width"] > 1100
 
 
-def test_a_curve_is_drawn_against_the_axes_it_has(browser, tmp_path):
+def test_a_curve_is_drawn_against_the_axes_it_has(window, tmp_path):
     axes = (Axis("reads", "columns read"), Axis("seconds", "seconds"))
     both = Series("UCD", {"reads": [1, 10], "seconds": [0.1, 1.0]}, [1.0, 0.1])
     timed = Series("scikit-learn", {"seconds": [0.2, 0.5]}, [0.5, 1e-3])
     chart = Chart("c", "C", "", axes, (both, timed), "error", far=True)
-    opened = browser.new_page()
-    opened.goto(write_page(tmp_path / "p.html", "P", [Section("s", "S", "", (chart,))]).as_uri())
-    assert opened.locator("svg").get_attribute("data-axis") == "reads"
-    assert opened.locator("svg").get_attribute("data-far") == "true", "it asked for a logarithmic axis"
-    assert opened.locator("svg path.curve").count() == 1
-    assert opened.locator(".legend button.absent").inner_text() == "scikit-learn"
-    opened.get_by_role("button", name="seconds").click()
-    assert opened.locator("svg path.curve").count() == 2
-    opened.close()
+    window.goto(write_page(tmp_path / "p.html", "P", [Section("s", "S", "", (chart,))]).as_uri())
+    assert window.locator("svg").get_attribute("data-axis") == "reads"
+    assert window.locator("svg").get_attribute("data-far") == "true", "it asked for a logarithmic axis"
+    assert window.locator("svg path.curve").count() == 1
+    assert window.locator(".legend button.absent").inner_text() == "scikit-learn"
+    window.get_by_role("button", name="seconds").click()
+    assert window.locator("svg path.curve").count() == 2
 
 
 @pytest.fixture
-def without_script(browser, page):
+def without_script(browser, written):
     """The same report in a browser that runs no scripts."""
     context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})
     opened = context.new_page()
-    opened.goto(page.url)
+    opened.goto(written.as_uri())
     yield opened
     context.close()
 
@@ -179,16 +192,15 @@ def test_with_javascript_the_numbers_are_folded(page):
     assert page.locator("#chart-c .numbers table").is_visible()
 
 
-def test_wide_tables_scroll_on_a_phone_and_the_page_does_not(browser, tmp_path):
+def test_wide_tables_scroll_on_a_phone_and_the_page_does_not(window, tmp_path):
     table = Table("wide", "Wide", [f"a long heading {j}" for j in range(9)], [[f"{10.0**j:.3f}" for j in range(9)]])
-    opened = browser.new_page(viewport={"width": 390, "height": 800})
-    opened.goto(write_page(tmp_path / "p.html", "P", [table]).as_uri())
-    assert opened.evaluate("document.documentElement.scrollWidth") <= 390
-    inside = opened.locator("#wide .scroll")
+    window.set_viewport_size({"width": 390, "height": 800})
+    window.goto(write_page(tmp_path / "p.html", "P", [table]).as_uri())
+    assert window.evaluate("document.documentElement.scrollWidth") <= 390
+    inside = window.locator("#wide .scroll")
     assert inside.evaluate("box => box.scrollWidth") > inside.evaluate("box => box.clientWidth")
     inside.evaluate("box => { box.scrollLeft = 10000; }")
     assert inside.evaluate("box => box.scrollLeft") > 0
-    opened.close()
 
 
 def test_paper_is_white_whatever_the_screen_was(page):

@@ -106,13 +106,19 @@ def test_parts_of_ones_own(parts, intercept):
     assert solution.objective - expected.objective <= solution.gap + 1e-13
 
 
+ROOMS = ("l1", "elastic net, some free", "box", "none")
+
+
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("penalty", ["l1", "elastic net, some free", "box", "none"])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("largest", [0, 4])
-def test_without_room_for_a_gram_matrix(loss, penalty, intercept, largest, monkeypatch):
-    """Sweeps over columns and Newton steps by conjugate gradients; with some room, after a Gram matrix was full."""
+@pytest.mark.parametrize("penalty", ROOMS)
+def test_without_room_for_a_gram_matrix(loss, penalty, monkeypatch):
+    """Sweeps over columns and Newton steps by conjugate gradients; with some room, after a Gram matrix was full.
+
+    Every two of loss, penalty, intercept and room meet.
+    """
+    number, turn = list(LOSSES).index(loss), ROOMS.index(penalty)
+    intercept, largest = (number + turn) % 2 == 0, (0, 4)[(number + turn // 2) % 2]
     monkeypatch.setattr(tuning, "GRAM_FLOOR", 8 * largest**2)
     monkeypatch.setattr(tuning, "GRAM_SHARE", 0.0)
     small_working_sets(monkeypatch)

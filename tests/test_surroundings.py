@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,8 +24,12 @@ with warnings.catch_warnings(record=True) as told:
     import numpy as np, ascd
     from ascd.solver.samples import cost_of
     values = [cost_of(ascd.L1(1.0), np.arange(2), np.array(x)) for x in ([2.0, 0.5], [0.0, 0.0])]
-print(json.dumps([values, sum(cost_of.stored.stats.cache_hits.values()), [str(one.message) for one in told]]))
+    found = [values, sum(cost_of.stored.stats.cache_hits.values())]
+print(json.dumps([*found, [str(one.message) for one in told]]))
 """
+#: What of the kernels in use is kept where, and what ``ascd info`` says of all.
+FOLDERS = "from ascd._base.jit import cache_folders; print(json.dumps(cache_folders()))"
+INFORMATION = 'from ascd.cli.info import facts; print(json.dumps(facts()["cache"]))'
 ANSWERS = [2.5, 0.0]
 NOT_KEPT = "compiled code is not kept on disk, so every process compiles anew"
 
@@ -43,6 +46,11 @@ def python(*arguments, site=PACKAGE.parent, before=(), **variables):
 
 def costs(**surroundings):
     return json.loads(python("-c", COSTS, **surroundings))
+
+
+def costs_and_more(more, **surroundings):
+    """Of one process; what the second line of code prints, too."""
+    return map(json.loads, python("-c", COSTS + more, **surroundings).splitlines())
 
 
 def copy_of_package(folder):
@@ -72,23 +80,21 @@ def sealed(tmp_path):
 
 
 def test_folders_that_cannot_be_written_leave_compiled_code_in_memory(sealed, tmp_path):
-    homeless = {**sealed, "HOME": sealed["site"]}
-    for _ in range(2):
-        values, hits, told = costs(**homeless)
-        assert (values, hits) == (ANSWERS, 0)
-        assert len(told) == 1
-        assert told[0].startswith(NOT_KEPT)
-        assert "neither the package's folder nor one of the user's can be written" in told[0]
+    reason = "neither the package's folder nor one of the user's can be written"
+    (values, hits, told), folders = costs_and_more(FOLDERS, **sealed, HOME=sealed["site"])
+    assert (values, hits) == (ANSWERS, 0)
+    assert len(told) == 1
+    assert told[0].startswith(NOT_KEPT)
+    assert reason in told[0]
+    assert folders == [[], reason]
+    assert not list(tmp_path.rglob("*.nb[ic]"))  # so that the next process has nothing to load either
     elsewhere = {**sealed, "NUMBA_CACHE_DIR": tmp_path / "cache"}
     assert costs(**elsewhere) == [ANSWERS, 0, []]
-    assert costs(**elsewhere) == [ANSWERS, 1, []]
-    if find_spec("click") and find_spec("rich"):
-        found = json.loads(python("-m", "ascd", "info", "--json", **homeless))["cache"]
-        assert found.pop("kept").startswith("not on disk: neither the package's folder")
-        assert found == {"folder": None, "files": 0, "megabytes": 0.0}
-        found = json.loads(python("-m", "ascd", "info", "--json", **elsewhere))["cache"]
-        assert (found["kept"], found["folder"]) == ("on disk", str(tmp_path / "cache"))
-        assert found["files"] == len(list((tmp_path / "cache").rglob("*.nb[ic]"))) > 0
+    found, (folders, reason) = costs_and_more(FOLDERS, **elsewhere)
+    assert found == [ANSWERS, 1, []]
+    assert not reason
+    assert all(folder.startswith(str(tmp_path / "cache")) for folder in folders)
+    assert {str(path.parent) for path in (tmp_path / "cache").rglob("*.nb[ic]")} <= set(folders)
 
 
 def test_a_cache_folder_that_cannot_be_made_is_not_believed(tmp_path):
@@ -96,14 +102,18 @@ def test_a_cache_folder_that_cannot_be_made_is_not_believed(tmp_path):
     pytest.importorskip("rich", reason="the extra 'cli' is not installed")
     (tmp_path / "file").touch()
     site = copy_of_package(tmp_path / "site")
-    told = python("-m", "ascd", "info", "--json", site=site, NUMBA_CACHE_DIR=tmp_path / "file" / "cache")
-    assert json.loads(told)["cache"]["folder"] == str(site / "ascd")
+    _, found = costs_and_more(INFORMATION, site=site, NUMBA_CACHE_DIR=tmp_path / "file" / "cache")
+    assert (found["kept"], found["folder"]) == ("on disk", str(site / "ascd"))
+    assert found["files"] == len(list(site.rglob("*.nb[ic]"))) > 0
 
 
-def test_information_about_kernels_that_are_not_compiled():
+def test_information_about_kernels_that_are_not_compiled(interpreted):
     pytest.importorskip("rich", reason="the extra 'cli' is not installed")
-    found = json.loads(python("-m", "ascd", "info", "--json", NUMBA_DISABLE_JIT="1"))["cache"]
-    assert found["kept"] == "not on disk: kernels are not compiled: NUMBA_DISABLE_JIT is set"
+    from ascd.cli.info import facts
+
+    found = facts()["cache"]
+    assert found.pop("kept") == "not on disk: kernels are not compiled: NUMBA_DISABLE_JIT is set"
+    assert found == {"folder": None, "files": 0, "megabytes": 0.0}
 
 
 def test_a_full_disk_leaves_compiled_code_in_memory(tmp_path):
@@ -126,7 +136,7 @@ def test_an_edit_in_a_zip_file_is_seen(tmp_path):
     source = norms.read_text()
     once = "at(self.strength, j) * at(self.weights, j) * abs(x) + at(self.linear, j) * x"
     assert source.count(once) == 1
-    for factor, answer in (("", 2.5), ("2.0 * ", 5.0), ("", 2.5)):
+    for factor, answer in (("", 2.5), ("2.0 * ", 5.0)):
         norms.write_text(source.replace(once, factor + once))
         with zipfile.ZipFile(archive, "w") as packed:
             for path in sorted(site.rglob("*.*")):
@@ -147,35 +157,32 @@ def test_a_package_without_sources_is_not_cached(tmp_path):
     assert "ascd is installed without its source files" in told[0]
 
 
-#: A problem and its certificate, a dozen kernels, after something inside numba was broken; prints warnings, too.
-CERTIFICATE = """
-import json, warnings
-with warnings.catch_warnings(record=True) as told:
-    warnings.simplefilter("always")
-    {broken}
-    import numpy as np, ascd
-    problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
-    found = [[problem.objective(x), problem.gap(x)] for x in ([2.0, 0.0, -1.0], [1.0, 0.0, -1.0])]
-print(json.dumps([found, [str(one.message) for one in told]]))
+#: Something inside numba that was broken, and the words for it: a class that our compilers are made of, an option.
+BROKEN = {
+    "import numba.core.codegen as inner; del inner.JITCodeLibrary": "(ImportError: cannot import name",
+    "from numba.core.cpu import CPUTargetOptions as inner; inner._nrt = property()": (
+        "(KeyError: \"Unrecognized options: {'_nrt'}"
+    ),
+}
+#: Kernels of every kind, with methods and helpers: an objective, and a strict one that any other order gets wrong.
+SEVERAL = """
+from ascd._base.jit import debugging
+from ascd.data.careful import careful_products
+with debugging(True):
+    problem, ones = (ascd.Problem(A, [3.0, 1.0, -2.0], penalty=ascd.L1(1.0)) for A in (np.eye(3), np.ones((3, 1))))
+assert [problem.objective(x) for x in ([2.0, 0.0, -1.0], [1.0, 0.0, -1.0])] == [4.5, 5.0]
+product, error = np.empty(1), np.empty(1)
+careful_products(ones.parts.matrix, np.arange(1), np.array([1e16, 1.0, -1e16]), product, error, 0, 1)
+assert product[0] == 1.0 and error[0] < 1e-10, (product, error)
+assert all(kernel.stored.signatures for kernel in (careful_products, cost_of))
 """
 
 
-CLASS_HAS_GONE = "import numba.core.codegen as inner; del inner.JITCodeLibrary"
-OPTION_HAS_GONE = "from numba.core.cpu import CPUTargetOptions as inner; inner._nrt = property()"
-
-
-def test_where_numba_has_changed_inside_plain_numba_compiles(tmp_path):
-    code = CERTIFICATE.format(broken=CLASS_HAS_GONE)
-    (best, other), told = json.loads(python("-c", code, NUMBA_CACHE_DIR=tmp_path))
-    assert best == pytest.approx([4.5, 0.0], abs=1e-10)
-    assert other == pytest.approx([5.0, 1.25], rel=1e-6)
-    assert len(told) == 1
-    assert "has changed inside (ImportError: cannot import name" in told[0]
-
-
-def test_where_an_option_of_numba_has_gone_plain_numba_compiles(tmp_path):
-    """One kernel: from here on all is as in the test before."""
-    values, _, told = json.loads(python("-c", f"{OPTION_HAS_GONE}\n{COSTS}", NUMBA_CACHE_DIR=tmp_path))
+@pytest.mark.parametrize("broken", BROKEN)
+def test_where_numba_has_changed_inside_plain_numba_compiles(broken, tmp_path):
+    """Several kernels where a class has gone; from there on all is the same where an option has."""
+    code = f"{broken}\n{COSTS}{SEVERAL if 'Library' in broken else ''}"
+    values, _, told = json.loads(python("-c", code, NUMBA_CACHE_DIR=tmp_path))
     assert values == ANSWERS
     assert len(told) == 1
-    assert "has changed inside (KeyError: \"Unrecognized options: {'_nrt'}" in told[0]
+    assert f"has changed inside {BROKEN[broken]}" in told[0]

@@ -62,7 +62,7 @@ def test_a_step_that_is_none(answer, interpreted):
 
 def test_a_step_that_is_none_compiled(compiled):
     with pytest.raises(ValueError, match=r"step Lost: take returned \(1, nan, 0\) for coordinate"):
-        ascd.minimize(PROBLEM, step=Lost(1.0, np.nan, 0.0), rng=0)
+        ascd.minimize(PROBLEM, rule="cyclic", step=Lost(1.0, np.nan, 0.0), rng=0)
 
 
 @pytest.mark.parametrize("new", [np.nan, np.inf])

@@ -59,19 +59,7 @@ ALONE = {
     "step": ({"penalty": ascd.L1(1.0)}, {"step": Partway(0.5)}, (squared, 1.0, 1.0)),
     "oracle": ({"penalty": ascd.L1(1.0)}, {"oracle": Generous(2.0)}, (squared, 1.0, 1.0)),
 }
-TOGETHER = {
-    "loss and penalty": (
-        {"loss": SmoothAbsolute(WIDTH), "penalty": Asymmetric(UP, DOWN)},
-        {"rule": "cyclic"},
-        (smooth_absolute, UP, DOWN),
-    ),
-    "rule, step, oracle": ({"penalty": ascd.L1(1.0)}, MINE, (squared, 1.0, 1.0)),
-    "everything": (
-        {"loss": SmoothAbsolute(WIDTH), "penalty": Asymmetric(UP, DOWN)},
-        {**MINE, "rule": Backwards()},
-        (smooth_absolute, UP, DOWN),
-    ),
-}
+TOGETHER = {"loss": SmoothAbsolute(WIDTH), "penalty": Asymmetric(UP, DOWN)}, MINE, (smooth_absolute, UP, DOWN)
 
 
 def solve(parts, options):
@@ -87,8 +75,9 @@ def test_one_part_of_ones_own_finds_the_minimum(parts, options, expected, interp
     assert 0.0 <= solution.gap <= 1e-8 * solution.objective
 
 
-@pytest.mark.parametrize(("parts", "options", "expected"), TOGETHER.values(), ids=TOGETHER)
-def test_compiled_parts_do_what_the_interpreted_ones_do(parts, options, expected, compiled, monkeypatch):
+def test_compiled_parts_do_what_the_interpreted_ones_do(compiled, monkeypatch):
+    """All at once: each of them alone, with the library's others, runs as plain Python above."""
+    parts, options, expected = TOGETHER
     with compilations_of(descend) as compilations:
         solution = solve(parts, options)
     assert solution.objective == pytest.approx(minimum(*expected), rel=1e-9)
