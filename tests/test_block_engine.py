@@ -135,8 +135,8 @@ class TestSingleColumns:
             plain = ascd.Problem(lock.A, target, loss, ascd.L1(0.8), sample_weight=lock.WEIGHT)
             penalty = ascd.GroupL2(0.8, 1)
             block = ascd.BlockProblem(lock.A, target, loss, penalty, sample_weight=lock.WEIGHT)
-            expected = record_columns(assemble(plain, rule, oracle, seed=5), 30)
-            found = lock.record(block, 30, rule=rule, oracle=oracle, rng=5)
+            expected = record_columns(assemble(plain, rule, oracle, seed=5), 20)
+            found = lock.record(block, 20, rule=rule, oracle=oracle, rng=5)
             assert list(found.picks) == list(expected.picks)
             np.testing.assert_allclose(found.x[:, :, 0], expected.x, atol=1e-10)
             np.testing.assert_allclose(found.lower, expected.lower, atol=1e-9)
@@ -175,6 +175,8 @@ def test_lazy_selection_is_the_scan(rule, lazy_everywhere):
 @pytest.mark.parametrize("oracle", [*sorted({*ORACLES} - {"stochastic"}), ascd.Blind([0], "measured")], ids=str)
 @pytest.mark.parametrize("rule", ["awake", "block", "look-ahead", "adaptive"])
 def test_the_rules_beyond_the_paper_with_every_oracle(rule, oracle):
-    problem, best = lock.CASES["softmax"].library("sparse"), minimum("softmax")
+    """Every rule and every oracle with one of the problems."""
+    name = ("group", "softmax", "group")[(len(rule) + len(str(oracle))) % 3]
+    problem, best = lock.CASES[name].library("sparse"), minimum(name)
     solution = ascd.minimize(problem, rule, oracle, rng=1, max_iter=250, tol=1e-4)
     assert -1e-9 <= solution.objective - best <= 1e-3

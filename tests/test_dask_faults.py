@@ -119,15 +119,15 @@ def wide():
     return stated(as_chunks(X, "columns"))
 
 
-@pytest.mark.parametrize("make", [tall, wide])
-def test_a_killed_worker_changes_nothing(client, make, monkeypatch):
-    """In whatever round: the chunks are computed again, and no round is lost."""
+@pytest.mark.parametrize(("make", "numbers"), [(tall, (1, -1)), (wide, (2,))])
+def test_a_killed_worker_changes_nothing(client, make, numbers, monkeypatch):
+    """In whatever round, the first, the last or another: the chunks are computed again, and no round is lost."""
     monkeypatch.setattr("ascd.data.prices.NEAR_FETCHED", 0)
     problem = make()
     count = in_round(problem, 0, None)
     expected = ascd.solve(problem, tol=1e-9)
     assert count[0] > 2
-    for number in (1, 2, count[0]):
+    for number in (count[0] if one < 0 else one for one in numbers):
         ready(client)
         problem = make()
         counted = in_round(problem, number, lambda: kill_a_worker(client))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -23,15 +25,39 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 TINY = table.Size(12, 15, 2, 2)
 
 
-@pytest.fixture
-def tiny(monkeypatch):
+@contextmanager
+def made_tiny():
     """Every panel so small that plain Python runs it in a moment."""
     panels = {name: panel._replace(quick=TINY) for name, panel in table.PANELS.items()}
-    monkeypatch.setattr(table, "PANELS", panels)
-    monkeypatch.setattr(table, "RATIO_STEPS", {"quick": 50, "full": 100})
-    monkeypatch.setattr(table, "WATCHED_SIZES", {"quick": TINY})
-    monkeypatch.setattr("ascd.experiments.tuning.SEARCH_SECONDS", {"quick": 0.02})
-    monkeypatch.setattr("ascd.experiments.data.GENERATED", {"quick": (40, 60)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "PANELS", panels)
+        patch.setattr(table, "RATIO_STEPS", {"quick": 50, "full": 100})
+        patch.setattr(table, "WATCHED_SIZES", {"quick": TINY})
+        patch.setattr("ascd.experiments.tuning.SEARCH_SECONDS", {"quick": 0.02})
+        patch.setattr("ascd.experiments.data.GENERATED", {"quick": (40, 60)})
+        yield
+
+
+@pytest.fixture
+def tiny():
+    with made_tiny():
+        yield
+
+
+@pytest.fixture(scope="module")
+def all_runs(tmp_path_factory, plain_python):
+    """A folder with the runs of all figures."""
+    folder = tmp_path_factory.mktemp("all")
+    with made_tiny():
+        results_of([], folder)
+    return folder
+
+
+@pytest.fixture
+def done(tiny, all_runs, tmp_path):
+    """The same in a folder of the test's own: what is done is not done again."""
+    shutil.copytree(all_runs / "runs", tmp_path / "runs")
+    return tmp_path
 
 
 def results_of(figures, folder):
@@ -109,7 +135,7 @@ def test_the_same_job_gives_the_same_numbers(tiny):
     assert first["objective"] == second["objective"]
 
 
-def test_curves_are_means_over_the_seeds(tiny, tmp_path):
+def test_curves_are_means_over_the_seeds(done, tmp_path):
     results = results_of(["2a"], tmp_path)
     panel = panel_of(results, "2a")
     runs = [results["runs"][name]["result"]["trace"]["objective"] for name in results["index"]["2a"]["ASCD"]]
@@ -119,7 +145,7 @@ def test_curves_are_means_over_the_seeds(tiny, tmp_path):
     assert (panel.curves["ASCD"].low <= panel.curves["ASCD"].high).all()
 
 
-def test_all_figures_claims_and_the_report_come_from_the_results_file(tiny, tmp_path):
+def test_all_figures_claims_and_the_report_come_from_the_results_file(done, tmp_path):
     results_of([], tmp_path)
     made = publish(tmp_path / "results.json", tmp_path, pictures=False)
     assert len(made["claims"]) >= 30
@@ -134,7 +160,7 @@ def test_all_figures_claims_and_the_report_come_from_the_results_file(tiny, tmp_
     assert "λ = λ<sub>max</sub>/20" in (tmp_path / "report.html").read_text()
 
 
-def test_pictures_are_drawn_for_each_axis(tiny, tmp_path):
+def test_pictures_are_drawn_for_each_axis(done, tmp_path):
     pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
     results_of(["2a"], tmp_path)
     made = publish(tmp_path / "results.json", tmp_path, pictures=True)
@@ -143,7 +169,7 @@ def test_pictures_are_drawn_for_each_axis(tiny, tmp_path):
     assert all(path.stat().st_size > 5000 for path in made["figures"])
 
 
-def test_the_theorems_hold_in_watched_runs(tiny, tmp_path):
+def test_the_theorems_hold_in_watched_runs(done, tmp_path):
     verdicts = {claim.where: claim.verdict for claim in judge_all(results_of(["T", "4"], tmp_path))}
     theorems = ("Thm 2.1", "Sec. 2.1", "Thm 2.2, A.2", "Lemma 3.1", "Thm 3.2", "Sec. 5, App. D", "Sec. 3", "Sec. 4")
     for where in (*theorems, "Lemma A.1", "Lemma 4.1", "App. A, after Thm A.2"):
@@ -152,7 +178,7 @@ def test_the_theorems_hold_in_watched_runs(tiny, tmp_path):
     assert verdicts["Sec. 7, highlight 2"] == UNTESTED
 
 
-def test_verdicts_follow_the_numbers(tiny, tmp_path):
+def test_verdicts_follow_the_numbers(done, tmp_path):
     results = results_of(["T", "2c"], tmp_path)
     watched = results["runs"][results["index"]["T"]["ridge gs-s norm"][0]]["result"]
     rates = results["runs"][results["index"]["T"]["rates"][0]]["result"]
@@ -181,7 +207,7 @@ def test_steps_whose_scores_are_rounding_are_left_out_and_counted(tiny, monkeypa
     )
 
 
-def test_lemmas_fail_where_their_numbers_do(tiny, tmp_path):
+def test_lemmas_fail_where_their_numbers_do(done, tmp_path):
     results = results_of(["T"], tmp_path)
 
     def numbers(curve):
@@ -247,7 +273,7 @@ def test_rcv1_gets_libsvms_labels_and_values_of_one(monkeypatch):
     np.testing.assert_array_equal(y, [1, -1, 1])
 
 
-def test_captions_name_every_parameter(tiny, tmp_path):
+def test_captions_name_every_parameter(done, tmp_path):
     results = results_of(["3c"], tmp_path)
     caption = charts.sections(results)[0].charts[0].caption
     for part in (

@@ -16,7 +16,7 @@ from ascd.files import Choices, Recipe, read_table  # noqa: E402
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
-D = 60
+D = 30
 TOWNS = ("Basel", "Bern", "Chur", "Genf")
 
 

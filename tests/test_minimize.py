@@ -95,7 +95,7 @@ def test_peers_find_the_same_minimum(loss, penalty, peer, arguments):
 def test_the_dual_svm_agrees_with_liblinear(make, loss, C, monkeypatch):
     """Compiled for the hinge on dense data, as plain Python else."""
     monkeypatch.setattr("ascd._base.jit.is_interpreted", make is not np.asarray or loss != "hinge")
-    X, y = data("logistic", d=30, n=20)
+    X, y = data("logistic", d=20, n=8)
     svm = ascd.DualSVM(make(X), y, C, loss)
     solution = solve(svm, tol=1e-10)
     weights, theirs = svm.weights(solution.x), peers.svm_dual(X, y, C, loss)

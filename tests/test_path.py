@@ -27,7 +27,7 @@ def test_every_point_is_the_one_that_solve_finds(loss, number):
     """Every loss with every penalty; each with an intercept and without."""
     penalty, intercept = KINKED[number], bool((list(LOSSES).index(loss) + number) % 2)
     problem = problem_for(loss, penalty)
-    result = ascd.path(problem, n_alphas=6, eps=0.05, tol=1e-10, intercept=intercept, early_stop=False)
+    result = ascd.path(problem, n_alphas=4, eps=0.05, tol=1e-10, intercept=intercept, early_stop=False)
     assert result.status is Status.CONVERGED
     assert np.all(result.gaps <= 1e-10 * result.zero_objective)
     for i, alpha in enumerate(result.alphas):
@@ -134,7 +134,7 @@ def test_an_early_stop_is_confirmed_like_the_end(monkeypatch):
         return confirm(self, tolerance, is_last)
 
     monkeypatch.setattr(Assessment, "confirm", counted)
-    A = np.random.default_rng(0).standard_normal((40, 400))
+    A = np.random.default_rng(0).standard_normal((30, 120))
     problem = ascd.Problem(A, A[:, :3] @ np.ones(3), penalty=ascd.L1(1.0))
     stopped = ascd.path(problem, tol=1e-4)
     assert 5 <= stopped.alphas.size < 100

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("plain_python")
 
 @pytest.fixture(scope="module")
 def data():
-    return make_synthetic(60, 80, n_nonzero=5, rng=0)
+    return make_synthetic(40, 50, n_nonzero=5, rng=0)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_runs_end_where_they_come_within_the_accuracy(outcome):
         assert excess[-1] <= outcome.accuracy < excess[-2], label
         found = outcome.arrival(label)
         assert found.reads == trace.reads[-1]
-        assert found.epochs == trace.iteration[-1] / 80
+        assert found.epochs == trace.iteration[-1] / 50
         assert 0.0 <= found.seconds <= run.seconds
 
 
@@ -113,7 +113,7 @@ def test_the_table_has_the_rules_the_solver_and_scikit_learn(outcome):
     assert outcome.head[1:3] == ("columns read / n to 1e-06", "seconds to 1e-06")
     rows = {row[0]: row for row in outcome.rows()}
     assert list(rows) == ["uniform", "a-ascd", "ascd.solve", "scikit-learn"]
-    assert float(rows["a-ascd"][1]) == pytest.approx(outcome.arrival("a-ascd").reads / 80, abs=0.06)
+    assert float(rows["a-ascd"][1]) == pytest.approx(outcome.arrival("a-ascd").reads / 50, abs=0.06)
     assert re.fullmatch(r"\d+ sweeps?", rows["scikit-learn"][1])
 
 

@@ -1,7 +1,7 @@
 """Rules that follow the largest lower bound reach the minimum: a bound that is rounding is 0.
 
-Without that, 70 of the 72 combinations below stay with a coordinate that is at its minimum already, from 1 to 7000
-above min F.
+Without that, 70 of the 72 combinations of rule, oracle and steepness stay with a coordinate that is at its minimum
+already, from 1 to 7000 above min F.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def excess(combination, seed, init, step="coordinate", **size):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_no_rule_stays_with_a_coordinate_at_its_minimum(rule, oracle, interpreted):
-    """Small problems, interpreted: every steepness, with a known gradient or without."""
+    """Small problems, interpreted: every two of rule, oracle and steepness, with a known gradient or without."""
     turn = ORACLES.index(oracle) + list(RULES).index(rule)
-    for seed, steepness in enumerate(STEEPNESS):
-        init = ("gradient", "none")[(seed + turn) % 2]
-        assert excess((rule, oracle, steepness), seed // 2 % 2, init, d=20, n=10) <= 1e-6
+    for seed, steepness in enumerate(STEEPNESS[turn % 2 :: 2]):
+        init = ("gradient", "none")[(seed + turn // 2) % 2]
+        assert excess((rule, oracle, steepness), seed % 2, init, d=20, n=10) <= 1e-6
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
+@pytest.mark.parametrize("oracle", ["norm", "cached", "sketch"])
 def test_generic_lassos_of_full_size(oracle, compiled):
     for seed, init in product(range(3), ("gradient", "none")):
         assert excess(("l-ascd", oracle, "gs-s"), seed, init) <= 1e-6

@@ -218,7 +218,7 @@ def test_an_intercept_needs_a_penalty_that_can_leave_one_coordinate_free(interpr
      ascd.BoundedL1L2(1.0, 1.0, 0.5, 2.0)],
     ids=lambda penalty: type(penalty).__name__,
 )  # fmt: skip
-def test_ours_leave_the_last_coordinate_free(penalty):
+def test_ours_leave_the_last_coordinate_free(interpreted, penalty):
     free = with_constant(ascd.Problem(A, B, penalty=penalty)).parts.penalty
     ours = penalty.check(N)
     for x in (-3.0, 0.0, 1.5):

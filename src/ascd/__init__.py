@@ -3,8 +3,8 @@
 State a problem, choose the parts, descend:
 
 >>> import numpy as np, ascd
->>> A = np.random.default_rng(0).standard_normal((100, 500))
->>> problem = ascd.Problem(A, A[:, 0] - A[:, 1], penalty=ascd.L1(10.0))
+>>> A = np.random.default_rng(0).standard_normal((30, 60))
+>>> problem = ascd.Problem(A, A[:, 0] - A[:, 1], penalty=ascd.L1(3.0))
 >>> solution = ascd.minimize(problem, rule="ascd", oracle="norm", rng=0)
 >>> solution.converged
 True

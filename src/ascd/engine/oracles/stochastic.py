@@ -57,8 +57,8 @@ class Stochastic(NamedTuple):
     Examples
     --------
     >>> import numpy as np, ascd
-    >>> A = np.random.default_rng(0).standard_normal((20_000, 30))
-    >>> problem = ascd.Problem(A, A[:, 0] - 2.0 * A[:, 1], penalty=ascd.L1(2000.0))
+    >>> A = np.random.default_rng(0).standard_normal((3000, 10))
+    >>> problem = ascd.Problem(A, A[:, 0] - 2.0 * A[:, 1], penalty=ascd.L1(300.0))
     >>> solution = ascd.minimize(problem, rule="a-ascd", oracle=ascd.Stochastic(), rng=0, max_iter=12, tol=0.0)
     >>> np.flatnonzero(solution.x), solution.confidence
     (array([0, 1]), 0.99)
