@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -42,6 +43,17 @@ def test_a_constant_target_is_the_intercept(value):
         assert found.converged
         np.testing.assert_array_equal(found.x, 0.0)
         np.testing.assert_allclose(found.intercept, value, rtol=1e-12)
+
+
+def test_the_rounding_of_residuals_is_counted():
+    """The constant is off by a unit in its last place: residuals sum to 0 all the same, and the gap was 0."""
+    A, b = np.full((2, 1), 1e8), np.array([4.769455629722350e37, -4.518131716391591e37])
+    problem = ascd.BlockProblem(A, b, penalty=ascd.GroupL2(8e61, groups=1))
+    found = ascd.solve_blocks(problem, x0=[-2.2550998472607794e29], intercept=True, max_iter=3)
+    above = Fraction(found.intercept) - (Fraction(b[0]) + Fraction(b[1])) / 2
+    assert found.x == 0.0
+    assert above != 0  # F is above²·(2/2) above its minimum
+    assert above**2 <= found.gap <= 1e-20 * found.objective
 
 
 def test_columns_of_zeros_get_nothing():
