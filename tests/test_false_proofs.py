@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -231,3 +232,17 @@ def test_slopes_that_differ_by_twenty_orders_of_magnitude_do_not_end_the_process
     from fuzz.draw import draw
 
     assert solve(problem_of(draw(seed)), max_iter=3).objective < INF
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_a_constant_that_is_off_by_its_last_digit_has_a_gap(loss):
+    """Rounded residuals may sum to 0 where the exact ones do not: then the gap was 0."""
+    rng, uneven = np.random.default_rng(0), 0
+    for rounds in [0, 1, 2, 3] * 15:
+        b, start = 0.5 * rng.standard_normal(2), rng.standard_normal(1)
+        found = solve(Problem(np.ones((2, 1)), b, loss, L1(1e3)), x0=start, intercept=True, max_iter=rounds)
+        if found.x[0] == 0.0:
+            above = (Fraction(found.intercept) - (Fraction(b[0]) + Fraction(b[1])) / 2) ** 2
+            uneven += above > 0
+            assert above <= found.gap
+    assert uneven > 3

@@ -11,8 +11,7 @@ a sum of terms that are not negative.  Θ is the slope V, moved to fit those equ
   the point that fits exactly, and rounding, (d + 8)·u·‖A_b‖·‖Θ‖.  Where that is too much for the gap that is asked for,
   the products of the blocks that count are computed with compensation and their own error bound;
 - the image is off by at most ζ, which adds ‖V − Θ‖ζ + 2Mζ²;
-- a quadratic loss's residual z − b is rounded before the dual point is taken from it: what it is off by, δ, makes of a
-  term ½(r + δ)² at most ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ²;
+- residuals are rounded before a dual point is taken from them (``residual_rounding``);
 - sums of terms that are not negative are taken 10⁻⁹ larger, and what cancels adds units in its last place.
 """
 
@@ -32,6 +31,7 @@ from ascd.blocks.products import products
 from ascd.blocks.terms import add_terms, fill_lengths, fill_open, largest_allowed_scale
 from ascd.blocks.tuning import FAR_FROM_ENOUGH
 from ascd.data.careful import UNIT
+from ascd.problem.proof import residual_rounding
 from ascd.problem.tuning import RELATIVE, WORTHWHILE
 
 
@@ -162,9 +162,8 @@ class _Proof:
 
     def _finished(self, gap: float, size: float, distance: float) -> float:
         bound = (1.0 + RELATIVE) * gap + 8.0 * size
-        if self.problem.loss.is_quadratic:
-            off = 4.0 * UNIT * self._length(self.fit.slope)
-            bound += off * off / RELATIVE
+        if not self.problem.loss.is_coupled:
+            bound += residual_rounding(self._length(self.fit.slope))
         if self.zeta > 0.0:
             bound += distance * self.zeta + 2.0 * self._most_curvature() * self.zeta**2
         return math.inf if math.isnan(bound) else float(bound)

@@ -8,6 +8,8 @@ which no scale fits (``dual_fit``).  What is computed in floating point and what
   error (``careful``);
 - the image: z̃ = Ax + e with ‖e‖ ≤ ζ.  Since f is convex, f(z) − θᵀz ≤ f(z̃) − θᵀz̃ + (∇f(z) − θ)ᵀ(z − z̃), so the
   gap grows by ‖v − θ‖·ζ + M·ζ² at most: next to nothing near the optimum, where θ is v;
+- the residuals z − b, rounded before a dual point is taken from them: off by δ, a term ½(r + δ)² is at most
+  ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ² (``residual_rounding``);
 - the sums over samples and coordinates, of terms that are not negative: relative errors, ``RELATIVE`` of the sum; and
   the penalties' terms, which cancel: a few units in the last place of their parts.
 
@@ -73,6 +75,12 @@ def prove(
         return _Proof(design, parts, penalty, place).certificate(products, enough)
 
 
+def residual_rounding(length: float) -> float:
+    """What the rounding of residuals can add to a gap, for slopes of this length."""
+    off = 4.0 * UNIT * length
+    return off * off / tuning.RELATIVE
+
+
 class _Near(NamedTuple):
     """The dual points within ``reach`` of s·dual that give the ``fixed`` columns what they require.
 
@@ -95,6 +103,7 @@ class _Proof:
         self.is_weighted = np.ndim(weight) > 0
         self.total = float(weight.sum()) if self.is_weighted else float(d)
         self.noise = (d + 8.0) * UNIT
+        self.off = residual_rounding(self._length(place.slope))
         self.zeta = self._image_error()
         self.most_curvature = self._most_curvature() if self.zeta > 0.0 else 0.0
         self.required, self.listed = np.empty(place.x.size), np.empty(place.x.size, dtype=np.int64)
@@ -241,7 +250,7 @@ class _Proof:
 
     def _finished(self, gap: float, size: float, distance: float) -> float:
         """The gap with the rounding errors of its own sums and of the image."""
-        bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size
+        bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size + self.off
         if self.zeta != 0.0:  # nan must not pass
             bound += distance * self.zeta + 2.0 * self.most_curvature * self.zeta**2
         return math.inf if math.isnan(bound) else float(bound)

@@ -23,6 +23,7 @@ from ascd.data.careful import UNIT
 from ascd.problem import tuning
 from ascd.problem.at_rows import Look
 from ascd.problem.duality import open_coordinates, required_products, scale_within, terms_within
+from ascd.problem.proof import residual_rounding
 
 
 class Balance(NamedTuple):
@@ -79,7 +80,8 @@ def _gap(parts: Any, penalty: Any, x: Array, constant: float, look: Look, known:
             break
     length = math.sqrt(look.square)
     distance = (1.0 - scale * float(balance.scales.min()) + balance.error) * length
-    bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size + _of_the_image(parts, x, constant, look, distance)
+    bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size + residual_rounding(length)
+    bound += _of_the_image(parts, x, constant, look, distance)
     return math.inf if math.isnan(bound) else float(bound)
 
 
