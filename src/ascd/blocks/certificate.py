@@ -68,7 +68,7 @@ class _Proof:
         self.norm, self.longest = bounds.norm, bounds.longest
         self.flat, self.room = fit.x.ravel(), np.empty(self.longest)
         self.is_free, self.has_free = fit.resting.is_free, fit.resting.has_free
-        self.zeta = self._image_error()
+        self.zeta, self.length = self._image_error(), self._length(fit.slope)
 
     def certificate(self, enough: float) -> Certificate:
         fit, problem = self.fit, self.problem
@@ -84,8 +84,9 @@ class _Proof:
         return self.is_thorough or not gap > FAR_FROM_ENOUGH * enough or gap == math.inf
 
     def _by_slope(self, point: DualPoint, enough: float) -> float:
-        bounds, length = self.bounds, self._length(point.dual)
-        away = 0.0 if point.dual is self.fit.slope else self._length(point.dual - self.fit.slope)
+        bounds, is_slope = self.bounds, point.dual is self.fit.slope
+        length = self.length if is_slope else self._length(point.dual)
+        away = 0.0 if is_slope else self._length(point.dual - self.fit.slope)
         known = Known(bounds.estimate, bounds.length, bounds.radius)
         if self.has_free:
             known, away = self._products(point.dual), 0.0
@@ -158,12 +159,12 @@ class _Proof:
         fit, zero = self.fit, np.zeros(self.norm.size)
         gap, size = self._terms_at_zero(fit.resting.candidates(fit.moved, zero, zero))
         gap += self.problem.loss.gap(fit.image, np.zeros(fit.image.shape), np.empty(0), 0.0)
-        return self._finished(gap, size, self._length(fit.slope))
+        return self._finished(gap, size, self.length)
 
     def _finished(self, gap: float, size: float, distance: float) -> float:
         bound = (1.0 + RELATIVE) * gap + 8.0 * size
         if not self.problem.loss.is_coupled:
-            bound += residual_rounding(self._length(self.fit.slope))
+            bound += residual_rounding(self.length)
         if self.zeta > 0.0:
             bound += distance * self.zeta + 2.0 * self._most_curvature() * self.zeta**2
         return math.inf if math.isnan(bound) else float(bound)

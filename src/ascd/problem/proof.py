@@ -103,7 +103,7 @@ class _Proof:
         self.is_weighted = np.ndim(weight) > 0
         self.total = float(weight.sum()) if self.is_weighted else float(d)
         self.noise = (d + 8.0) * UNIT
-        self.off = residual_rounding(self._length(place.slope))
+        self.length = self._length(place.slope)
         self.zeta = self._image_error()
         self.most_curvature = self._most_curvature() if self.zeta > 0.0 else 0.0
         self.required, self.listed = np.empty(place.x.size), np.empty(place.x.size, dtype=np.int64)
@@ -146,7 +146,7 @@ class _Proof:
     def _at_zero(self) -> float:
         parts, place = self.parts, self.place
         gap, size = gap_at_zero(parts.sample, parts.loss, self.penalty, place.x, place.image)
-        return self._finished(gap, size, self._length(place.slope))
+        return self._finished(gap, size, self.length)
 
     def _columns_to_fit(self, estimate: Array, radius: Array, before: Array) -> Array:
         """Coordinates that no scale fits, and those fitted before: where they need nothing now, they stay."""
@@ -240,7 +240,8 @@ class _Proof:
     def _noise(self, dual: Array, moved: bool) -> Array:
         """Rounding errors of the products; at first they are those of the slope, of which the dual point is a part."""
         away = self._distance(dual, 1.0) if moved and dual is not self.place.slope else 0.0
-        noise: Array = (self.noise * self._length(dual) + away) * self.parts.norm
+        length = self.length if dual is self.place.slope else self._length(dual)
+        noise: Array = (self.noise * length + away) * self.parts.norm
         return noise
 
     def _own_rounding(self, dual: Array) -> float:
@@ -250,7 +251,7 @@ class _Proof:
 
     def _finished(self, gap: float, size: float, distance: float) -> float:
         """The gap with the rounding errors of its own sums and of the image."""
-        bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size + self.off
+        bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size + residual_rounding(self.length)
         if self.zeta != 0.0:  # nan must not pass
             bound += distance * self.zeta + 2.0 * self.most_curvature * self.zeta**2
         return math.inf if math.isnan(bound) else float(bound)
