@@ -43,7 +43,7 @@ def test_the_matrix_is_the_hessian():
 
 def test_constants_are_at_their_best_after_every_step():
     whole, size = hessian(), M * T
-    gram, change = without_constants(coupled_gram(BLOCK, LOOK.curvature), BLOCK, LOOK.curvature)
+    gram, change = without_constants(BLOCK, LOOK.curvature)
     crossed = whole[size:, :size]
     np.testing.assert_allclose(change, -np.linalg.pinv(whole[size:, size:]) @ crossed, atol=1e-10)
     np.testing.assert_allclose(gram, whole[:size, :size] + crossed.T @ change, atol=1e-12)
@@ -74,8 +74,8 @@ def test_both_models_lead_to_the_same_minimum(name, intercept, monkeypatch):
     labels = (A[:, 0] > 0.0).astype(int) + (A[:, 4] + 0.3 * rng.standard_normal(40) > 0.5)
     data = sparse.csc_array(A) if intercept else A
     problem = ascd.BlockProblem(data, labels, "softmax", PENALTIES[name], sample_weight=rng.random(40) + 0.5)
-    calls, made = [], steps.coupled_gram
-    monkeypatch.setattr(steps, "coupled_gram", lambda *args: calls.append(1) or made(*args))
+    calls, made = [], steps.Steps._by_one_matrix
+    monkeypatch.setattr(steps.Steps, "_by_one_matrix", lambda *args: calls.append(1) or made(*args))
     found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
     assert calls
     calls.clear()

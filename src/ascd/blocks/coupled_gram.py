@@ -40,18 +40,10 @@ def coupled_gram(block: Array, curvature: Curvature) -> Array:
     return gram
 
 
-def without_constants(gram: Array, block: Array, curvature: Curvature) -> tuple[Array, Array]:
+def without_constants(block: Array, curvature: Curvature) -> tuple[Array, Array]:
     """G with the constants at their best after every step, and the matrix that takes a step to their change."""
-    outputs = curvature.own.shape[1]
-    total = np.diag(curvature.own.sum(axis=0))
-    with_constants = np.zeros((outputs, block.shape[1], outputs))
-    own = curvature.own.T @ block
-    for t in range(outputs):
-        with_constants[t, :, t] = own[t]
-    if curvature.shared is not None:
-        total -= curvature.shared.T @ curvature.shared
-        for t in range(outputs):
-            with_constants[t] -= block.T @ (curvature.shared[:, t, None] * curvature.shared)
-    crossed = with_constants.reshape(outputs, -1)
-    change = -solve_singular(total, crossed)
-    return gram + crossed.T @ change, change
+    whole = coupled_gram(np.c_[block, np.ones(block.shape[0])], curvature)
+    size = block.shape[1] * curvature.own.shape[1]
+    crossed = whole[size:, :size]
+    change = -solve_singular(whole[size:, size:], crossed)
+    return whole[:size, :size] + crossed.T @ change, change

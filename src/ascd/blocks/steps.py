@@ -123,9 +123,10 @@ class Steps:
         fit, all_of_them, before = self.fit, flat(working), x.copy()
         block = as_block(self.problem.design.take(columns), self.problem.n_samples)
         fit.reads += columns.size
-        gram, constants = coupled_gram(block, curvature), np.zeros((working.outputs, x.size))
         if fit.intercept:
-            gram, constants = without_constants(gram, block, curvature)
+            gram, constants = without_constants(block, curvature)
+        else:
+            gram, constants = coupled_gram(block, curvature), np.zeros((working.outputs, x.size))
         lipschitz = self.largest.of_gram(all_of_them, gram)
         model = GramModel(fit.penalty, all_of_them, gram, lipschitz, gradient.reshape(-1, 1).copy(), x.reshape(-1, 1))
         model.minimise(target)
