@@ -24,10 +24,10 @@ def fista(X, y, strength, tol, most=20000):
         following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
         v, w, t = new + (t - 1.0) / following * (new - w), new, following
         if step % 10 == 0:
-            r = y - X @ w
-            scale = min(1.0, strength / float((X.T @ r).abs().max()))
-            primal = 0.5 * float(r @ r) + strength * float(w.abs().sum())
-            dual = scale * float(r @ y) - 0.5 * scale * scale * float(r @ r)
+            short = y - X @ w
+            scale, r, wide = min(1.0, strength / float((X.T @ short).abs().max())), short.double(), y.double()
+            primal = 0.5 * float(r @ r) + strength * float(w.double().abs().sum())
+            dual = scale * float(r @ wide) - 0.5 * scale * scale * float(r @ r)
             gap = (primal - dual) / zero
             if gap <= tol:
                 break

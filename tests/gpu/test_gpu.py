@@ -90,6 +90,42 @@ def test_large_models_stay_there(interpreted, library, name, monkeypatch):
     check_case(CASES[name], library.put, np.float64, intercept=True)
 
 
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
+def test_short_products(library, dtype, order):
+    """Sizes that fill no line of memory; columns join in two steps, and one by itself."""
+    rng = np.random.default_rng(0)
+    A = (20.0 * rng.standard_normal((1003, 150))).astype(dtype)
+    source, weight = design_of(library.put(np.asarray(A, order=order))).source, rng.random(1003)
+    wide = A.astype(np.float64)
+    means = np.average(wide, axis=0, weights=weight)
+    gram = source.kept_products(True, 1e-12)
+    for joining in (np.arange(3, 80), np.arange(80, 149), np.array([1])):
+        gram.admit(joining, weight, means)
+    centred = (wide - means)[:, gram.columns]
+    expected = centred.T @ (weight[:, None] * centred)
+    vector = rng.standard_normal(gram.columns.size)
+    size = np.sqrt(np.diag(expected))
+    assert not gram.is_exact
+    assert np.all(np.abs(gram.times(vector) - expected @ vector) <= 1e-3 * size * np.sum(size * np.abs(vector)) / 10)
+    np.testing.assert_allclose(gram.times_exactly(vector), expected @ vector, rtol=1e-9, atol=1e-6)
+    every = np.arange(gram.columns.size)
+    found = gram.solve(every, np.zeros(every.size), expected @ vector, 0.0)
+    np.testing.assert_allclose(found, vector, atol=2e-2)
+
+
+def test_a_large_model_is_refined(interpreted, library, monkeypatch):
+    """Products of 16 bits, a gap of ten digits."""
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((300, 200))
+    b = A[:, :30].sum(axis=1) + rng.standard_normal(300)
+    found = ascd.solve(ascd.Problem(design_of(library.put(A)), b, penalty=ascd.L1(20.0)), tol=1e-12)
+    expected = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(20.0)), tol=1e-13)
+    assert found.converged
+    assert found.objective == pytest.approx(expected.objective, rel=1e-11)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["Lasso", "Ridge", "LogisticRegression", "LassoCV", "LinearSVC"])
 def test_estimators(interpreted, library, name, dtype):

@@ -88,10 +88,14 @@ class Multiplier(Protocol):
 
 
 class Multiplied(Protocol):
-    """G = A_Wᵀ H A_W on ``columns``, wherever it is."""
+    """G = A_Wᵀ H A_W on ``columns``, wherever it is.
+
+    ``largest`` is for whoever uses it: the largest eigenvalue of D^(−½) G D^(−½) that was met, D the diagonal; or 0.
+    """
 
     columns: Array
     diagonal: Array
+    largest: float
 
     def times(self, vector: Array) -> Array:
         """G·vector."""
@@ -101,9 +105,14 @@ class Multiplied(Protocol):
 
 
 class KeptProducts(Multiplied, Protocol):
-    """Products that stay where the data are; columns join, ``position`` is where each stands (−1: not there)."""
+    """Products that stay where the data are; columns join, ``position`` is where each stands (−1: not there).
+
+    Where they are not ``is_exact``, ``times_exactly`` tells what they are not, and ``widen`` forgets them and makes
+    the next ones exact.
+    """
 
     position: Array
+    is_exact: bool
 
     @property
     def room(self) -> float:
@@ -111,6 +120,8 @@ class KeptProducts(Multiplied, Protocol):
 
     def clear(self) -> None: ...
     def keep(self, columns: Array) -> None: ...
+    def widen(self) -> None: ...
+    def times_exactly(self, vector: Array) -> Array: ...
     def admit(self, joining: Array, weight: Array, means: Array) -> None: ...
     def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> Any:
         """The same without G, which has no room: passes over the columns, counted as ``reads``."""

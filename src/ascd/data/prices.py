@@ -59,6 +59,11 @@ DEVICE_AT_ONCE = 1024
 DEVICE_ENTRY, DEVICE_SPARSE_ENTRY, DEVICE_ALIVE = 24, 36, 12
 #: Strips that symmetric products are cut into, which saves nearly half of the work, and columns from which on.
 DEVICE_STRIPS, DEVICE_CUT = 8, 1024
+#: Products of 16 bits on a device: what the diagonal is raised by at least, so that rounding leaves them regular, and
+#: the smallest square of a column (one over the largest) that they are scaled by.
+SHORT_SHIFT, SHORTEST = 1e-6, 1e-200
+#: Entries of 16 bits that lines of them begin at multiples of: products of others take five times as long.
+CUDA_ALIGNED = 64
 #: Kernels: blocks that keep a device busy, groups of lines a block at most, lines a block at least, and the share of a
 #: row's columns from which on all are read, since memory comes in sectors.
 CUDA_BLOCKS, CUDA_GROUPS, CUDA_FEWEST, CUDA_PICKED = 4000, 16, 64, 0.25

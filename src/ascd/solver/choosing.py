@@ -24,10 +24,10 @@ class Chooser(Protocol):
         """The last round lowered the gap little, or not."""
 
 
-def chooser_of(fit: Fit, largest_gram: int) -> Chooser:
+def chooser_of(fit: Fit, largest_gram: int, are_products_cheap: bool) -> Chooser:
     """For the present penalty: where it holds every coordinate, and these are many, most of them move."""
     is_dense = is_held(fit.penalty) and fit.n > max(tuning.FEWEST_DENSE, min(fit.d, largest_gram))
-    return AllThatMove(fit) if is_dense else WorkingSets(fit)
+    return AllThatMove(fit) if is_dense else WorkingSets(fit, are_products_cheap)
 
 
 def violation_allowed(fit: Fit, assessment: Assessment, tolerance: float, share: float) -> float:
@@ -40,10 +40,13 @@ def violation_allowed(fit: Fit, assessment: Assessment, tolerance: float, share:
 
 
 class WorkingSets:
-    """What is free to move, and the worst violations; at least twice as many as have moved so far."""
+    """What is free to move, and the worst violations; at least twice as many as have moved so far.
 
-    def __init__(self, fit: Fit) -> None:
-        self.fit = fit
+    Four times as many where nearly all of the last have moved, or where products of columns cost less than a round.
+    """
+
+    def __init__(self, fit: Fit, are_products_cheap: bool) -> None:
+        self.fit, self.grows_fast = fit, are_products_cheap
         self.size = min(max(fit.n // 10, tuning.SMALLEST_SET), max(tuning.LARGEST_SET, fit.design.at_once))
 
     def task(self, assessment: Assessment, tolerance: float, is_idle: bool) -> Task:
@@ -62,7 +65,8 @@ class WorkingSets:
             return np.arange(fit.n)
         columns = assessment.candidates[score[assessment.candidates] > 0.0]
         moved = int(np.count_nonzero((fit.x[columns] != 0.0) | np.isinf(score[columns])))
-        growth = tuning.FAST_GROWTH if moved > tuning.NEARLY_ALL * self.size else tuning.GROWTH
+        is_fast = self.grows_fast or moved > tuning.NEARLY_ALL * self.size
+        growth = tuning.FAST_GROWTH if is_fast else tuning.GROWTH
         self.size = min(fit.n, max(self.size, growth * moved))
         if columns.size > self.size:
             columns = columns[np.argpartition(-score[columns], self.size - 1)[: self.size]]

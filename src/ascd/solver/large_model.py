@@ -9,6 +9,9 @@ with momentum β that starts again where it leads uphill; L ≥ ‖D^(−½) G D
 where a step shows that it is too small.  In between, Newton steps on the free coordinates as in ``gram_model``.  The
 device multiplies and factorises; what is done for each coordinate (prox, pieces of the penalty) is done on the host, so
 that every penalty can be used.
+
+G may be approximate (``KeptProducts.is_exact``): then Q is minimised to a share of its violation, the slopes at the
+point found are computed from the data, and Q is minimised again from there, as in iterative refinement.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import kernel
-from ascd.data.design import Multiplied
+from ascd.data.design import KeptProducts, Multiplied
 from ascd.problem.optimality import violation_of
 from ascd.solver import tuning
 from ascd.solver.gram_model import Outcome, cut_step, find_free
@@ -47,32 +50,42 @@ class LargeModel:
         self.state = State(here, gradient, 0.0, float(cost_of(penalty, self.columns, here)))
         self.known = np.ones(here.size, dtype=np.bool_)
         self.free, self.work = np.empty(here.size, dtype=np.int64), np.empty((6, here.size))
-        self.bound = self._largest_eigenvalue()
+        products.largest = products.largest or self._largest_eigenvalue()
 
     def minimise(self, target: float, most_steps: int) -> Outcome:
         """Until no coordinate violates its optimality condition by more than ``target``."""
         steps = newtons = stale = 0
         lowest = math.inf
         while True:
-            violation = self._violation()
+            violation = self.violation()
             stale = 0 if violation < lowest else stale + 1
             lowest = min(lowest, violation)
             if violation <= target or steps >= most_steps or stale > tuning.MOST_STALE:
                 return Outcome(violation, steps, newtons)
             steps += self._accelerate(tuning.STEPS_BETWEEN, target)
             if hasattr(self.penalty, "piece"):
-                newtons += self._descend_faces()
+                newtons += self._descend_faces(target)
 
-    def _violation(self) -> float:
+    def correct(self, start: State, products: KeptProducts) -> bool:
+        """The slopes as they truly are, after moves from ``start``; the point remains there if it is no better."""
+        moved = self.state.x - start.x
+        curved = products.times_exactly(moved)
+        fall = float(moved @ (start.gradient + 0.5 * curved)) + self.state.cost - start.cost
+        is_lower = fall <= tuning.OBJECTIVE_ROUNDING * start.cost
+        self._accept(State(self.state.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start)
+        return is_lower
+
+    def violation(self) -> float:
+        """The largest one at the present point."""
         return float(violation_at(self.penalty, self.columns, self.state.x, self.state.gradient))
 
     def _accept(self, state: State) -> None:
         self.state = state
         self.x[self.columns] = state.x
 
-    def _moved(self, x: Array) -> State:
-        """The state at another point: one product."""
-        now, change = self.state, x - self.state.x
+    def _moved(self, x: Array, change: Array) -> State:
+        """The state at another point, ``change`` from here: one product."""
+        now = self.state
         curved = self.products.times(change)
         cost = float(cost_of(self.penalty, self.columns, x))
         fall = float(change @ (now.gradient + 0.5 * curved)) + cost - now.cost
@@ -81,41 +94,41 @@ class LargeModel:
     def _accelerate(self, count: int, target: float) -> int:
         """Proximal steps with momentum, so many at most; the best point of them is kept."""
         best = self.state
-        ahead, slope, t = best.x, best.gradient, 1.0
+        ahead, slope, t = best.x.copy(), best.gradient.copy(), 1.0
         for number in range(1, count + 1):
             now = self.state
-            found, is_short = self._proximal_step(ahead, slope)
+            found, is_short, is_uphill = self._proximal_step(ahead, slope)
             if not is_short:  # L was too small: from the point before, with a larger one
-                ahead, slope, t = now.x, now.gradient, 1.0
+                ahead, slope, t = now.x.copy(), now.gradient.copy(), 1.0
                 continue
             self.state = found
             best = found if found.value <= best.value else best
-            if number == count or (number % tuning.STEPS_A_LOOK == 0 and self._violation() <= target):
+            if number == count or (number % tuning.STEPS_A_LOOK == 0 and self.violation() <= target):
                 break
-            moved = found.x - now.x
             following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
-            is_uphill = float((found.x - ahead) @ (self.scale * moved)) < 0.0
             share, t = (0.0, 1.0) if is_uphill else ((t - 1.0) / following, following)
-            ahead, slope = found.x + share * moved, found.gradient + share * (found.gradient - now.gradient)
+            look_ahead(now.x, found.x, share, ahead)
+            look_ahead(now.gradient, found.gradient, share, slope)
         # what falls less than rounding errors of the cost is not seen in Q: the last point is the best then
         self._accept(self.state if self.state.value <= best.value + tuning.OBJECTIVE_ROUNDING * best.cost else best)
         return number
 
-    def _proximal_step(self, ahead: Array, slope: Array) -> tuple[State, bool]:
-        """The state after a step from ``ahead``, and whether it is as short as the bound L promises."""
-        steps, x = 1.0 / (self.bound * self.scale), np.empty(ahead.size)
-        prox_at(self.penalty, self.columns, ahead - steps * slope, steps, x)
-        found, away = self._moved(x), x - ahead
-        length, bend = float(away @ (self.scale * away)), float(away @ (found.gradient - slope))
-        if bend <= self.bound * length * (1.0 + tuning.SAME_BEND):
-            return found, True
-        self.bound = max(tuning.LARGER_BOUND * self.bound, 1.1 * bend / max(length, 1e-300))
-        return found, False
+    def _proximal_step(self, ahead: Array, slope: Array) -> tuple[State, bool, bool]:
+        """The state after a step from ``ahead``, whether it is as short as the bound L promises, and whether uphill."""
+        now, bound = self.state, self.products.largest
+        x, change = np.empty((2, ahead.size))
+        proximal_step(self.penalty, self.columns, now.x, ahead, slope, bound, self.scale, x, change)
+        found = self._moved(x, change)
+        length, bend, along = compare(self.scale, ahead, slope, x, found.gradient, change)
+        if bend <= bound * length * (1.0 + tuning.SAME_BEND):
+            return found, True, along < 0.0
+        self.products.largest = max(tuning.LARGER_BOUND * bound, 1.1 * bend / max(length, 1e-300))
+        return found, False, False
 
-    def _descend_faces(self) -> int:
-        """Newton steps on smaller and smaller faces, while they are cut off."""
-        for number in range(1, tuning.MOST_FACES + 1):
-            if not self._newton_step():
+    def _descend_faces(self, target: float) -> int:
+        """Newton steps on smaller and smaller faces, while they are cut off and more than ``target`` is left."""
+        for number in range(tuning.MOST_FACES):
+            if self.violation() <= target or not self._newton_step():
                 return number
         return tuning.MOST_FACES
 
@@ -136,7 +149,7 @@ class LargeModel:
         for change in (whole, straight)[: 1 + cut]:
             x = now.x.copy()
             x[free] = np.clip(x[free] + change, low, high)
-            found = self._moved(x)
+            found = self._moved(x, x - now.x)
             curved = (found.gradient - now.gradient)[free]
             fall = float(change @ (slope + 0.5 * (curved + curvature * change)))  # on the pieces: no costs cancel
             best, gain = (found, fall) if fall < gain else (best, gain)
@@ -166,6 +179,22 @@ class LargeModel:
         return tuning.RAISED * max(found, 1.0)
 
 
+def minimise_refined(model: LargeModel, products: KeptProducts, target: float, most_steps: int) -> bool:
+    """Minimise a model of approximate products and correct it, until the true violation is at most ``target``.
+
+    False where the products are not good enough for that.
+    """
+    left = model.violation()
+    while left > target:
+        start, before = model.state, left
+        model.minimise(max(target, tuning.SHORT_SHARE * before), most_steps)
+        is_lower = model.correct(start, products)
+        left = model.violation()
+        if left > target and not (is_lower and left <= tuning.SHORT_GAIN * before):
+            return False
+    return True
+
+
 @kernel
 def violation_at(penalty: Any, columns: Array, values: Array, gradient: Array) -> float:
     """The largest violation of optimality at these values."""
@@ -177,7 +206,33 @@ def violation_at(penalty: Any, columns: Array, values: Array, gradient: Array) -
 
 
 @kernel
-def prox_at(penalty: Any, columns: Array, points: Array, steps: Array, out: Array) -> None:
-    """A proximal step of each coordinate with a length of its own."""
+def proximal_step(
+    penalty: Any, columns: Array, now: Array, ahead: Array, slope: Array, bound: float, scale: Array, x: Array,
+    change: Array,
+) -> None:  # fmt: skip
+    """A proximal step of each coordinate from ``ahead``, with a length of its own; ``change`` is from ``now``."""
     for i in range(columns.size):
-        out[i] = penalty.prox(points[i], steps[i], columns[i])
+        step = 1.0 / (bound * scale[i])
+        x[i] = penalty.prox(ahead[i] - step * slope[i], step, columns[i])
+        change[i] = x[i] - now[i]
+
+
+@kernel
+def compare(
+    scale: Array, ahead: Array, slope: Array, x: Array, gradient: Array, change: Array
+) -> tuple[float, float, float]:
+    """With a = x − ahead: its length aᵀDa, its bend aᵀGa, and aᵀD·change, negative where momentum leads uphill."""
+    length = bend = along = 0.0
+    for i in range(x.size):
+        away = x[i] - ahead[i]
+        length += away * scale[i] * away
+        bend += away * (gradient[i] - slope[i])
+        along += away * scale[i] * change[i]
+    return length, bend, along
+
+
+@kernel
+def look_ahead(before: Array, now: Array, share: float, out: Array) -> None:
+    """now + share·(now − before)."""
+    for i in range(now.size):
+        out[i] = now[i] + share * (now[i] - before[i])

@@ -114,7 +114,8 @@ class Solver:
         self.subproblem.needs_products = self.subproblem.needs_products or is_held(penalty)
         if self.bounds.reads == 0 and not self.fit.is_behind:
             self.bounds.read_all(self.fit.slope)
-        return self.assessment, chooser_of(self.fit, self.subproblem.largest_gram)
+        there = self.subproblem.there
+        return self.assessment, chooser_of(self.fit, self.subproblem.largest_gram, are_products_cheap=there is not None)
 
     def _last_look(self, tolerance: float) -> Status:
         """Nothing moves any more: is it proved, or at least stationary?"""

@@ -22,7 +22,7 @@ from ascd.solver.following import Follower
 from ascd.solver.gradient_bounds import GradientBounds
 from ascd.solver.gram import Gram
 from ascd.solver.gram_model import GramModel
-from ascd.solver.large_model import LargeModel
+from ascd.solver.large_model import LargeModel, minimise_refined
 from ascd.solver.screening import worst_violation
 
 
@@ -117,7 +117,7 @@ class Subproblem:
             fit.weigh_means(columns, weight)
             how = tuning.CG_ACCURACY, tuning.MOST_CG_STEPS
             passes = there.by_passes(columns, weight, fit.means, *how)
-            self._minimise_large(passes, target, task.most_sweeps)
+            self._large_model(passes).minimise(target, task.most_sweeps)
             fit.reads += passes.reads
             return
         joining = columns[there.position[columns] < 0]
@@ -129,13 +129,21 @@ class Subproblem:
         if joining.size:
             fit.weigh_means(joining, weight)
             there.admit(joining, weight, fit.means)
-        self._minimise_large(there, target, task.most_sweeps)
+        model = self._large_model(there)
+        if there.is_exact:
+            model.minimise(target, task.most_sweeps)
+        elif not minimise_refined(model, there, target, task.most_sweeps):
+            columns, slopes = there.columns, model.state.gradient
+            there.widen()
+            fit.weigh_means(columns, weight)
+            there.admit(columns, weight, fit.means)
+            LargeModel(fit.penalty, there, slopes, fit.x).minimise(target, task.most_sweeps)
 
-    def _minimise_large(self, products: Multiplied, target: float, most_sweeps: int) -> None:
+    def _large_model(self, products: Multiplied) -> LargeModel:
         fit, columns = self.fit, products.columns
         gradient = self._gradient(columns, fit.slope)
         self.begun = columns, fit.x[columns]
-        LargeModel(fit.penalty, products, gradient, fit.x).minimise(target, most_sweeps)
+        return LargeModel(fit.penalty, products, gradient, fit.x)
 
     def _sweeps_over_columns(self, task: Task) -> int:
         """As many as cost no more than the products of the columns would."""

@@ -42,7 +42,9 @@ CANCELS = 16.0
 #: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
 #: have moved.  Where all are fewer than the larger number they are all in it.
 SMALLEST_SET, LARGEST_SET = 20, 100
-#: How many times as many coordinates as have moved a working set may hold; and where nearly all in the last one moved.
+#: How many times as many coordinates as have moved a working set may hold; and where nearly all in the last one moved,
+#: or products stay on a device (``benchmarks/gpu.py --only peers``: seven rounds and 0.17 s with 2, five and 0.13 s
+#: with 4).
 GROWTH, FAST_GROWTH, NEARLY_ALL = 2, 4, 0.9
 #: Sweeps over a working set, at most: hard models end by Newton steps long before.
 MOST_SWEEPS = 1000
@@ -144,6 +146,9 @@ STEPS_BETWEEN, MOST_FACES, STEPS_A_LOOK = 20, 2, 5
 #: Products that estimate the largest eigenvalue, and the factors that it is raised by: for the estimate, and where it
 #: has proved too small, by more than rounding.
 POWER_STEPS, RAISED, LARGER_BOUND, SAME_BEND = 3, 1.05, 1.5, 1e-9
+#: With approximate products, the share of its violation that a model is minimised to before its slopes are corrected,
+#: and the share that may be left after that: where there is more, exact products are computed.
+SHORT_SHARE, SHORT_GAIN = 1e-2, 0.5
 
 # ---- quadratic problems in a box
 

@@ -21,7 +21,7 @@ from ascd.data.device import compensated
 from ascd.data.device.chunks import Chunks, item_size
 from ascd.data.device.gram import DeviceGram
 from ascd.data.device.kernels import passes_of
-from ascd.data.device.products import multiply
+from ascd.data.device.products import Wide, multiply
 from ascd.data.device.spaces import Space, space_of
 
 
@@ -106,10 +106,13 @@ class DeviceDense:
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Products of columns with each other, each less its mean."""
         self.note(first)
-        if not np.array_equal(first, second):
+        is_same = np.array_equal(first, second)
+        if not is_same:
             self.note(second)
         with self.space.here():
-            return self.space.fetch(multiply(self.chunks, first, second, weight, means))
+            left = Wide(self.chunks, first, weight, means)
+            found = multiply(left, None if is_same else Wide(self.chunks, second, weight, means))
+            return self.space.fetch(found)
 
     def fetch(self, columns: Array) -> LocalDense:
         self.note(columns)

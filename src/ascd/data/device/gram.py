@@ -11,15 +11,22 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.data.device.products import multiply
+from ascd.data import prices
+from ascd.data.device.products import Short, Wide, multiply
 
 
 class DeviceGram:
-    """G for ``columns``, as they joined; ``diagonal`` is on the host."""
+    """G for ``columns``, as they joined; ``diagonal`` is on the host.
+
+    ``store`` holds G_jk/(l_j·l_k).  At first products are short (``products``) and ``lengths`` l those of the columns:
+    G is then approximate, and ``times_exactly`` tells by how much.  Where that is not good enough, ``widen`` forgets
+    everything, and products are in float64 from there on, with l = 1.
+    """
 
     def __init__(self, source: Any, intercept: bool, constant: float) -> None:
         self.source, self.space, self.intercept, self.constant = source, source.space, intercept, constant
         self.position = np.full(source.shape[1], -1, dtype=np.int64)
+        self.lengths, self.is_exact = np.ones(source.shape[1]), False
         self.clear()
 
     @property
@@ -27,12 +34,19 @@ class DeviceGram:
         return float(self.source.products_room)
 
     def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> DeviceColumns:
-        return DeviceColumns(self.source, columns, weight, means, accuracy, most)
+        return DeviceColumns(self.source, columns, weight, means, self.constant, accuracy, most)
 
     def clear(self) -> None:
         """Forget everything, and give back its memory."""
-        self.columns, self.diagonal, self.store = np.empty(0, dtype=np.int64), np.empty(0), None
         self.position[:] = -1
+        self._hold(np.empty(0, dtype=np.int64), np.empty(0), None)
+        self.largest = 0.0
+
+    def widen(self) -> None:
+        """Forget everything; from now on products are exact."""
+        self.clear()
+        self.is_exact = True
+        self.lengths[:] = 1.0
 
     def keep(self, columns: Array) -> None:
         """Forget all but these columns."""
@@ -45,51 +59,93 @@ class DeviceGram:
 
     def admit(self, joining: Array, weight: Array, means: Array) -> None:
         """Let columns join: their products with each other and with those that are there."""
-        old, less = self.columns, means if self.intercept else None
-        size = old.size + joining.size
+        self.weight, self.means = weight, means if self.intercept else None
+        own = None if self.is_exact else self._measure(joining)
+        if not self.is_exact and own is None:  # squares that short numbers cannot be scaled by
+            everything = np.concatenate([self.columns, joining])
+            self.widen()
+            self.admit(everything, weight, means)
+            return
+        old, size = self.columns, self.columns.size + joining.size
         with self.space.here():
-            store = self.space.zeros((size, size))
-            new = self._multiply(joining, joining, weight, less)
-            own = self._own(new, joining, weight, means)
-            store[old.size :, old.size :] = new
+            store = (self.space.zeros if self.is_exact else self.space.short_zeros)((size, size))
+            store[old.size :, old.size :] = self._multiply(joining, joining)
+            own = self._own(store, joining, own)
             if old.size:
-                beside = self._multiply(old, joining, weight, less)
+                beside = self._multiply(old, joining)
                 store[: old.size, : old.size] = self.store
                 store[: old.size, old.size :] = beside
                 store[old.size :, : old.size] = beside.T
         self._hold(np.concatenate([old, joining]), np.concatenate([self.diagonal, own]), store)
 
     def times(self, vector: Array) -> Array:
-        """G·vector."""
+        """G·vector, with G as it is stored."""
+        lengths = self.own_lengths
+        scaled = vector * lengths
+        largest = float(np.abs(scaled).max(initial=0.0)) or 1.0  # short numbers do not reach far
         with self.space.here():
-            return self.space.fetch((self.store @ self.space.put(vector)[:, None])[:, 0])
+            there = self._as_store(scaled / largest)[:, None]
+            return lengths * (largest * self.space.fetch((self.store @ there)[:, 0]).astype(np.float64))
+
+    def times_exactly(self, vector: Array) -> Array:
+        """G·vector by two passes over the columns."""
+        means = np.zeros(vector.size) if self.means is None else self.means[self.columns]
+        return times_by_passes(self.source, self.columns, self.weight, means, vector)
 
     def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
         """(G + curvature)⁻¹·right on the free coordinates, the diagonal raised by a share; None if singular."""
-        diagonal = self.diagonal[free] + curvature
-        raised = np.where(diagonal > 0.0, diagonal * (1.0 + shift), 1.0) - self.diagonal[free]
+        own, lengths = self.diagonal[free], self.own_lengths[free]
+        diagonal, shift = own + curvature, shift if self.is_exact else max(shift, prices.SHORT_SHIFT)
+        raised = (np.where(diagonal > 0.0, diagonal * (1.0 + shift), 1.0) - own) / lengths**2
+        scaled = right / lengths
+        largest = float(np.abs(scaled).max(initial=0.0)) or 1.0
         with self.space.here():
-            matrix = add_to_diagonal(self.space, self._part(free), raised)
-            found = self.space.cholesky_solve(matrix, self.space.put(right)[:, None])
-            direction = None if found is None else self.space.fetch(found)[:, 0]
+            matrix = add_to_diagonal(self.space, self._part(free), self._as_store(raised))
+            found = self.space.cholesky_solve(matrix, self._as_store(scaled / largest)[:, None])
+            direction = None if found is None else largest * self.space.fetch(found)[:, 0].astype(np.float64) / lengths
         return direction if direction is not None and np.isfinite(direction).all() else None
 
-    def _multiply(self, first: Array, second: Array, weight: Array, means: Array | None) -> Any:
+    def _measure(self, columns: Array) -> Array | None:
+        """Squares of the columns less their means, which lengths are taken from; None where those are out of reach."""
+        square = self.source.squares(self.weight, columns)
+        total = float(self.weight.sum())
+        own = square if self.means is None else varying_of(square, total * self.means[columns] ** 2, self.constant)
+        if not np.all((own == 0.0) | ((own > prices.SHORTEST) & (own < 1.0 / prices.SHORTEST))):
+            return None
+        self.lengths[columns] = np.where(own > 0.0, np.sqrt(own / self.weight.size), 1.0)
+        return own
+
+    def _multiply(self, first: Array, second: Array) -> Any:
         self.source.note(first)
         if first is not second:
             self.source.note(second)
-        return multiply(self.source.chunks, first, second, weight, means)
+        return multiply(self._gathered(first), None if first is second else self._gathered(second))
 
-    def _own(self, store: Any, columns: Array, weight: Array, means: Array) -> Array:
-        """The diagonal; that of constant columns, which do nothing that the intercept does not do, holds them."""
-        own = self.space.fetch(diagonal_of(self.space, store))
-        if self.intercept:
-            square = float(weight.sum()) * means[columns] ** 2
-            held = np.where(own <= self.constant * square, square - own, 0.0)
-            if held.any():
-                add_to_diagonal(self.space, store, held)
-            own = own + held
+    def _gathered(self, columns: Array) -> Wide:
+        known = self.source.chunks, columns, self.weight, self.means
+        return Wide(*known) if self.is_exact else Short(*known, self.lengths, self.source.passes)
+
+    def _own(self, store: Any, columns: Array, measured: Array | None) -> Array:
+        """The diagonal of the columns that come last, put into the products.
+
+        It is known better than by short products; and that of constant columns, which do nothing that the intercept
+        does not do, holds them.
+        """
+        added, last = np.zeros(store.shape[0]), slice(store.shape[0] - columns.size, None)
+        own = found = self.space.fetch(diagonal_of(self.space, store))[last]
+        if measured is not None:
+            own, added[last] = measured, measured / self.lengths[columns] ** 2 - found
+        elif self.means is not None:
+            square = float(self.weight.sum()) * self.means[columns] ** 2
+            added[last] = np.where(found <= self.constant * square, square - found, 0.0)
+            own = found + added[last]
+        if added.any():
+            add_to_diagonal(self.space, store, self._as_store(added))
         return own
+
+    def _as_store(self, vector: Array) -> Any:
+        """Numbers on the device in the type of the products."""
+        return self.space.put(np.ascontiguousarray(vector, dtype=np.float64 if self.is_exact else np.float32))
 
     def _part(self, places: Array) -> Any:
         there = self.space.put(np.ascontiguousarray(places, dtype=np.int64))
@@ -97,28 +153,25 @@ class DeviceGram:
 
     def _hold(self, columns: Array, diagonal: Array, store: Any) -> None:
         self.columns, self.diagonal, self.store = columns, diagonal, store
+        self.own_lengths = self.lengths[columns]
         self.position[columns] = np.arange(columns.size)
 
 
 class DeviceColumns:
     """G without G: a product is two passes over the columns, a system is solved by conjugate gradients."""
 
-    def __init__(self, source: Any, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> None:
+    def __init__(
+        self, source: Any, columns: Array, weight: Array, means: Array, constant: float, accuracy: float, most: int
+    ) -> None:
         self.source, self.columns, self.weight = source, columns, weight
         self.means, self.total = means[columns], float(weight.sum())
         self.accuracy, self.most = accuracy, most
-        square = source.squares(weight, columns)
-        varying = square - self.total * self.means**2
-        self.diagonal = np.where(varying > 1e-12 * square, varying, square)
-        self.reads = columns.size
+        self.diagonal = varying_of(source.squares(weight, columns), self.total * self.means**2, constant)
+        self.reads, self.largest = columns.size, 0.0
 
     def times(self, vector: Array) -> Array:
-        image = np.full(self.weight.size, -float(self.means @ vector))
-        moved = np.flatnonzero(vector)
-        self.source.add(self.columns[moved], vector[moved], image)
-        bent = self.weight * image
-        self.reads += moved.size + self.columns.size
-        return self.source.dots(self.columns, bent) - self.means * float(bent.sum())
+        self.reads += int(np.count_nonzero(vector)) + self.columns.size
+        return times_by_passes(self.source, self.columns, self.weight, self.means, vector)
 
     def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
         """As far as few steps of conjugate gradients, preconditioned by the diagonal, lead."""
@@ -142,14 +195,29 @@ class DeviceColumns:
         return solution
 
 
+def times_by_passes(source: Any, columns: Array, weight: Array, means: Array, vector: Array) -> Array:
+    """G·vector: two passes over the columns."""
+    image = np.full(weight.size, -float(means @ vector))
+    moved = np.flatnonzero(vector)
+    source.add(columns[moved], vector[moved], image)
+    bent = weight * image
+    return source.dots(columns, bent) - means * float(bent.sum())
+
+
+def varying_of(square: Array, of_mean: Array, constant: float) -> Array:
+    """Squares of columns less their means; the whole square of columns that are constant, up to rounding."""
+    varying = square - of_mean
+    return np.where(varying > constant * square, varying, square)
+
+
 def diagonal_of(space: Any, matrix: Any) -> Any:
     """The diagonal of a square matrix."""
     return space.xp.reshape(matrix, (-1,))[:: matrix.shape[0] + 1]
 
 
-def add_to_diagonal(space: Any, matrix: Any, values: Array) -> Any:
+def add_to_diagonal(space: Any, matrix: Any, values: Any) -> Any:
     """matrix + diag(values), in place."""
     size = matrix.shape[0]
     flat = space.xp.reshape(matrix, (size * size,))
-    flat[:: size + 1] = flat[:: size + 1] + space.put(np.ascontiguousarray(values))
+    flat[:: size + 1] = flat[:: size + 1] + values
     return space.xp.reshape(flat, (size, size))

@@ -12,12 +12,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.devices import fetched, library_of
+
+#: What CUDA's libraries call float16 and float32, and the choice of a way that they leave to themselves.
+CUDA_HALF, CUDA_SINGLE, CUBLAS_DEFAULT = 2, 0, -1
 
 
 class Space:
@@ -41,6 +44,25 @@ class Space:
     def wide(self, array: Any) -> Any:
         """The same numbers as float64."""
         return self.xp.astype(array, self.xp.float64, copy=False)
+
+    def short_zeros(self, shape: tuple[int, ...]) -> Any:
+        return self.xp.zeros(shape, dtype=self.xp.float32, device=self.device)
+
+    @property
+    def half(self) -> Any | None:
+        """The type of 16 bits, where the library has products of such numbers with sums in float32."""
+        return None
+
+    def half_empty(self, shape: tuple[int, ...]) -> Any:
+        return self.xp.empty(shape, dtype=self.half)
+
+    def short(self, array: Any) -> Any:
+        """The numbers in the type that the device multiplies fastest."""
+        return self.xp.astype(array, self.xp.float32)
+
+    def add_short_products(self, out: Any, left: Any, right: Any) -> None:
+        """out += leftᵀ·right for short numbers; ``out`` is float32."""
+        out += left.T @ right
 
     def take(self, array: Any, places: Any, axis: int) -> Any:
         return self.xp.take(array, places, axis=axis)
@@ -88,7 +110,11 @@ class CupySpace(Space):
     """CuPy: its current device is a matter of its own."""
 
     def put(self, values: Array) -> Any:
-        return self.xp.asarray(values)
+        """Into memory of its own: half of the time that ``asarray`` takes for a vector."""
+        values = np.ascontiguousarray(values)
+        out = self.xp.empty(values.shape, dtype=values.dtype)
+        out.set(values)
+        return out
 
     def zeros(self, shape: tuple[int, ...]) -> Any:
         return self.xp.zeros(shape, dtype=np.float64)
@@ -96,20 +122,41 @@ class CupySpace(Space):
     def wide(self, array: Any) -> Any:
         return array.astype(np.float64, copy=False)
 
+    def short_zeros(self, shape: tuple[int, ...]) -> Any:
+        return self.xp.zeros(shape, dtype=np.float32)
+
+    @property
+    def half(self) -> Any | None:
+        return np.float16
+
+    def short(self, array: Any) -> Any:
+        return array.astype(np.float16)
+
+    def add_short_products(self, out: Any, left: Any, right: Any) -> None:
+        """CuPy's own product of halves has halves as sums; the library below it sums in float32, into ``out``."""
+        library, one = self.xp.cuda.cublas, np.ones(1, dtype=np.float32)
+        turned, plain = library.CUBLAS_OP_T, library.CUBLAS_OP_N
+        first, second = (_leading(array) for array in (right, left))  # rows of ``out`` are columns to the library
+        library.gemmEx(
+            self.xp.cuda.device.get_cublas_handle(), turned if first.by_columns else plain,
+            plain if second.by_columns else turned, right.shape[1], left.shape[1], left.shape[0],
+            one.ctypes.data, right.data.ptr, CUDA_HALF, first.stride, left.data.ptr, CUDA_HALF, second.stride,
+            one.ctypes.data, out.data.ptr, CUDA_SINGLE, out.strides[0] // out.itemsize,
+            library.CUBLAS_COMPUTE_32F, CUBLAS_DEFAULT,
+        )  # fmt: skip
+
     def memory_of(self) -> Any:
         return self.device
 
     def cholesky_solve(self, matrix: Any, right: Any) -> Any | None:
         from cupyx import errstate
-        from cupyx.scipy.linalg import solve_triangular
+        from cupyx.lapack import posv
 
         try:
             with errstate(linalg="raise"):
-                factor = self.xp.linalg.cholesky(matrix)
+                return posv(matrix, right)
         except np.linalg.LinAlgError:
             return None
-        half = solve_triangular(factor, right, lower=True)
-        return solve_triangular(factor, half, lower=True, trans="T")
 
     def free_bytes(self) -> float | None:
         free, _ = self.xp.cuda.runtime.memGetInfo()
@@ -126,6 +173,20 @@ class TorchSpace(Space):
 
     def wide(self, array: Any) -> Any:
         return array.to(self.xp.float64)
+
+    @property
+    def half(self) -> Any | None:
+        """On a device, from torch 2.8 on."""
+        return self.xp.float16 if self.device.type == "cuda" and hasattr(self.xp.ops.aten.mm, "dtype") else None
+
+    def half_empty(self, shape: tuple[int, ...]) -> Any:
+        return self.xp.empty(shape, dtype=self.half, device=self.device)
+
+    def short(self, array: Any) -> Any:
+        return array.to(self.half or self.xp.float32)
+
+    def add_short_products(self, out: Any, left: Any, right: Any) -> None:
+        out += self.xp.mm(left.T, right, **({"out_dtype": self.xp.float32} if self.half else {}))
 
     def take(self, array: Any, places: Any, axis: int) -> Any:
         return self.xp.index_select(array, axis, places)
@@ -156,6 +217,18 @@ def space_of(array: Any) -> Space:
 def namespace_of(array: Any) -> Any:
     """The array's namespace; the library's own module, where an array does not name one."""
     return array.__array_namespace__() if hasattr(array, "__array_namespace__") else sys.modules[library_of(array)]
+
+
+class _Leading(NamedTuple):
+    """Do entries of a column lie together, and how far apart do columns (rows) begin?"""
+
+    by_columns: bool
+    stride: int
+
+
+def _leading(array: Any) -> _Leading:
+    down, right = (stride // array.itemsize for stride in array.strides)
+    return _Leading(True, max(right, array.shape[0])) if down == 1 else _Leading(False, down)
 
 
 def _first_line(error: Exception) -> str:
