@@ -147,15 +147,16 @@ def peers(o):
     def on_host():
         return ascd.solve(ascd.Problem(A, y, "squared", ascd.L1L2(strength, 0.0), n_jobs=-1), tol=1e-6, n_jobs=-1)
 
-    seconds, found = seconds_of(o.place, on_host, 2)
+    seconds, _ = seconds_of(o.place, on_host, 2)
     show("our solver on the host, all cores", f"{seconds:.3f} s: {seconds / ours:.1f} times the device's", "≥ 10 times")
 
 
 def fista_large(o):
-    against_fista(o, *o.large(), repeats=1)
+    """A float32 FISTA did not get there in 200 s: so many steps are enough to compare."""
+    against_fista(o, *o.large(), repeats=1, most=1000)
 
 
-def against_fista(o, X, y, repeats=2):
+def against_fista(o, X, y, repeats=2, most=20_000):
     """At λ_max/20, to a gap of 1e-6; the penalty, and our seconds."""
     strength, tol = strongest(o.place, X, y) / 20, 1e-6
     ours, (_, found) = seconds_of(o.place, lambda: fit(o.place, X, y, strength, tol), 4)
@@ -165,7 +166,7 @@ def against_fista(o, X, y, repeats=2):
 
         there = torch.from_dlpack(X) if o.place.name == "cupy" else torch.as_tensor(X)
         target = torch.as_tensor(y, device=there.device, dtype=there.dtype)
-        seconds, (gap, steps) = seconds_of(o.place, lambda: fista(there, target, strength, tol), repeats)
+        seconds, (gap, steps) = seconds_of(o.place, lambda: fista(there, target, strength, tol, most), repeats)
         ratio = f"{seconds / ours:.1f} times ours"
         show("FISTA with restart in torch", f"{seconds:.3f} s, {steps} steps, gap {gap:.1e}: {ratio}", "≥ 10 times")
     except ImportError as error:

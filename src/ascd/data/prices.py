@@ -61,7 +61,9 @@ DEVICE_ENTRY, DEVICE_SPARSE_ENTRY, DEVICE_ALIVE = 24, 36, 12
 DEVICE_STRIPS, DEVICE_CUT = 8, 1024
 #: Products of 16 bits on a device: what the diagonal is raised by at least, so that rounding leaves them regular, and
 #: the smallest square of a column (one over the largest) that they are scaled by.
-SHORT_SHIFT, SHORTEST = 1e-6, 1e-200
+SHORT_SHIFT, SMALLEST_SCALED = 1e-6, 1e-200
+#: What CUDA's libraries call float16 and float32, and the choice of a way that they leave to themselves.
+CUDA_HALF, CUDA_SINGLE, CUBLAS_DEFAULT = 2, 0, -1
 #: Entries of 16 bits that lines of them begin at multiples of: products of others take five times as long.
 CUDA_ALIGNED = 64
 #: Kernels: blocks that keep a device busy, groups of lines a block at most, lines a block at least, and the share of a

@@ -110,7 +110,7 @@ class DeviceGram:
         square = self.source.squares(self.weight, columns)
         total = float(self.weight.sum())
         own = square if self.means is None else varying_of(square, total * self.means[columns] ** 2, self.constant)
-        if not np.all((own == 0.0) | ((own > prices.SHORTEST) & (own < 1.0 / prices.SHORTEST))):
+        if not np.all((own == 0.0) | ((own > prices.SMALLEST_SCALED) & (own < 1.0 / prices.SMALLEST_SCALED))):
             return None
         self.lengths[columns] = np.where(own > 0.0, np.sqrt(own / self.weight.size), 1.0)
         return own

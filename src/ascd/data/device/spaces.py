@@ -18,9 +18,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.devices import fetched, library_of
-
-#: What CUDA's libraries call float16 and float32, and the choice of a way that they leave to themselves.
-CUDA_HALF, CUDA_SINGLE, CUBLAS_DEFAULT = 2, 0, -1
+from ascd.data import prices
 
 
 class Space:
@@ -140,9 +138,10 @@ class CupySpace(Space):
         library.gemmEx(
             self.xp.cuda.device.get_cublas_handle(), turned if first.by_columns else plain,
             plain if second.by_columns else turned, right.shape[1], left.shape[1], left.shape[0],
-            one.ctypes.data, right.data.ptr, CUDA_HALF, first.stride, left.data.ptr, CUDA_HALF, second.stride,
-            one.ctypes.data, out.data.ptr, CUDA_SINGLE, out.strides[0] // out.itemsize,
-            library.CUBLAS_COMPUTE_32F, CUBLAS_DEFAULT,
+            one.ctypes.data, right.data.ptr, prices.CUDA_HALF, first.stride,
+            left.data.ptr, prices.CUDA_HALF, second.stride, one.ctypes.data,
+            out.data.ptr, prices.CUDA_SINGLE, out.strides[0] // out.itemsize,
+            library.CUBLAS_COMPUTE_32F, prices.CUBLAS_DEFAULT,
         )  # fmt: skip
 
     def memory_of(self) -> Any:
