@@ -87,6 +87,22 @@ class Multiplier(Protocol):
     def forget(self) -> None: ...
 
 
+class Bends(NamedTuple):
+    """Slopes of a penalty at zero, where alone it bends, and its curvature beside it, for some coordinates."""
+
+    low: Array
+    high: Array
+    curvature: Array
+
+
+class Advanced(NamedTuple):
+    """Where proximal steps have led, the slopes there, and the largest aᵀGa/aᵀDa that they met."""
+
+    x: Array
+    gradient: Array
+    bend: float
+
+
 class Multiplied(Protocol):
     """G = A_Wᵀ H A_W on ``columns``, wherever it is.
 

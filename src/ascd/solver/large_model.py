@@ -22,12 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import kernel
-from ascd.data.design import KeptProducts, Multiplied
-from ascd.problem.optimality import violation_of
+from ascd.data.design import Bends, KeptProducts, Multiplied
+from ascd.problem.penalties import L1, L1L2
 from ascd.solver import tuning
 from ascd.solver.gram_model import Outcome, cut_step, find_free
+from ascd.solver.large_steps import bends_of, compare, look_ahead, proximal_step, violation_at
 from ascd.solver.samples import cost_of
+
+#: Penalties whose steps a device can make: they bend at zero alone.
+BENT_AT_ZERO = (L1, L1L2)
 
 
 class State(NamedTuple):
@@ -92,7 +95,31 @@ class LargeModel:
         return State(x, now.gradient + curved, now.value + fall, cost)
 
     def _accelerate(self, count: int, target: float) -> int:
-        """Proximal steps with momentum, so many at most; the best point of them is kept."""
+        """Proximal steps with momentum, so many at most: where the products are, or here."""
+        return count if self._advance_there(count) else self._advance_here(count, target)
+
+    def _advance_there(self, count: int) -> bool:
+        """Have steps where the products are led downhill?"""
+        advance, now, bound = getattr(self.products, "advance", None), self.state, self.products.largest
+        if advance is None or not isinstance(self.penalty, BENT_AT_ZERO):
+            return False
+        bends = Bends(*np.empty((3, now.x.size)))
+        bends_of(self.penalty, self.columns, *bends)
+        found = advance(now.x, now.gradient, self.scale, bends, bound, count)
+        if found is None:
+            return False
+        if found.bend > bound * (1.0 + tuning.SAME_BEND):
+            self.products.largest = max(tuning.LARGER_BOUND * bound, 1.1 * found.bend)
+            return False
+        cost = float(cost_of(self.penalty, self.columns, found.x))
+        fall = 0.5 * float((found.x - now.x) @ (now.gradient + found.gradient)) + cost - now.cost
+        if fall > tuning.OBJECTIVE_ROUNDING * now.cost:
+            return False
+        self._accept(State(found.x, found.gradient, now.value + fall, cost))
+        return True
+
+    def _advance_here(self, count: int, target: float) -> int:
+        """The best point of the steps is kept."""
         best = self.state
         ahead, slope, t = best.x.copy(), best.gradient.copy(), 1.0
         for number in range(1, count + 1):
@@ -193,46 +220,3 @@ def minimise_refined(model: LargeModel, products: KeptProducts, target: float, m
         if left > target and not (is_lower and left <= tuning.SHORT_GAIN * before):
             return False
     return True
-
-
-@kernel
-def violation_at(penalty: Any, columns: Array, values: Array, gradient: Array) -> float:
-    """The largest violation of optimality at these values."""
-    worst = 0.0
-    for i in range(columns.size):
-        low, high = penalty.subgradient(values[i], columns[i])
-        worst = max(worst, violation_of(low, high, gradient[i]))
-    return worst
-
-
-@kernel
-def proximal_step(
-    penalty: Any, columns: Array, now: Array, ahead: Array, slope: Array, bound: float, scale: Array, x: Array,
-    change: Array,
-) -> None:  # fmt: skip
-    """A proximal step of each coordinate from ``ahead``, with a length of its own; ``change`` is from ``now``."""
-    for i in range(columns.size):
-        step = 1.0 / (bound * scale[i])
-        x[i] = penalty.prox(ahead[i] - step * slope[i], step, columns[i])
-        change[i] = x[i] - now[i]
-
-
-@kernel
-def compare(
-    scale: Array, ahead: Array, slope: Array, x: Array, gradient: Array, change: Array
-) -> tuple[float, float, float]:
-    """With a = x − ahead: its length aᵀDa, its bend aᵀGa, and aᵀD·change, negative where momentum leads uphill."""
-    length = bend = along = 0.0
-    for i in range(x.size):
-        away = x[i] - ahead[i]
-        length += away * scale[i] * away
-        bend += away * (gradient[i] - slope[i])
-        along += away * scale[i] * change[i]
-    return length, bend, along
-
-
-@kernel
-def look_ahead(before: Array, now: Array, share: float, out: Array) -> None:
-    """now + share·(now − before)."""
-    for i in range(now.size):
-        out[i] = now[i] + share * (now[i] - before[i])

@@ -12,6 +12,8 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data import prices
+from ascd.data.design import Advanced, Bends
+from ascd.data.device.momentum import advance
 from ascd.data.device.products import Short, Wide, multiply
 
 
@@ -86,6 +88,12 @@ class DeviceGram:
         with self.space.here():
             there = self._as_store(scaled / largest)[:, None]
             return lengths * (largest * self.space.fetch((self.store @ there)[:, 0]).astype(np.float64))
+
+    def advance(
+        self, x: Array, gradient: Array, scale: Array, bends: Bends, bound: float, count: int
+    ) -> Advanced | None:
+        """Proximal steps with momentum on the device, where it has kernels for them."""
+        return advance(self, x, gradient, scale, bends, bound, count)
 
     def times_exactly(self, vector: Array) -> Array:
         """G·vector by two passes over the columns."""

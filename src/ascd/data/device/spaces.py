@@ -123,6 +123,14 @@ class CupySpace(Space):
     def short_zeros(self, shape: tuple[int, ...]) -> Any:
         return self.xp.zeros(shape, dtype=np.float32)
 
+    def like(self, array: Any, size: int) -> Any:
+        """A vector of the array's type, not filled."""
+        return self.xp.empty(size, dtype=array.dtype)
+
+    def times_into(self, matrix: Any, vector: Any, out: Any) -> None:
+        """out = matrix·vector."""
+        matrix.dot(vector, out=out)
+
     @property
     def half(self) -> Any | None:
         return np.float16
@@ -172,6 +180,12 @@ class TorchSpace(Space):
 
     def wide(self, array: Any) -> Any:
         return array.to(self.xp.float64)
+
+    def like(self, array: Any, size: int) -> Any:
+        return self.xp.empty(size, dtype=array.dtype, device=self.device)
+
+    def times_into(self, matrix: Any, vector: Any, out: Any) -> None:
+        self.xp.mv(matrix, vector, out=out)
 
     @property
     def half(self) -> Any | None:
