@@ -17,6 +17,7 @@ from ascd._base import threads as pool
 from ascd.data.dense import DenseMultiplier
 from ascd.data.local import Local
 from ascd.data.sparse_products import SparseMultiplier
+from ascd.estimators import _folds, _path_cv
 from ascd.problem import problem
 from ascd.solver import assessment
 from ascd.solver.assessment import Assessment
@@ -43,9 +44,15 @@ PHASES = {
     "intervals": [(GradientBounds, "locate"), (GradientBounds, "read")],
     "screening": [(Assessment, "screen"), (Assessment, "measure"), (WorkingSets, "task")],
     "certificate": [(assessment, "prove")],
-    "data checked": [(problem, "open_design")],
+    "data opened": [(problem, "open_design")],
 }
-REST = "everything else"
+REST, WAITING = "everything else", "waiting for folds"
+#: What a fold does beside is the rest; where folds run side by side, the thread that began them waits.
+FOLDS = {WAITING: [(_path_cv, "side_by_side")], REST: [(_folds, "_with_threads")]}
+
+
+#: Seconds of phases that are worth a line.
+SEEN = 5e-4
 
 
 class Watch:
@@ -53,7 +60,7 @@ class Watch:
 
     def __init__(self):
         self.seconds, self.shared = defaultdict(float), defaultdict(float)
-        self.here, self.lock = threading.local(), threading.Lock()
+        self.here, self.lock, self.whole = threading.local(), threading.Lock(), 0.0
 
     @contextmanager
     def phase(self, name):
@@ -96,19 +103,21 @@ def watched():
     """Seconds of the phases of what runs inside."""
     watch = Watch()
     with ExitStack() as patches:
-        for name, functions in PHASES.items():
+        for name, functions in (PHASES | FOLDS).items():
             for owner, function in functions:
                 patches.enter_context(patch.object(owner, function, watch.timed(name, getattr(owner, function))))
         patches.enter_context(patch.object(pool, "run_together", watch.counted(pool.run_together)))
+        start = time.perf_counter()
         with watch.phase(REST):
             yield watch
+        watch.whole = time.perf_counter() - start
 
 
 def run(fits, jobs, repeats):
     """A table a fit: the run of each number of threads that took least."""
     for name, fit in fits.items():
         watches = {count: quickest(partial(fit, count), repeats) for count in (1, *jobs)}
-        rows = [row(phase, watches, jobs) for phase in (*PHASES, REST) if watches[1].seconds[phase] > 0.0]
+        rows = [row(phase, watches, jobs) for phase in (*PHASES, REST) if watches[1].seconds[phase] >= SEEN]
         head = ["phase", "seconds, one thread"]
         for count in jobs:
             head += [f"{count} threads", "shared", "times faster"]
@@ -122,7 +131,7 @@ def quickest(fit, repeats):
         with watched() as watch:
             fit()
         watches.append(watch)
-    return min(watches, key=lambda watch: sum(watch.seconds.values()))
+    return min(watches, key=lambda watch: watch.whole)
 
 
 def row(phase, watches, jobs):
@@ -134,8 +143,8 @@ def row(phase, watches, jobs):
 
 
 def total(watches, jobs):
-    alone, cells = sum(watches[1].seconds.values()), []
+    alone, cells = watches[1].whole, []
     for count in jobs:
-        now, shared = (sum(kind.values()) for kind in (watches[count].seconds, watches[count].shared))
+        now, shared = watches[count].whole, sum(watches[count].shared.values())
         cells += [f"{now:.3f}", f"{shared:.3f}", f"{alone / now:.1f}"]
-    return ["all", f"{alone:.3f}", *cells]
+    return ["from beginning to end", f"{alone:.3f}", *cells]

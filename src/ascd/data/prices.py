@@ -10,6 +10,8 @@ from __future__ import annotations
 DENSE_PRODUCT, DENSE_ENTRY = 0.15, 1.0
 #: The same of sparse columns; and to list an entry by rows.
 SPARSE_PRODUCT, SPARSE_ENTRY, LISTED = 1.6, 2.0, 7.0
+#: A number of products that are finished: centred, mirrored.
+STORED = 2.0
 #: A look at a row that has entries of a working set.
 FILLED_ROW = 4.0
 #: A visit of a coordinate in a sweep; the calls from Python that products take.
