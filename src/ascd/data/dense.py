@@ -49,7 +49,7 @@ class LocalDense(Local):
     """A dense matrix in memory."""
 
     matrix: Dense
-    entry_price = 0.5 * prices.DENSE_ENTRY
+    entry_price, entry_bytes = 0.5 * prices.DENSE_ENTRY, 8.0
 
     @property
     def counts(self) -> Array:

@@ -18,8 +18,9 @@ from ascd.data.matrices import dot, first_at, weighted_square
 class Local(ABC):
     """A matrix in memory; ``matrix`` is its compiled storage."""
 
-    #: Nanoseconds to read an entry.
+    #: Nanoseconds to read an entry; bytes that one takes, as float64.
     entry_price: float
+    entry_bytes: float
     #: Products are computed as they are needed.
     at_once = 0
     in_rounds = False

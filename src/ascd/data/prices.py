@@ -33,6 +33,10 @@ BLOCK, PASSING = 1 << 18, 128
 NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
 #: What they may always take (in bytes) where they are fetched from elsewhere, which should happen once.
 NEAR_FETCHED = 256_000_000
+#: Of the memory allowed for data on a disk: columns kept near, those and others that take their place for a moment, and
+#: a piece that is read, of which there are three.  With these a fit whose working set needs half of the memory stays
+#: within it (``python benchmarks/reach.py --only disk``, λ_max/100).
+FILE_NEAR, FILE_ROOM, FILE_PIECE = 0.55, 0.6, 1 / 32
 #: Columns whose products with each other all come with a pass over tall data that are elsewhere (32 MB of them).
 AT_ONCE = 2000
 #: Bytes of such products that are kept for other weights (folds of a cross-validation).

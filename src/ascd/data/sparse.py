@@ -83,7 +83,7 @@ class LocalSparse(Local):
     """Sparse columns in memory."""
 
     matrix: CSC
-    entry_price = 0.5 * prices.SPARSE_ENTRY
+    entry_price, entry_bytes = 0.5 * prices.SPARSE_ENTRY, 12.0
 
     @property
     def counts(self) -> Array:
