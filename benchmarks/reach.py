@@ -29,7 +29,7 @@ def main(given=None):
     parser.add_argument("--fits", default="", help="of the part threads: only fits with one of these words in the name")
     figures = "rounds,overhead,workers,others"
     parser.add_argument("--figures", default=figures, help=f"of the part dask: some of {figures}")
-    parser.add_argument("--limit", type=float, default=180.0, help="seconds for a fit by others, of the part dask")
+    parser.add_argument("--limit", type=float, default=180.0, help="seconds for a fit by others")
     options = parser.parse_args(given)
     if not 0.0 < options.limit < float("inf"):
         parser.error(f"--limit must be a positive number of seconds; got {options.limit:g}")
