@@ -100,6 +100,10 @@ class LocalSparse(Local):
             return offsets[1:]
         return np.cumsum(offsets[columns + 1] - offsets[columns], dtype=np.float64)
 
+    def _laid_out(self, vectors: Array) -> Array:
+        """Two, side by side: what they have for an entry's row then comes from memory together."""
+        return np.asfortranarray(vectors) if self.matrix.data.size > prices.SMALL_DATA else vectors
+
     def sweep_price(self, columns: Array) -> float:
         return prices.SPARSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size
 
