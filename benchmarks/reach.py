@@ -1,6 +1,7 @@
 """How far the solver reaches: threads, storage as it comes, data on disk and on a cluster.
 
     python benchmarks/reach.py [--only threads,storage,disk,dask] [--scale SHARE] [--jobs 2,16] [--repeats N]
+    python benchmarks/reach.py --only threads --phases [--fits dense,LassoCV]       where the time goes
     python benchmarks/reach.py --only dask --figures rounds          counts, no times
     python benchmarks/reach.py --only dask --figures others [--limit SECONDS]       others, so long at most
 
@@ -24,9 +25,11 @@ def main(given=None):
     parser.add_argument("--scale", type=float, default=1.0, help="of the data's size")
     parser.add_argument("--jobs", default=str(min(2, os.cpu_count() or 1)), help="numbers of threads")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--phases", action="store_true", help="of the part threads: seconds of each phase of a fit")
+    parser.add_argument("--fits", default="", help="of the part threads: only fits with one of these words in the name")
     figures = "rounds,overhead,workers,others"
     parser.add_argument("--figures", default=figures, help=f"of the part dask: some of {figures}")
-    parser.add_argument("--limit", type=float, default=180.0, help="seconds for a fit by others, of the part dask")
+    parser.add_argument("--limit", type=float, default=180.0, help="seconds for a fit by others")
     options = parser.parse_args(given)
     if not 0.0 < options.limit < float("inf"):
         parser.error(f"--limit must be a positive number of seconds; got {options.limit:g}")

@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from ascd import estimators as ours
-from ascd.estimators._folds import simplest_within_one_error
+from ascd.estimators._folds import _seen_by, simplest_within_one_error
 
 DATA = make_data(60, 8)
 X, Y, LABELS, WEIGHT = DATA.X, DATA.y, DATA.labels, DATA.weight + 0.5
@@ -29,6 +29,17 @@ def _quiet_peers():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FutureWarning)
         yield
+
+
+class OwnFolds(KFold):
+    """A splitter that may look at the data."""
+
+
+def test_splitters_of_scikit_learn_get_no_data_to_copy():
+    columns = sparse.csc_array(X)
+    for cv in (KFold(3), StratifiedKFold(3), ShuffleSplit(3)):
+        assert _seen_by(cv, columns).shape == (60, 1)
+    assert _seen_by(OwnFolds(3), columns) is columns
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["equal", "weighted"])

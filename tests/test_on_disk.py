@@ -11,10 +11,13 @@ import scipy.sparse as sp
 
 import ascd
 from ascd.data import prices
+from ascd.data.distant import Distant
 from ascd.data.filed import Filed
 from ascd.data.local import as_block
 from ascd.files import convert, open_data
 from ascd.files.npy import NpyReader
+from ascd.solver.subproblem import Subproblem
+from ascd.solver.tuning import LARGEST_SET
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(0)
@@ -191,6 +194,47 @@ def test_nothing_is_left_of_a_conversion_that_fails(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         convert(source, tmp_path / "groups")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]
+
+
+@pytest.mark.parametrize("columns_allowed", [2, 6, 14, 40])
+def test_columns_in_memory_stay_within_what_is_allowed(columns_allowed, tmp_path, monkeypatch):
+    memory = columns_allowed * 50 * 8.0 / prices.FILE_ROOM
+    design = Distant(Filed(NpyReader(npy(tmp_path, "F")), memory))
+    most, fetch = [], design.source.fetch
+
+    def watched(columns):
+        held = 0 if design._held is None else design._held.held.size
+        most.append(held + columns.size)
+        return fetch(columns)
+
+    monkeypatch.setattr(design.source, "fetch", watched)
+    for columns in ([0, 1], [1, 2, 3], [5, 0], [7, 8, 9, 10, 11], [3], np.arange(12), [4, 7]):
+        local, places = design.local(np.array(columns))
+        np.testing.assert_array_equal(as_block(local.take(places), 50), 3.0 * A[:, columns])
+        np.testing.assert_allclose(design.dots(np.array(columns), VECTOR), 3.0 * VECTOR @ A[:, columns])
+        if len(columns) <= columns_allowed:  # more are fetched alone, once nothing else is there
+            assert most[-1] <= columns_allowed
+    assert max(most) <= max(12, columns_allowed)
+
+
+def test_working_sets_are_no_larger_than_what_comes_near(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = np.asfortranarray(rng.standard_normal((40, 3000)))
+    y = X[:, :30] @ rng.standard_normal(30)
+    np.save(tmp_path / "wide.npy", X)
+    design = Distant(Filed(NpyReader(tmp_path / "wide.npy"), 250 * 40 * 8.0 / prices.FILE_NEAR))
+    assert design.most_near == 250
+    whole = ascd.solve(ascd.Problem(X, y, penalty=ascd.L1(2.0)), tol=1e-8)
+    improve = Subproblem.improve
+
+    def watched(self, task, left):
+        assert task.columns.size <= max(250, np.count_nonzero(self.fit.x) + LARGEST_SET)
+        improve(self, task, left)
+
+    monkeypatch.setattr(Subproblem, "improve", watched)
+    found = ascd.solve(ascd.Problem(design, y, penalty=ascd.L1(2.0)), tol=1e-8)
+    assert found.converged
+    assert found.objective == pytest.approx(whole.objective, rel=1e-7)
 
 
 def test_conversion_by_portions_equals_the_whole(tmp_path, monkeypatch):

@@ -77,6 +77,19 @@ def test_answers_equal_numpy(form, n_jobs, monkeypatch):
     assert design.entries() == (A.size if isinstance(FORMS[form], np.ndarray) else np.count_nonzero(A))
 
 
+@forms
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+@pytest.mark.parametrize("weight", [1.5, WEIGHT], ids=["equal", "weighted"])
+def test_one_pass_takes_any_number_of_vectors(form, count, weight, monkeypatch):
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", form in PLAIN or count > 2)
+    vectors = np.vstack([VECTORS, VECTORS[::-1] ** 2])[:count]
+    survey = open_design(FORMS[form]).survey(weight, vectors)
+    np.testing.assert_allclose(survey.square, np.broadcast_to(weight, D) @ A**2, rtol=1e-13)
+    np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0), rtol=1e-13)
+    np.testing.assert_allclose(survey.total, A.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(survey.products, vectors @ A, atol=1e-11)
+
+
 def products(design: object) -> None:
     means = design.means(np.arange(25), WEIGHT)
     multiplier, columns, every = design.multiplier(True), np.array([6, 2, 0, 4]), np.arange(4)

@@ -18,14 +18,21 @@ class Library:
     """Stands for the process-wide number of threads, and tells what it was set to."""
 
     def __init__(self) -> None:
-        self.threads = 7
+        self.threads, self.before = 7, []
 
     def limit(self, limits: int, user_api: str) -> Library:
-        self.before, self.threads = self.threads, limits
+        self.before.append(self.threads)
+        self.threads = limits
         return self
 
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.restore_original_limits()
+
     def restore_original_limits(self) -> None:
-        self.threads = self.before
+        self.threads = self.before.pop()
 
 
 def test_the_last_of_overlapping_runs_restores_the_librarys_threads(monkeypatch):
@@ -44,6 +51,21 @@ def test_small_problems_leave_the_library_alone(monkeypatch):
     monkeypatch.setattr(threads, "_controller", None)
     with threads.blas_threads(1, 10):
         pass
+
+
+def test_the_library_has_one_thread_but_for_long_calls(monkeypatch):
+    library = Library()
+    monkeypatch.setattr(threads, "_controller", lambda: library)
+    with threads.quiet(3, 10**9):
+        assert library.threads == 1
+        with threads.library_helps(10.0):
+            assert library.threads == 1
+        with threads.library_helps(1e12):
+            assert library.threads == 3
+        with threads.blas_threads(1, 10**9), threads.library_helps(1e12):  # another run beside this one
+            assert library.threads == 1
+    with threads.quiet(3, 10**9, library=2):
+        assert library.threads == 2
 
 
 def test_threads_that_meet_a_kernel_for_the_first_time_share_one_dispatcher():

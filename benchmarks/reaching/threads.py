@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
 import ascd
-from reaching import generated
+from reaching import generated, phases
 from reaching.timing import in_turns, show
 
 
 def run(options):
-    """Speed-ups against one thread."""
+    """Speed-ups against one thread, or where the time goes."""
+    words = options.fits.split(",")
+    fits = {name: make(options.scale) for name, make in CASES.items() if any(word in name for word in words)}
+    if options.phases:
+        phases.run(fits, [jobs for jobs in options.jobs if jobs > 1], options.repeats)
+    else:
+        compare(fits, options)
+
+
+def compare(fits, options):
     wanted = [1, *options.jobs]
     rows = []
-    for name, fit in cases(options.scale).items():
+    for name, fit in fits.items():
         seconds, answers = in_turns({jobs: partial(fit, jobs) for jobs in wanted}, options.repeats)
         check(name, answers)
         faster = [f"{seconds[1] / seconds[jobs]:.2f}" for jobs in options.jobs]
@@ -24,21 +33,44 @@ def run(options):
     show("Threads", ["fit", "seconds, one thread", *(f"{jobs} threads: times faster" for jobs in options.jobs)], rows)
 
 
-def cases(scale):
-    """Sizes of issue and figure: ``scale`` 1 is 1.6 GB dense and 5·10⁷ entries sparse."""
+@cache
+def dense_data(scale):
+    """``scale`` 1 is 1.6 GB."""
     A, b = generated.dense(2000, int(100_000 * scale))
-    top = generated.largest(A, b)
-    fits = {"dense Lasso λ_max/20": partial(lasso, A, b, top / 20)}
-    S, s = generated.sparse(int(500_000 * scale), int(200_000 * scale), int(5e7 * scale))
-    highest = generated.largest(S, s)
-    for part in (20, 100):
-        fits[f"sparse Lasso λ_max/{part}"] = partial(lasso, S, s, highest / part)
-    labels = np.where(s > 0.0, 1.0, -1.0)
-    strength = generated.largest(S, labels) / 2.0 / 20.0
-    fits["sparse L1-logistic λ_max/20"] = partial(logistic, S, labels, strength)
-    few = S[:, : S.shape[1] // 5]
-    fits["sparse LassoCV, 5 folds, 20 alphas"] = partial(folds, few, s)
-    return fits
+    return A, b, generated.largest(A, b)
+
+
+@cache
+def sparse_data(scale):
+    """``scale`` 1 has 5·10⁷ entries."""
+    A, b = generated.sparse(int(500_000 * scale), int(200_000 * scale), int(5e7 * scale))
+    return A, b, generated.largest(A, b)
+
+
+def lasso_case(make, part, scale):
+    A, b, top = make(scale)
+    return partial(lasso, A, b, top / part)
+
+
+def logistic_case(scale):
+    A, b, _ = sparse_data(scale)
+    labels = np.where(b > 0.0, 1.0, -1.0)
+    return partial(logistic, A, labels, generated.largest(A, labels) / 2.0 / 20.0)
+
+
+def folds_case(scale):
+    A, b, _ = sparse_data(scale)
+    return partial(folds, A[:, : A.shape[1] // 5], b)
+
+
+#: name → what makes the fit, for a scale
+CASES = {
+    "dense Lasso λ_max/20": partial(lasso_case, dense_data, 20),
+    "sparse Lasso λ_max/20": partial(lasso_case, sparse_data, 20),
+    "sparse Lasso λ_max/100": partial(lasso_case, sparse_data, 100),
+    "sparse L1-logistic λ_max/20": logistic_case,
+    "sparse LassoCV, 5 folds, 20 alphas": folds_case,
+}
 
 
 def lasso(A, b, strength, jobs):

@@ -153,9 +153,24 @@ def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
 
 
 @contextmanager
-def quiet(n_jobs: int, entries: int) -> Iterator[None]:
-    """``n_jobs`` threads, for our own work too; no warnings from NumPy: steps that overflow are taken back."""
-    with crew(n_jobs), blas_threads(n_jobs, entries), np.errstate(all="ignore"):
+def quiet(n_jobs: int, entries: int, library: int = 1) -> Iterator[None]:
+    """``n_jobs`` threads for our own work, ``library`` for the linear algebra library's.
+
+    Its threads go on waiting busily after each call, on processors that ours need.  So it has one, unless a run is made
+    of its calls, and what it does is shared among ours.  No warnings from NumPy: steps that overflow are taken back.
+    """
+    with crew(n_jobs), blas_threads(library, entries), np.errstate(all="ignore"):
+        yield
+
+
+@contextmanager
+def library_helps(work: float) -> Iterator[None]:
+    """The library gets our threads for one long call, of so many products, if no other run is beside this one."""
+    n_jobs = _jobs.get()
+    if n_jobs == 1 or work < tuning.WORTH_THE_LIBRARYS or len(_limits) != 1:
+        yield
+        return
+    with _controller().limit(limits=n_jobs, user_api="blas"):
         yield
 
 

@@ -96,7 +96,7 @@ def path_blocks(
     tol, eps = as_number(tol, "tol", low=0.0), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
     factors, count, threads = as_alphas(alphas), as_count(n_alphas, "n_alphas"), as_n_jobs(n_jobs)
     clock = Stopwatch()
-    with quiet(threads, problem.n_samples * problem.n_features):
+    with quiet(threads, problem.n_samples * problem.n_features, library=threads):
         solver = Solver(problem, *start)
         reference = as_reference(solver)
         if factors is None:

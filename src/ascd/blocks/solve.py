@@ -71,7 +71,8 @@ def solve_blocks(
     """
     limits, start = check_block_run(problem, x0, intercept, intercept0, max_iter, max_time, callback)
     tol, threads = as_number(tol, "tol", low=0.0), as_n_jobs(n_jobs)
-    with quiet(threads, problem.n_samples * problem.n_features), progress_bar(progress, limits.max_iter) as show:
+    entries = problem.n_samples * problem.n_features
+    with quiet(threads, entries, library=threads), progress_bar(progress, limits.max_iter) as show:
         clock = Stopwatch()
         solver = Solver(problem, *start)
         reference = as_reference(solver)

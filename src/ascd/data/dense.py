@@ -49,7 +49,7 @@ class LocalDense(Local):
     """A dense matrix in memory."""
 
     matrix: Dense
-    entry_price = 0.5 * prices.DENSE_ENTRY
+    entry_price, entry_bytes = 0.5 * prices.DENSE_ENTRY, 8.0
 
     @property
     def counts(self) -> Array:
@@ -120,8 +120,9 @@ class DenseMultiplier:
             there = root[start : start + step]
             first = self._gather(columns[left], start, there, means, rooms[0])
             second = first if left is right else self._gather(columns[right], start, there, means, rooms[1])
-            block += np.matmul(first, second.T, out=product)
-        place(block, left, right, store)
+            price = prices.DENSE_PRODUCT * first.size * right.size
+            share(price, left.size, add_strip, first, second, left is right, product, block)
+        place(block, left, right, left is right, store)
 
     def _gather(self, columns: Array, row: int, root: Array, means: Array | None, room: Array) -> Array:
         """Weighted and centred rows from ``row`` on, a column a row."""
@@ -144,9 +145,15 @@ def gather_rows(
             out[i, k] = root[k] * (values[first + wide(k), j] - less)
 
 
+def add_strip(first: Array, second: Array, upper: bool, product: Array, block: Array, start: int, stop: int) -> None:
+    """block += first·secondᵀ on these rows; where ``upper``, a part of the rows is multiplied from its diagonal on."""
+    there = np.s_[start:stop, start if upper else 0 :]
+    block[there] += np.matmul(first[start:stop], second[there[1]].T, out=product[there])
+
+
 @kernel
-def place(block: Array, left: Array, right: Array, store: Array) -> None:
-    """store[left, right] = block."""
+def place(block: Array, left: Array, right: Array, upper: bool, store: Array) -> None:
+    """store[left, right] = block, of which only the upper triangle is known where ``upper``."""
     for b in range(right.size):
         for a in range(left.size):
-            store[left[a], right[b]] = block[a, b]
+            store[left[a], right[b]] = block[b, a] if upper and a > b else block[a, b]

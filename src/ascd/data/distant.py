@@ -44,6 +44,8 @@ class Distant:
         self.at_once = self._remote.at_once if self._remote else 0
         self.in_rounds = self._rounds is not None and self.at_once > 0
         self.brings_columns = bool(getattr(source, "brings_columns", False))
+        # bytes that columns may take in local memory, all together, even for a moment
+        self._room = float(getattr(source, "room", math.inf))
         # replaced as a whole: folds of a cross-validation ask from several threads
         self._held: Near | None = None
 
@@ -58,6 +60,14 @@ class Distant:
     @property
     def nbytes(self) -> int:
         return self.source.nbytes
+
+    @property
+    def most_near(self) -> int:
+        """Columns of ordinary length that fit near; all where the source decides itself what comes near."""
+        n = self.shape[1]
+        if self._remote:
+            return n
+        return int(self.source.near_limit / max(1.0, self._bytes(np.arange(n)) / n))
 
     @property
     def counts(self) -> Array:
@@ -197,6 +207,7 @@ class Distant:
         near = self._bring(columns)
         if near is not None:
             return near.local, near.place[columns]
+        self._make_room(self._bytes(columns))
         return self.source.fetch(columns), np.arange(columns.size)
 
     def _portions(self, columns: Array) -> Iterator[tuple[int, int]]:
@@ -206,8 +217,8 @@ class Distant:
             yield start, min(start + size, columns.size)
 
     def _bytes(self, columns: Array) -> float:
-        """What the columns take in local memory, at most: a float64 and an index an entry."""
-        return 12.0 * self.entries(columns)
+        """What the columns take in local memory."""
+        return self._near.local.entry_bytes * self.entries(columns)
 
     def _are_near(self, columns: Array) -> bool:
         return self._held is not None and bool((self._held.place[columns] >= 0).all())
@@ -220,11 +231,17 @@ class Distant:
             return near
         if self._bytes(columns) > limit:
             return None
-        if self._bytes(near.held) + self._bytes(missing) <= limit:
-            local, held = near.local.beside(self.source.fetch(missing)), np.concatenate([near.held, missing])
-        else:
-            local, held = self.source.fetch(columns), columns.copy()
-        return self._hold(local, held)
+        both = self._bytes(near.held) + self._bytes(missing)
+        if both <= limit and 2.0 * both <= self._room:  # for a moment there are those before and all together
+            return self._hold(near.local.beside(self.source.fetch(missing)), np.concatenate([near.held, missing]))
+        del near
+        self._make_room(self._bytes(columns))
+        return self._hold(self.source.fetch(columns), columns.copy())
+
+    def _make_room(self, needed: float) -> None:
+        """Let the columns kept near go where others of so many bytes have no room beside them."""
+        if self._held is not None and self._bytes(self._held.held) + needed > self._room:
+            self._held = None
 
     def _hold(self, local: Local, held: Array) -> Near:
         place = np.full(self.shape[1], -1, dtype=np.int64)

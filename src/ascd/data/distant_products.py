@@ -14,6 +14,7 @@ class HasNear(Protocol):
     """A design that makes columns local."""
 
     def local(self, columns: Array) -> tuple[Local, Array]: ...
+    def are_near(self, columns: Array) -> Array: ...
 
 
 class GivesProducts(Protocol):
@@ -31,6 +32,8 @@ class NearMultiplier:
         self.inner: Any = None
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
+        if not self.design.are_near(columns).all():
+            self.forget()  # memory for what comes
         local, places = self.design.local(columns)
         if self.local is not local:  # other columns are near now
             self.local, self.inner = local, local.multiplier(self.keeps)

@@ -3,7 +3,7 @@
 A file holds groups of rows.  Where the columns of a group lie apart, those that nobody asks for are not read: then
 intervals save reading.  What is asked for often is kept near (``distant``), as far as the memory allowed goes:
 
-    half of it for columns kept near, a sixteenth for a piece (there are up to three), the rest for products.
+    about half of it for columns kept near, a tenth for three pieces, the rest for vectors and products.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class Filed:
     def __init__(self, reader: Reader, memory: float) -> None:
         self.reader, self.shape, self.counts = reader, reader.shape, reader.counts
         self.nbytes = int(min(reader.size, memory))
-        self.near_limit = 0.5 * memory
-        self.piece = int(min(prices.BLOCK_BYTES, memory / 16.0))
+        self.near_limit, self.room = prices.FILE_NEAR * memory, prices.FILE_ROOM * memory
+        self.piece = int(min(prices.BLOCK_BYTES, prices.FILE_PIECE * memory))
 
     @property
     def bytes_read(self) -> int:

@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array, finite_values
-from ascd._base.jit import at, kernel, wide
+from ascd._base.jit import kernel, wide
 from ascd._base.threads import share
 from ascd.data.careful import careful_products
 from ascd.data.design import Multiplier, Part, Survey
-from ascd.data.matrices import dot, first_at, weighted_square
+from ascd.data.matrices import dot, first_at, squares_and_sum, sums_with_one, sums_with_two, weighted_square
+
+NO_WEIGHTS = np.empty(0)
 
 
 class Local(ABC):
     """A matrix in memory; ``matrix`` is its compiled storage."""
 
-    #: Nanoseconds to read an entry.
+    #: Nanoseconds to read an entry; bytes that one takes, as float64.
     entry_price: float
+    entry_bytes: float
     #: Products are computed as they are needed.
     at_once = 0
     in_rounds = False
@@ -37,8 +40,14 @@ class Local(ABC):
         n = self.shape[1]
         square, plain, total = np.empty((3, n))
         products = np.empty((len(vectors), n))
-        self._share(None, fill_survey, self.matrix, weight, vectors, square, plain, total, products)
+        scale, weights = (float(weight), NO_WEIGHTS) if np.ndim(weight) == 0 else (0.0, weight)
+        given = (self.matrix, scale, weights, self._laid_out(vectors))
+        self._share(None, fill_survey, *given, square, plain, total, products)
         return Survey(square, plain, total, products)
+
+    def _laid_out(self, vectors: Array) -> Array:
+        """Vectors, one a row, as a pass over all columns reads them best."""
+        return vectors
 
     def squares(self, weight: Any, columns: Array) -> Array:
         """Σ_k s_k·a_kj²."""
@@ -144,20 +153,24 @@ def fill_block(matrix: Any, places: Array, block: Array) -> None:
 
 @kernel
 def fill_survey(
-    matrix: Any, weight: Any, vectors: Array, square: Array, plain: Array, total: Array, products: Array, start: int,
-    stop: int,
+    matrix: Any, scale: float, weights: Array, vectors: Array, square: Array, plain: Array, total: Array,
+    products: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
-    """Column by column, so that the second look at one finds it in the cache."""
+    """Column by column, so that a second look at one finds it in the cache; mostly one is enough.
+
+    All samples have the weight ``scale``, or each one of the ``weights``.
+    """
     for number in range(start, stop):
-        j, weighted, square_sum, entry_sum = wide(number), 0.0, 0.0, 0.0
-        for p in range(matrix.start(j), matrix.stop(j)):
-            entry = matrix.entry(p, j)
-            weighted += at(weight, matrix.row(p)) * entry * entry
-            square_sum += entry * entry
-            entry_sum += entry
-        square[j], plain[j], total[j] = weighted, square_sum, entry_sum
-        for m in range(vectors.shape[0]):
-            products[m, j] = dot(matrix, j, vectors[m])
+        j = wide(number)
+        if vectors.shape[0] == 1:
+            plain[j], total[j], products[0, j] = sums_with_one(matrix, j, vectors[0])
+        elif vectors.shape[0] == 2:
+            plain[j], total[j], products[0, j], products[1, j] = sums_with_two(matrix, j, vectors)
+        else:
+            plain[j], total[j] = squares_and_sum(matrix, j)
+            for m in range(vectors.shape[0]):
+                products[m, j] = dot(matrix, j, vectors[m])
+        square[j] = weighted_square(matrix, j, weights) if weights.size > 0 else scale * plain[j]
 
 
 @kernel

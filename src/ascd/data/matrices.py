@@ -12,6 +12,7 @@ of a column that will be read soon.
 ``along``             first and second derivative of f along a_j, at image + change·a_j
 ``scatter, clear``    out = diag(s) a_j, and out = 0, on the rows of a_j
 ``weighted_square``   ⟨a_j, diag(s) a_j⟩
+``sums_with_…``       Σa², Σa and products with one vector or two, all from one look at the column
 ``first_at``          where the entries of a_j from some row on begin
 ====================  ====================================================================================
 """
@@ -95,6 +96,42 @@ def weighted_square(matrix: Any, j: int, weight: Any) -> float:
         entry = matrix.entry(p, j)
         total += at(weight, matrix.row(p)) * entry * entry
     return total
+
+
+@helper
+def squares_and_sum(matrix: Any, j: int) -> tuple[float, float]:
+    """Σa² and Σa of a column."""
+    square, total = 0.0, 0.0
+    for p in range(matrix.start(j), matrix.stop(j)):
+        entry = matrix.entry(p, j)
+        square += entry * entry
+        total += entry
+    return square, total
+
+
+@helper
+def sums_with_one(matrix: Any, j: int, vector: Array) -> tuple[float, float, float]:
+    """Σa², Σa and ⟨a, vector⟩ of a column, which is read once."""
+    square, total, product = 0.0, 0.0, 0.0
+    for p in range(matrix.start(j), matrix.stop(j)):
+        entry = matrix.entry(p, j)
+        square += entry * entry
+        total += entry
+        product += entry * vector[matrix.row(p)]
+    return square, total, product
+
+
+@helper
+def sums_with_two(matrix: Any, j: int, vectors: Array) -> tuple[float, float, float, float]:
+    """The same with two vectors, the rows of an array."""
+    square, total, first, second = 0.0, 0.0, 0.0, 0.0
+    for p in range(matrix.start(j), matrix.stop(j)):
+        k, entry = matrix.row(p), matrix.entry(p, j)
+        square += entry * entry
+        total += entry
+        first += entry * vectors[0, k]
+        second += entry * vectors[1, k]
+    return square, total, first, second
 
 
 @helper

@@ -10,6 +10,8 @@ from __future__ import annotations
 DENSE_PRODUCT, DENSE_ENTRY = 0.15, 1.0
 #: The same of sparse columns; and to list an entry by rows.
 SPARSE_PRODUCT, SPARSE_ENTRY, LISTED = 1.6, 2.0, 7.0
+#: A number of products that are finished: centred, mirrored.
+STORED = 2.0
 #: A look at a row that has entries of a working set.
 FILLED_ROW = 4.0
 #: A visit of a coordinate in a sweep; the calls from Python that products take.
@@ -31,6 +33,10 @@ BLOCK, PASSING = 1 << 18, 128
 NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
 #: What they may always take (in bytes) where they are fetched from elsewhere, which should happen once.
 NEAR_FETCHED = 256_000_000
+#: Of the memory allowed for data on a disk: columns kept near, those and others that take their place for a moment, and
+#: a piece that is read, of which there are three.  With these a fit whose working set needs half of the memory stays
+#: within it (``python benchmarks/reach.py --only disk``, λ_max/100).
+FILE_NEAR, FILE_ROOM, FILE_PIECE = 0.55, 0.6, 1 / 32
 #: Columns whose products with each other all come with a pass over tall data that are elsewhere (32 MB of them).
 AT_ONCE = 2000
 #: Bytes of such products that are kept for other weights (folds of a cross-validation).

@@ -83,7 +83,7 @@ class LocalSparse(Local):
     """Sparse columns in memory."""
 
     matrix: CSC
-    entry_price = 0.5 * prices.SPARSE_ENTRY
+    entry_price, entry_bytes = 0.5 * prices.SPARSE_ENTRY, 12.0
 
     @property
     def counts(self) -> Array:
@@ -99,6 +99,10 @@ class LocalSparse(Local):
         if columns is None or columns.size == self.shape[1]:
             return offsets[1:]
         return np.cumsum(offsets[columns + 1] - offsets[columns], dtype=np.float64)
+
+    def _laid_out(self, vectors: Array) -> Array:
+        """Two, side by side: what they have for an entry's row then comes from memory together."""
+        return np.asfortranarray(vectors) if self.matrix.data.size > prices.SMALL_DATA else vectors
 
     def sweep_price(self, columns: Array) -> float:
         return prices.SPARSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size

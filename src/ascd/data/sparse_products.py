@@ -60,11 +60,12 @@ class SparseMultiplier:
             add_products, left, left_rows, right, right_rows, filled, left is right, weight, store, passing,
             room=lambda: right_rows.offsets[filled],
         )  # fmt: skip
-        if left is right:
-            mirror_upper(left, store)
+        price = prices.STORED * left.size * right.size
         if means is not None:
             mean, total = means[columns], float(weight.sum())
-            store[np.ix_(left, right)] -= total * np.outer(mean[left], mean[right])
+            share(price, right.size, centre_products, left, right, mean, total, store)
+        if left is right:
+            share(price, left.size, mirror_upper, left, store)
 
     def _list(self, columns: Array, positions: Array) -> Rows:
         """The entries of the columns at these positions, row by row."""
@@ -85,11 +86,22 @@ class SparseMultiplier:
 
 
 @kernel
-def mirror_upper(positions: Array, store: Array) -> None:
-    for i in positions:
+def mirror_upper(positions: Array, store: Array, start: int, stop: int) -> None:
+    """The columns from ``start`` to ``stop`` below the diagonal, from what stands above it."""
+    for a in range(start, stop):
+        i = positions[a]
         for other in positions:
             if other > i:
                 store[other, i] = store[i, other]
+
+
+@kernel
+def centre_products(left: Array, right: Array, mean: Array, total: float, store: Array, start: int, stop: int) -> None:
+    """Columns less their means: Σ h·(a − m)·(b − n) = Σ h·a·b − Σh·m·n."""
+    for b in range(start, stop):
+        i = right[b]
+        for other in left:
+            store[other, i] -= total * (mean[other] * mean[i])
 
 
 @kernel

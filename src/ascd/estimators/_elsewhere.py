@@ -91,7 +91,12 @@ class Elsewhere:
 
     def stand_in(self) -> Array:
         """An array with as many rows, for what asks only for their number."""
-        return np.broadcast_to(0.0, (self.shape[0], 1))
+        return row_count_only(self.shape[0])
+
+
+def row_count_only(rows: int) -> Array:
+    """An array with so many rows and nothing in them."""
+    return np.broadcast_to(0.0, (rows, 1))
 
 
 def is_elsewhere(X: Any) -> bool:

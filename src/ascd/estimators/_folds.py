@@ -17,7 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_ro
 
 from ascd._base.checks import Array
 from ascd._base.threads import crew
-from ascd.estimators._elsewhere import is_elsewhere
+from ascd.estimators._elsewhere import is_elsewhere, row_count_only
 from ascd.results.progress import progress_bar
 
 Result = TypeVar("Result")
@@ -57,10 +57,16 @@ class SplitterRouting:
             known = {"sample_weight": weight} if weight is not None and takes_weights else {}
             routed = process_routing(self, "fit", **known, **params).splitter.split
         n = X.shape[0]
-        seen = X.stand_in() if is_elsewhere(X) else X
         return [
-            _as_fold(np.arange(n)[train], np.arange(n)[test], n, weight) for train, test in cv.split(seen, y, **routed)
+            _as_fold(np.arange(n)[train], np.arange(n)[test], n, weight)
+            for train, test in cv.split(_seen_by(cv, X), y, **routed)
         ]
+
+
+def _seen_by(cv: Any, X: Any) -> Any:
+    """What a splitter gets for X: scikit-learn's own only count the rows, but would copy sparse columns to rows."""
+    asks_for_rows = type(cv).__module__.startswith("sklearn.model_selection.")
+    return row_count_only(X.shape[0]) if asks_for_rows or is_elsewhere(X) else X
 
 
 def _as_fold(train: Array, test: Array, n: int, weight: Array | None) -> Fold:

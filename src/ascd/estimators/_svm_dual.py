@@ -43,7 +43,7 @@ def solve_dual(problem: Problem, settings: Settings, zero_objective: float) -> S
 def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> tuple[Solution, Outcome]:
     clock = Stopwatch()
     goal = goal_of(settings.tol, zero_objective, problem.parts.sample.weight)
-    with quiet(settings.n_jobs, problem.n_samples * problem.n_features):
+    with quiet(settings.n_jobs, problem.n_samples * problem.n_features, library=settings.n_jobs):
         outcome = BoxDescent(problem, np.zeros(problem.n_features)).minimise(goal, settings.max_iter)
         status = Status.INTERRUPTED if outcome.is_interrupted else Status.ITERATION_LIMIT
         taken = {"n_iter": outcome.n_iter, "reads": outcome.reads + 2 * problem.n_features, "seconds": 0.0}

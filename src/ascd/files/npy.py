@@ -85,6 +85,8 @@ class NpyReader:
             return values if columns is None else np.ascontiguousarray(values[:, columns])
         chosen = np.arange(n) if columns is None else columns
         kind = np.dtype(np.uint8) if self.numbers.dtype == np.bool_ else self.numbers.dtype
+        if height == d and chosen.size and chosen[-1] - chosen[0] == chosen.size - 1 and (np.diff(chosen) == 1).all():
+            return self.numbers.take(int(chosen[0]) * d, chosen.size * d).reshape(-1, d).T
         out = np.empty((height, chosen.size), dtype=kind, order="F")
         for there, first, last in runs(chosen):
             if height == d:

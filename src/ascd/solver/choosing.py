@@ -68,6 +68,8 @@ class WorkingSets:
         is_fast = self.grows_fast or moved > tuning.NEARLY_ALL * self.size
         growth = tuning.FAST_GROWTH if is_fast else tuning.GROWTH
         self.size = min(fit.n, max(self.size, growth * moved))
+        # where columns must come near, no more than there is memory for, beside those that have moved
+        self.size = min(self.size, max(getattr(fit.design, "most_near", fit.n), moved + tuning.LARGEST_SET))
         if columns.size > self.size:
             columns = columns[np.argpartition(-score[columns], self.size - 1)[: self.size]]
             columns.sort()

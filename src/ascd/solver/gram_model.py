@@ -21,6 +21,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel
+from ascd._base.threads import library_helps
 from ascd.problem.optimality import violation_of
 from ascd.solver import tuning
 from ascd.solver.gram import Gram
@@ -114,7 +115,8 @@ class GramModel:
         matrix = np.empty((free.size, free.size), order="F")
         for shift in tuning.SHIFTS:
             gather_free(self.gram.store, free, self.work, shift, matrix)
-            factor, trouble = dpotrf(matrix, lower=0, overwrite_a=1, clean=0)
+            with library_helps(free.size**3 / 3.0):
+                factor, trouble = dpotrf(matrix, lower=0, overwrite_a=1, clean=0)
             if trouble == 0:
                 direction, _ = dpotrs(factor, right, lower=0)
                 if np.isfinite(direction).all():

@@ -90,7 +90,8 @@ def solve(
     threads = as_n_jobs(n_jobs)
     may_descend = callback is None and x0 is None and not progress and not intercept
     start = Start(x, bool(intercept), constant, may_descend and is_for_descent(problem, tol, limits))
-    with quiet(threads, problem.n_samples * problem.n_features), progress_bar(progress, limits.max_iter) as show:
+    entries, library = problem.n_samples * problem.n_features, threads if start.in_box else 1
+    with quiet(threads, entries, library), progress_bar(progress, limits.max_iter) as show:
         return _run(problem, start, tol, limits, callback, show)
 
 
