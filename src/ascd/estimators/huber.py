@@ -137,5 +137,7 @@ class HuberRegressor(LinearRegressor):
         fit = fit_with_scale(problem_at, solve_at, self.epsilon, self.fit_intercept, self.tol, start)
         check_finite("HuberRegressor", fit.scale)
         self.scale_, self.outliers_ = fit.scale, np.abs(fit.residuals) > self.epsilon * fit.scale
+        if not fit.residuals.size:  # the data are gone
+            del self.outliers_
         self._keep_one(fit, 1.0)
         return self
