@@ -33,7 +33,7 @@ from ascd.cli.summary import show_summary
 from ascd.cli.unused import refuse_without
 from ascd.cli.usage import as_usage, check_source
 from ascd.cli.watching import rounds_shown
-from ascd.data.on_dask import is_collection
+from ascd.data.dask_kinds import is_collection
 from ascd.files import Table, groups_of, read_groups
 
 
