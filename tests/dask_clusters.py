@@ -78,6 +78,7 @@ def programs(folder):
             time.sleep(0.05)
         with distributed.Client(scheduler_file=str(where), timeout=60) as client:
             client.wait_for_workers(1, timeout=60)
+            client._timeout = 2.0  # seconds in which it tries to find a scheduler that has gone away
             yield started[0]
     finally:
         for process in started:
