@@ -45,7 +45,7 @@ class HuberRegressor(LinearRegressor):
     Attributes
     ----------
     coef_, intercept_, scale_ : the fitted model
-    outliers_ : bool array, True for samples beyond ``epsilon·scale_``
+    outliers_ : bool array, True for samples beyond ``epsilon·scale_``; missing where a cluster was lost before
     certificate_ : Certificate
     n_iter_, n_features_in_, feature_names_in_
 
