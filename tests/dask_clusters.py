@@ -5,6 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
+import sys
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -55,3 +58,29 @@ def ready(client):
     except TimeoutError:
         client.restart()
         client.wait_for_workers(1, timeout=300)
+
+
+@contextmanager
+def programs(folder):
+    """A scheduler and a worker as programs of their own: the scheduler's process and a client."""
+    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    where = folder / "scheduler.json"
+    begin, env = [sys.executable, "-m", "dask"], {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    how = {"env": env, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    options = ["--scheduler-file", str(where), "--no-dashboard"]
+    started = [subprocess.Popen([*begin, "scheduler", "--port", "0", *options], **how)]
+    started.append(subprocess.Popen([*begin, "worker", "--nthreads", "1", *options], **how))
+    try:
+        for _ in range(1200):
+            if where.exists():
+                break
+            assert started[0].poll() is None, "the scheduler has ended"
+            time.sleep(0.05)
+        with distributed.Client(scheduler_file=str(where), timeout=60) as client:
+            client.wait_for_workers(1, timeout=60)
+            client._timeout = 2.0  # seconds in which it tries to find a scheduler that has gone away
+            yield started[0]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()

@@ -8,7 +8,9 @@ from command_line import run
 from dask_clusters import local_cluster
 
 import ascd
-from ascd.cli import ERROR, USAGE
+from ascd.cli import ERROR, UNCONVERGED, USAGE
+from ascd.data.dask_executors import OnCluster
+from ascd.data.design import DataGone
 
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
@@ -119,6 +121,58 @@ def test_files_that_are_written_in_different_ways_are_refused(written, capsys):
     code, said, error = run(capsys, "fit", "p0.csv", "p1.csv", "--workers", 1)
     assert (code, said) == (ERROR, "")
     assert "p0.csv has separator ';', header, p1.csv has separator ',', header" in error
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (lambda half: half.rename(columns={"a": "z"}), "lacks the column 'a' and has besides the column 'z'"),
+        (lambda half: half.drop(columns=["a", "c"]), "lacks the columns 'a', 'c'"),
+        (lambda half: half.assign(d=1.0), "has besides the column 'd'"),
+    ],
+)
+def test_files_of_other_columns_are_named_before_workers_start(written, capsys, kind, changed, words):
+    half = written(lambda half, number: changed(half) if number else half)[:30]
+    if kind == "parquet":
+        half.to_parquet("p0.parquet")
+        changed(half).to_parquet("p1.parquet")
+    code, said, error = run(capsys, "fit", f"p0.{kind}", f"p1.{kind}", "--workers", 1)
+    assert (code, said) == (ERROR, "")
+    assert f"p1.{kind} {words}, compared with p0.{kind}" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_columns_may_come_in_another_order(written, scheduler, capsys):
+    table = written(lambda half, number: half[["y", "c", "a", "b"]] if number else half)
+    assert run(capsys, "fit", "p0.csv", "p1.csv", "--scheduler", scheduler, "--alpha", 0.01)[0] == 0
+    expected = ascd.Lasso(0.01).fit(table[list("abc")].to_numpy(), table["y"])
+    with np.load("model.npz") as model:
+        np.testing.assert_allclose(model["coef"].ravel(), expected.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("question", "options"), [("apply", ["--model", "huber"]), ("image", ["--cv", 2, "--tol", 0.1])]
+)
+def test_a_model_is_written_where_the_cluster_is_lost(written, scheduler, capsys, monkeypatch, question, options):
+    """After a question: with what is known then, and no score, which would need the data."""
+    written()
+    ask, is_lost = OnCluster.ask, []
+
+    def asked(self, calls):
+        if is_lost:
+            raise DataGone("the cluster has gone")
+        is_lost.extend(call for call in calls if call.question == question)
+        return ask(self, calls)
+
+    monkeypatch.setattr(OnCluster, "ask", asked)
+    code, said, error = run(capsys, "fit", "p0.csv", "p1.csv", "--scheduler", scheduler, *options)
+    assert code == UNCONVERGED, error
+    assert "R² on these data is not known" in said
+    assert "certificate: unreachable; " in said
+    assert "nan" not in said
+    with np.load("model.npz") as model:
+        assert np.isfinite(model["coef"]).all()
 
 
 def test_text_is_refused(written, scheduler, capsys):

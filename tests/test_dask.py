@@ -166,51 +166,6 @@ def test_empty_chunks_are_left_out(client):
     np.testing.assert_allclose(open_design(with_gaps).dots(np.arange(8), SIGNAL), X.T @ SIGNAL)
 
 
-def missing():
-    import dask.dataframe as dd
-    import pandas
-
-    return dd.from_pandas(pandas.DataFrame({"a": [None, *range(89)], "b": 1}, dtype="Int64"), npartitions=2)
-
-
-def wrong_chunks(block):
-    return block[:, :-1]
-
-
-BAD = {
-    "object": (lambda: da.from_array(X.astype(object), chunks=30), TypeError, "real numbers.*dtype object"),
-    "complex": (lambda: da.from_array(X * 1j), TypeError, "real numbers.*dtype complex"),
-    "object chunks": (
-        lambda: da.from_array(X, chunks=(30, 8)).map_blocks(np.ndarray.astype, object, dtype=float),
-        TypeError,
-        "real numbers.*dtype object",
-    ),
-    "one dimension": (lambda: da.from_array(SIGNAL), ValueError, "two-dimensional"),
-    "three dimensions": (lambda: da.zeros((3, 3, 3)), ValueError, "two-dimensional"),
-    "no rows": (lambda: da.zeros((0, 3)), ValueError, "at least one sample"),
-    "no columns": (lambda: da.zeros((3, 0)), ValueError, "at least one sample"),
-    "other shapes": (
-        lambda: da.from_array(X, chunks=(30, 8)).map_blocks(wrong_chunks, dtype=float, chunks=((30, 30, 30), (8,))),
-        ValueError,
-        r"chunk of shape \(30, 7\) where the collection says \(30, 8\)",
-    ),
-    "text": (lambda: as_chunks(X, "frame").assign(town="Zug"), TypeError, "real numbers.*'town'"),
-    "bag": (lambda: pytest.importorskip("dask.bag").from_sequence([1, 2]), TypeError, "an array or a DataFrame.*Bag"),
-    "nan": (lambda: da.from_array(np.where(X.max() == X, np.nan, X), chunks=30), ValueError, "finite; it has 1 nan"),
-    "missing": (lambda: missing(), ValueError, "finite; it has 1 nan"),
-    "masked": (lambda: da.ma.masked_greater(da.from_array(X, chunks=30), 1.0), ValueError, "must be finite; it has"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_named(client, name):
-    make, kind, words = BAD[name]
-    with pytest.raises(kind, match=rf"[AX] (must|has).*{words}|{words}"):
-        ascd.Problem(make(), SIGNAL)
-    with pytest.raises(kind, match=rf"^X .*{words}|{words}"):
-        ascd.Lasso().fit(make(), SIGNAL)
-
-
 def test_the_engines_rules_are_refused(client):
     with pytest.raises(ValueError, match="solver must be 'ascd' for data that are not in memory"):
         ascd.Lasso(solver="a-ascd").fit(as_chunks(X, "rows"), SIGNAL)

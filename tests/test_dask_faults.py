@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from dask_clusters import as_chunks, kill_a_worker, local_cluster, ready
+from dask_clusters import as_chunks, kill_a_worker, local_cluster, programs, ready
 
 import ascd
 from ascd.data import prices
+from ascd.data.dask_executors import OnCluster
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("plain_python")
+pytestmark = [
+    pytest.mark.usefixtures("plain_python"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 80))
 Y = X[:, :6] @ RNG.standard_normal(6) + RNG.standard_normal(60)
@@ -108,6 +109,30 @@ def test_an_interrupt_cancels_the_tasks_and_keeps_the_point(client, monkeypatch)
     assert found.gap < np.inf  # what there is was looked at
 
 
+def slow(block):
+    time.sleep(3.0)
+    return block
+
+
+def test_ctrl_c_while_chunks_are_loaded_cancels_them(client):
+    """A real signal: there is no point yet, and nothing is left to do on the cluster."""
+    ready(client)
+    data = da.from_array(X, chunks=(10, 80)).map_blocks(slow, dtype=float)
+    later = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
+    later.start()
+    with pytest.raises(KeyboardInterrupt) as _held:  # with its traceback, and what that refers to
+        ascd.LassoCV(cv=2).fit(data, Y)
+    later.join()
+    assert wait_for(lambda: not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)), 2.0)
+
+
+def wait_for(is_so, seconds):
+    ends = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < ends:
+        time.sleep(0.05)
+    return is_so()
+
+
 def tall():
     """Rows in parts, and a loss that takes many rounds."""
     labels = np.where(Y + RNG_ROWS > 0.0, 1.0, -1.0)
@@ -190,37 +215,20 @@ def test_workers_that_die_of_a_chunk_are_told_of(client, monkeypatch):
     assert "want of memory. Make chunks smaller" in str(told.value)
 
 
-@contextmanager
-def programs(folder):
-    """A scheduler and a worker as programs of their own: the scheduler's process and a client."""
-    where = folder / "scheduler.json"
-    begin, env = [sys.executable, "-m", "dask"], {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    how = {"env": env, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-    options = ["--scheduler-file", str(where), "--no-dashboard"]
-    started = [subprocess.Popen([*begin, "scheduler", "--port", "0", *options], **how)]
-    started.append(subprocess.Popen([*begin, "worker", "--nthreads", "1", *options], **how))
-    try:
-        for _ in range(1200):
-            if where.exists():
-                break
-            assert started[0].poll() is None, "the scheduler has ended"
-            time.sleep(0.05)
-        with distributed.Client(scheduler_file=str(where), timeout=60) as client:
-            client.wait_for_workers(1, timeout=60)
-            yield started[0]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-
-
-def test_programs_and_a_scheduler_that_goes_away(tmp_path):
-    """The best point so far, with a status."""
+def test_programs_and_a_scheduler_that_goes_away(tmp_path, monkeypatch):
+    """The best point so far, with a status: of a fit of many runs, and of one that had not begun yet."""
     with dask.config.set({"distributed.comm.timeouts.connect": "3s"}), programs(tmp_path) as scheduler:
         model = ascd.Lasso(0.1, tol=1e-9).fit(as_chunks(X, "rows"), Y)
         np.testing.assert_allclose(model.coef_, ascd.Lasso(0.1, tol=1e-9).fit(X, Y).coef_, atol=1e-9)
-        problem = stated(as_chunks(X, "columns"))
-        in_round(problem, 1, scheduler.kill)
+        problem, data, target = stated(as_chunks(X, "columns")), as_chunks(X[:, :8], "rows"), da.from_array(Y)
+        asked, ask = [], OnCluster.ask
+        monkeypatch.setattr(
+            OnCluster, "ask", lambda self, calls: asked.append(len(asked) == 7 and scheduler.kill()) or ask(self, calls)
+        )
+        with pytest.warns(match="scheduler has gone away.*The best point so far"):
+            robust = ascd.HuberRegressor(alpha=0.1).fit(data, target)
+        assert str(robust.certificate_.status) == "unreachable"
+        assert robust.certificate_.objective < robust.certificate_.tolerance / robust.tol
         with pytest.warns(RuntimeWarning, match="scheduler has gone away.*The best point so far"):
             found = ascd.solve(problem, tol=1e-12)
         assert str(found.status) == "unreachable"

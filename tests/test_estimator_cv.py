@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,7 +19,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from ascd import estimators as ours
-from ascd.estimators._folds import _seen_by, simplest_within_one_error
+from ascd.estimators._folds import _seen_by, side_by_side, simplest_within_one_error
+from ascd.results.progress import Round, tell_onlooker
+from ascd.results.solution import Status
 
 DATA = make_data(60, 8)
 X, Y, LABELS, WEIGHT = DATA.X, DATA.y, DATA.labels, DATA.weight + 0.5
@@ -279,3 +284,36 @@ def test_an_interruption_is_not_swallowed(monkeypatch):
     monkeypatch.setattr(_following, "path", lambda *a, **k: path(*a, **k, callback=lambda snapshot: True))
     with pytest.raises(KeyboardInterrupt):
         ours.LassoCV(alphas=3, cv=3).fit(X, Y)
+
+
+def test_threads_of_other_folds_hear_of_an_interruption():
+    """They get no signal: they are told in their next round, and do not go on to the end of a path."""
+    heard = threading.Event()
+
+    def goes_on():
+        try:
+            for _ in range(1000):
+                tell_onlooker(Round(0, 0, 0.0, 0.0))
+                time.sleep(0.01)
+        except KeyboardInterrupt:
+            heard.set()
+            raise
+
+    def interrupted():
+        time.sleep(0.05)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([interrupted, goes_on], 2, False)
+    assert heard.wait(5.0)
+
+
+@pytest.mark.parametrize("model", [ours.LassoCV(alphas=3, cv=2), ours.GroupLassoCV(alphas=3, cv=2, groups=2)])
+def test_an_interruption_while_alphas_are_looked_for_is_not_swallowed(monkeypatch, model):
+    from ascd.estimators import block_cv, paths
+
+    for module, name in ((paths, "path"), (block_cv, "path_blocks")):
+        find = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *a, find=find, **k: replace(find(*a, **k), status=Status.INTERRUPTED))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,9 @@ from ascd.blocks.solve import as_reference, check_block_run
 from ascd.blocks.solver import Solver
 from ascd.blocks.terms import fill_distances
 from ascd.blocks.tuning import ALPHA_HALVINGS, FINE_FIT, MOST_FIRST_FITS, WIDEST_ALPHA
+from ascd.data.design import DataGone
 from ascd.results.limits import Limits
+from ascd.results.lost import tell_of_loss
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status
 from ascd.solver.path import as_alphas
@@ -116,11 +119,15 @@ def _walk(
         before = solver.n_iter
         left = limits._replace(max_time=limits.max_time - clock.elapsed)
         try:
-            status = solver.minimise(problem.penalty.scaled(float(factor)), tolerance, left, watch)
-        except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        if not status.is_answer:
-            solver.settle(tolerance)
+            with suppress(KeyboardInterrupt):
+                status = solver.minimise(problem.penalty.scaled(float(factor)), tolerance, left, watch)
+            if not status.is_answer:
+                solver.settle(tolerance)
+        except DataGone as error:
+            statuses.append(solver.give_up())
+            tell_of_loss(error, stacklevel=3)
+            break
         standing = solver.standing
         coefs.append(problem.as_given(solver.fit.x))
         constants.append(solver.fit.constant[0] if problem.loss.is_flat else solver.fit.constant)
@@ -129,12 +136,18 @@ def _walk(
         show(number + 1, standing.objective)
         if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
             break
-    table = np.array(rows).T
+    table = np.array(rows).reshape(len(rows), 3).T
     return BlockPath(
-        alphas=factors[: len(rows)], coefs=np.stack(coefs, axis=-1), intercepts=np.stack(constants, axis=-1),
+        alphas=factors[: len(rows)], coefs=_stacked(coefs, problem.as_given(solver.fit.x).shape),
+        intercepts=_stacked(constants, () if problem.loss.is_flat else (problem.n_outputs,)),
         objectives=table[0], gaps=table[1], n_iters=table[2].astype(np.int64), reads=int(solver.reads),
         status=Status.of_all(statuses), zero_objective=reference, seconds=clock.seconds,
     )  # fmt: skip
+
+
+def _stacked(values: list[Any], shape: tuple[int, ...]) -> Array:
+    """Values of this shape along a new last axis, of length 0 where there are none."""
+    return np.stack(values, axis=-1) if values else np.empty((*shape, 0))
 
 
 def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits) -> float:

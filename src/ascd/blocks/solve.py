@@ -16,7 +16,9 @@ from ascd._base.threads import as_n_jobs, quiet
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.solver import Solver
 from ascd.blocks.terms import total_cost
+from ascd.data.design import DataGone
 from ascd.results.limits import Limits, as_limits
+from ascd.results.lost import tell_of_loss
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Solution, Status, check_callback
 from ascd.solver.solve import Watch
@@ -78,12 +80,16 @@ def solve_blocks(
         reference = as_reference(solver)
         watch: Any = Watch(solver, callback, show, clock, tol * reference)  # type: ignore[arg-type]
         status = Status.INTERRUPTED
-        with suppress(KeyboardInterrupt):
-            status = solver.minimise(problem.penalty, tol * reference, limits, watch)
-        if not status.is_answer:
-            solver.settle(tol * reference)
-            if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
-                status = Status.CONVERGED
+        try:
+            with suppress(KeyboardInterrupt):
+                status = solver.minimise(problem.penalty, tol * reference, limits, watch)
+            if not status.is_answer:
+                solver.settle(tol * reference)
+                if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
+                    status = Status.CONVERGED
+        except DataGone as error:
+            status = solver.give_up()
+            tell_of_loss(error)
         watch.finish()
     standing, constant = solver.standing, solver.fit.constant
     return BlockSolution(

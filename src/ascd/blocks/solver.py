@@ -49,6 +49,7 @@ class Solver:
         self.has_all = self.is_whole = False
         self.standing, self.can_fit = NOTHING, True
         self.looked_at: tuple[Any, Any, bool] = None, None, False
+        self.last: tuple[Array, Array] | None = None  # the point looked at, where the data can be lost
         self.distance, self.room = np.empty(problem.groups.count), np.empty(self.bounds.longest)
 
     @property
@@ -129,6 +130,17 @@ class Solver:
             gap, self.can_fit = prove(fit, bounds, enough, is_thorough)
         self.standing = Standing(objective, gap, float(self.distance.max(initial=0.0)), True, math.inf)
         self.looked_at = fit.seen, fit.penalty, is_thorough
+        if self.problem.design.is_dear:
+            self.last = fit.x.copy(), fit.constant.copy()
+
+    def give_up(self) -> Status:
+        """The data are gone: back to the point that was looked at last, or to the first one, of which F is known."""
+        fit = self.fit
+        if self.last is not None:
+            fit.x[:], fit.constant = self.last
+        if self.standing is NOTHING:
+            self.standing = NOTHING._replace(objective=float(fit.seen.value + fit.cost()))
+        return Status.UNREACHABLE
 
     def _is_far(self, blocks: Array, enough: float) -> bool:
         """Is F surely, but for rounding, more than ``enough`` above its minimum?

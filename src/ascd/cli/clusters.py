@@ -15,13 +15,14 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 import click
-import numpy as np
 
+from ascd.cli.alike import check_alike
 from ascd.cli.console import say
 from ascd.cli.options import Source
 from ascd.cli.reading import Loaded
 from ascd.cli.unused import refuse_unused
 from ascd.cli.usage import as_usage, check_there
+from ascd.data.dask_executors import computed
 from ascd.files import Dialect, Recipe, Table, guess_format
 from ascd.files.dialect import detect
 from ascd.files.reading import as_written, column_name, column_names, csv_options
@@ -121,7 +122,9 @@ def find_parts(source: Source, others: Sequence[Path]) -> Parts:
     refuse_unused(source, f"{kind} files on a cluster")
     if isinstance(source.target, tuple):
         raise click.UsageError(f"--target must be one column on a cluster; got {', '.join(source.target)}")
-    return Parts(paths, kind, _written(paths, source) if kind == "csv" else None)
+    written = _written(paths, source) if kind == "csv" else None
+    check_alike(paths, written)
+    return Parts(paths, kind, written)
 
 
 def read_parts(source: Source, parts: Parts) -> Loaded:
@@ -134,7 +137,7 @@ def read_parts(source: Source, parts: Parts) -> Loaded:
     frame = frame.drop(columns=list(source.without))
     chosen = column_name(source.target, written.header) if written else source.target
     target = target_of([name for name in names if name not in source.without], chosen, False)
-    X, y = frame.drop(columns=[target]), np.asarray(frame[target].compute())
+    X, y = frame.drop(columns=[target]), computed(frame[target])
     _check_numbers(X)
     label = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
     say(f"read {label}: {len(y):,} rows, {X.shape[1]:,} features in {X.npartitions} parts, target {target!r}")

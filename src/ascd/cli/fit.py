@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
@@ -33,8 +34,9 @@ from ascd.cli.summary import show_summary
 from ascd.cli.unused import refuse_without
 from ascd.cli.usage import as_usage, check_source
 from ascd.cli.watching import rounds_shown
-from ascd.data.on_dask import is_collection
+from ascd.data.dask_kinds import is_collection
 from ascd.files import Table, groups_of, read_groups
+from ascd.results.solution import Status
 
 
 @click.command()
@@ -146,9 +148,7 @@ def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
     seconds, compile_seconds = clock.seconds, clock.compile_seconds
     header = _header(estimator, label, table)
     fitted = model_of(estimator, header, table.names)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of one sample: the summary says that no score is defined
-        score = float(estimator.score(table.X, table.y))
+    score = _score(estimator, table)
     known = examine(model, estimator, fitted, table, resamples) if resamples else None
     save_model(fitted, out)
     show_summary(fitted, estimator.certificate_, model, score, (seconds, compile_seconds), out)
@@ -162,6 +162,15 @@ def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
         numbers["classes"] = fitted.classes.tolist()
     answer({**header, **times, **numbers, "model_file": out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
+
+
+def _score(estimator: Any, table: Table) -> float:
+    """On these data; nan for one sample, and where they are out of reach."""
+    if estimator.certificate_.status is Status.UNREACHABLE:
+        return math.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of one sample: the summary says that no score is defined
+        return float(estimator.score(table.X, table.y))
 
 
 def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from ascd.cli.console import say, show_table
 from ascd.cli.estimating import CLASSIFIERS
 from ascd.cli.models import Model
 from ascd.files.counting import counted
+from ascd.results.solution import Status
 
 #: Coefficients of a table, and tables of a model with several classes or targets.
 MOST_SHOWN, MOST_TABLES = 10, 20
@@ -30,11 +31,13 @@ def show_summary(
     say(f"  nonzero coefficients {np.count_nonzero(fitted.coef):,} of {fitted.coef.size:,}")
     name = "accuracy" if model in CLASSIFIERS else "D²" if model == "poisson" else "R²"
     once = f", and {seconds[1]:.2f} s to compile, or to load what is compiled" if seconds[1] > A_MOMENT else ""
-    shown = as_score(score) if score == score else "is not defined for one sample"
+    unknown = "is not known" if certificate.status is Status.UNREACHABLE else "is not defined for one sample"
+    shown = as_score(score) if score == score else unknown
     say(f"  {name} on these data {shown}   in {seconds[0]:.2f} s{once}")
     gap, reads = certificate.gap, certificate.columns_read
     proved = f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to optimal is known"
-    say(f"  certificate: {certificate.status}; objective {certificate.objective:.8g}, {proved}")
+    objective = "" if math.isnan(certificate.objective) else f"objective {certificate.objective:.8g}, "
+    say(f"  certificate: {certificate.status}; {objective}{proved}")
     if not certificate.converged:
         say(f"  {certificate.status.sentence}")
     say(f"  {reads:,.0f} columns read, {reads / where['features']:.1f} a feature\n")

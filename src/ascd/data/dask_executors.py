@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.data import prices
 from ascd.data.dask_faults import check_workers, told, wait_until_done
+from ascd.data.dask_kinds import is_future
 from ascd.data.dask_sheets import Held, Sheet, answer_sheet, unpack
 from ascd.data.executors import Call, Executor
 from ascd.data.packing import bytes_of
@@ -27,10 +29,26 @@ from ascd.data.packing import bytes_of
 
 def executor_for(collection: Any, parts: Sequence[Any]) -> Executor:
     """Parts are delayed; the scheduler is the one that would compute the collection."""
+    client = client_of(collection)
+    return Scheduled(collection, parts) if client is None else OnCluster.of(client, parts)
+
+
+def client_of(collection: Any) -> Any:
+    """The client of the cluster that would compute the collection; None where another scheduler would."""
     from dask.base import get_scheduler
 
     client = getattr(get_scheduler(collections=[collection]), "__self__", None)
-    return OnCluster.of(client, parts) if hasattr(client, "who_has") else Scheduled(collection, parts)
+    return client if hasattr(client, "who_has") else None
+
+
+def computed(collection: Any) -> Array:
+    """A vector of Dask's, here."""
+    if is_future(collection):
+        with told(collection.client):
+            return np.asarray(collection.result())
+    client = client_of(collection)
+    with nullcontext() if client is None else told(client):
+        return np.asarray(collection.compute())
 
 
 class Scheduled:
@@ -80,6 +98,7 @@ class OnCluster:
         self.client, self.parts = client, parts
         self.sent = self.received = 0
         self.homes: dict[int, str] = {}
+        self.is_loaded = False
 
     @classmethod
     def of(cls, client: Any, parts: Sequence[Any]) -> OnCluster:
@@ -109,7 +128,7 @@ class OnCluster:
                 found = self.client.gather(tasks[len(held) :])
             except BaseException:  # Ctrl-C too: nobody waits for them any more
                 self.homes.clear()
-                self._cancel(tasks)
+                self._cancel(tasks if self.is_loaded else [*tasks, *self.parts])
                 raise
         self.received += bytes_of(found)
         answers: list[Any] = [None] * len(calls)
@@ -153,6 +172,7 @@ class OnCluster:
         if all(part in self.homes for part in parts):
             return
         wait_until_done(self.client, self.parts)
+        self.is_loaded = True
         where = self.client.who_has(self.parts)
         for number, part in enumerate(self.parts):
             self.homes[number] = next(iter(sorted(where.get(part.key, ()))), "")

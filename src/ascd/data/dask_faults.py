@@ -97,7 +97,7 @@ def told(client: Any) -> Iterator[None]:
             "by client.scatter or by a future that has no graph. Make X from files or from functions "
             "(dask.array.from_delayed, read_parquet), or scatter with broadcast=True"
         ) from error
-    except (OSError, RuntimeError) as error:  # a chunk's file may be missing too: that is told as it is
+    except Exception as error:  # a chunk's file may be missing, say: that is told as it is
         if isinstance(error, CommClosedError) or client.status != "running" or "trying to connect" in str(error):
             raise DataGone(_SCHEDULER_GONE) from error
         raise

@@ -12,19 +12,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data import prices
 from ascd.data.dask_executors import executor_for
+from ascd.data.dask_kinds import check_chunk, check_collection, is_frame, known_widths
 from ascd.data.design import Design
 from ascd.data.distant import Distant
 from ascd.data.executors import Call, Executor
 from ascd.data.parted import Parted
-
-#: Kinds of numbers that a column may have.
-REAL = "fiub"
 
 
 class Empty:
@@ -34,41 +33,56 @@ class Empty:
         self.shape = shape
 
 
-def is_collection(A: Any) -> bool:
-    """Is this one of Dask's collections?  Nothing else has both of these."""
-    return hasattr(A, "__dask_graph__") and hasattr(A, "to_delayed")
-
-
-def is_frame(A: Any) -> bool:
-    return hasattr(A, "to_dask_array")
-
-
 def open_collection(A: Any, opener: Callable[[Any], Design]) -> Distant:
     """A Dask array or DataFrame behind the door; ``opener`` makes a design of a chunk."""
-    import dask
-
-    chunks, rows, columns = frame_chunks(A) if is_frame(A) else array_chunks(A)
-    n = int(columns[-1])
-    # row parts that hold all columns give products of them: columns lie together for that
-    by_columns = columns.size == 2 and n <= prices.AT_ONCE
-    make = dask.delayed(open_part, pure=False)
-    heights = [None] * len(chunks) if rows is None else np.diff(rows).tolist()
-    sizes = [[(height, width) for width in np.diff(columns).tolist()] for height in heights]
-    grid = [
-        [make(chunk, opener, size, by_columns) for chunk, size in zip(line, known, strict=True)]
-        for line, known in zip(chunks, sizes, strict=True)
-    ]
-    executor = executor_for(A, [part for line in grid for part in line])
+    check_collection(A)
+    parts, rows, columns = _frame_parts(A, opener) if is_frame(A) else _array_parts(A, opener)
+    n, width = int(columns[-1]), columns.size - 1
+    executor, count = executor_for(A, parts), len(parts) // max(1, width)
     if rows is None:
-        rows = _found_rows(executor, len(grid), columns.size - 1)
+        rows = _found_rows(executor, count, width)
     kept = np.flatnonzero(np.diff(rows) > 0)
     if not kept.size or n == 0:
         raise ValueError(f"A must have at least one sample and one feature; got shape {(int(rows[-1]), n)}")
-    if kept.size < len(grid):
-        width = columns.size - 1
+    if kept.size < count:
         executor = Chosen(executor, (kept[:, None] * width + np.arange(width)).ravel())
         rows = np.concatenate([rows[:1], rows[kept + 1]])
     return Distant(Parted(executor, rows, columns))
+
+
+def _array_parts(A: Any, opener: Callable[[Any], Design]) -> tuple[list[Any], Array | None, Array]:
+    """Delayed parts of an array, row by row, and where they end; chunks without columns are left out.
+
+    They are made as an array of Dask's, which joins the tasks of a chunk with ours: the chunks' own keys are gone then.
+    Tasks are joined in another way in each computation, and Dask warns where a key that it knows comes back with other
+    tasks under it ("different run_spec").
+    """
+    import dask.array as da
+
+    heights, widths = A.chunks[0], known_widths(A)
+    kept = [number for number, width in enumerate(widths) if width > 0]
+    columns = np.cumsum([0, *(widths[number] for number in kept)])
+    rows = None if any(math.isnan(height) for height in heights) else np.cumsum([0, *heights])
+    how = {"dtype": object, "meta": np.empty((0, 0), dtype=object), "token": f"ascd-{uuid4().hex}"}
+    parts = da.map_blocks(open_block, A, opener, _is_by_columns(columns), **how).to_delayed()
+    return parts[:, kept].ravel().tolist(), rows, columns
+
+
+def _frame_parts(A: Any, opener: Callable[[Any], Design]) -> tuple[list[Any], None, Array]:
+    """The partitions of a DataFrame: how many rows they have is not known."""
+    import dask
+
+    make, columns = dask.delayed(open_part, pure=False), np.array([0, len(A.columns)])
+    size = (None, len(A.columns))
+    parts = [
+        make(chunk, opener, _is_by_columns(columns), size, (number, 0)) for number, chunk in enumerate(A.to_delayed())
+    ]
+    return parts, None, columns
+
+
+def _is_by_columns(columns: Array) -> bool:
+    """Row parts that hold all columns give products of them: columns lie together for that."""
+    return bool(columns.size == 2 and columns[-1] <= prices.AT_ONCE)
 
 
 class Chosen:
@@ -87,39 +101,16 @@ class Chosen:
         return Chosen(self.inner.changed(function, *arguments), self.parts)
 
 
-def array_chunks(A: Any) -> tuple[list[list[Any]], Array | None, Array]:
-    """The chunks of an array, row by row, and where they end; chunks without columns are left out."""
-    if not hasattr(A, "chunks"):
-        raise TypeError(f"A must be an array or a DataFrame; got dask's {type(A).__name__}")
-    if A.ndim != 2:
-        raise ValueError(f"A must be two-dimensional (n_samples, n_features); got shape {A.shape}")
-    if A.dtype is not None and A.dtype.kind not in REAL:
-        raise TypeError(f"A must hold real numbers (float, int or bool); got a dask array of dtype {A.dtype}")
-    heights, widths = A.chunks
-    if any(math.isnan(width) for width in widths):
-        raise ValueError("A must have columns of known number; call its compute_chunk_sizes(), or name the columns")
-    kept = [number for number, width in enumerate(widths) if width > 0]
-    chunks = [[line[number] for number in kept] for line in A.to_delayed().tolist()]
-    columns = np.cumsum([0, *(widths[number] for number in kept)])
-    rows = None if any(math.isnan(height) for height in heights) else np.cumsum([0, *heights])
-    return chunks, rows, columns
+def open_block(chunk: Any, opener: Callable[[Any], Design], by_columns: bool, block_info: Any = None) -> Any:
+    """What a worker keeps of a chunk of an array, of which Dask tells shape and place."""
+    (height, width), place = block_info[None]["chunk-shape"], block_info[None]["chunk-location"]
+    return open_part(chunk, opener, by_columns, (None if math.isnan(height) else height, width), tuple(place))
 
 
-def frame_chunks(A: Any) -> tuple[list[list[Any]], None, Array]:
-    """The partitions of a DataFrame: how many rows they have is not known."""
-    if not hasattr(A, "dtypes") or not hasattr(A, "columns"):
-        raise TypeError(f"A must be an array or a DataFrame; got dask's {type(A).__name__}")
-    wrong = [(name, dtype) for name, dtype in A.dtypes.items() if getattr(dtype, "kind", "O") not in REAL]
-    if wrong:
-        raise TypeError(
-            f"A must hold real numbers (float, int or bool); {len(wrong)} columns of the DataFrame do not, the first "
-            f"is {wrong[0][0]!r} of dtype {wrong[0][1]}"
-        )
-    return [[chunk] for chunk in A.to_delayed()], None, np.array([0, len(A.columns)])
-
-
-def open_part(chunk: Any, opener: Callable[[Any], Design], size: tuple[int | None, int], by_columns: bool) -> Any:
-    """What a worker keeps of a chunk; ``size`` is what the collection says of it."""
+def open_part(
+    chunk: Any, opener: Callable[[Any], Design], by_columns: bool, size: tuple[int | None, int], place: tuple[int, int]
+) -> Any:
+    """What a worker keeps of a chunk; ``size`` is what the collection says of it, ``place`` which one it is."""
     if hasattr(chunk, "to_scipy_sparse"):  # of the library "sparse"
         chunk = chunk.to_scipy_sparse()
     if hasattr(chunk, "iloc"):
@@ -128,9 +119,7 @@ def open_part(chunk: Any, opener: Callable[[Any], Design], size: tuple[int | Non
     if isinstance(chunk, np.ma.MaskedArray):  # what is masked is missing
         chunk = np.ma.filled(chunk.astype(np.float64), np.nan)
     chunk = chunk if hasattr(chunk, "shape") else np.asarray(chunk)
-    said = (chunk.shape[0] if size[0] is None and chunk.shape else size[0], size[1])
-    if tuple(chunk.shape) != said:
-        raise ValueError(f"A has a chunk of shape {tuple(chunk.shape)} where the collection says {said}")
+    check_chunk(chunk, size, place)
     if 0 in chunk.shape:
         return Empty(chunk.shape)
     if by_columns:

@@ -10,12 +10,13 @@ import numpy as np
 from ascd._base.checks import Array, as_design, as_matrix, check_sparse, unlocked
 from ascd._base.devices import is_on_device
 from ascd.data import prices
+from ascd.data.dask_kinds import is_collection
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
 from ascd.data.device.dense import DeviceDense, brought_if_small
 from ascd.data.device.sparse import DeviceSparse, is_sparse_on_device
 from ascd.data.distant import Distant
-from ascd.data.on_dask import is_collection, open_collection
+from ascd.data.on_dask import open_collection
 from ascd.data.row_major import DenseRows
 from ascd.data.row_sparse import SparseRows
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from numbers import Integral, Real
@@ -19,9 +18,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ascd._base.checks import Array, as_finite_vector
 from ascd._base.devices import to_host
+from ascd.data.dask_kinds import is_collection
 from ascd.data.device.dense import brought_if_small
 from ascd.data.device.sparse import is_there
-from ascd.data.on_dask import is_collection
 from ascd.data.storages import is_read_in_place
 from ascd.estimators._deviations import deviations
 from ascd.estimators._elsewhere import Elsewhere, is_elsewhere, predicted, read_elsewhere
@@ -29,6 +28,7 @@ from ascd.estimators._fitting import Settings, certificate_of, check_finite, war
 from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, to_numpy
 from ascd.estimators._on_device import back
 from ascd.estimators._penalty import regulariser
+from ascd.estimators._speaking import speaking_of_x
 from ascd.problem.problem import Problem
 
 Stated = TypeVar("Stated")
@@ -86,13 +86,13 @@ class LinearEstimator(BaseEstimator):
 
     def _built(self, X: Any, build: Callable[[], Stated]) -> Stated:
         """A problem, with errors that speak of X and y."""
-        try:
-            return build()
-        except ValueError as error:
-            if not is_elsewhere(X):
-                assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
-            message = re.sub(r"\bb\b", "y", re.sub(r"\bA\b", "X", str(error)))
-            raise ValueError(message) from None
+        with speaking_of_x():
+            try:
+                return build()
+            except ValueError:
+                if not is_elsewhere(X):
+                    assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+                raise
 
     def _settings(self) -> Settings:
         return Settings(
@@ -222,8 +222,9 @@ def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
 
 def as_features(X: Any) -> Any:
     """X as functions take it: checked as an array, or left where it is."""
-    X = brought_if_small(X)
-    return Elsewhere(X) if is_elsewhere(X) else check_array(X, **layout_of(X))
+    with speaking_of_x(X):
+        X = brought_if_small(X)
+        return Elsewhere(X) if is_elsewhere(X) else check_array(X, **layout_of(X))
 
 
 def float_of(coef: Any) -> Any:

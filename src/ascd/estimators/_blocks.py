@@ -14,7 +14,8 @@ from ascd.blocks import BlockProblem, BlockSolution, path_blocks, solve_blocks
 from ascd.data.careful import UNIT
 from ascd.estimators._base import LinearRegressor
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
-from ascd.estimators._following import Followed
+from ascd.estimators._following import Followed, followed
+from ascd.estimators._solving import in_float32
 from ascd.results.solution import Status
 
 
@@ -55,7 +56,7 @@ def solve_block_problem(
         problem, settings.tol, x0=x0, intercept=intercept, intercept0=constants if intercept else None,
         max_iter=settings.max_iter, n_jobs=settings.n_jobs,
     )  # fmt: skip
-    return rounded(problem, found, settings.tol) if settings.to_float32 else found
+    return in_float32(rounded, problem, found, settings)
 
 
 def rounded(problem: BlockProblem, found: BlockSolution, tol: float) -> BlockSolution:
@@ -85,15 +86,11 @@ def rounded(problem: BlockProblem, found: BlockSolution, tol: float) -> BlockSol
 
 def follow_blocks(problem: BlockProblem, factors: Array, settings: Settings, *, intercept: bool) -> Followed:
     """The problem with its penalty times each of the falling factors, each fit started from the one before."""
-    found = path_blocks(
-        problem, factors, tol=settings.tol, intercept=intercept, max_iter=settings.max_iter, n_jobs=settings.n_jobs
-    )
-    if found.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    if found.gaps.size < len(factors) or not np.isfinite(found.coefs).all():
-        raise ValueError(
-            f"the fits ended ({found.status}) before the last penalty or with coefficients that are not finite. The "
-            "input data may contain large values and need to be preprocessed."
-        )
-    tolerance = settings.tol * found.zero_objective
-    return Followed(found.coefs, found.intercepts, found.gaps, found.n_iters, tolerance, found.status)
+
+    def steps() -> Followed:
+        limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "n_jobs": settings.n_jobs}
+        found = path_blocks(problem, factors, intercept=intercept, **limits)
+        tolerance = settings.tol * found.zero_objective
+        return Followed(found.coefs, found.intercepts, found.gaps, found.n_iters, tolerance, found.status)
+
+    return followed(steps, len(factors))

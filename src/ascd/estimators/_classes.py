@@ -12,8 +12,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array
+from ascd.data.dask_kinds import is_collection
 from ascd.data.device.sparse import is_there
-from ascd.data.on_dask import is_collection
 from ascd.estimators._base import LinearEstimator
 from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._given import to_numpy

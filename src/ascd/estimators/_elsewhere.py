@@ -8,7 +8,6 @@ the same questions here.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,17 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_y, column_or_1d
 
 from ascd._base.checks import Array
+from ascd.data.dask_kinds import is_collection
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Design
 from ascd.data.device.sparse import is_there
 from ascd.data.distant import Distant
 from ascd.data.executors import InTurn
 from ascd.data.local import as_block
-from ascd.data.on_dask import is_collection
 from ascd.data.parted import Parted
 from ascd.data.storages import is_design, open_design
 from ascd.estimators._lazily import times_lazily
+from ascd.estimators._speaking import speaking_of_x
 from ascd.estimators._tuning import CANCELLED, SQUARES_AT_A_TIME
 
 
@@ -84,10 +84,8 @@ class Elsewhere:
 
     def check_finite(self) -> None:
         """Raise a ValueError that names what is not finite."""
-        try:
+        with speaking_of_x():
             self.design.check_finite()
-        except ValueError as error:
-            raise ValueError(str(error).replace("A must", "X must")) from None
 
     def stand_in(self) -> Array:
         """An array with as many rows, for what asks only for their number."""
@@ -108,7 +106,8 @@ def read_elsewhere(
     estimator: Any, X: Any, y: Any, multi_output: bool = False, y_numeric: bool = False, **_: Any
 ) -> tuple[Elsewhere, Array]:
     """The data as they are, and the target checked as scikit-learn does; features are counted and named."""
-    data = _opened(X)
+    with speaking_of_x(X):
+        data = Elsewhere(X)
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     target = _check_y(y, multi_output=multi_output, y_numeric=y_numeric, estimator=estimator)
@@ -121,21 +120,12 @@ def read_elsewhere(
     return data, target if multi_output else column_or_1d(target)
 
 
-def _opened(X: Any) -> Elsewhere:
-    """The data behind their door, with errors that speak of X."""
-    try:
-        return Elsewhere(X)
-    except (TypeError, ValueError) as error:
-        if type(error) not in (TypeError, ValueError):
-            raise
-        raise type(error)(re.sub(r"\bA\b", "X", str(error))) from None
-
-
 def predicted(estimator: Any, X: Any, columns: Array) -> Any:
     """X·columns for data that must have the features of the fit; computed later where X is (``_lazily``)."""
     if is_collection(X):
-        check_features(estimator, X.shape[1], names_of(X))
-        return times_lazily(X, np.asarray(columns))
+        with speaking_of_x(X):
+            check_features(estimator, X.shape[1], names_of(X))
+            return times_lazily(X, np.asarray(columns))
     data = X if isinstance(X, Elsewhere) else Elsewhere(X)
     check_features(estimator, data.shape[1], data.names)
     if not data.design.is_dear:  # a pass for this alone would be too much elsewhere

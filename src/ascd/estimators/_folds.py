@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,8 +18,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_ro
 
 from ascd._base.checks import Array
 from ascd._base.threads import crew
+from ascd.data.design import DataGone
 from ascd.estimators._elsewhere import is_elsewhere, row_count_only
-from ascd.results.progress import progress_bar
+from ascd.results.progress import Round, looking_on, progress_bar
 
 Result = TypeVar("Result")
 
@@ -77,12 +79,15 @@ def _as_fold(train: Array, test: Array, n: int, weight: Array | None) -> Fold:
     return fold
 
 
-def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: bool) -> list[Result]:
-    """The results of the tasks, in order, from ``n_jobs`` threads.
+def side_by_side(
+    tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: bool
+) -> tuple[list[Result], DataGone | None]:
+    """The results of the tasks, in order, from ``n_jobs`` threads; where the data get lost, those before, and why.
 
     A thread a task while there are enough of them; those that are left at the end share all threads.
     """
     results: list[Result] = []
+    ended = Event()
     full = len(tasks) - len(tasks) % n_jobs
     waves = [(wave, n_jobs // max(1, len(wave))) for wave in (tasks[:full], tasks[full:])]
     pool = ThreadPoolExecutor(max(1, min(n_jobs, len(tasks))))
@@ -90,17 +95,31 @@ def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: b
         with progress_bar(progress, len(tasks)) as show:
             for wave, threads in waves:
                 each = partial(_with_threads, max(1, threads))
-                for result in map(each, wave) if n_jobs <= 1 else pool.map(each, wave):
+                for result in map(each, wave) if n_jobs <= 1 else pool.map(partial(_until, ended, each), wave):
                     results.append(result)
                     show(len(results), float("nan"))
+    except DataGone as error:
+        return results, error
     finally:  # an error or Ctrl-C does not wait for the tasks that are left
+        ended.set()
         pool.shutdown(wait=False, cancel_futures=True)
-    return results
+    return results, None
 
 
 def _with_threads(threads: int, task: Callable[[], Result]) -> Result:
     with crew(threads):
         return task()
+
+
+def _until(ended: Event, run: Callable[[Any], Result], task: Any) -> Result:
+    """Run a task in a thread, which does not hear Ctrl-C: it is told in the next round."""
+
+    def look(now: Round) -> None:
+        if ended.is_set():
+            raise KeyboardInterrupt
+
+    with looking_on(look):
+        return run(task)
 
 
 def simplest_within_one_error(errors: Array, best: int) -> int:

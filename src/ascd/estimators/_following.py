@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,16 @@ from ascd.data.design import DataGone
 from ascd.estimators._fitting import ADVICE, Settings, frames_to_the_user
 from ascd.estimators._solving import solve_problem
 from ascd.problem.problem import Problem
+from ascd.results.lost import hearing_of_losses
 from ascd.results.solution import Status
 from ascd.solver import path
 
 
 class Followed(NamedTuple):
-    """The fits for a sequence of penalties, one a column of ``coefs``, in the solver's units."""
+    """The fits for a sequence of penalties, one a column of ``coefs``, in the solver's units.
+
+    Where the data are ``lost``, there are the fits that were done before.
+    """
 
     coefs: Array
     intercepts: Array
@@ -27,6 +32,7 @@ class Followed(NamedTuple):
     n_iters: Array
     tolerance: float
     status: Status
+    lost: DataGone | None = None
 
     @property
     def is_short(self) -> Array:
@@ -39,17 +45,43 @@ def follow(
 ) -> Followed:
     """The problem with its penalty times each of the falling factors, each fit started from the one before."""
     steps = _by_the_solver if settings.solver == "ascd" else _by_the_engine
-    found = steps(problem, factors, settings, intercept, x0)
+    return followed(partial(steps, problem, factors, settings, intercept, x0), len(factors))
+
+
+def followed(steps: Callable[[], Followed], count: int) -> Followed:
+    """What ``count`` steps have found: nothing half done, but for data that were lost; Ctrl-C is raised again."""
+    with hearing_of_losses() as lost:
+        found = steps()
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    if found.status is Status.UNREACHABLE:
-        raise DataGone(f"{found.status.sentence} {found.gaps.size} of {len(factors)} fits were done")
-    if found.gaps.size < len(factors) or not np.isfinite(found.coefs).all():
+    if lost:
+        return found._replace(lost=lost[0])
+    if found.gaps.size < count or not np.isfinite(found.coefs).all():
         raise ValueError(
             f"the fits ended ({found.status}) before the last penalty or with coefficients that are not finite. The "
             "input data may contain large values and need to be preprocessed."
         )
     return found
+
+
+def whole(found: Followed) -> Followed:
+    """All fits, for those whom a part of them does not help."""
+    if found.lost is not None:
+        raise found.lost
+    return found
+
+
+def tell_of_part(found: Followed, count: int) -> None:
+    """Warn that there are not all fits; raise an error where there are none."""
+    if found.lost is None:
+        return
+    if not found.gaps.size:
+        raise found.lost
+    warnings.warn(
+        f"{found.lost}. The first {found.gaps.size} of {count} fits are returned",
+        RuntimeWarning,
+        stacklevel=frames_to_the_user(),
+    )
 
 
 def _by_the_solver(problem: Problem, factors: Array, settings: Settings, intercept: bool, x0: Array | None) -> Followed:

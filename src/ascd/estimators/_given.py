@@ -21,10 +21,12 @@ from sklearn.base import _fit_context
 from sklearn.utils import _array_api
 
 from ascd._base.devices import is_on_device, to_host
+from ascd.data.dask_executors import computed
+from ascd.data.dask_kinds import is_collection
 from ascd.data.device.dense import brought_if_small
 from ascd.data.device.spaces import space_of
 from ascd.data.device.sparse import is_sparse_on_device, is_there
-from ascd.data.on_dask import is_collection
+from ascd.estimators._speaking import speaking_of_x
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 #: Versions of scikit-learn before this function cannot move arrays between namespaces.
@@ -88,7 +90,7 @@ def to_numpy(array: Any, is_data: bool = False) -> Any:
     Data (X) on a device or in a collection stay there.
     """
     if is_collection(array):
-        return array if is_data else np.asarray(array.compute())
+        return array if is_data else computed(array)
     if is_on_device(array):
         return array if is_data else to_host(array)
     if is_sparse_on_device(array):
@@ -101,14 +103,15 @@ def as_given(fit: Fit) -> Fit:
 
     @wraps(fit)
     def fit_in_numpy(self: Any, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
-        form = Form.of(X)
-        self._to_float32 = form.is_float32 and self._keeps_float32
-        try:
-            data = to_numpy(brought_if_small(X), is_data=True)
-            known = {name: to_numpy(value) for name, value in params.items()}
-            fitted = fit(self, data, to_numpy(y), to_numpy(sample_weight), **known)
-        finally:
-            del self._to_float32
+        with speaking_of_x(X):
+            form = Form.of(X)
+            self._to_float32 = form.is_float32 and self._keeps_float32
+            try:
+                data = to_numpy(brought_if_small(X), is_data=True)
+                known = {name: to_numpy(value) for name, value in params.items()}
+                fitted = fit(self, data, to_numpy(y), to_numpy(sample_weight), **known)
+            finally:
+                del self._to_float32
         form.give_back(self)
         return fitted
 

@@ -6,7 +6,6 @@ X·coef is a sum over the chunks of a row; the rest (classes, probabilities) is 
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,36 +13,50 @@ from scipy.special import expit
 from sklearn.utils.extmath import softmax
 
 from ascd._base.checks import Array
-from ascd.data.on_dask import array_chunks, frame_chunks, is_frame
+from ascd.data.dask_kinds import check_chunk, is_frame, known_widths
 
 
 def times_lazily(X: Any, coefs: Array) -> Any:
     """X·coefs as an array of Dask, with one column a column of ``coefs``, or none where that is a vector."""
+    kinds = set(X.dtypes) if is_frame(X) else {X.dtype}
+    dtype = coefs.dtype if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)
+    return _frame_times(X, coefs, dtype) if is_frame(X) else _array_times(X, coefs, dtype)
+
+
+def _frame_times(X: Any, coefs: Array, dtype: Any) -> Any:
     import dask
     import dask.array as da
 
-    lines, rows, columns = frame_chunks(X) if is_frame(X) else array_chunks(X)
-    heights = [math.nan] * len(lines) if rows is None else np.diff(rows).tolist()
-    multiply, total = dask.delayed(times_chunk, pure=True), dask.delayed(sum_of, pure=True)
-    pieces = [dask.delayed(coefs[start:stop]) for start, stop in pairwise(columns.tolist())]
-    kinds = set(X.dtypes) if is_frame(X) else {X.dtype}
-    dtype = coefs.dtype if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)
-    found = []
-    for line, height in zip(lines, heights, strict=True):
-        products = [multiply(chunk, piece, dtype) for chunk, piece in zip(line, pieces, strict=True)]
-        value = products[0] if len(products) == 1 else total(products)
-        found.append(da.from_delayed(value, (height, *coefs.shape[1:]), dtype=dtype))
-    return da.concatenate(found, allow_unknown_chunksizes=True)
+    multiply, shared = dask.delayed(times_chunk, pure=True), dask.delayed(coefs)
+    products = [multiply(chunk, shared, dtype) for chunk in X.to_delayed()]
+    shape = (math.nan, *coefs.shape[1:])
+    pieces = [da.from_delayed(one, shape, dtype=dtype) for one in products]
+    return da.concatenate(pieces, allow_unknown_chunksizes=True)
+
+
+def _array_times(X: Any, coefs: Array, dtype: Any) -> Any:
+    """By Dask's own blocks, which it joins with those that make X: chunks are no results that stand by themselves."""
+    import dask.array as da
+
+    widths, last = known_widths(X), coefs.shape[1:]
+    pieces = da.from_array(coefs, chunks=(widths, *last))
+    kind = {"dtype": dtype, "meta": np.empty((0,) * (2 + len(last)), dtype)}
+    places = (X, "ij", pieces, "jk"[: coefs.ndim], dtype, None)
+    products = da.blockwise(times_in_row, "ijk"[: 1 + coefs.ndim], *places, adjust_chunks={"j": 1}, **kind)
+    return products[:, 0] if len(widths) == 1 else products.sum(axis=1)
+
+
+def times_in_row(chunk: Any, coefs: Array, dtype: Any) -> Array:
+    """One of the products whose sum over the column chunks is asked for."""
+    return times_chunk(chunk, coefs, dtype)[:, None]
 
 
 def times_chunk(chunk: Any, coefs: Array, dtype: Any) -> Array:
     """On a worker: a dense product, whatever the chunk is."""
     values = chunk.to_numpy(dtype=dtype, na_value=np.nan) if hasattr(chunk, "iloc") else chunk
+    values = values if hasattr(values, "shape") else np.asarray(values)
+    check_chunk(values, (None, coefs.shape[0]), name="X")
     return np.asarray(values @ coefs, dtype=dtype)
-
-
-def sum_of(products: list[Array]) -> Array:
-    return np.asarray(sum(products[1:], start=products[0]))
 
 
 def classes_lazily(scores: Any, classes: Array) -> Any:

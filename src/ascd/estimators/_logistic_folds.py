@@ -14,8 +14,9 @@ from ascd._base.threads import threads_here
 from ascd.estimators._blocks import follow_blocks
 from ascd.estimators._fitting import Settings
 from ascd.estimators._folds import Fold, simplest_within_one_error
-from ascd.estimators._following import Shortfall, follow, shortfall
+from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls, whole
 from ascd.estimators._scoring import Scoring
+from ascd.estimators._unfinished import UNPROVED, Folds, last_fit, warn_of_mean
 from ascd.estimators.logistic_paths import strengths
 
 
@@ -49,6 +50,8 @@ class LogisticFolds(Scoring):
     l1_ratios_: Array
     refit: bool
     _built: Callable[[Any, Callable[[], Any]], Any]  # of the linear models
+    _keep_classes: Callable[[Any], None]
+    n_iter_: Array
     choose: str
 
     def _fold_scores(self, data: Labelled, penalty: Any, fold: Fold) -> FoldScores:
@@ -63,13 +66,27 @@ class LogisticFolds(Scoring):
         one = self._built(data.X, partial(data.problem.replace, sample_weight=weight, penalty=penalty))
         steps: Any = follow if count == 2 else follow_blocks
         settings = replace(data.settings, n_jobs=threads_here())
-        found = steps(one, strengths(self.Cs_), settings, intercept=self.fit_intercept)
+        found = whole(steps(one, strengths(self.Cs_), settings, intercept=self.fit_intercept))
         coefs = np.moveaxis(found.coefs.reshape(data.X.shape[1], -1, len(self.Cs_)), (0, 1, 2), (2, 1, 0))
         if self.fit_intercept:
             constants = found.intercepts.reshape(-1, len(self.Cs_)).T
             coefs = np.concatenate([coefs, constants[:, :, None]], axis=2)
         scores = self._scores(data.X, data.y, coefs, fold, data.score_params, data.offset)
         return FoldScores(scores, coefs, np.maximum(1, found.n_iters).astype(np.int32), shortfall(found))
+
+    def _keep_folds(self, found: list[FoldScores], done: Folds, refit: Callable[[], Any]) -> None:
+        """Choose by the scores of the folds that are done; then the fit to all samples, where it can be done."""
+        warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {done.done} folds")
+        self._choose(found, done.done)
+        solution = None
+        if self.refit:
+            solution, done = last_fit(done, refit)
+        if solution is not None:
+            self._keep_classes(solution)
+        elif done.lost is not None:
+            self._keep_mean()
+            warn_of_mean(type(self).__name__, done)
+        self.n_iter_ = np.array([one.n_iters for one in found]).reshape(self.scores_.shape)
 
     def _choose(self, found: list[FoldScores], n_folds: int) -> None:
         shape = (n_folds, len(self.l1_ratios_), len(self.Cs_))
@@ -91,7 +108,17 @@ class LogisticFolds(Scoring):
         n_folds, n_ratios, n_cs = self.scores_.shape
         best = self.scores_.reshape(n_folds, -1).argmax(axis=1)
         ratios, rows = np.unravel_index(best, (n_ratios, n_cs))
-        coefs = self.coefs_paths_[np.arange(n_folds), ratios, rows].mean(axis=0)
+        self._keep_coefs(self.coefs_paths_[np.arange(n_folds), ratios, rows].mean(axis=0))
+        self.C_, self.l1_ratio_ = float(self.Cs_[rows].mean()), float(np.mean(self.l1_ratios_[ratios]))
+
+    def _keep_mean(self) -> None:
+        """No fit to all samples can be done: the mean of the folds', of which nothing is proved."""
+        if self.refit:
+            row = int(np.flatnonzero(self.Cs_ == self.C_)[0])
+            self._keep_coefs(self.coefs_paths_[:, self._best_ratio, row].mean(axis=0))
+        self.certificate_ = UNPROVED
+
+    def _keep_coefs(self, coefs: Array) -> None:
+        """Coefficients with intercepts last."""
         self.coef_ = coefs[:, :-1] if self.fit_intercept else coefs
         self.intercept_ = coefs[:, -1] if self.fit_intercept else np.zeros(len(coefs))
-        self.C_, self.l1_ratio_ = float(self.Cs_[rows].mean()), float(np.mean(self.l1_ratios_[ratios]))

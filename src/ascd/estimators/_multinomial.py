@@ -17,7 +17,7 @@ from ascd._base.checks import Array, as_parameter
 from ascd.blocks import BlockProblem, BlockSolution, solve_blocks
 from ascd.blocks.norm import BlockNorm
 from ascd.estimators._blocks import rounded
-from ascd.estimators._solving import refined
+from ascd.estimators._solving import in_float32, refined
 
 
 def multinomial_problem(estimator: Any, X: Any, codes: Array, penalty: BlockNorm, weight: Array | None) -> BlockProblem:
@@ -60,4 +60,4 @@ def fit_multinomial(
     if ratio == 0.0 and penalty.ridge.any():
         ridge = penalty.ridge[:, None]
         found = refined(solve_blocks, problem, settings, intercept, found, lambda x: 0.5 * float(np.sum(ridge * x**2)))
-    return rounded(problem, found, settings.tol) if settings.to_float32 else found
+    return in_float32(rounded, problem, found, settings)

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ascd._base.checks import Array
 from ascd._base.devices import is_on_device, to_host
+from ascd.data.dask_kinds import is_collection
 from ascd.data.device.sparse import is_there
-from ascd.data.on_dask import is_collection
 from ascd.estimators._base import as_offset, with_offset
 from ascd.estimators._classes import LinearClassifier
 from ascd.estimators._given import check_namespace, namespace_of, to_numpy

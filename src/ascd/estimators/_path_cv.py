@@ -15,10 +15,11 @@ from ascd._base.checks import Array
 from ascd._base.threads import threads_here
 from ascd.estimators._base import COMMON, LinearRegressor
 from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
-from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls
+from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls, whole
 from ascd.estimators._given import fit_method
 from ascd.estimators._layouts import held_out
 from ascd.estimators._solving import solve_problem
+from ascd.estimators._unfinished import UNPROVED, last_fit, mean_of, warn_of_mean, whole_folds
 from ascd.estimators.paths import as_alphas
 
 if TYPE_CHECKING:
@@ -26,11 +27,17 @@ if TYPE_CHECKING:
 
 
 class FoldPath(NamedTuple):
-    """What remains of one fold's path: an error and coefficients for each alpha, and what fell short of ``tol``."""
+    """What remains of one fold's path: an error and coefficients for each alpha, and what fell short of ``tol``.
+
+    ``fits`` and ``constants`` are those of the model; ``coefs`` what of it is shown: norms where there are several
+    targets.
+    """
 
     errors: Array
     coefs: Any
     short: Shortfall
+    fits: Any
+    constants: Array
 
 
 class PathCV(SplitterRouting, LinearRegressor):
@@ -118,13 +125,19 @@ class PathCV(SplitterRouting, LinearRegressor):
         grids = [self._grid(one, total, ratio) for one, ratio in zip(problems, ratios, strict=True)]
         tasks = [
             partial(self._fold_path, X, y, one, fold, grid, ratio)
-            for one, grid, ratio in zip(problems, grids, ratios, strict=True)
             for fold in folds
+            for one, grid, ratio in zip(problems, grids, ratios, strict=True)
         ]
-        found = side_by_side(tasks, self._settings().n_jobs, self.progress)
-        warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {len(folds)} folds")
-        best = self._choose(found, ratios, grids, len(folds))
-        self._refit(problems[best], ratios[best], total)
+        results = side_by_side(tasks, self._settings().n_jobs, self.progress)
+        found, done = whole_folds(*results, len(folds), len(ratios))
+        warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {done.done} folds")
+        best = self._choose(found, ratios, grids)
+        solution, done = last_fit(done, partial(self._refit, problems[best], total))
+        if solution is None:
+            self._keep_mean(found[best :: len(ratios)], y.shape)
+            warn_of_mean(type(self).__name__, done)
+        else:
+            self._keep_fit(solution, 1.0 / total)
         return self
 
     def _read_target(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array | None]:
@@ -147,15 +160,15 @@ class PathCV(SplitterRouting, LinearRegressor):
         train = self._built(X, partial(problem.replace, sample_weight=fold.train, penalty=penalty))
         total = float(fold.train.sum())
         settings = replace(self._settings(), n_jobs=threads_here())
-        found = follow(train, total * alphas, settings, intercept=self.fit_intercept)
+        found = whole(follow(train, total * alphas, settings, intercept=self.fit_intercept))
         coefs = sparse.csc_array(found.coefs)
         predict = held_out(X, fold.test, np.unique(coefs.indices))
         residuals = predict(found.coefs) + found.intercepts - y[fold.test, None]
         errors = np.average(residuals**2, axis=0, weights=fold.test_weight)
-        return FoldPath(errors, coefs, shortfall(found, 1.0 / total))
+        return FoldPath(errors, coefs, shortfall(found, 1.0 / total), coefs, found.intercepts[None])
 
-    def _choose(self, found: list[FoldPath], ratios: list[float], grids: list[Array], n_folds: int) -> int:
-        errors = np.array([one.errors for one in found]).reshape(len(ratios), n_folds, -1).transpose(0, 2, 1)
+    def _choose(self, found: list[FoldPath], ratios: list[float], grids: list[Array]) -> int:
+        errors = np.array([one.errors for one in found]).reshape(-1, len(ratios), grids[0].size).transpose(1, 2, 0)
         means = errors.mean(axis=2)
         best = int(np.argmin(means.min(axis=1)))
         row = int(np.argmin(means[best]))
@@ -164,16 +177,28 @@ class PathCV(SplitterRouting, LinearRegressor):
         self.alpha_best_ = float(grids[best][row])
         self.alpha_1se_ = float(grids[best][simplest_within_one_error(errors[best], row)])
         self.alpha_ = self.alpha_1se_ if self.choose == "1se" else self.alpha_best_
-        kept = [one.coefs for one in found[best * n_folds : (best + 1) * n_folds]]
-        self.coef_path_ = sparse.csc_matrix(sum(kept[1:], start=kept[0]) / n_folds)
+        self.coef_path_ = sparse.csc_matrix(mean_of([one.coefs for one in found[best :: len(ratios)]]))
         self._chosen = (grids[best], errors[best])
+        if "l1_ratio" in self._get_param_names():
+            self.l1_ratio_ = ratios[best]
         return best
 
-    def _refit(self, problem: Any, ratio: float, total: float) -> None:
+    def _refit(self, problem: Any, total: float) -> Any:
         penalty = problem.parts.penalty.scaled(self.alpha_ * total)
-        solution = solve_problem(problem.replace(penalty=penalty), self._settings(), intercept=self.fit_intercept)
-        self.dual_gap_ = solution.gap / total
-        self._keep_one(solution, 1.0 / total)
+        return solve_problem(problem.replace(penalty=penalty), self._settings(), intercept=self.fit_intercept)
+
+    def _keep_fit(self, solution: Any, unit: float) -> None:
+        self.dual_gap_ = unit * solution.gap
+        self._keep_one(solution, unit)
+
+    def _keep_mean(self, folds: list[FoldPath], shape: tuple[int, ...]) -> None:
+        """The model that is the mean of the folds' for ``alpha_``; ``shape`` is that of the target."""
+        row = int(np.flatnonzero(self._chosen[0] == self.alpha_)[0])
+        coefs = mean_of([one.fits for one in folds])[:, [row]].toarray().reshape(-1, *shape[1:])
+        constants = mean_of([one.constants for one in folds])[:, row]
+        self.coef_, self.intercept_ = np.asfortranarray(coefs.T), constants if len(shape) > 1 else float(constants[0])
+        self.intercept_ = self.intercept_ if self.fit_intercept else 0.0
+        self.n_iter_, self.dual_gap_, self.certificate_ = UNPROVED.n_iter, UNPROVED.gap, UNPROVED
 
     def _ratios(self) -> list[float]:
         return [1.0]

@@ -23,11 +23,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.data.design import DataGone
+from ascd.estimators._fitting import frames_to_the_user
 from ascd.estimators._scale_terms import dual, primal, rounding_of, scale_of, slope_in_scale
 from ascd.estimators._tuning import (
     LONGEST_STEP,
@@ -39,6 +42,7 @@ from ascd.estimators._tuning import (
     SMALLEST_SCALE,
 )  # fmt: skip
 from ascd.problem.problem import Problem
+from ascd.results.lost import tell_of_loss
 from ascd.results.solution import Solution, Status
 
 
@@ -71,24 +75,34 @@ def fit_with_scale(
     search = _Search(*_first_scale(sample.target, weight, epsilon, intercept, start[2]))
     spent, points = np.zeros(4), []
     x, constant, zero = start[0], start[1], math.nan
+    solution: Any = None
+    ended: Status | None = None
     can_overflow = not math.isfinite(float(weight @ sample.target**2))  # a start may then have an infinite objective
     for number in range(MOST_SCALE_FITS + 1):
         problem, last = problem_at(search.sigma), number == MOST_SCALE_FITS or search.ended
-        solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SCALE_SHARE * tol, None)))
-        x, constant = (None, None) if can_overflow else (solution.x, solution.intercept)
-        spent += (solution.n_iter, solution.reads, solution.seconds, solution.compile_seconds)
-        if math.isnan(zero):
-            zero = float(search.sigma * weight.sum() + 2.0 / search.sigma * solution.zero_objective)
-        points.append(point := _Point(problem, solution, weight, search, epsilon, intercept))
-        if last or solution.status is Status.INTERRUPTED:
+        try:
+            solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SCALE_SHARE * tol, None)))
+            x, constant = (None, None) if can_overflow else (solution.x, solution.intercept)
+            spent += (solution.n_iter, solution.reads, solution.seconds, solution.compile_seconds)
+            if math.isnan(zero):
+                zero = float(search.sigma * weight.sum() + 2.0 / search.sigma * solution.zero_objective)
+            look = partial(_Point, problem, solution, weight, search, epsilon, intercept)
+            points.append(look())
+        except (KeyboardInterrupt, DataGone) as error:
+            if solution is None:
+                raise  # there is no point yet
+            ended = _why(error, solution)
+            points = points or [look() if ended is Status.INTERRUPTED else _Unseen(solution, weight, search)]
+        if ended is not None or last or solution.status in (Status.INTERRUPTED, Status.UNREACHABLE):
             break
-        search.ended = point.settles(tol * zero) or not search.moves(point.slope, point.scale)
+        search.ended = points[-1].settles(tol * zero) or not search.moves(points[-1].slope, points[-1].scale)
         rounds: int = getattr(problem.design, "rounds", 0)
         if search.ended and problem.design.is_dear and rounds:
             break  # the last digits are not worth a round
+    point = points[-1]
     if len(points) > 1 and points[-2].gap < point.gap:
         point = points[-2]  # the last one is precise for its scale, but farther from the best scale
-    status = solution.status
+    status = ended or solution.status
     if point.gap <= tol * zero:
         status = Status.CONVERGED
     elif point.is_stationary(tol * zero) or search.at_floor():
@@ -150,6 +164,23 @@ class _Point:
     def is_stationary(self, tolerance: float) -> bool:
         """By the slope in σ, where no dual point is known."""
         return self.is_fitted and not self.has_proof and abs(self.slope) * self.sigma <= tolerance
+
+
+class _Unseen(_Point):
+    """Where the first solve ended, if the data are gone before its residuals are known: P follows from F at σ."""
+
+    def __init__(self, solution: Any, weight: Array, search: _Search) -> None:
+        self.x, self.intercept, self.sigma, self.scale = solution.x, solution.intercept, search.sigma, search.sigma
+        self.residuals = np.empty(0)
+        self.objective = float(self.sigma * weight.sum() + 2.0 / self.sigma * solution.objective)
+        self.gap, self.slope, self.has_proof, self.is_fitted = math.inf, math.nan, False, False
+
+
+def _why(error: BaseException, solution: Solution) -> Status:
+    """Why the search has to end; lost data are told of, unless the solve has done so."""
+    if isinstance(error, DataGone) and solution.status is not Status.UNREACHABLE:
+        tell_of_loss(error, frames_to_the_user())
+    return Status.UNREACHABLE if isinstance(error, DataGone) else Status.INTERRUPTED
 
 
 def _first_scale(

@@ -12,8 +12,8 @@ from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
 from ascd._base.checks import Array
+from ascd.data.dask_kinds import is_collection
 from ascd.data.device.sparse import is_there
-from ascd.data.on_dask import is_collection
 from ascd.estimators._base import as_offset
 from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._folds import Fold, SplitterRouting

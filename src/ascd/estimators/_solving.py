@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.data.design import DataGone
 from ascd.estimators._engine import minimize_problem
 from ascd.estimators._fitting import Settings
 from ascd.estimators._penalty import curvatures
 from ascd.estimators._rounding import rounded
 from ascd.estimators._tuning import FALL, FINEST, ROUNDS
 from ascd.problem.problem import Problem
+from ascd.results.lost import tell_of_loss
 from ascd.results.solution import Solution, Status
 from ascd.solver import solve
 from ascd.solver.samples import cost_of
@@ -60,8 +62,23 @@ def solve_problem(
         energy = energy or energy_of(problem.parts.penalty)
         if energy is not None and closely:
             found = refined(solve, problem, settings, intercept, found, energy)
-    is_rounded = settings.to_float32 and found.status is not Status.UNREACHABLE
-    return rounded(problem, found, settings.tol) if is_rounded else found
+    return in_float32(rounded, problem, found, settings)
+
+
+def in_float32(round_off: Callable[..., Any], problem: Any, found: Any, settings: Settings) -> Any:
+    """The solution in float32, if that is asked for; nothing is proved of it where the data cannot be read for that."""
+    if not settings.to_float32:
+        return found
+    status = found.status
+    try:
+        if status is not Status.UNREACHABLE:
+            return round_off(problem, found, settings.tol)
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    except DataGone as error:
+        tell_of_loss(error)
+        status = Status.UNREACHABLE
+    return replace(found, status=status, gap=math.inf)
 
 
 def energy_of(penalty: Any) -> Energy | None:
@@ -80,15 +97,12 @@ def refined(
         if found.gap <= max(wanted, FINEST * zero):
             break
         tol = max(FINEST, min(FALL * tol, wanted / zero))
-        finer = solver(
-            problem,
-            tol,
-            x0=found.x,
-            intercept=intercept,
-            intercept0=found.intercept if intercept else None,
-            max_iter=min(ROUNDS, settings.max_iter - found.n_iter),
-            n_jobs=settings.n_jobs,
-        )
+        start = {"x0": found.x, "intercept0": found.intercept if intercept else None}
+        limits = {"max_iter": min(ROUNDS, settings.max_iter - found.n_iter), "n_jobs": settings.n_jobs}
+        try:
+            finer = solver(problem, tol, intercept=intercept, **start, **limits)
+        except (KeyboardInterrupt, DataGone):  # before it has looked at its start: that is known already
+            break
         found = _joined(found, finer)
         if not finer.converged:
             break

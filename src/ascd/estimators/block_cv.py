@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -17,7 +16,7 @@ from ascd._base.threads import threads_here
 from ascd.blocks import path_blocks
 from ascd.estimators._blocks import BlockRegressor, follow_blocks
 from ascd.estimators._folds import Fold
-from ascd.estimators._following import shortfall
+from ascd.estimators._following import shortfall, whole
 from ascd.estimators._layouts import held_out
 from ascd.estimators._path_cv import FoldPath, PathCV
 from ascd.estimators.cross_validation import as_ratios
@@ -28,14 +27,10 @@ from ascd.estimators.paths import alpha_grid
 CHOOSING = {name: PathCV._parameter_constraints[name] for name in ("eps", "alphas", "cv", "verbose", "progress")}
 
 
-class BlockPathCV(BlockRegressor, PathCV, ABC):
+class BlockPathCV(BlockRegressor, PathCV):
     """A path of alphas on every fold, one fit with the best, for block problems."""
 
     choose = "best"
-
-    @abstractmethod
-    def _keep_fit(self, solution: Any, unit: float) -> None:
-        """The fitted attributes."""
 
     def _grid(self, problem: Any, total: float, ratio: float) -> Array:
         first = partial(path_blocks, problem, n_alphas=1, intercept=self.fit_intercept)
@@ -44,7 +39,7 @@ class BlockPathCV(BlockRegressor, PathCV, ABC):
     def _fold_path(self, X: Any, y: Array, problem: Any, fold: Fold, alphas: Array, ratio: float) -> FoldPath:
         train, total = self._trained_on(X, problem, fold, ratio), float(fold.train.sum())
         settings = replace(self._settings(), n_jobs=threads_here())
-        found = follow_blocks(train, total * alphas, settings, intercept=self.fit_intercept)
+        found = whole(follow_blocks(train, total * alphas, settings, intercept=self.fit_intercept))
         targets = y.reshape(y.shape[0], -1)[fold.test]
         coefs = found.coefs.reshape(X.shape[1], targets.shape[1], -1)
         constants = found.intercepts.reshape(targets.shape[1], -1)
@@ -55,14 +50,15 @@ class BlockPathCV(BlockRegressor, PathCV, ABC):
             residuals = predict(coefs[:, :, number]) + constants[:, number] - targets
             errors[number] = np.average((residuals**2).mean(axis=1), weights=fold.test_weight)
         kept = coefs[:, 0] if y.ndim == 1 else np.linalg.norm(coefs, axis=1)
-        return FoldPath(errors, sparse.csc_array(kept), shortfall(found, 1.0 / total))
+        fits = sparse.csc_array(coefs.reshape(-1, alphas.size))
+        return FoldPath(errors, sparse.csc_array(kept), shortfall(found, 1.0 / total), fits, constants)
 
     def _trained_on(self, X: Any, problem: Any, fold: Fold, ratio: float) -> Any:
         """The problem of a fold's samples."""
         return self._built(X, partial(problem.replace, sample_weight=fold.train))
 
-    def _refit(self, problem: Any, ratio: float, total: float) -> None:
-        self._keep_fit(self._solved(problem.replace(penalty=problem.penalty.scaled(self.alpha_ * total))), 1.0 / total)
+    def _refit(self, problem: Any, total: float) -> Any:
+        return self._solved(problem.replace(penalty=problem.penalty.scaled(self.alpha_ * total)))
 
 
 class MultiTaskElasticNetCV(SeveralTargets, BlockPathCV):
@@ -164,9 +160,9 @@ class MultiTaskElasticNetCV(SeveralTargets, BlockPathCV):
     def _keep_fit(self, solution: Any, unit: float) -> None:
         self._keep_rows(solution, unit)
 
-    def _refit(self, problem: Any, ratio: float, total: float) -> None:
-        self.l1_ratio_ = ratio
-        super()._refit(problem, ratio, total)
+    def _keep_mean(self, folds: list[FoldPath], shape: tuple[int, ...]) -> None:
+        super()._keep_mean(folds, shape)
+        self.eps_ = self.certificate_.tolerance
 
 
 class MultiTaskLassoCV(MultiTaskElasticNetCV):

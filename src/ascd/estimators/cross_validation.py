@@ -117,10 +117,6 @@ class ElasticNetCV(PathCV):
     def _ratios(self) -> list[float]:
         return as_ratios(self.l1_ratio)
 
-    def _refit(self, problem: Any, ratio: float, total: float) -> None:
-        self.l1_ratio_ = ratio
-        super()._refit(problem, ratio, total)
-
 
 class LassoCV(PathCV):
     r"""Lasso with alpha chosen by cross-validation.

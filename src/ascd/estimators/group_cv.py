@@ -103,14 +103,6 @@ class SparseGroupLassoCV(BlockPathCV):
     def _grid(self, problem: Any, total: float, ratio: float) -> Array:
         return super()._grid(problem, total, 1.0)  # norms of groups hold coefficients at 0 whatever the ratio is
 
-    def _keep_fit(self, solution: Any, unit: float) -> None:
-        self.dual_gap_ = unit * solution.gap
-        self._keep_one(solution, unit)
-
-    def _refit(self, problem: Any, ratio: float, total: float) -> None:
-        self.l1_ratio_ = ratio
-        super()._refit(problem, ratio, total)
-
 
 class GroupLassoCV(SparseGroupLassoCV):
     r"""Group Lasso with alpha chosen by cross-validation.
@@ -154,6 +146,3 @@ class GroupLassoCV(SparseGroupLassoCV):
 
     def _ratios(self) -> list[float]:
         return [0.0]
-
-    def _refit(self, problem: Any, ratio: float, total: float) -> None:
-        BlockPathCV._refit(self, problem, ratio, total)

@@ -45,7 +45,7 @@ class HuberRegressor(LinearRegressor):
     Attributes
     ----------
     coef_, intercept_, scale_ : the fitted model
-    outliers_ : bool array, True for samples beyond ``epsilon·scale_``
+    outliers_ : bool array, True for samples beyond ``epsilon·scale_``; missing where a cluster was lost before
     certificate_ : Certificate
     n_iter_, n_features_in_, feature_names_in_
 
@@ -137,5 +137,7 @@ class HuberRegressor(LinearRegressor):
         fit = fit_with_scale(problem_at, solve_at, self.epsilon, self.fit_intercept, self.tol, start)
         check_finite("HuberRegressor", fit.scale)
         self.scale_, self.outliers_ = fit.scale, np.abs(fit.residuals) > self.epsilon * fit.scale
+        if not fit.residuals.size:  # the data are gone
+            del self.outliers_
         self._keep_one(fit, 1.0)
         return self

@@ -153,23 +153,25 @@ class LogisticRegression(LogOdds):
         codes = self._encode(y, weight)
         strength = 0.0 if self.penalty is None or math.isinf(self.C) else 1.0 / self.C
         ratio = as_ratio(self.penalty, self.l1_ratio)
-        self._fit_classes(X, codes, weight, (strength, ratio, self._scale(X, weight)), self._as_offset(offset, X))
+        how = strength, ratio, self._scale(X, weight)
+        self._keep_classes(self._fit_classes(X, codes, weight, how, self._as_offset(offset, X)))
         return self
 
     def _fit_classes(
         self, X: Any, codes: Array, weight: Array | None, how: tuple[float, float, Array | None], offset: Array | None
-    ) -> None:
-        """``how`` is the penalty's strength, its l1_ratio and the features' deviations."""
+    ) -> Any:
+        """The solution; ``how`` is the penalty's strength, its l1_ratio and the features' deviations."""
         if self.class_weight is not None:
             weight = times(class_factors(self.class_weight, self.classes_, codes, weight), weight)
         if len(self.classes_) > 2:
-            solution = fit_multinomial(self, X, codes, weight, *how)
-            self.coef_, self.intercept_ = solution.x.T.copy(), np.asarray(solution.intercept)
-        else:
-            strength, ratio, scale = how
-            penalty = self._regulariser(strength, ratio, X.shape[1], scale)
-            solution = self._fit_two(X, codes, weight, penalty, offset)
-            self.coef_, self.intercept_ = solution.x[None, :], np.array([solution.intercept])
+            return fit_multinomial(self, X, codes, weight, *how)
+        strength, ratio, scale = how
+        return self._fit_two(X, codes, weight, self._regulariser(strength, ratio, X.shape[1], scale), offset)
+
+    def _keep_classes(self, solution: Any) -> None:
+        """The fitted attributes."""
+        coef = solution.x.T.copy() if len(self.classes_) > 2 else solution.x[None, :]
+        self.coef_, self.intercept_ = coef, np.atleast_1d(np.asarray(solution.intercept))
         check_finite(type(self).__name__, self.coef_, self.intercept_)
         self.n_iter_ = np.array([self._count(solution)], dtype=np.int32)
         self.certificate_ = certificate_of([solution], self.tol, 1.0)

@@ -18,12 +18,12 @@ from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import class_factors
 from ascd.estimators._fitting import Settings
 from ascd.estimators._folds import side_by_side
-from ascd.estimators._following import warn_of_shortfalls
 from ascd.estimators._given import fit_method
 from ascd.estimators._logistic_folds import Labelled, LogisticFolds
 from ascd.estimators._multinomial import multinomial_penalty, multinomial_problem
 from ascd.estimators._penalty import as_ratio
 from ascd.estimators._tuning import LAST_FIT
+from ascd.estimators._unfinished import whole_folds
 from ascd.estimators.logistic import LogisticRegression
 from ascd.estimators.logistic_paths import as_Cs
 
@@ -198,14 +198,14 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
             for fold in folds
             for penalty in self._penalties(X, fold.train)
         ]
-        found = side_by_side(tasks, self._settings().n_jobs, self.progress)
-        warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {len(folds)} folds")
-        self._choose(found, len(folds))
-        if self.refit:
-            strength = 0.0 if math.isinf(self.C_) else 1.0 / self.C_
-            self._fit_classes(X, codes, raw, (strength, self.l1_ratio_, self._scale(X, raw)), known)
-        self.n_iter_ = np.array([one.n_iters for one in found]).reshape(self.scores_.shape)
+        results = side_by_side(tasks, self._settings().n_jobs, self.progress)
+        self._keep_folds(*whole_folds(*results, len(folds), len(self.l1_ratios_)), partial(self._refit, data, raw))
         return self
+
+    def _refit(self, data: Labelled, weight: Array | None) -> Any:
+        strength = 0.0 if math.isinf(self.C_) else 1.0 / self.C_
+        how = strength, self.l1_ratio_, self._scale(data.X, weight)
+        return self._fit_classes(data.X, data.codes, weight, how, data.offset)
 
     def _penalties(self, X: Any, weight: Array | None) -> list[Any]:
         """For C = 1, one for each l1_ratio, of the features as samples with these weights have them."""

@@ -16,8 +16,9 @@ from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._classes import side_factors, times
 from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings
-from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
+from ascd.estimators._following import follow, shortfall, tell_of_part, warn_of_shortfalls
 from ascd.estimators._penalty import as_ratio, regulariser
+from ascd.estimators._speaking import speaking_of_x
 from ascd.problem.problem import Problem
 
 
@@ -105,14 +106,16 @@ def logistic_path(
         weight = times(side_factors(class_weight, classes, int(np.argmax(positive)), codes, weight), weight)
     ratio = as_number(as_ratio(penalty, l1_ratio), "l1_ratio", low=0.0, high=1.0)
     regular = regulariser(ratio, 1.0 - ratio, X.shape[1], weights=penalty_weights, bounds=bounds, scale=scale)
-    problem = Problem(X, target, "logistic", regular, weight, offset)
+    with speaking_of_x():
+        problem = Problem(X, target, "logistic", regular, weight, offset)
     Cs = as_Cs(Cs)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
     x0 = None if coef is None else _as_start(coef, X.shape[1], fit_intercept)
     found = follow(problem, strengths(Cs), settings, intercept=fit_intercept, x0=x0)
+    tell_of_part(found, Cs.size)
     warn_of_shortfalls("logistic_path", [shortfall(found)])
     coefs = np.c_[found.coefs.T, found.intercepts] if fit_intercept else found.coefs.T
-    return coefs, Cs, np.maximum(1, found.n_iters)
+    return coefs, Cs[: found.gaps.size], np.maximum(1, found.n_iters)
 
 
 def _as_start(coef: Any, n_features: int, fit_intercept: bool) -> Array:

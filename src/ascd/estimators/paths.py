@@ -15,10 +15,13 @@ from ascd._base.devices import to_host
 from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings
-from ascd.estimators._following import follow, shortfall, warn_of_shortfalls
+from ascd.estimators._following import follow, shortfall, tell_of_part, warn_of_shortfalls
 from ascd.estimators._penalty import regulariser
+from ascd.estimators._speaking import speaking_of_x
 from ascd.estimators._tuning import ZERO_STRENGTH
 from ascd.problem.problem import Problem
+from ascd.results.lost import hearing_of_losses
+from ascd.results.solution import Status
 from ascd.solver import path
 
 #: What ``lasso_path`` hands on by name.
@@ -150,13 +153,15 @@ def enet_path(
     ratio = as_number(l1_ratio, "l1_ratio", low=0.0, high=1.0)
     how = {"weights": penalty_weights, "bounds": bounds, "positive": positive}
     penalty = regulariser(ratio, 1.0 - ratio, X.shape[1], scale=deviations(X, weight) if standardize else None, **how)
-    problem = Problem(X, y, "squared", penalty, weight, n_jobs=as_threads(n_jobs))
+    with speaking_of_x():
+        problem = Problem(X, y, "squared", penalty, weight, n_jobs=as_threads(n_jobs))
     alphas = as_alphas(problem, alphas if n_alphas is None else n_alphas, eps, total, ratio, intercept=False)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
     x0 = None if coef_init is None else as_finite_vector(coef_init, "coef_init", X.shape[1])
     found = follow(problem, total * alphas, settings, intercept=False, x0=x0)
+    tell_of_part(found, alphas.size)
     warn_of_shortfalls("lasso_path" if ratio == 1.0 else "enet_path", [shortfall(found, 1.0 / total)])
-    result = (alphas, found.coefs, found.gaps / total)
+    result = (alphas[: found.gaps.size], found.coefs, found.gaps / total)
     return (*result, [max(1, int(count)) for count in found.n_iters]) if return_n_iter else result
 
 
@@ -190,8 +195,14 @@ def alpha_grid(alphas: Any, eps: float, total: float, l1_ratio: float, first: Ca
 def _largest_alpha(first: Callable[[], Any]) -> float:
     """The smallest alpha that gives zero coefficients, 0 if all do."""
     try:
-        return float(first().alphas[0])
+        with hearing_of_losses() as lost:
+            found = first()
     except ValueError as error:
         if "every alpha" not in str(error):
             raise
         return 0.0
+    if lost:
+        raise lost[0]
+    if found.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return float(found.alphas[0])

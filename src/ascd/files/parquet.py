@@ -46,7 +46,7 @@ class ParquetReader:
         self.counts = np.full(self.shape[1], self.shape[0])
 
     def _open(self) -> None:
-        self.files, self.seals, self.lock = [_opened(path) for path in self.paths], [*map(Seal, self.paths)], Lock()
+        self.files, self.seals, self.lock = [opened(path) for path in self.paths], [*map(Seal, self.paths)], Lock()
         groups = [(file, g) for file in self.files for g in range(file.num_row_groups)]
         self.groups = [(file, g) for file, g in groups if file.metadata.row_group(g).num_rows]
 
@@ -85,7 +85,8 @@ class ParquetReader:
         return out
 
 
-def _opened(path: Path) -> Any:
+def opened(path: Path) -> Any:
+    """The file, whose columns can be asked for."""
     try:
         from pyarrow import ArrowInvalid
         from pyarrow.parquet import ParquetFile

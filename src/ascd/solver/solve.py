@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
 from ascd.problem.tuning import SAMPLES_A_PART
 from ascd.results.limits import Limits, as_limits
+from ascd.results.lost import tell_of_loss
 from ascd.results.progress import Round, progress_bar, tell_onlooker
 from ascd.results.solution import Snapshot, Solution, Status, check_callback
 from ascd.results.trace import Trace
@@ -118,14 +118,14 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
     try:
         with suppress(KeyboardInterrupt):
             status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
+        if is_interrupted and status is Status.ITERATION_LIMIT:
+            status = Status.INTERRUPTED
+        if not status.is_answer:
+            solver.assessment.settle(tol * reference)
+            if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
+                status = Status.CONVERGED
     except DataGone as error:
         status = give_up(solver, tol * reference, error)
-    if is_interrupted and status is Status.ITERATION_LIMIT:
-        status = Status.INTERRUPTED
-    if not status.is_answer and status is not Status.UNREACHABLE:
-        solver.assessment.settle(tol * reference)
-        if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
-            status = Status.CONVERGED
     watch.finish()
     return Solution(
         x=solver.fit.x,
@@ -146,7 +146,7 @@ def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: A
 def give_up(solver: Solver, enough: float, error: DataGone) -> Status:
     """The data are gone: what is known of the point is all there will be."""
     solver.assessment.settle_from_intervals(enough)
-    warnings.warn(f"{error}. The best point so far is returned", RuntimeWarning, stacklevel=4)
+    tell_of_loss(error, stacklevel=4)
     return Status.UNREACHABLE
 
 

@@ -1,0 +1,220 @@
+"""Fits of several runs whose cluster is lost, or that are interrupted: what is known is returned, or nothing promised.
+
+Any round may be hit: faults are put into those of the local scheduler.  What a cluster does is in test_dask_faults.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from dask_clusters import as_chunks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
+
+import ascd
+from ascd.data import dask_executors
+from ascd.data.design import DataGone
+
+dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
+pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+import dask.array as da  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("plain_python")
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 4))
+Y = X[:, 0] - 2.0 * X[:, 3] + 0.3 * RNG.standard_normal(60)
+LABELS = np.where(Y > 0.0, "yes", "no")
+CLASSES = np.digitize(Y, [-1.0, 1.0])
+TWO = np.column_stack([Y, X[:, 1] - Y])
+
+
+@pytest.fixture
+def in_round(monkeypatch):
+    """Let an error come up in a round, and in all after it unless it is Ctrl-C; yields the count of rounds."""
+    count, ask = [0], dask_executors.Scheduled.ask
+
+    def fail(number, error):
+        count[0] = 0
+
+        def asked(self, calls):
+            count[0] += 1
+            if count[0] == number or (count[0] > number and error is not KeyboardInterrupt):
+                raise error
+            return ask(self, calls)
+
+        monkeypatch.setattr(dask_executors.Scheduled, "ask", asked)
+        return count
+
+    with dask.config.set(scheduler="sync"):
+        yield fail
+
+
+GONE = DataGone("the cluster has gone")
+
+
+def rounds_of(in_round, model, y, kind="rows"):
+    count = in_round(10**9, GONE)
+    model.fit(as_chunks(X, kind), y)
+    return count[0]
+
+
+def told_by(model, y, kind="rows", data=None):
+    """The warnings of a fit."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(as_chunks(X, kind) if data is None else data, y)
+    return [str(one.message) for one in told]
+
+
+def fails_quietly(error, model, y, kind="rows"):
+    """It raises the error, and has promised nothing before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(error):
+            model.fit(as_chunks(X, kind), y)
+
+
+@pytest.mark.parametrize("kind", ["rows", "columns"])
+def test_a_huber_regression_ends_with_its_best_point(in_round, kind):
+    """While it solves for a scale, and while it looks at residuals; before the first pass there is nothing."""
+    model = ascd.HuberRegressor(alpha=0.1)
+    last = rounds_of(in_round, model, Y, kind)
+    best = model.certificate_.objective
+    found = {}
+    for number in (2, 6, 7, last // 2, last // 2 + 1, last):
+        in_round(number, GONE)
+        assert "the cluster has gone. The best point so far is returned" in told_by(model, Y, kind)
+        found[number] = model.certificate_
+        residuals = Y - X @ model.coef_ - model.intercept_
+        size, scale = np.abs(residuals), model.scale_
+        losses = np.where(size <= 1.35 * scale, size**2 / scale, 2.7 * size - 1.35**2 * scale)
+        objective = float(np.sum(scale + losses) + 0.1 * model.coef_ @ model.coef_)
+        assert model.certificate_.objective == pytest.approx(objective, rel=1e-9)
+        assert objective - best <= model.certificate_.gap + 1e-9
+    assert str(found[2].status) == str(found[last // 2].status) == "unreachable"
+    in_round(1, GONE)
+    fails_quietly(DataGone, model, Y, kind)
+
+
+def test_a_huber_regression_that_is_interrupted_keeps_its_point(in_round):
+    """As in memory: in whatever round, once the data are loaded."""
+    model = ascd.HuberRegressor(alpha=0.1)
+    last = rounds_of(in_round, model, Y)
+    for number in range(2, last - 5, 3):
+        in_round(number, KeyboardInterrupt)
+        with pytest.warns(ConvergenceWarning, match=r"stopped early \(interrupted\)"):
+            model.fit(as_chunks(X, "rows"), Y)
+        assert model.outliers_.shape == (60,)
+    in_round(1, KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(as_chunks(X, "rows"), Y)
+
+
+MANY = {
+    "lasso": (ascd.LassoCV(alphas=3, cv=3), Y),
+    "elastic net": (ascd.ElasticNetCV(alphas=3, cv=3, l1_ratio=[0.5, 1.0], choose="1se"), Y),
+    "two classes": (ascd.LogisticRegressionCV(Cs=[0.1, 1.0], cv=2), LABELS),
+    "three classes": (ascd.LogisticRegressionCV(Cs=[1.0], cv=2), CLASSES),
+    "not fitted again": (ascd.LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, refit=False), LABELS),
+    "two targets": (ascd.MultiTaskLassoCV(alphas=3, cv=2), TWO),
+    "groups": (ascd.GroupLassoCV(groups=2, alphas=3, cv=2), Y),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_a_cross_validation_tells_what_its_folds_have_shown(in_round, name):
+    """One warning, which says how many there were."""
+    model, y = MANY[name]
+    last = rounds_of(in_round, model, y)
+    shape, means = model.coef_.shape, 0
+    for number in (last * 3 // 4, last if name == "lasso" else last * 4 // 5):
+        in_round(number, GONE)
+        told = told_by(model, y)
+        assert str(model.certificate_.status) == "unreachable"
+        assert model.coef_.shape == shape
+        assert np.isfinite(model.predict(X) if y.dtype.kind == "f" else model.predict_proba(X)).all()
+        if np.isnan(model.certificate_.objective):
+            (words,) = told
+            assert f"of {model.cv} folds were done" in words
+            means += 1
+    assert means > 0
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_without_a_fold_there_is_an_error_and_no_promise(in_round, name):
+    in_round(2, GONE)
+    fails_quietly(DataGone, *MANY[name])
+
+
+def test_the_mean_of_the_folds_is_that_of_their_fits(in_round):
+    folds = KFold(3)
+    model = ascd.LassoCV(alphas=[0.3, 0.1], cv=folds, tol=1e-10)
+    last = rounds_of(in_round, model, Y)
+    in_round(last, GONE)
+    with pytest.warns(ConvergenceWarning, match="3 of 3 folds were done, the fit to all samples was not"):
+        model.fit(as_chunks(X, "rows"), Y)
+    fits = [ascd.Lasso(model.alpha_, tol=1e-10).fit(X[train], Y[train]) for train, _ in folds.split(X)]
+    np.testing.assert_allclose(model.coef_, np.mean([fit.coef_ for fit in fits], axis=0), atol=1e-5)
+    assert model.intercept_ == pytest.approx(np.mean([fit.intercept_ for fit in fits]), abs=1e-5)
+    assert model.mse_path_.shape == (2, 3)
+    assert model.dual_gap_ == np.inf
+
+
+@pytest.mark.parametrize("name", ["lasso", "two classes", "groups"])
+def test_a_cross_validation_that_is_interrupted_raises_as_in_memory(in_round, name):
+    model, y = MANY[name]
+    last = rounds_of(in_round, model, y)
+    for number in (2, last // 2):
+        in_round(number, KeyboardInterrupt)
+        fails_quietly(KeyboardInterrupt, model, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "y"), [(ascd.LogisticRegression(l1_ratio=1.0), CLASSES), (ascd.MultiTaskLasso(0.1), TWO)]
+)
+def test_blocks_end_with_the_point_that_was_looked_at(in_round, model, y):
+    last = rounds_of(in_round, model, y)
+    best = model.certificate_
+    for number in (2, last // 2, last * 3 // 4):
+        in_round(number, GONE)
+        assert "the cluster has gone. The best point so far is returned" in told_by(model, y)
+        now = model.certificate_
+        assert str(now.status) == "unreachable"
+        assert best.objective - best.gap - 1e-12 <= now.objective
+        assert now.objective - best.objective <= now.gap + best.gap
+
+
+def test_functions_return_the_fits_that_were_done(in_round):
+    whole = ascd.lasso_path(X, Y, alphas=[0.5, 0.2, 0.1])[1]
+    in_round(3, GONE)
+    with pytest.warns(RuntimeWarning, match="has gone. The first 1 of 3 fits are returned"):
+        alphas, coefs, gaps = ascd.lasso_path(as_chunks(X, "rows"), Y, alphas=[0.5, 0.2, 0.1])
+    assert (alphas.tolist(), coefs.shape, gaps.shape) == ([0.5], (4, 1), (1,))
+    np.testing.assert_allclose(coefs[:, 0], whole[:, 0], atol=1e-6)
+    in_round(2, GONE)
+    with pytest.raises(DataGone):
+        ascd.logistic_path(as_chunks(X, "rows"), LABELS, Cs=[0.1, 1.0])
+
+
+def test_refining_may_fail(in_round):
+    """A fit that is done stays done where the data are lost, or Ctrl-C is pressed, while it looks for more digits."""
+    model = ascd.LinearSVC(dual=False)
+    last = rounds_of(in_round, model, LABELS)
+    for error in (GONE, KeyboardInterrupt):
+        for number in range(last - 2, last):
+            in_round(number, error)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                assert model.fit(as_chunks(X, "rows"), LABELS).certificate_.converged
+
+
+def test_single_precision_without_the_data_has_no_gap(in_round):
+    model = ascd.Lasso(0.1)
+    data = da.from_array(X.astype(np.float32), chunks=(20, 4))
+    count = in_round(10**9, GONE)
+    model.fit(data, Y)
+    in_round(count[0], GONE)
+    assert "the cluster has gone. The best point so far is returned" in told_by(model, Y, data=data)
+    assert (str(model.certificate_.status), model.certificate_.gap) == ("unreachable", np.inf)
