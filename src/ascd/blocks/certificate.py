@@ -75,8 +75,10 @@ class _Proof:
         free = problem.groups.columns(np.flatnonzero(self.is_free))
         point = problem.loss.dual_point(problem.design, problem.groups.order[free], fit.intercept, fit.seen, fit.image)
         gap = math.inf if point is None or not np.isfinite(point.spread) else self._by_slope(point, enough)
-        nearest = gap if gap == math.inf else min(gap, fit.seen.value + fit.cost())
-        if gap > enough and self._is_worth_more(nearest, enough):
+        objective = fit.seen.value + fit.cost()
+        nearest = gap if gap == math.inf else min(gap, objective)
+        is_beaten = problem.loss.is_coupled and gap <= objective  # which is the gap of 0 there
+        if gap > enough and not is_beaten and self._is_worth_more(nearest, enough):
             gap = min(gap, self._at_zero())
         return Certificate(gap, point is not None)
 

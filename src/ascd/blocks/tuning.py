@@ -30,9 +30,14 @@ SURELY_FAR = 2.0
 #: A Gram matrix may have this many columns, and so many times as many as there are samples, with one output and with
 #: several; more are read anew in every sweep.
 LARGEST_GRAM, WIDE, WIDE_SEVERAL = 2500, 2, 8
-#: Where outputs meet, all coefficients of a working set have one matrix of products if they are at most so many, and
-#: the matrix takes at most so many products of entries.
-LARGEST_COUPLED, MOST_COUPLED_WORK = 600, 5e7
+#: Where outputs meet, all coefficients of a working set have one matrix of products if they are at most so many.
+LARGEST_COUPLED = 600
+#: Such a matrix is summed up row by row from sparse columns with at most this share of entries (both ways take the
+#: same time at 0.65 to 0.9, for 10 to 100 columns and 3 to 20 outputs), else from dense rows, with so many numbers at
+#: a time.
+SPARSE_COUPLED, COUPLED_AT_ONCE = 0.6, 300_000
+#: The numbers of a pair of columns are filled up to a multiple of this, for vector registers.
+LANES = 4
 #: Sweeps over a model, all in all.
 MOST_BLOCK_SWEEPS = 400
 #: What a Newton step costs beside its factors, in products of a sweep.
@@ -64,6 +69,9 @@ FAST_FALL = 0.3
 MOST_CUTS = 30
 #: Where the loss is not quadratic, the share of the violation that each model may keep.
 BLOCK_MODEL_SHARE = 0.1
+#: A model by one matrix of all coefficients keeps this share of what another may: the matrix costs more than sweeps
+#: over it.  Of 1, 0.1 and 0.01 the best or near it on tasks "multinomial l1" of riboflavin, golub, tiny and a9a.
+COUPLED_MODEL_SHARE = 0.1
 
 # ---- line search, intercepts, paths
 
