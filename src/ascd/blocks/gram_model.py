@@ -114,34 +114,47 @@ class GramModel:
 
 def kronecker_newton(gram: Array, kappa: Array, ridge: Array, unit: Array, starts: Array, right: Array) -> Array | None:
     """Solve Newton's system; ``kappa``, ``ridge`` one number a row, ``unit`` x̂ by rows, ``starts`` of the blocks."""
-    diagonal = np.diagonal(gram) + kappa + ridge
+    diagonal, bent = np.diagonal(gram) + kappa + ridge, np.flatnonzero(kappa[starts] > 0.0)
     for shift in tuning.BLOCK_SHIFTS:
-        inverse = _inverse(gram + np.diag(kappa + ridge + shift * diagonal))
-        if inverse is None:
-            continue
-        first: Array = inverse @ right
-        step: Array | None = first
-        bent = np.flatnonzero(kappa[starts] > 0.0)
+        matrix = gram.copy()
+        np.fill_diagonal(matrix, np.diagonal(gram) + (kappa + ridge + shift * diagonal))
         if bent.size:
-            step = _less_the_kinks(inverse, first, kappa[starts], unit, starts, bent)
+            step = _with_kinks(matrix, right, kappa[starts], unit, starts, bent)
+        else:
+            step = _solved(matrix, right)
         if step is not None and np.isfinite(step).all():
             return step
     return None
 
 
-def _less_the_kinks(inverse: Array, first: Array, kink: Array, unit: Array, starts: Array, bent: Array) -> Array | None:
+def _with_kinks(matrix: Array, right: Array, kink: Array, unit: Array, starts: Array, bent: Array) -> Array | None:
     """The step with the parts along x̂ taken out of the Hessian, one rank a block with a kink."""
+    inverse = _inverse(matrix)
+    if inverse is None:
+        return None
+    first: Array = inverse @ right
     weighed = sums_of_blocks(inverse * (unit @ unit.T), starts)
     along = shares_of_kinks(weighed, first, kink, unit, starts, bent)
     step: Array | None = None if along is None else first + inverse @ along
     return step
 
 
+def _solved(matrix: Array, right: Array) -> Array | None:
+    """matrix⁻¹·right for a positive definite matrix, None where it is not; the matrix is overwritten."""
+    from scipy.linalg.lapack import dpotrf, dpotrs
+
+    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric, and by columns as LAPACK has it
+    if failed:
+        return None
+    solved: Array = dpotrs(factor, right, lower=1)[0]
+    return solved
+
+
 def _inverse(matrix: Array) -> Array | None:
-    """The inverse of a positive definite matrix, None where it is not."""
+    """The inverse of a positive definite matrix, None where it is not; the matrix is overwritten."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
-    factor, failed = dpotrf(matrix, lower=1)
+    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)
     if failed:
         return None
     found, failed = dpotri(factor, lower=1)

@@ -148,6 +148,8 @@ class Solver:
         groups, moved = self.problem.groups, self.fit.moved
         narrow = tuning.FIRST_COLUMNS * groups.count // groups.order.size  # so many blocks have that many columns
         first = min(max(narrow, tuning.FEWEST_FIRST), tuning.FIRST_SET)
+        if self.smooth.takes_all():
+            first = groups.count
         size = max(first, shared.GROWTH * int(moved.sum()))
         waiting = np.flatnonzero((self.distance > 0.0) & ~moved)
         room = max(size - int(moved.sum()), 1)
