@@ -151,6 +151,8 @@ class Steps:
             if waiting.size:
                 gram.learn(waiting)
         positions = gram.position[columns]
+        if joining.size == columns.size == gram.store.shape[0]:  # all of them, in their order
+            return gram.store.T
         return np.ascontiguousarray(gram.store[np.ix_(positions, positions)])
 
     def _follow(self, working: Working, x: Array, shift: Array) -> float:
