@@ -171,7 +171,8 @@ class Steps:
         """Halve the step to x, whose image is ``there``, until F falls by a share of what its slope promises."""
         fit, before = self.fit, self.fit.x[working.places].copy()
         start, cost, direction = fit.seen.value, self._cost(working, before), there - fit.image
-        promised = float(np.vdot(fit.slope, direction)) + self._cost(working, x) - cost
+        there_cost = self._cost(working, x)
+        promised = float(np.vdot(fit.slope, direction)) + there_cost - cost
         rounding = tuning.UNSEEN_FALL * (abs(start) + abs(cost))
         length, image, constant = 1.0, fit.image, fit.constant
         for _ in range(tuning.MOST_HALVINGS):
@@ -181,7 +182,7 @@ class Steps:
             if fit.intercept:
                 fit.constant = fit.constant + self.problem.loss.balance(fit.image)
             seen = self.problem.loss.look(fit.image)
-            fall = seen.value - start + self._cost(working, point) - cost
+            fall = seen.value - start + (there_cost if length == 1.0 else self._cost(working, point)) - cost
             is_seen = -length * promised > rounding
             if fall <= (shared.ENOUGH_FALL * length * promised if is_seen else rounding):
                 is_fresh = length == 1.0 and not fit.is_shifted and not fit.has_cancelled(constant + shift)
