@@ -118,4 +118,4 @@ def test_tasks_of_minutes_are_fitted_once(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(protocol, "searched", lambda *arguments: [])
     options = solver.arguments(["--budget", "7"])
     (row,) = once.fits(here["ascd"], task, options)
-    assert once.cells(row)[3:] == ["no answer in 7 s", "-"]
+    assert once.cells(row)[3:] == ["none (limit 7 s)", "-"]

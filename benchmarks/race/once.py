@@ -36,5 +36,5 @@ def fits(peer, task, options):
 
 def cells(row):
     if row["seconds"] is None:
-        return [row["group"], row["label"], row["peer"], f"no answer in {row['budget']:g} s", "-"]
+        return [row["group"], row["label"], row["peer"], f"none (limit {row['budget']:g} s)", "-"]
     return [row["group"], row["label"], row["peer"], f"{row['seconds']:.1f}", f"{row['gap']:.0e}"]
