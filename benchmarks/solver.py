@@ -7,10 +7,10 @@
 
 Groups: lasso, path, enet, logistic, cv, svm, with blocks "tasks 10", "tasks 100", "groups of 5", "groups of 3 to 50",
 "sparse groups of 5", "sparse groups of 3 to 50", "multinomial l1", "multinomial l2" (races); tiny, start, memory,
-agreement (no races).  Peers that are not installed are named and left out.  How it is done: ``race/protocol.py``; what
-is asked: ``race/groups.py``; what a gap is: ``race/gaps.py``.  Every race is stored in benchmarks/results/solver.json
-as it ends, in the place of the same race of an earlier run (``common/ledger.py``); the tables of the documentation are
-written from there (``make bench-tables``).
+agreement, once (no races).  Peers that are not installed are named and left out.  How it is done: ``race/protocol.py``;
+what is asked: ``race/groups.py``; what a gap is: ``race/gaps.py``.  Every race is stored in
+benchmarks/results/solver.json as it ends, in the place of the same race of an earlier run (``common/ledger.py``); the
+tables of the documentation are written from there (``make bench-tables``).
 """
 
 from __future__ import annotations

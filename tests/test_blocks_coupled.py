@@ -10,7 +10,7 @@ from scipy import sparse
 
 import ascd
 from ascd.blocks import solver, steps, tuning
-from ascd.blocks.coupled_gram import coupled_gram, flat, without_constants
+from ascd.blocks.coupled_gram import coupled_gram, flat, gram_of_block, without_constants
 from ascd.blocks.pieces import Working
 from ascd.blocks.softmax import Softmax
 
@@ -18,7 +18,8 @@ pytestmark = pytest.mark.usefixtures("plain_python")
 
 D, M, T = 30, 4, 3
 RNG = np.random.default_rng(0)
-BLOCK = RNG.standard_normal((D, M))
+BLOCK = RNG.standard_normal((D, M)) * (RNG.random((D, M)) < 0.7)
+BLOCK[7] = 0.0
 LABELS = RNG.integers(0, T, D)
 WEIGHT = RNG.random(D) * (RNG.random(D) < 0.8)
 LOOK = Softmax(LABELS, T, WEIGHT).look(RNG.standard_normal((D, T)))
@@ -36,14 +37,23 @@ def hessian():
     return total
 
 
-def test_the_matrix_is_the_hessian():
-    whole = hessian()
-    np.testing.assert_allclose(coupled_gram(BLOCK, LOOK.curvature), whole[: M * T, : M * T], atol=1e-13)
+@pytest.mark.parametrize("ones", [False, True])
+@pytest.mark.parametrize("share", [0.0, 1.0], ids=["dense rows", "sparse rows"])
+def test_the_matrix_is_the_hessian(share, ones, monkeypatch):
+    """Also where columns stand in another order, and rows are empty."""
+    whole, size = hessian(), (M + ones) * T
+    monkeypatch.setattr("ascd.blocks.coupled_gram.SPARSE_COUPLED", share)
+    monkeypatch.setattr("ascd.blocks.coupled_gram.COUPLED_AT_ONCE", 5 * size)
+    columns = np.array([2, 0, 4, 1])
+    wide = np.zeros((D, 6))
+    wide[:, columns] = BLOCK
+    part = ascd.BlockProblem(sparse.csc_array(wide), LABELS, "softmax", ascd.L21(1.0)).design.take(columns)
+    np.testing.assert_allclose(coupled_gram(part, LOOK.curvature, ones), whole[:size, :size], atol=1e-13)
 
 
 def test_constants_are_at_their_best_after_every_step():
     whole, size = hessian(), M * T
-    gram, change = without_constants(BLOCK, LOOK.curvature)
+    gram, change = without_constants(gram_of_block(np.c_[BLOCK, np.ones(D)], LOOK.curvature), T)
     crossed = whole[size:, :size]
     np.testing.assert_allclose(change, -np.linalg.pinv(whole[size:, size:]) @ crossed, atol=1e-10)
     np.testing.assert_allclose(gram, whole[:size, :size] + crossed.T @ change, atol=1e-12)
@@ -70,7 +80,7 @@ PENALTIES = {
 @pytest.mark.parametrize("name", PENALTIES)
 def test_both_models_lead_to_the_same_minimum(name, intercept, monkeypatch):
     rng = np.random.default_rng(1)
-    A = rng.standard_normal((40, 12)) * (rng.random((40, 12)) < 0.7)
+    A = rng.standard_normal((40, 12)) * (rng.random((40, 12)) < 0.5)
     labels = (A[:, 0] > 0.0).astype(int) + (A[:, 4] + 0.3 * rng.standard_normal(40) > 0.5)
     data = sparse.csc_array(A) if intercept else A
     problem = ascd.BlockProblem(data, labels, "softmax", PENALTIES[name], sample_weight=rng.random(40) + 0.5)
@@ -107,6 +117,23 @@ def test_a_look_at_the_samples(scale):
     for k in np.flatnonzero(WEIGHT):
         own = (np.diag(shares[k]) - np.outer(shares[k], shares[k])).astype(float)
         assert WEIGHT[k] * np.linalg.eigvalsh(own)[-1] <= found.curvature.most[k] + 1e-15
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("spread", [1.0, 30.0, 800.0])
+def test_the_gap_of_samples_is_their_divergence(spread, scale):
+    """Σ s·KL(q ‖ p) for q = (1 − scale)·e_y + scale·p, and no less."""
+    image = spread * np.random.default_rng(4).standard_normal((D, T))
+    wide = image.astype(np.longdouble)
+    logs = wide - np.logaddexp.reduce(wide, axis=1)[:, None]
+    dual = scale * np.exp(logs)
+    dual[np.arange(D), LABELS] += 1.0 - np.longdouble(scale)
+    terms = np.where(dual > 0.0, dual * (np.log(np.where(dual > 0.0, dual, 1.0)) - logs), 0.0)
+    expected = float(WEIGHT @ terms.sum(axis=1))
+    loss = Softmax(LABELS, T, WEIGHT)
+    found = loss.gap(image, np.empty(0), np.empty(0), scale)
+    assert expected * (1.0 - 1e-14) - 1e-17 <= found <= expected * (1.0 + 1e-11) + 1e-11
+    assert loss.gap(image, np.empty(0), np.full(D, 1e-6), scale) >= found
 
 
 @pytest.mark.parametrize("penalty", [ascd.L21(4.0), ascd.GroupL2(4.0, groups=4)], ids=["rows", "groups"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import solver
-from race import agreement, cases, class_tasks, groups, peers, protocol, report, tasks
+from race import agreement, cases, class_tasks, groups, once, peers, protocol, report, tasks
 from race.peers.base import Failed, Peer
 
 TITLE = report.EXTRAS["agreement"].title
@@ -100,3 +101,21 @@ def test_the_table_comes_from_the_command(tmp_path, capsys, monkeypatch):
     for part in ("10", "20", "100"):
         assert f"tiny λmax/{part}" in printed
     assert "tiny" in cases.names("tiny")
+
+
+def test_tasks_of_minutes_are_fitted_once(tmp_path, capsys, monkeypatch):
+    """With seconds and gaps; those who are stopped are named."""
+    monkeypatch.setattr(once, "CASES", ("tiny",))
+    what = ["--only", "once", "--case", "tiny", "--parts", "5", "--peers", "ascd,scikit", "--threads", "one"]
+    solver.main([*what, "--targets", "1e-3,1e-5", "--json", str(tmp_path / "solver.json")])
+    printed = capsys.readouterr().out
+    assert report.EXTRAS["once"].title in printed
+    table = printed.partition(report.EXTRAS["once"].title)[2]
+    assert len(re.findall("tiny λmax/5 +ascd ", table)) == 2
+    assert len(re.findall("tiny C=5 +scikit-learn  ", table)) == 2
+    here, _ = peers.installed("ascd")
+    task = tasks.small("multinomial l2", "dense")
+    monkeypatch.setattr(protocol, "searched", lambda *arguments: [])
+    options = solver.arguments(["--budget", "7"])
+    (row,) = once.fits(here["ascd"], task, options)
+    assert once.cells(row)[3:] == ["none (limit 7 s)", "-"]

@@ -143,7 +143,13 @@ def search(peer, task, targets, budget, report):
             looking.reach(target)
 
 
-def searched(peer, task, targets, budget):
+def one_fit(peer, task, targets, budget, report):
+    """Instead of a search, for tasks of minutes: the tolerance at which a search for each target begins."""
+    for target in targets:
+        report(run(peer, task, peer.start(task, target)))
+
+
+def searched(peer, task, targets, budget, search=search):
     """All runs of a search, in a process of its own where that is possible."""
     runs: list[Run] = []
     if not (peer.forked and hasattr(os, "fork")):
@@ -152,7 +158,7 @@ def searched(peer, task, targets, budget):
         return runs
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_search_in_child, args=(theirs, peer, task, targets, budget))
+    child = context.Process(target=_search_in_child, args=(theirs, peer, task, targets, budget, search))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of forking where threads exist
         child.start()
@@ -166,7 +172,7 @@ def searched(peer, task, targets, budget):
     return runs
 
 
-def _search_in_child(pipe, peer, task, targets, budget):
+def _search_in_child(pipe, peer, task, targets, budget, search):
     def report(one):
         pipe.send(one)
         _limit_work(peer, budget)

@@ -6,7 +6,7 @@ import math
 
 from common.tables import Table, text_table
 
-from race import agreement
+from race import agreement, once
 from race.cases import RAW
 from race.groups import GROUPS
 
@@ -189,5 +189,11 @@ EXTRAS = {
         ("group", "case", "part"),
         ("figure", "case", "our gap", "peers", "largest difference"),
         agreement.cells,
+    ),
+    "once": Table(
+        "One fit each of tasks that take minutes",
+        ("group", "case", "part", "peer", "target"),
+        ("figure", "case", "library", "seconds", "gap"),
+        once.cells,
     ),
 }

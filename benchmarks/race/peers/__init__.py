@@ -13,10 +13,10 @@ from race.peers.celer import Celer
 from race.peers.glmnet import GlmnetPython, GlmnetR
 from race.peers.groupyr import Groupyr
 from race.peers.ours import Ours
-from race.peers.scikit_learn import ScikitLearn
+from race.peers.scikit_learn import ScikitLearn, ScikitNewton
 from race.peers.skglm import Skglm
 
-EVERYBODY = (Ours, ScikitLearn, Celer, Skglm, Blitz, Adelie, Groupyr, Asgl, GlmnetPython, GlmnetR)
+EVERYBODY = (Ours, ScikitLearn, ScikitNewton, Celer, Skglm, Blitz, Adelie, Groupyr, Asgl, GlmnetPython, GlmnetR)
 
 
 def installed(wanted=""):

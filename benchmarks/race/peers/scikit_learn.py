@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from race.block_tasks import TASKS
 from race.class_tasks import KINDS as CLASSES
-from race.peers.base import UNLIMITED, Answer, Peer
+from race.peers.base import UNLIMITED, Answer, Failed, Peer
 
 LIBLINEAR_LIMIT = 10**6
+#: Newton's matrix has the square of so many entries at most.
+LARGEST_NEWTON = 2_000
 
 
 class ScikitLearn(Peer):
@@ -84,3 +86,22 @@ class ScikitLearn(Peer):
             C=task.C, loss="hinge", dual=True, fit_intercept=False, tol=tol, max_iter=LIBLINEAR_LIMIT, random_state=0
         )
         return model.fit(task.X, task.y).coef_[0]
+
+
+class ScikitNewton(ScikitLearn):
+    """Its Newton steps on all coefficients, for few of them; it stops by the gradient, whose square the gap is."""
+
+    name = "scikit-learn newton-cholesky"
+    kinds = ("multinomial l2",)
+
+    def start(self, task, target):
+        return 10.0 * target**0.5
+
+    def multinomial(self, task, tol):
+        from sklearn.linear_model import LogisticRegression
+
+        count = task.X.shape[1] * (int(task.y.max()) + 1)
+        if count > LARGEST_NEWTON:
+            raise Failed(f"{count} coefficients are too many for a matrix of them all")
+        options = {"fit_intercept": False, "tol": tol, "max_iter": LIBLINEAR_LIMIT}
+        return LogisticRegression(C=1.0 / task.l2, solver="newton-cholesky", **options).fit(task.rows, task.y).coef_.T

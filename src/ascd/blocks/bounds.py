@@ -13,6 +13,7 @@ vectors s·G are written down where they are asked for.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,8 @@ class GradientBounds:
         groups, (d, _) = problem.groups, problem.design.shape
         square = problem.survey.plain[groups.order]
         self.whole = np.sqrt(np.add.reduceat(square, groups.starts[:-1]))
-        self.norm = lengths_of_blocks(problem.norm[groups.order][:, None], groups.starts)
+        self.column_norm = problem.norm[groups.order]
+        self.norm = lengths_of_blocks(self.column_norm[:, None], groups.starts)
         self.mean = np.zeros(groups.count)
         if intercept:
             mean = problem.survey.total[groups.order] / d
@@ -47,7 +49,7 @@ class GradientBounds:
         self.square = np.add.reduceat(square, groups.starts[:-1])
         self.width = np.sqrt(self.square)
         self.ends = problem.ends
-        self.longest = int(np.diff(self.ends).max())
+        self.longest = problem.longest
         self.slot = np.full(groups.count, -1)
         self.kept: list[Reference] = [Reference(np.zeros((d, problem.n_outputs)))] * BLOCK_SLOTS
         self.count = np.zeros(BLOCK_SLOTS, dtype=np.int64)
@@ -90,26 +92,26 @@ class GradientBounds:
             leaving = self.slot == here
             leaving[blocks] = True
             blocks = np.flatnonzero(leaving)
-        places = groups.columns(blocks) if blocks.size < self.slot.size else slice(None)
-        found = products(self.problem.design, groups.order[places], slope)
-        length = norm(slope)
-        if blocks.size < self.slot.size:
+        some: Any = blocks if blocks.size < self.slot.size else slice(None)
+        places = groups.columns(blocks) if some is blocks else some
+        found, reference = products(self.problem.design, groups.order[places], slope), Reference(slope)
+        if some is blocks:
             self.product[places] = found
         else:
             self.product = found
-        self.radius[blocks] = self.noise * length * self.whole[blocks]
+        self.radius[some] = self.noise * reference.length * self.whole[some]
         fill_lengths(self.product.ravel(), self.ends, blocks, self.size)
-        self.size[blocks] *= 1.0 + (self.longest + 8.0) * UNIT
-        self.length[blocks], self.share[blocks] = self.size[blocks], 1.0
+        self.size[some] *= 1.0 + (self.longest + 8.0) * UNIT
+        self.length[some], self.share[some] = self.size[some], 1.0
         if not is_all:
             used = self.slot[blocks]
             self.count -= np.bincount(used[used >= 0], minlength=self.count.size)
-        self.slot[blocks] = here
+        self.slot[some] = here
         self.count[here] += blocks.size
-        self.kept[here] = Reference(slope)
+        self.kept[here] = reference
         self.reads += found.shape[0]
-        if slope.shape[1] == 1 and length > 0.0:
-            self._take_out(blocks, slope, length)
+        if slope.shape[1] == 1 and reference.length > 0.0:
+            self._take_out(some, slope, reference.length)
 
     def _place_for(self, blocks: Array) -> int:
         """The slope that the fewest blocks refer to goes.  A few blocks have a place of their own, the last.
@@ -119,7 +121,7 @@ class GradientBounds:
         smallest = int(self.count[:-1].argmin())
         return self.count.size - 1 if blocks.size <= FEW_BLOCKS * self.count[smallest] else smallest
 
-    def _take_out(self, blocks: Array, slope: Array, length: float) -> None:
+    def _take_out(self, blocks: Any, slope: Array, length: float) -> None:
         """With one output the part of the columns along the slope is known: it is not in what lies across."""
         off = self.mean[blocks] * abs(float(slope.sum())) + self.radius[blocks]
         along = np.maximum(0.0, self.size[blocks] * (1.0 - (2.0 * self.longest + 16.0) * UNIT) - off) / length

@@ -25,10 +25,10 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.blocks.bounds import GradientBounds
 from ascd.blocks.fit import Fit
-from ascd.blocks.lengths import lengths_of_blocks, norm, row_lengths
+from ascd.blocks.lengths import lengths_of_blocks, norm
 from ascd.blocks.losses import DualPoint
 from ascd.blocks.products import products
-from ascd.blocks.terms import add_terms, fill_lengths, fill_open, largest_allowed_scale
+from ascd.blocks.terms import add_terms, fill_lengths, fill_open, largest_allowed_scale, weigh_rows
 from ascd.blocks.tuning import FAR_FROM_ENOUGH
 from ascd.data.careful import UNIT
 from ascd.problem.proof import residual_rounding
@@ -64,7 +64,7 @@ class _Proof:
     def __init__(self, fit: Fit, bounds: GradientBounds, is_thorough: bool) -> None:
         problem, self.is_thorough = fit.problem, is_thorough
         self.fit, self.bounds, self.problem, self.ends = fit, bounds, problem, bounds.ends
-        self.root = None if (problem.weight == 1.0).all() else np.sqrt(problem.weight)[:, None]
+        self.root = problem.root
         self.norm, self.longest = bounds.norm, bounds.longest
         self.flat, self.room = fit.x.ravel(), np.empty(self.longest)
         self.is_free, self.has_free = fit.resting.is_free, fit.resting.has_free
@@ -72,11 +72,15 @@ class _Proof:
 
     def certificate(self, enough: float) -> Certificate:
         fit, problem = self.fit, self.problem
-        free = problem.groups.columns(np.flatnonzero(self.is_free))
-        point = problem.loss.dual_point(problem.design, problem.groups.order[free], fit.intercept, fit.seen, fit.image)
+        free = np.empty(0, dtype=np.int64)
+        if self.has_free:
+            free = problem.groups.order[problem.groups.columns(np.flatnonzero(self.is_free))]
+        point = problem.loss.dual_point(problem.design, free, fit.intercept, fit.seen, fit.image)
         gap = math.inf if point is None or not np.isfinite(point.spread) else self._by_slope(point, enough)
-        nearest = gap if gap == math.inf else min(gap, fit.seen.value + fit.cost())
-        if gap > enough and self._is_worth_more(nearest, enough):
+        objective = fit.seen.value + fit.cost()
+        nearest = gap if gap == math.inf else min(gap, objective)
+        is_beaten = problem.loss.is_coupled and gap <= objective  # which is the gap of 0 there
+        if gap > enough and not is_beaten and self._is_worth_more(nearest, enough):
             gap = min(gap, self._at_zero())
         return Certificate(gap, point is not None)
 
@@ -177,11 +181,11 @@ class _Proof:
 
     def _image_error(self) -> float:
         """ζ: how far the computed image can be from AX + 1cᵀ, in the norm √Σ s·z²."""
-        fit, places = self.fit, self.fit.places
-        rows = row_lengths(fit.x[places])
-        size = float(rows @ self.problem.norm[self.problem.groups.order[places]])
-        size += float(np.linalg.norm(fit.constant)) * math.sqrt(float(self.problem.weight.sum()))
-        return (np.count_nonzero(rows) + 3.0) * UNIT * size if rows.any() else 0.0
+        fit = self.fit
+        size, count = weigh_rows(fit.x, self.bounds.column_norm)
+        if fit.intercept:
+            size += norm(fit.constant) * math.sqrt(float(self.problem.weight.sum()))
+        return (count + 3.0) * UNIT * float(size) if count else 0.0
 
     def _most_curvature(self) -> float:
         """M; where curvatures have no bound, the largest here, if the image's error cannot change it much."""

@@ -29,7 +29,7 @@ class Fit:
         self.x, self.constant, self.reads = x, np.zeros(problem.n_outputs), 0
         self.image = np.zeros((problem.n_samples, problem.n_outputs))
         self.moved = np.zeros(problem.groups.count, dtype=np.bool_)
-        self.is_fresh = not problem.loss.is_coupled  # else the constants are centred in the end
+        self.is_fresh = not self.is_shifted
         self.evaluate()
         self.zero_constant, self.zero_objective = self.constant.copy(), self.seen.value
         if x.any():
@@ -76,21 +76,26 @@ class Fit:
 
     def recompute(self) -> None:
         """The image from X itself: rounding errors of steps are gone."""
-        if self.problem.loss.is_coupled:
+        if self.is_shifted:
             self._centre()
         while True:
             before = self.constant
             self._compute()
             if not self.has_cancelled(before):
                 break
-        self.is_fresh = not self.problem.loss.is_coupled
+        self.is_fresh = not self.is_shifted
+
+    @property
+    def is_shifted(self) -> bool:
+        """May outputs that meet be moved by a number for all of them?  That is taken out in the end."""
+        return bool(self.problem.loss.is_coupled and (self.intercept or self.resting.has_free))
 
     def has_cancelled(self, before: Array) -> bool:
         """A large constant leaves AX few digits, or none."""
         return bool(np.any(np.abs(before) > CANCELS * np.abs(self.constant)))
 
     def _centre(self) -> None:
-        """Where outputs meet, the same number for all of them changes nothing that has no penalty: it becomes 0."""
+        """The same number for all outputs changes nothing that has no penalty: it becomes 0."""
         rows = np.repeat(self.resting.is_free, self.problem.groups.sizes)
         self.x[rows] -= self.x[rows].mean(axis=1, keepdims=True)
         self._find_moved()

@@ -50,7 +50,7 @@ class GramModel:
         stale = 0
         while sweeps < tuning.MOST_BLOCK_SWEEPS:
             between = min(
-                self._between() if can_newton else shared.MOST_SWEEPS_BETWEEN, tuning.MOST_BLOCK_SWEEPS - sweeps
+                self._between() if can_newton else tuning.MOST_BETWEEN_STEPS, tuning.MOST_BLOCK_SWEEPS - sweeps
             )
             violation, done = sweep_gram(
                 self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.working.starts,
@@ -70,7 +70,7 @@ class GramModel:
         moved = int(np.count_nonzero(self.x.any(axis=1)))
         outputs = self.x.shape[1]
         price = 2.0 * moved**3 / shared.BLOCKED_GAIN + 2.0 * moved**2 * outputs + tuning.BLOCK_OVERHEAD
-        return int(min(max(price / max(moved * self.x.size, 1), shared.FEWEST_SWEEPS), shared.MOST_SWEEPS_BETWEEN))
+        return int(min(max(price / max(moved * self.x.size, 1), shared.FEWEST_SWEEPS), tuning.MOST_BETWEEN_STEPS))
 
     def _direction(self) -> tuple[Array, Array] | None:
         """Newton's direction on what is free, and the right side; None where nothing is, or too much for one matrix."""
@@ -114,34 +114,48 @@ class GramModel:
 
 def kronecker_newton(gram: Array, kappa: Array, ridge: Array, unit: Array, starts: Array, right: Array) -> Array | None:
     """Solve Newton's system; ``kappa``, ``ridge`` one number a row, ``unit`` x̂ by rows, ``starts`` of the blocks."""
-    diagonal = np.diagonal(gram) + kappa + ridge
+    diagonal, bent = np.diagonal(gram) + kappa + ridge, np.flatnonzero(kappa[starts] > 0.0)
     for shift in tuning.BLOCK_SHIFTS:
-        inverse = _inverse(gram + np.diag(kappa + ridge + shift * diagonal))
-        if inverse is None:
-            continue
-        first: Array = inverse @ right
-        step: Array | None = first
-        bent = np.flatnonzero(kappa[starts] > 0.0)
-        if bent.size:
-            step = _less_the_kinks(inverse, first, kappa[starts], unit, starts, bent)
+        matrix = gram.copy()
+        np.fill_diagonal(matrix, np.diagonal(gram) + (kappa + ridge + shift * diagonal))
+        if bent.size and right.shape[1] > 1:
+            step = _with_kinks(matrix, right, kappa[starts], unit, starts, bent)
+        else:
+            subtract_ranks(matrix, kappa, unit, starts)
+            step = _solved(matrix, right)
         if step is not None and np.isfinite(step).all():
             return step
     return None
 
 
-def _less_the_kinks(inverse: Array, first: Array, kink: Array, unit: Array, starts: Array, bent: Array) -> Array | None:
+def _with_kinks(matrix: Array, right: Array, kink: Array, unit: Array, starts: Array, bent: Array) -> Array | None:
     """The step with the parts along x̂ taken out of the Hessian, one rank a block with a kink."""
+    inverse = _inverse(matrix)
+    if inverse is None:
+        return None
+    first: Array = inverse @ right
     weighed = sums_of_blocks(inverse * (unit @ unit.T), starts)
     along = shares_of_kinks(weighed, first, kink, unit, starts, bent)
     step: Array | None = None if along is None else first + inverse @ along
     return step
 
 
+def _solved(matrix: Array, right: Array) -> Array | None:
+    """matrix⁻¹·right for a positive definite matrix, None where it is not; the matrix is overwritten."""
+    from scipy.linalg.lapack import dpotrf, dpotrs
+
+    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric, and by columns as LAPACK has it
+    if failed:
+        return None
+    solved: Array = dpotrs(factor, right, lower=1)[0]
+    return solved
+
+
 def _inverse(matrix: Array) -> Array | None:
-    """The inverse of a positive definite matrix, None where it is not."""
+    """The inverse of a positive definite matrix, None where it is not; the matrix is overwritten."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
-    factor, failed = dpotrf(matrix, lower=1)
+    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)
     if failed:
         return None
     found, failed = dpotri(factor, lower=1)
@@ -149,6 +163,17 @@ def _inverse(matrix: Array) -> Array | None:
         return None
     inverse: Array = np.tril(found) + np.tril(found, -1).T
     return inverse
+
+
+@kernel
+def subtract_ranks(matrix: Array, kappa: Array, unit: Array, starts: Array) -> None:
+    """matrix −= Σ_b κ_b x̂_b x̂_bᵀ, for one output."""
+    for b in range(starts.size):
+        first, last = wide(starts[b]), wide(starts[b + 1]) if b + 1 < starts.size else kappa.size
+        if kappa[first] > 0.0:
+            for i in range(first, last):
+                for j in range(first, last):
+                    matrix[i, j] -= kappa[first] * unit[i, 0] * unit[j, 0]
 
 
 @helper

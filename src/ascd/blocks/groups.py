@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from numbers import Integral
 from typing import Any
@@ -26,14 +27,21 @@ class Groups:
 
     @property
     def count(self) -> int:
-        return int(self.starts.size - 1)
+        return self.starts.size - 1
 
-    @property
+    @cached_property
     def sizes(self) -> Array:
         return np.diff(self.starts)
 
+    @cached_property
+    def longest(self) -> int:
+        """Columns of the largest block."""
+        return int(self.sizes.max())
+
     def columns(self, blocks: Array) -> Array:
-        """Places in the order of the blocks: what ``order`` is asked for."""
+        """Places in the order of the blocks: what ``order`` is asked for.  Blocks are in rising order."""
+        if blocks.size == self.count:
+            return np.arange(self.order.size)
         first = self.starts[blocks]
         sizes = self.starts[blocks + 1] - first
         return np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())

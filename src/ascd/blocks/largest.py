@@ -54,7 +54,7 @@ class Largest:
             self.known[working.blocks] = np.nan
         new = np.flatnonzero(np.isnan(self.known[working.blocks]))
         sizes = np.diff(working.starts)
-        for size in np.unique(sizes[new]).tolist():
+        for size in sorted(set(sizes[new].tolist())):
             some = new[sizes[new] == size]
             first = working.starts[some]
             largest = squares(first) if size == 1 else largest_values(products(first, size))
@@ -72,5 +72,7 @@ def largest_values(stack: Array) -> Array:
 
 def held(curvature: Array) -> Array:
     """Curvatures of blocks, positive also where all columns are 0: there the penalty alone decides."""
+    if (curvature > 0.0).all():
+        return curvature
     largest = float(curvature.max(initial=0.0))
     return np.where(curvature > 0.0, curvature, 1e-9 * largest if largest > 0.0 else 1.0)

@@ -6,6 +6,7 @@ gradient is A_bᵀV, and by Cauchy and Schwarz ‖A_bᵀE‖ ≤ ‖A_b‖·‖E
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from ascd.blocks.penalties import open_penalty
 from ascd.blocks.softmax import Softmax
 from ascd.blocks.terms import total_cost
 from ascd.blocks.tuning import MOST_CLASSES
-from ascd.problem.problem import Problem
+from ascd.data.design import Design
+from ascd.data.storages import open_design
+from ascd.problem.norms import read_norms
 from ascd.protocols import BlockPenalty
 
 
@@ -46,11 +49,11 @@ class BlockProblem:
         self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, groups: Any = None, sample_weight: Any = None
     ) -> None:
         d = n_targets(b)
-        # its checks of the data, and the norms that follow from them
-        plain = Problem(A, np.zeros(d), "squared", None, sample_weight)
-        self.design, (self.n_samples, self.n_features) = plain.design, plain.design.shape
-        self.norm, self.survey = plain.parts.norm, plain.first.survey
-        self.weight = np.broadcast_to(np.asarray(plain.parts.sample.weight), self.n_samples).astype(np.float64)
+        self.design: Design = open_design(A)
+        self.n_samples, self.n_features = self.design.shape
+        if d != self.n_samples:
+            raise ValueError(f"b must have length {self.n_samples}; got {d}")
+        self._weigh(sample_weight)
         self.groups, self.penalty = open_penalty(penalty, groups, self.n_features)
         check_methods(self.penalty, BlockPenalty, "penalty")
         self.loss: Any = as_block_loss(loss, b, self.weight)
@@ -64,6 +67,13 @@ class BlockProblem:
     @property
     def n_outputs(self) -> int:
         return int(self.loss.n_outputs)
+
+    def _weigh(self, sample_weight: Any) -> None:
+        """Weights of the samples, and the norms of columns with them."""
+        weight, self.survey = read_norms(self.design, sample_weight)
+        self.norm, self.weight = np.sqrt(self.survey.square), np.full(self.n_samples, weight, dtype=np.float64)
+        #: of the weights, a row a sample; None where all are 1
+        self.root = None if (self.weight == 1.0).all() else np.sqrt(self.weight)[:, None]
 
     def replace(self, *, penalty: Any = None, sample_weight: Any = None) -> BlockProblem:
         """The same problem with another compiled penalty or other weights; it shares A with this one.
@@ -80,9 +90,7 @@ class BlockProblem:
         if penalty is not None:
             other.penalty = penalty
         if sample_weight is not None:
-            plain = Problem(self.design, np.zeros(self.n_samples), "squared", None, sample_weight)
-            other.norm = plain.parts.norm
-            other.weight = np.broadcast_to(np.asarray(plain.parts.sample.weight), self.n_samples).astype(np.float64)
+            other._weigh(sample_weight)
             loss = self.loss
             other.loss = (
                 Softmax(loss.labels, loss.n_outputs, other.weight) if isinstance(loss, Softmax)
@@ -100,10 +108,15 @@ class BlockProblem:
         add(self.design, self.groups.order[moved], point[moved], image)
         return float(self.loss.look(image).value + total_cost(self.penalty, point.ravel(), self.ends))
 
-    @property
+    @cached_property
     def ends(self) -> Array:
         """Where blocks begin and end in the flat vector of coefficients."""
         return self.groups.starts * self.n_outputs
+
+    @property
+    def longest(self) -> int:
+        """Coefficients of the largest block."""
+        return self.groups.longest * self.n_outputs
 
     def as_point(self, x: Any, name: str) -> Array:
         """Coefficients of shape (n_features, n_outputs), or flat for one target, in the order of the blocks."""

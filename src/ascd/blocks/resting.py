@@ -24,7 +24,7 @@ class Resting:
         self.is_free = unpenalised(penalty, ends)
         self.has_free = bool(self.is_free.any())
         self.is_known = hasattr(penalty, "resting_radii")
-        longest = float(np.diff(ends).max())
+        longest = float((ends[1:] - ends[:-1]).max())
         # lengths of blocks are sums with rounding errors
         self.radius = penalty.resting_radii() * (1.0 - (longest + 16.0) * UNIT) if self.is_known else None
 

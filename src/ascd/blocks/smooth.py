@@ -7,6 +7,9 @@ step, for all outputs together, or with smaller matrices in better variables (``
 
 which is about the gap of the slope as a dual point.  What it reaches is looked at and proved as every other point; the
 usual steps go on where it ends without that, or makes no more progress.
+
+Few coefficients on many sparse samples are left to the usual steps from the start, with all blocks in the working set:
+their models are Newton's, and the matrix of one costs less than ten steps of L-BFGS.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from ascd.blocks import tuning
 from ascd.blocks.bfgs import Line, Pairs, Vector, search
 from ascd.blocks.fit import Fit
 from ascd.blocks.norm import BlockNorm
+from ascd.blocks.problem import BlockProblem
 from ascd.blocks.variables import variables_of
 
 
@@ -31,15 +35,24 @@ class Smooth:
 
     def __init__(self, fit: Fit) -> None:
         self.fit, self.penalty, self.is_over = fit, None, False
+        self.is_for_newton = is_for_newton(fit.problem)
         self.share = self.first_share = tuning.SMOOTH_SHARE if fit.x.size >= tuning.SMALL_SMOOTH else tuning.SMALL_SHARE
 
     def applies(self) -> bool:
-        """Is F smooth, curved in every coordinate and not minimised by one model?"""
+        """Is F smooth, curved in every coordinate and not minimised by one model, or few?"""
         penalty, loss = self.fit.penalty, self.fit.problem.loss
         if penalty is not self.penalty:  # another one on the path: a fresh start
             self.penalty, self.share, self.is_over = penalty, self.first_share, False
-        is_smooth = isinstance(penalty, BlockNorm) and penalty.is_smooth() and bool((penalty.ridge > 0.0).all())
-        return is_smooth and not self.is_over and not loss.is_quadratic and math.isfinite(loss.bound)
+        is_left = self.is_over or self.is_for_newton or loss.is_quadratic
+        return not is_left and self._is_smooth() and math.isfinite(loss.bound)
+
+    def takes_all(self) -> bool:
+        """Do all blocks move, and have a matrix together?"""
+        return self.is_for_newton and self._is_smooth()
+
+    def _is_smooth(self) -> bool:
+        penalty = self.fit.penalty
+        return isinstance(penalty, BlockNorm) and penalty.is_smooth() and bool((penalty.ridge > 0.0).all())
 
     def improve(self, tolerance: float, until: float) -> None:
         """Go down until a gap of a share of the tolerance is likely, or until the time ``until``."""
@@ -55,6 +68,14 @@ class Smooth:
                 fit.x[:], fit.constant = descent.coefficients(), descent.constants()
                 fit.moved[:] = np.logical_or.reduceat(fit.x.any(axis=1), fit.problem.groups.starts[:-1])
                 fit.recompute()
+
+
+def is_for_newton(problem: BlockProblem) -> bool:
+    """Is the matrix of all coefficients (``coupled_gram``) quickly made and factorised?"""
+    d, n = problem.n_samples, problem.n_features
+    size, share = n * problem.n_outputs, problem.design.entries() / (d * n)
+    is_small = tuning.SMALL_SMOOTH <= size <= tuning.LARGEST_COUPLED and size * size <= tuning.TALL_FOR_NEWTON * d
+    return bool(problem.loss.is_coupled and is_small and share * share * size <= tuning.PAIRS_FOR_NEWTON)
 
 
 class _Point(NamedTuple):

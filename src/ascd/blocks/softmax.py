@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel, wide
 from ascd._base.threads import share
 from ascd.blocks.lengths import norm, row_lengths
 from ascd.blocks.losses import Curvature, DualPoint, Look
+from ascd.blocks.softmax_samples import fill_gaps, fill_look, fill_softmax
 from ascd.blocks.tuning import LARGEST_SHARE, LONGEST_CONSTANT_STEP, MOST_BALANCING_STEPS, SMALLEST_SHARE, SOFTMAX_ENTRY
 from ascd.data.careful import UNIT, careful_sum
 from ascd.data.design import Design
@@ -43,18 +43,7 @@ class Softmax:
 
     def __init__(self, labels: Array, n_classes: int, weight: Array) -> None:
         self.labels, self.n_outputs, self.weight = labels, n_classes, weight
-        self.rows = np.arange(labels.size)
         self.counted = weight > 0.0
-
-    def _shares(self, image: Array) -> tuple[Array, Array]:
-        """Logarithms of the probabilities, and these, class by class in memory: sums over few classes are quick so."""
-        logs = np.array(image.T)
-        logs -= logs.max(axis=0)
-        shares = np.exp(logs)
-        total = shares.sum(axis=0)
-        shares /= total
-        logs -= np.log(total)
-        return logs.T, shares.T
 
     def look(self, image: Array) -> Look:
         slope, own, shared = np.empty((3, *image.shape))
@@ -68,12 +57,6 @@ class Softmax:
         price = SOFTMAX_ENTRY * image.size
         share(price, self.labels.size, fill_softmax, image, self.labels, self.weight, slope, losses)
         return float(losses.sum()), slope
-
-    def _others(self, shares: Array) -> Array:
-        """1 − p_y, as the sum of the others: exact where p_y is near 1."""
-        others = shares.copy(order="K")
-        others[self.rows, self.labels] = 0.0
-        return others.sum(axis=1)
 
     def balance(self, image: Array) -> Array:
         """Move the image, in place, to the best constants, which sum to 0; how far."""
@@ -129,69 +112,9 @@ class Softmax:
         return (self.n_outputs + 8.0 + 2.0 * spread) * UNIT
 
     def gap(self, image: Array, dual: Array, reach: Array, scale: float) -> float:
-        logs, shares = self._shares(image)
-        log_own, own, others = logs[self.rows, self.labels], shares[self.rows, self.labels], self._others(shares)
-        joined = own + (1.0 - scale) * others
-        ratio = np.where(own > 0.5, np.log1p((1.0 - scale) * others / np.maximum(own, 0.5)), np.log(joined) - log_own)
-        below = math.log(scale) if scale > 0.0 else 0.0
-        first, second = scale * others * below, joined * ratio
-        size = np.abs(first) + np.abs(second)
-        term = np.maximum(first + second, 0.0) + (8.0 * UNIT + self._rounding(image)) * size
-        term += np.where(own > 0.5, 0.0, 8.0 * UNIT * joined * np.abs(log_own))  # a difference of logarithms
-        if reach.size:
-            term += reach * scale * (others * abs(below) + np.minimum(own, others) * np.abs(ratio))
-            term += 2.0 * reach**2 * others
-        return float(self.weight[self.counted] @ term[self.counted])
-
-
-@helper
-def fill_shares(image: Array, y: int, shares: Array) -> tuple[float, float]:
-    """Probabilities of one sample; its loss, and 1 − p_y as the sum of the others: exact where p_y is near 1."""
-    most, others = -math.inf, 0.0
-    for t in range(image.size):
-        most = max(most, image[t])
-    for t in range(image.size):
-        shares[t] = math.exp(image[t] - most)
-    own = shares[y]
-    shares[y] = 0.0
-    for t in range(image.size):
-        others += shares[t]
-    shares[y] = own
-    for t in range(image.size):
-        shares[t] /= others + own
-    loss = math.log1p(others / own) if own > others else math.log(others + own) + (most - image[y])
-    return loss, others / (others + own)
-
-
-@kernel
-def fill_softmax(
-    image: Array, labels: Array, weight: Array, slope: Array, losses: Array, start: int, stop: int
-) -> None:
-    """Losses and slopes of some samples."""
-    for number in range(start, stop):
-        k = wide(number)
-        y = wide(labels[k])
-        loss, others = fill_shares(image[k], y, slope[k])
-        losses[k], slope[k, y] = weight[k] * loss, -others
-        for t in range(image.shape[1]):
-            slope[k, t] *= weight[k]
-
-
-@kernel
-def fill_look(
-    image: Array, labels: Array, weight: Array, slope: Array, losses: Array, own: Array, shared: Array, most: Array
-) -> None:
-    """Losses, slopes and curvatures: s·p, √s·p, and s times a bound of the largest eigenvalue of diag(p) − ppᵀ."""
-    for k in range(labels.size):
-        y, root, largest = wide(labels[k]), math.sqrt(weight[k]), 0.0
-        loss, others = fill_shares(image[k], y, own[k])
-        losses[k] = weight[k] * loss
-        for t in range(image.shape[1]):
-            share = own[k, t]
-            largest = max(largest, share)
-            slope[k, t], own[k, t], shared[k, t] = weight[k] * share, weight[k] * share, root * share
-        slope[k, y] = -weight[k] * others
-        most[k] = weight[k] * min(largest, 2.0 * largest * (1.0 - largest))  # Gershgorin
+        terms, price = np.empty(self.labels.size), SOFTMAX_ENTRY * image.size
+        share(price, terms.size, fill_gaps, image, self.labels, self.weight, reach, scale, np.empty(image.shape), terms)
+        return float(terms.sum())
 
 
 def constant_step(matrix: Array, slopes: Array) -> Array:

@@ -46,7 +46,7 @@ class Solver:
         self.bounds = GradientBounds(problem, intercept)
         self.steps, self.smooth = Steps(self.fit), Smooth(self.fit)
         self.n_iter = self.working = 0
-        self.has_all = self.is_whole = False
+        self.has_all, self.is_whole, self.first = False, False, 0
         self.standing, self.can_fit = NOTHING, True
         self.looked_at: tuple[Any, Any, bool] = None, None, False
         self.last: tuple[Array, Array] | None = None  # the point looked at, where the data can be lost
@@ -63,7 +63,7 @@ class Solver:
         """Until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run."""
         began, start, progress, attempts = time.perf_counter(), math.inf, Progress(), 0
         self.fit.use(penalty)
-        self.standing = NOTHING
+        self.standing, self.first = NOTHING, self._first_size()
         for rounds in range(limits.max_iter + 1):
             self.look(tolerance, progress.idle > 0)
             if has_no_minimum(self.standing.objective, start):
@@ -116,17 +116,13 @@ class Solver:
         one has no certificate where the gap cannot be small enough: that of the last point holds here, too.
         """
         fit, bounds = self.fit, self.bounds
-        bounds.locate(fit.slope)
-        blocks = fit.resting.candidates(fit.moved, bounds.length, bounds.radius)
-        bounds.show(blocks)
-        flat, gradient, listed = fit.x.ravel(), bounds.estimate.ravel(), np.empty(blocks.size + 1, dtype=np.int64)
-        count = fill_open(fit.penalty, flat, gradient, bounds.radius, bounds.ends, blocks, self.room, listed)
+        listed = self._open_blocks()
         self.distance[:] = 0.0
-        if count:
-            bounds.read(listed[:count], fit.slope)
-            fill_distances(fit.penalty, flat, bounds.product.ravel(), bounds.ends, listed[:count], self.distance)
+        if listed.size:
+            bounds.read(listed, fit.slope)
+            fill_distances(fit.penalty, fit.x.ravel(), bounds.product.ravel(), bounds.ends, listed, self.distance)
         objective, gap = float(fit.seen.value + fit.cost()), self.standing.gap
-        if is_thorough or self.standing.gap <= enough or not self._is_far(listed[:count], enough):
+        if is_thorough or self.standing.gap <= enough or not self._is_far(listed, enough):
             gap, self.can_fit = prove(fit, bounds, enough, is_thorough)
         self.standing = Standing(objective, gap, float(self.distance.max(initial=0.0)), True, math.inf)
         self.looked_at = fit.seen, fit.penalty, is_thorough
@@ -141,6 +137,18 @@ class Solver:
         if self.standing is NOTHING:
             self.standing = NOTHING._replace(objective=float(fit.seen.value + fit.cost()))
         return Status.UNREACHABLE
+
+    def _open_blocks(self) -> Array:
+        """Those that are not surely at rest, as far as is known without reading."""
+        fit, bounds = self.fit, self.bounds
+        if not bounds.count.any():  # nothing has been read
+            return np.arange(fit.moved.size)
+        bounds.locate(fit.slope)
+        blocks = fit.resting.candidates(fit.moved, bounds.length, bounds.radius)
+        bounds.show(blocks)
+        listed, gradient = np.empty(blocks.size + 1, dtype=np.int64), bounds.estimate.ravel()
+        count = fill_open(fit.penalty, fit.x.ravel(), gradient, bounds.radius, bounds.ends, blocks, self.room, listed)
+        return listed[:count]
 
     def _is_far(self, blocks: Array, enough: float) -> bool:
         """Is F surely, but for rounding, more than ``enough`` above its minimum?
@@ -157,20 +165,27 @@ class Solver:
 
     def _working_set(self) -> Working:
         """The blocks that have moved, and the worst of the others."""
-        groups, moved = self.problem.groups, self.fit.moved
-        narrow = tuning.FIRST_COLUMNS * groups.count // groups.order.size  # so many blocks have that many columns
-        first = min(max(narrow, tuning.FEWEST_FIRST), tuning.FIRST_SET)
-        size = max(first, shared.GROWTH * int(moved.sum()))
+        groups, moved, count = self.problem.groups, self.fit.moved, int(self.fit.moved.sum())
+        size = max(self.first, shared.GROWTH * count)
         waiting = np.flatnonzero((self.distance > 0.0) & ~moved)
-        room = max(size - int(moved.sum()), 1)
+        room = max(size - count, 1)
         self.has_all = waiting.size <= room
         if not self.has_all:
             waiting = waiting[np.argpartition(-self.distance[waiting], room - 1)[:room]]
         blocks = np.sort(np.concatenate([np.flatnonzero(moved), waiting]))
-        self.is_whole = blocks.size == groups.count
-        sizes = groups.sizes[blocks]
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.is_whole, starts = blocks.size == groups.count, groups.starts
+        if not self.is_whole:
+            starts = np.concatenate([[0], np.cumsum(groups.sizes[blocks])]).astype(np.int64)
         return Working(blocks, starts, groups.columns(blocks), self.problem.n_outputs)
+
+    def _first_size(self) -> int:
+        """Blocks of the first working set."""
+        groups, problem = self.problem.groups, self.problem
+        if self.smooth.takes_all():
+            return groups.count
+        is_large = problem.loss.is_quadratic and problem.design.entries() >= tuning.MANY_ENTRIES
+        narrow = tuning.FIRST_COLUMNS * groups.count // groups.order.size  # so many blocks have that many columns
+        return min(max(narrow, tuning.FEWEST_FIRST), tuning.LARGE_FIRST if is_large else tuning.FIRST_SET)
 
     def _target(self, tolerance: float, is_idle: bool) -> float:
         """The violation that the working set may keep: what the tolerance needs, or a share of the largest."""

@@ -26,7 +26,6 @@ from ascd.blocks.largest import Largest
 from ascd.blocks.losses import Curvature
 from ascd.blocks.pieces import Working, blocks_cost, largest_distance
 from ascd.blocks.products import products
-from ascd.data.local import as_block
 from ascd.solver import tuning as shared
 from ascd.solver.gram import Gram
 
@@ -50,7 +49,7 @@ class Steps:
             self._step(working, gradient, target)
             return
         for _ in range(shared.MOST_MODELS):
-            length = self._step(working, gradient, max(0.5 * target, tuning.BLOCK_MODEL_SHARE * left))
+            length = self._step(working, gradient, self._model_target(working, target, left))
             is_damped = 0.0 < self.damping <= 1.0
             if math.isnan(length) or (length == 0.0 and not is_damped):
                 break
@@ -58,6 +57,12 @@ class Steps:
                 left, gradient = self._violation(working)
                 if left <= target:
                     break
+
+    def _model_target(self, working: Working, target: float, left: float) -> float:
+        """The violation that a model may keep; where its matrix is most of the work, little."""
+        if self._is_for_one_matrix(working):
+            return tuning.COUPLED_MODEL_SHARE * max(target, tuning.BLOCK_MODEL_SHARE * left)
+        return max(0.5 * target, tuning.BLOCK_MODEL_SHARE * left)
 
     def _step(self, working: Working, gradient: Array, target: float) -> float:
         """Minimise the model at the present point, and go there as far as F falls: the share of the way.
@@ -112,21 +117,18 @@ class Steps:
 
     def _is_for_one_matrix(self, working: Working) -> bool:
         """Where outputs meet: are coefficients so few that a matrix of them all is cheaper than sweeps over columns?"""
-        size = working.places.size * working.outputs
-        work = size**2 * self.problem.n_samples
-        return self.problem.loss.is_coupled and size <= tuning.LARGEST_COUPLED and work <= tuning.MOST_COUPLED_WORK
+        return self.problem.loss.is_coupled and working.places.size * working.outputs <= tuning.LARGEST_COUPLED
 
     def _by_one_matrix(
         self, working: Working, columns: Array, curvature: Curvature, gradient: Array, x: Array, target: float
     ) -> Array:
         """Minimise the model by one matrix of all coefficients, which move; the change of the constants."""
         fit, all_of_them, before = self.fit, flat(working), x.copy()
-        block = as_block(self.problem.design.take(columns), self.problem.n_samples)
+        gram = coupled_gram(self.problem.design.take(columns), curvature, fit.intercept)
         fit.reads += columns.size
+        constants = np.zeros((working.outputs, x.size))
         if fit.intercept:
-            gram, constants = without_constants(block, curvature)
-        else:
-            gram, constants = coupled_gram(block, curvature), np.zeros((working.outputs, x.size))
+            gram, constants = without_constants(gram, working.outputs)
         lipschitz = self.largest.of_gram(all_of_them, gram)
         model = GramModel(fit.penalty, all_of_them, gram, lipschitz, gradient.reshape(-1, 1).copy(), x.reshape(-1, 1))
         model.minimise(target)
@@ -149,6 +151,8 @@ class Steps:
             if waiting.size:
                 gram.learn(waiting)
         positions = gram.position[columns]
+        if joining.size == columns.size == gram.store.shape[0]:  # all of them, in their order
+            return gram.store.T
         return np.ascontiguousarray(gram.store[np.ix_(positions, positions)])
 
     def _follow(self, working: Working, x: Array, shift: Array) -> float:
@@ -167,7 +171,8 @@ class Steps:
         """Halve the step to x, whose image is ``there``, until F falls by a share of what its slope promises."""
         fit, before = self.fit, self.fit.x[working.places].copy()
         start, cost, direction = fit.seen.value, self._cost(working, before), there - fit.image
-        promised = float(np.vdot(fit.slope, direction)) + self._cost(working, x) - cost
+        there_cost = self._cost(working, x)
+        promised = float(np.vdot(fit.slope, direction)) + there_cost - cost
         rounding = tuning.UNSEEN_FALL * (abs(start) + abs(cost))
         length, image, constant = 1.0, fit.image, fit.constant
         for _ in range(tuning.MOST_HALVINGS):
@@ -177,12 +182,10 @@ class Steps:
             if fit.intercept:
                 fit.constant = fit.constant + self.problem.loss.balance(fit.image)
             seen = self.problem.loss.look(fit.image)
-            fall = seen.value - start + self._cost(working, point) - cost
+            fall = seen.value - start + (there_cost if length == 1.0 else self._cost(working, point)) - cost
             is_seen = -length * promised > rounding
             if fall <= (shared.ENOUGH_FALL * length * promised if is_seen else rounding):
-                is_fresh = (
-                    length == 1.0 and not self.problem.loss.is_coupled and not fit.has_cancelled(constant + shift)
-                )
+                is_fresh = length == 1.0 and not fit.is_shifted and not fit.has_cancelled(constant + shift)
                 fit.is_fresh, fit.seen = False, seen  # also where the run is interrupted here
                 fit.set(working, point)
                 fit.is_fresh = is_fresh

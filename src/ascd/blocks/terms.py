@@ -109,10 +109,13 @@ def fill_open(
 
 def unpenalised(penalty: Any, ends: Array) -> Array:
     """Which blocks allow no dual product but 0?  Those with a bound at 0 and nothing else allow one sign."""
-    found = np.zeros((2, ends.size - 1), dtype=np.bool_)
-    for out, sign in zip(found, (1.0, -1.0), strict=True):
-        find_unscaled(penalty, ends, np.full(int(np.diff(ends).max()), sign), out)
-    return np.logical_and(*found)
+    found, vector = np.zeros(ends.size - 1, dtype=np.bool_), np.ones(int(np.diff(ends).max()))
+    find_unscaled(penalty, ends, vector, found)
+    if found.any():
+        other = np.zeros(found.size, dtype=np.bool_)
+        find_unscaled(penalty, ends, -vector, other)
+        found &= other
+    return found
 
 
 @kernel
@@ -120,6 +123,18 @@ def find_unscaled(penalty: Any, ends: Array, vector: Array, out: Array) -> None:
     """Which blocks allow no multiple of the vector?"""
     for b in range(ends.size - 1):
         out[b] = penalty.block_scale(vector[: ends[b + 1] - ends[b]], 0.0, b) <= 0.0
+
+
+@kernel
+def weigh_rows(x: Array, weight: Array) -> tuple[float, int]:
+    """Σ_j weight_j·‖x_j‖ over the rows of x, and how many of these are not 0."""
+    total, count = 0.0, 0
+    for j in range(weight.size):
+        length = length_of(x[j])
+        if length > 0.0:
+            total += weight[j] * length
+            count += 1
+    return total, count
 
 
 @kernel

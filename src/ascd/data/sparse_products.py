@@ -72,17 +72,22 @@ class SparseMultiplier:
         key = positions.tobytes() if self.keeps else b""
         if key in self.rows:
             return self.rows[key]
-        chosen, d = columns[positions], self.design.shape[0]
-        stored = self.design.entries(chosen)
-        offsets, counts = np.zeros(d + 1, dtype=np.int64), np.empty((-(-d // ROWS_A_PART), 2), dtype=np.int64)
-        matrix, price = self.design.matrix, 0.5 * prices.LISTED * stored
-        share(price, len(counts), count_rows, matrix, chosen, offsets, counts)
-        filled = np.empty(int(counts[:, 1].sum()), dtype=np.int64)
-        rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
-        share(price, len(counts), list_rows, matrix, chosen, positions, rows, np.cumsum(counts, axis=0) - counts)
+        chosen = columns[positions]
+        rows = rows_of(self.design.matrix, chosen, positions, self.design.shape[0], self.design.entries(chosen))
         if self.keeps:
             self.rows[key] = rows
         return rows
+
+
+def rows_of(matrix: Any, columns: Array, names: Array, d: int, stored: int) -> Rows:
+    """The entries of these columns, of which so many are stored, row by row; ``names`` stand for the columns."""
+    offsets, counts = np.zeros(d + 1, dtype=np.int64), np.empty((-(-d // ROWS_A_PART), 2), dtype=np.int64)
+    price = 0.5 * prices.LISTED * stored
+    share(price, len(counts), count_rows, matrix, columns, offsets, counts)
+    filled = np.empty(int(counts[:, 1].sum()), dtype=np.int64)
+    rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
+    share(price, len(counts), list_rows, matrix, columns, names, rows, np.cumsum(counts, axis=0) - counts)
+    return rows
 
 
 @kernel

@@ -19,18 +19,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_finite_vector, as_parameter
-from ascd._base.jit import at, kernel, wide
+from ascd._base.checks import Array, as_finite_vector
+from ascd._base.jit import at, kernel
 from ascd._base.threads import as_n_jobs, crew
-from ascd.data.design import Design, Part
+from ascd.data.design import Design
 from ascd.data.storages import open_design
 from ascd.problem.first_pass import FirstPass, read_first
 from ascd.problem.losses import as_loss
 from ascd.problem.losses.shifted import Stated
+from ascd.problem.norms import as_weights, check_norms
 from ascd.problem.penalties import as_penalty
 from ascd.problem.proof import Place, Products, prove
 from ascd.problem.recession import check_bounded
-from ascd.problem.tuning import SMALLEST_SQUARE
 
 
 class Sample(NamedTuple):
@@ -95,7 +95,7 @@ class Problem:
         self.stated = Stated.of(loss, b, offset, self.n_samples)
         loss, target = self.stated.as_parts()
         penalty = as_penalty(penalty, self.n_features)
-        sample = Sample(target, _as_weights(sample_weight, self.n_samples))
+        sample = Sample(target, as_weights(sample_weight, self.n_samples))
         with crew(threads):
             self.first = read_first(self.design, sample, loss)
         self.parts = _assemble(self.design, self.first, sample, loss, penalty, self.stated)
@@ -141,7 +141,7 @@ class Problem:
             is_same = b is None and loss is None and offset is None
             other.first = self.first if is_same else self.first.without_products()
         else:
-            weight = old.sample.weight if sample_weight is None else _as_weights(sample_weight, self.n_samples)
+            weight = old.sample.weight if sample_weight is None else as_weights(sample_weight, self.n_samples)
             sample = Sample(target, weight)
             other.first = read_first(self.design, sample, new_loss)
             other.parts = _assemble(self.design, other.first, sample, new_loss, penalty, other.stated)
@@ -217,24 +217,10 @@ def fill_curvatures(problem: Any, image: Array, out: Array) -> None:
         out[k] = weight * problem.loss.curvature(problem.sample.target[k], image[k]) if weight > 0.0 else 0.0
 
 
-def _as_weights(sample_weight: Any, n_samples: int) -> Any:
-    if sample_weight is None:
-        return 1.0
-    if np.ndim(sample_weight) == 0:
-        raise ValueError(f"sample_weight must be one-dimensional; got {sample_weight!r}")
-    return as_parameter(sample_weight, "sample_weight", n_samples, low=0.0)
-
-
 def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty: Any, stated: Stated) -> Parts:
     bound, n = float(loss.curvature_bound()), design.shape[1]
     square = first.survey.square
-    largest = float(np.maximum(square, first.survey.plain).max())
-    if not np.isfinite(largest):  # the norms have seen every entry: no other pass is needed to find what is not finite
-        design.check_finite()
-    if not math.isfinite(largest * (max(bound, 1.0) if bound < math.inf else 1.0)):
-        raise ValueError("A has columns whose squared norm overflows float64: rescale A")
-    if square.min() < SMALLEST_SQUARE:
-        _check_small_columns(design, sample.weight, np.flatnonzero(square < SMALLEST_SQUARE))
+    check_norms(design, first.survey, sample.weight, bound)
     lipschitz = bound * square if bound < math.inf else np.full(n, bound)
     if not lipschitz.all():
         # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.
@@ -245,30 +231,6 @@ def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty:
         getattr(design, "matrix", None), sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()),
         gain, slack, stated.target_error(sample.weight),
     )  # fmt: skip
-
-
-def _check_small_columns(design: Design, weight: Any, columns: Array) -> None:
-    """Columns whose squared norm is lost below float64's range: nothing can be proved of them."""
-    columns = columns[getattr(design, "counts", np.ones(design.shape[1]))[columns] > 0]  # a column may just be empty
-    part: Part = design.take(columns)
-    found = int(first_with_entries(part.matrix, weight, part.places))
-    if found >= 0:
-        j = columns[found]
-        raise ValueError(
-            f"A has columns whose squared norm (weighted by the samples) underflows float64, the first is column {j}: "
-            "rescale A, or set them to zero"
-        )
-
-
-@kernel
-def first_with_entries(matrix: Any, weight: Any, columns: Array) -> int:
-    """Where the first column stands that has an entry other than 0 in a sample that counts; −1 if none has."""
-    for i in range(columns.size):
-        j = wide(columns[i])
-        for p in range(matrix.start(j), matrix.stop(j)):
-            if matrix.entry(p, j) != 0.0 and at(weight, matrix.row(p)) > 0.0:
-                return i
-    return -1
 
 
 def _same_curvature(first: Any, second: Any) -> bool:
