@@ -164,7 +164,10 @@ class Queue(NamedTuple):
             if size > target:
                 above = self.largest_of_sample(size, target)
                 found = self.put_first(size, above)
-                above, size = (above, found) if found > 0 else (self.edge[b], size)  # keys that are no numbers
+                if found == size:  # a sample of equal keys: those beyond it come first
+                    above = self.least_beyond(size, above)
+                    found = self.put_first(size, above)
+                above, size = (above, found) if found > 0 else (self.edge[b], size)  # all equal, or no numbers
             b -= 1
             self.edge[b], self.end[b] = above, size
         self.order_front(size)
@@ -185,6 +188,15 @@ class Queue(NamedTuple):
                 place -= 1
             sample[place] = value
         return sample[target * number // size]
+
+    @helper
+    def least_beyond(self, size: int, edge: float) -> float:
+        """The smallest key of the first ``size`` that is beyond the edge; infinity where there is none."""
+        least = math.inf
+        for position in range(size):
+            value = self.key[position]
+            least = value if edge < value < least else least
+        return least
 
     @helper
     def put_first(self, size: int, edge: float) -> int:

@@ -38,14 +38,19 @@ def lower_key(intervals: Any, clocks: TwoClocks, j: int) -> float:
 @helper
 def arrange_lower(heap: Heap, intervals: Any, clocks: TwoClocks) -> None:
     """The keys of all lower bounds."""
-    for position in range(heap.key.size):
-        heap.key[position] = lower_key(intervals, clocks, wide(heap.order[position]))
+    for j in range(heap.key.size):
+        heap.put(j, j, lower_key(intervals, clocks, j))
     heap.arrange()
 
 
 @helper
-def raise_lower(heap: Heap, intervals: Any, clocks: TwoClocks, j: int) -> None:
-    """Coordinate j was visited; a key that is too large may stay."""
+def raise_lower(heap: Heap, intervals: Any, clocks: TwoClocks, j: int, before: float) -> None:
+    """Coordinate j was visited; a key that is too large may stay.
+
+    Where x_j has not changed from ``before``, the visit has changed σ(g) − r alone, which counts where it is positive.
+    """
+    if intervals.x[j] == before and intervals.bounds_at(j)[0] == 0.0:
+        return
     key = lower_key(intervals, clocks, j)
     if key > heap.key[wide(heap.place[j])]:
         heap.settle(j, key)

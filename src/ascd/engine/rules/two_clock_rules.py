@@ -67,19 +67,20 @@ class TwoClockHeuristic(NamedTuple):
     floor: Heap  # of the lower bounds
     members: Array
     aside: Array
+    before: Array  # [x of the last pick as it was then]
     state: Array  # [the last pick (−1 before the first), its place in the list (−1: outside), the length of the list]
 
     @staticmethod
     def start(parts: Any, oracle: Any, steepness: Any) -> TwoClockHeuristic:
         n = parts.norm.size
-        lists = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+        lists = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.zeros(1)
         return TwoClockHeuristic(TwoClocks.of(parts, oracle, steepness), Heap.of(n), *lists, np.array([-1, -1, 0]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, state = point.intervals, self.state
         largest = self.follow(intervals, rng)
+        self.wake_those_above(intervals, largest)
         level = largest - 2.0 * self.clocks.rounding(intervals)  # below which keys are surely below max ℓ
-        self.wake_those_above(intervals, largest, level)
         vain = 0
         while vain <= state[LIST_SIZE] or self.somebody_reaches(intervals, largest):
             if state[LIST_SIZE] == 0:
@@ -87,6 +88,7 @@ class TwoClockHeuristic(NamedTuple):
             state[ITS_PLACE] = int(rng.random() * state[LIST_SIZE])
             state[LAST_PICK] = wide(self.members[state[ITS_PLACE]])
             if intervals.signed_upper_at(state[LAST_PICK]) >= largest:
+                self.before[0] = point.x[state[LAST_PICK]]
                 return state[LAST_PICK]
             vain += 1
             self.send_to_sleep(intervals, level)
@@ -101,7 +103,7 @@ class TwoClockHeuristic(NamedTuple):
         if is_new or state[ITS_PLACE] < 0:  # also after the visit of one that slept, where nobody could move
             arrange_lower(self.floor, intervals, clocks)
         else:
-            raise_lower(self.floor, intervals, clocks, state[LAST_PICK])
+            raise_lower(self.floor, intervals, clocks, state[LAST_PICK], self.before[0])
         largest = max(largest_lower(self.floor, intervals, clocks, self.aside), LEAST)
         if is_new or state[ITS_PLACE] < 0:
             state[LIST_SIZE] = let_all_sleep(clocks, intervals, self.members, largest, False, rng)
@@ -110,13 +112,12 @@ class TwoClockHeuristic(NamedTuple):
         return largest
 
     @helper
-    def wake_those_above(self, intervals: Any, largest: float, level: float) -> None:
-        """Those that have become large enough come in, and those that no clock keeps below max ℓ."""
+    def wake_those_above(self, intervals: Any, largest: float) -> None:
+        """Those that may have become large enough come in, without a look: a draw has one anyway."""
         clocks, state = self.clocks, self.state
         while clocks.highest(intervals) >= largest - clocks.rounding(intervals):
-            if not clocks.lower_highest(intervals, level):
-                self.members[state[LIST_SIZE]] = clocks.take_highest(intervals)
-                state[LIST_SIZE] += 1
+            self.members[state[LIST_SIZE]] = clocks.take_highest(intervals)
+            state[LIST_SIZE] += 1
 
     @helper
     def send_to_sleep(self, intervals: Any, level: float) -> None:

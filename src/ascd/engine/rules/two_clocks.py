@@ -208,14 +208,16 @@ def upper_bounds(intervals: Any, j: int) -> tuple[float, float]:
 def let_all_sleep(
     clocks: TwoClocks, intervals: Any, order: Array, level: float, without_exception: bool, rng: Any
 ) -> int:
-    """Start: those below the level sleep, or all, those of equal bounds in random order.
+    """Start, or a new reference: those below the level sleep, or all.
 
-    Returns how many are left; they come first in ``order``.
+    Returns how many are left; they come first in ``order``.  Before the first reference many bounds may be equal, all
+    of them infinite: then the order is a random one.
     """
     count = order.size
     for position in range(count):
         order[position] = position
-    shuffle(order, count, rng)
+    if intervals.extra.place[REFRESHES] == 0.0:
+        shuffle(order, count, rng)
     awake, paths, planes = 0, 0, 0
     for position in range(count):
         j = wide(order[position])
