@@ -1,11 +1,17 @@
-"""The signed dual of the support vector machine is the dual with other names for its variables."""
+"""The signed dual of the support vector machine is the dual with other names for its variables; labels; faces."""
 
 from __future__ import annotations
 
+import math
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.utils.multiclass import check_classification_targets
 
 import ascd
+from ascd.estimators._classes import classes_of
+from ascd.solver.box.descent import BoxDescent
 from ascd.svm import signed_box
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -35,3 +41,51 @@ def test_weights_multiply_the_losses_and_zero_removes_a_sample(loss):
     primal = 0.5 * w @ w + 0.7 * weight @ (short if loss == "hinge" else short**2)
     assert primal == pytest.approx(-signed.objective(beta), rel=1e-6)
     np.testing.assert_array_equal(beta[weight == 0.0], 0.0)
+
+
+LABELS = {
+    "integers": np.array([3, 1, 3, 1, 2, 2, 1, 3]),
+    "bools": np.array([True, False, True, False, True]),
+    "whole floats": np.array([-1.0, 1.0, -1.0, 1.0, 1.0]),
+    "strings": np.array(["no", "yes", "no", "yes", "yes"]),
+    "objects": np.array(["no", "yes", "no", "yes", "yes"], dtype=object),
+    "fractions": np.array([0.5, 1.5, 0.5, 1.5, 0.5]),
+    "not a number": np.array([1.0, math.nan, 1.0, 0.0, 0.0]),
+    "infinite": np.array([1.0, math.inf, 1.0, 0.0, 0.0]),
+    "bytes": np.array([b"no", b"yes", b"no", b"yes", b"yes"]),
+    "many classes": np.arange(30),
+    "many classes as floats": np.arange(30.0),
+    "half as many": np.arange(30) // 2,
+}
+
+
+def told_by(check):
+    """What a check of labels raises and warns."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            check()
+        except Exception as error:
+            return type(error), str(error)
+    return [str(each.message) for each in said]
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_are_judged_as_by_scikit_learn(kind):
+    y = LABELS[kind]
+    assert told_by(lambda: classes_of(y)) == told_by(lambda: check_classification_targets(y))
+
+
+def test_few_awake_are_solved_for_on_their_face():
+    """Separable samples with a large C."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 30))
+    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(60) > 0.0, 1.0, -1.0)
+    problem = ascd.Problem(X.T, np.zeros(30), penalty=signed_box(y, 100.0, "hinge"))
+    descent, faces = BoxDescent(problem, np.zeros(60)), []
+    plain = descent._descend
+    descent._descend = lambda free, budget: faces.append(free.size) or plain(free, budget)
+    outcome = descent.minimise(lambda slope: 1e-6 * float(slope @ slope), 100)
+    assert outcome.gap <= outcome.goal
+    assert faces
+    assert max(faces) <= 30

@@ -77,9 +77,9 @@ def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, fin
     scalar = isinstance(values, numbers.Real) or np.ndim(values) == 0
     array = np.atleast_1d(_numeric(values, name)) if scalar else as_vector(values, name, size)
     array = np.asarray(array, dtype=np.float64)
-    if np.isnan(array).any() or (finite and np.isinf(array).any()):
+    if not np.isfinite(array).all() if finite else np.isnan(array).any():
         raise ValueError(f"{name} must be finite; got {values!r}" if finite else f"{name} must not hold nan")
-    if (array < low).any():
+    if low > -np.inf and (array < low).any():
         raise ValueError(f"{name} must be at least {low:g}; the smallest entry is {array.min():g}")
     return float(array[0]) if scalar else array
 

@@ -77,6 +77,9 @@ CHILDREN = 8
 #: Queues: about so many keys are kept in a heap, the others in levels so many times as long as all before; the edges of
 #: levels come from so many keys.
 FRONT, LEVEL_GROWTH, LEVEL_SAMPLE = 64, 4, 16
+#: Two clocks: ν, by which share the clock of the plane runs faster where ‖e‖ rises, so that an entry that was read may
+#: lie higher than what the reference says by this share of what its radius has grown beyond the reference's.
+NEARNESS = 0.05
 
 # ---- oracles
 

@@ -80,8 +80,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
 
     def _encode(self, y: Array, weight: Array | None) -> Array:
         """The samples' class numbers; ``weight`` must leave samples of each class."""
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = classes_of(y)
         present = self.classes_ if weight is None else np.unique(y[weight > 0.0])
         if len(present) < 2:
             raise ValueError(
@@ -92,6 +91,20 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
             missing = sorted(set(self.classes_.tolist()) - set(present.tolist()))
             raise ValueError(f"sample_weight is zero for all samples of the classes {missing}: remove these samples")
         return codes
+
+
+def classes_of(y: Array) -> tuple[Array, Array]:
+    """The labels, and the number of each sample's.
+
+    scikit-learn's check of labels takes longer than a small fit.  It is asked where it may object or warn: labels that
+    are neither numbers nor strings, fractions, and more classes than half of the samples.
+    """
+    if y.dtype.kind not in "biufU":
+        check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if 2 * classes.size >= y.size or (y.dtype.kind == "f" and not np.all(classes % 1.0 == 0.0)):
+        check_classification_targets(y)
+    return classes, codes
 
 
 def positives(n_classes: int) -> range:

@@ -68,17 +68,22 @@ def goal_of(tol: float, zero_objective: float, scale: Any) -> Callable[[Array], 
     """The gap asked for, as a function of the weights: see ``_solving`` for what it says of their error."""
 
     def goal(weights: Array) -> float:
-        energy = 0.5 * float(np.sum(weights * weights / scale))
+        energy = 0.5 * energy_of(weights, scale)
         return tuning.UNDER_GOAL * min(tol * zero_objective, max(tol * energy, FINEST * zero_objective))
 
     return goal
+
+
+def energy_of(weights: Array, scale: Any) -> float:
+    """Σ w²/scale, for one scale or one for each weight."""
+    return float(weights @ weights) / float(scale) if np.ndim(scale) == 0 else float(np.sum(weights * weights / scale))
 
 
 def _by_solver(problem: Problem, settings: Settings, zero_objective: float, x0: Array | None) -> Solution:
     scale = problem.parts.sample.weight
 
     def energy(x: Array) -> float:
-        return 0.5 * float(np.sum(problem.evaluate(x)[2] ** 2 / scale))
+        return 0.5 * energy_of(problem.evaluate(x)[2], scale)
 
     dual = solve_problem(problem, settings, intercept=False, x0=x0, energy=energy)
     status = Status.STALLED if dual.converged else dual.status

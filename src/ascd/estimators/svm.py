@@ -193,7 +193,9 @@ class LinearSVC(LinearClassifier):
 
     def _spared(self) -> Array:
         """The coefficients without penalty."""
-        return np.flatnonzero(np.atleast_1d(1.0 if self.penalty_weights is None else self.penalty_weights) == 0.0)
+        if self.penalty_weights is None:
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(np.atleast_1d(self.penalty_weights) == 0.0)
 
     def _restrictions(self, n_features: int) -> tuple[Any, Any]:
         """Penalty weights and bounds with one more entry for the constant feature; None where there are none."""

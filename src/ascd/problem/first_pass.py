@@ -15,6 +15,7 @@ from ascd._base.cache import may_be_stored
 from ascd._base.checks import Array
 from ascd.data.design import Design, Survey
 from ascd.problem.at_samples import evaluate_samples, most_curvature
+from ascd.problem.losses.squared import Squared
 
 
 class FirstPass(NamedTuple):
@@ -44,11 +45,11 @@ def read_first(design: Design, sample: Any, loss: Any) -> FirstPass:
 def _slopes_at_zero(sample: Any, loss: Any) -> Array:
     """Without an intercept, and with the best, where they differ and are not zero.
 
-    None for a user's loss, which would be compiled for this alone.
+    None for a user's loss, which would be compiled for this alone, nor for squares of nothing, as duals have them.
     """
     size = sample.target.size
     found: list[Array] = []
-    if may_be_stored(loss):
+    if may_be_stored(loss) and not (isinstance(loss, Squared) and not sample.target.any()):
         with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
             for most in (None, most_curvature(sample, loss)):
                 slope = np.empty(size)

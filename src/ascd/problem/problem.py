@@ -181,7 +181,8 @@ class Problem:
         point = self._point(x)
         image, slope = np.zeros(self.n_samples), np.empty(self.n_samples)
         moved = np.flatnonzero(point)
-        self.design.add(moved, point[moved], image)
+        if moved.size:
+            self.design.add(moved, point[moved], image)
         objective = evaluate_at(self.parts.sample, self.parts.loss, self.parts.penalty, point, image, slope)
         return float(objective), image, slope
 

@@ -32,6 +32,8 @@ from ascd.problem.optimality import width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 
 PRODUCT, DISTANCE, SQUARE, READS, MOVES, STARTED = range(6)
+#: What ``ReferenceBound.place`` holds: s, ‖e‖, ε, ‖v_ref‖ and how often there was a new reference.
+ALONG, ACROSS, ROUNDING, LENGTH, REFRESHES = range(5)
 
 
 class Reference(NamedTuple):
@@ -61,20 +63,26 @@ def start_reference(parts: Any) -> tuple[ReferenceBound, Array, Array]:
     n, d = parts.norm.size, parts.sample.target.size
     square = np.empty(n)
     fill_squares(parts.matrix, np.arange(n), 1.0, square, 0, n)
-    return ReferenceBound(np.zeros(n), np.ones(n), np.array([0.0, math.inf, 0.0]), parts.norm), square, np.zeros(d)
+    place = np.array([0.0, math.inf, 0.0, 0.0, 0.0])
+    return ReferenceBound(np.zeros(n), np.ones(n), place, parts.norm), square, np.zeros(d)
 
 
 class ReferenceBound(NamedTuple):
-    """g_ref, w, [s, ‖e‖, ε] and reach: what it takes to tighten an interval, rounding included."""
+    """g_ref, w, [s, ‖e‖, ε, …] and reach: what it takes to tighten an interval, rounding included."""
 
     product: Array
     width: Array
     place: Array
     reach: Array
 
+    @helper
+    def interval_at(self, j: int) -> tuple[float, float]:
+        """What the reference alone knows of an entry: its middle and half its width."""
+        place = self.place
+        return place[ALONG] * self.product[j], place[ACROSS] * self.width[j] + place[ROUNDING] * self.reach[j]
+
     def tighten(self, j: int, g: float, r: float) -> tuple[float, float]:
-        middle = self.place[0] * self.product[j]
-        half = self.place[1] * self.width[j] + self.place[2] * self.reach[j]
+        middle, half = self.interval_at(j)
         # written without branches: a scan of the bounds uses vector registers
         low = g - r if g - r > middle - half else middle - half
         high = g + r if g + r < middle + half else middle + half
@@ -94,6 +102,10 @@ class Referenced(NamedTuple):
     def tightening(self) -> ReferenceBound:
         return self.angle
 
+    def has_plane(self) -> bool:
+        """Do intervals depend on the place alone, between visits and refreshes?"""
+        return True
+
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem, account = point.problem, self.account
         point.intervals.widen(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
@@ -103,13 +115,14 @@ class Referenced(NamedTuple):
             self.refresh(point)
         else:
             self.follow_step(point, i, change)
-        self.angle.place[2] = point.intervals.clock[1]
+        self.angle.place[ROUNDING] = point.intervals.clock[1]
 
     @helper
     def follow_step(self, point: Any, i: int, change: float) -> None:
         """P and D after the step, from the rows of column i; then s and ‖e‖."""
         problem, account = point.problem, self.account
         matrix, sample, loss = problem.matrix, problem.sample, problem.loss
+        product, distance = 0.0, 0.0  # numbers of their own: sums in an array would wait for its memory
         for p in range(matrix.start(i), matrix.stop(i)):
             k = matrix.row(p)
             step = change * matrix.entry(p, i)
@@ -119,8 +132,10 @@ class Referenced(NamedTuple):
             else:
                 old = weight * loss.derivative(target, point.image[k] - step)
             ref = self.slope[k]
-            account[PRODUCT] += (new - old) * ref
-            account[DISTANCE] += (new - ref) ** 2 - (old - ref) ** 2
+            product += (new - old) * ref
+            distance += (new - ref) ** 2 - (old - ref) ** 2
+        account[PRODUCT] += product
+        account[DISTANCE] += distance
         place_from(account, self.angle.place)
 
     @helper
@@ -137,8 +152,8 @@ def place_from(account: Array, place: Array) -> None:
     """s and ‖e‖ from P and D."""
     along = account[PRODUCT] / max(account[SQUARE], 1e-300)
     across = max(account[DISTANCE] - along * account[PRODUCT], 0.0)
-    place[0] = 1.0 + along
-    place[1] = math.sqrt(across + SQUARE_ROUNDING * abs(account[DISTANCE]))
+    place[ALONG] = 1.0 + along
+    place[ACROSS] = math.sqrt(across + SQUARE_ROUNDING * abs(account[DISTANCE]))
 
 
 @helper
@@ -160,5 +175,6 @@ def make_reference(point: Any, bound: Any, square: Array, slope: Array) -> float
             point.intervals.pin(j, g, 0.0)
         bound.product[j] = g
         bound.width[j] = width_across(square[j], g, 1.0 / max(total, 1e-300))
-    bound.place[0], bound.place[1] = 1.0, 0.0
+    bound.place[ALONG], bound.place[ACROSS], bound.place[LENGTH] = 1.0, 0.0, math.sqrt(total)
+    bound.place[REFRESHES] += 1.0
     return total

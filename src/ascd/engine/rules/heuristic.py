@@ -5,8 +5,8 @@
 with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.  Where all ℓ are 0 that set is {u > 0}
 (see ``scan.py``).
 
-With the "norm" oracle large problems are not scanned (``lazy_rules.py``); the picks are the same.  ``scan=True`` forces
-the scan.
+With the "norm" oracle large problems are not scanned (``lazy_rules.py``), nor by u-ASCD and a-ASCD with "reference"
+(``two_clock_rules.py``); the picks are the same.  ``scan=True`` forces the scan.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from ascd._base.jit import helper
 from ascd.engine.rules.lazy import Rates, lazy_applies
 from ascd.engine.rules.lazy_rules import LazyHeuristic, LazyLower, LazyUpper
 from ascd.engine.rules.scan import count_at_least, fill_bounds, highest, least_threshold, pick_at_least
+from ascd.engine.rules.two_clock_rules import TwoClockHeuristic, TwoClockUpper
+from ascd.engine.rules.two_clocks import two_clocks_apply
 
 
 class UpperASCD(NamedTuple):
@@ -36,6 +38,8 @@ class UpperASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
+        if not self.scan and two_clocks_apply(parts.norm.size, oracle, steepness):
+            return TwoClockUpper.start(parts, oracle, steepness)
         return _lazy_or_scan(self.scan, LazyUpper, (1, 1), parts, oracle, steepness)
 
 
@@ -70,6 +74,8 @@ class HeuristicASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
+        if not self.scan and two_clocks_apply(parts.norm.size, oracle, steepness):
+            return TwoClockHeuristic.start(parts, oracle, steepness)
         return _lazy_or_scan(self.scan, LazyHeuristic, (1, 0), parts, oracle, steepness)
 
 

@@ -39,6 +39,19 @@ class Queue(NamedTuple):
         room = np.empty(n), np.arange(n, dtype=np.int32)
         return Queue(*room, np.full(number, -np.inf), np.full(number, n), np.empty(LEVEL_SAMPLE))
 
+    @staticmethod
+    def empty(n: int) -> Queue:
+        """Room for n coordinates."""
+        queue = Queue.of(n)
+        queue.end[:] = 0
+        return queue
+
+    @helper
+    def take_first(self, count: int) -> None:
+        """Take the coordinates and keys of the first positions, whatever was there before."""
+        self.end[self.end.size - 1] = count
+        self.arrange()
+
     @helper
     def queued(self) -> int:
         return self.end[self.end.size - 1]
@@ -92,6 +105,18 @@ class Queue(NamedTuple):
         self.put(lifted(self, hole, value) if b == 0 else hole, j, value)
         if self.end[0] == 0:
             self.refill()
+        elif self.end[0] >= LEVEL_GROWTH * FRONT and self.end[0] & (self.end[0] - 1) == 0:  # seldom tried in vain
+            self.shorten_front()
+
+    @helper
+    def shorten_front(self) -> None:
+        """The heap has become too long: its smaller keys stand behind it from now on."""
+        size = self.end[0]
+        above = self.largest_of_sample(size, FRONT)
+        found = self.put_first(size, above)
+        if 0 < found < size and self.end.size > 1:
+            self.edge[0], self.end[0] = above, found
+        self.order_front(self.end[0])
 
     @helper
     def take_out(self, j: int) -> None:
@@ -132,14 +157,23 @@ class Queue(NamedTuple):
         while b < self.end.size - 1 and self.end[b] == 0:
             b += 1
         size = self.end[b]
+        while b < self.end.size - 1 and self.end[b + 1] == size and size > FRONT * LEVEL_GROWTH**b:
+            b += 1  # a level that has become long is divided as one of the empty levels behind it would be
         while b > 0:
             target, above = FRONT * LEVEL_GROWTH ** (b - 1), self.edge[b]
             if size > target:
                 above = self.largest_of_sample(size, target)
                 found = self.put_first(size, above)
-                above, size = (above, found) if found > 0 else (self.edge[b], size)  # keys that are no numbers
+                if found == size:  # a sample of equal keys: those beyond it come first
+                    above = self.least_beyond(size, above)
+                    found = self.put_first(size, above)
+                above, size = (above, found) if found > 0 else (self.edge[b], size)  # all equal, or no numbers
             b -= 1
             self.edge[b], self.end[b] = above, size
+        self.order_front(size)
+
+    @helper
+    def order_front(self, size: int) -> None:
         for position in range((size - 2) // CHILDREN, -1, -1):
             sink(self, size, position, wide(self.order[position]), self.key[position])
 
@@ -156,14 +190,21 @@ class Queue(NamedTuple):
         return sample[target * number // size]
 
     @helper
+    def least_beyond(self, size: int, edge: float) -> float:
+        """The smallest key of the first ``size`` that is beyond the edge; infinity where there is none."""
+        least = math.inf
+        for position in range(size):
+            value = self.key[position]
+            least = value if edge < value < least else least
+        return least
+
+    @helper
     def put_first(self, size: int, edge: float) -> int:
         """Move those of the first ``size`` that reach the edge to the front; how many there are."""
         found = 0
-        for position in range(size):
-            value = self.key[position]
-            if value >= edge:
-                j = wide(self.order[position])
-                self.put(position, wide(self.order[found]), self.key[found])
-                self.put(found, j, value)
-                found += 1
+        for position in range(size):  # both are written always: nobody can predict who reaches the edge
+            j, value = wide(self.order[position]), self.key[position]
+            self.put(position, wide(self.order[found]), self.key[found])
+            self.put(found, j, value)
+            found += value >= edge
         return found

@@ -3,8 +3,9 @@
 Nobody knows how many sweeps a problem takes: dozens for a support vector machine with a small C, tens of thousands with
 a large one.  So what is spent on sweeps is compared with what the other way would cost.  Where columns are short (d is
 small), that is an interior point method on the coordinates awake, which takes a known number of d × d systems: it
-begins when sweeps have cost as much.  Where they are long, it is conjugate gradients on the coordinates inside their
-box, given a share of the reads of the sweeps since the last time; after a step that failed it waits twice as long.
+begins when sweeps have cost as much.  Where they are long, or no more than d coordinates are awake, it is conjugate
+gradients on the coordinates inside their box, given a share of the reads of the sweeps since the last time; after a
+step that failed it waits twice as long.
 
 What comes out is a point, not a proof: its gap is proved by the caller.
 """
@@ -20,6 +21,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data.local import Local
+from ascd.problem.losses.squared import Squared
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
 from ascd.solver import tuning
@@ -50,6 +52,12 @@ def is_box_problem(problem: Problem) -> bool:
     return bool(np.all(is_finite | (np.asarray(penalty.l2) > 0.0)) and np.all(np.asarray(parts.sample.weight) > 0.0))
 
 
+def slope_at(problem: Problem, x: Array) -> Array:
+    """v = ∇f(Ax); without a call for the dual of a support vector machine at its start."""
+    is_nothing = isinstance(problem.parts.loss, Squared) and not (x.any() or problem.parts.sample.target.any())
+    return np.zeros(problem.n_samples) if is_nothing else problem.evaluate(x)[2]
+
+
 class BoxDescent:
     """``x``, where it starts, and the slope v = H(Ax − b) move; ``order`` lists what is awake."""
 
@@ -57,7 +65,7 @@ class BoxDescent:
         if not isinstance(problem.design, Local):
             raise TypeError(f"the columns must be in memory; got {type(problem.design).__name__}")
         self.design, self.parts = problem.design, problem.parts
-        self.x, (_, _, self.slope) = x, problem.evaluate(x)
+        self.x, self.slope = x, slope_at(problem, x)
         n = x.size
         self.order, self.awake = np.arange(n), n
         self.turn, self.seed = np.empty(n // tuning.RUN + 1, dtype=np.int64), np.ones(1, dtype=np.int64)
@@ -89,7 +97,7 @@ class BoxDescent:
             elif self.has_barrier and self._is_dear(before, estimate, wanted):
                 self._barrier(wanted)
                 self._look()
-            elif not self.has_barrier and self.since >= self.wait:
+            elif self.since >= self.wait and (not self.has_barrier or self.awake <= self.slope.size):
                 self._faces()
                 continue
             else:

@@ -1,0 +1,77 @@
+"""The largest lower bound where intervals come from a reference, without scanning.
+
+A lower bound is at most max(σ(g) − r, σ(m) − h) (see ``two_clocks.py``).  The first part falls with the path of v, so
+it counts only while it is positive; the second rises where ‖e‖ falls, by a clock of the plane in which ‖e‖ counts the
+other way.  A heap holds the keys: bounds minus ρ times that clock.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ascd._base.checks import Array
+from ascd._base.jit import helper, wide
+from ascd.engine.rules.heap import Heap
+from ascd.engine.rules.two_clocks import TwoClocks
+
+
+@helper
+def lower_bound(intervals: Any, j: int) -> float:
+    """What the lower bound of j is at most where it is positive: σ(g) − r falls, so it counts while it is positive."""
+    steepness, penalty, x = intervals.steepness, intervals.penalty, intervals.x[j]
+    middle, half = intervals.extra.interval_at(j)
+    one = steepness.signed_upper(penalty, j, x, intervals.estimate[j], -intervals.width_at(j))
+    other = steepness.signed_upper(penalty, j, x, middle, -half)
+    return one if one > 0.0 and one > other else other
+
+
+@helper
+def lower_key(intervals: Any, clocks: TwoClocks, j: int) -> float:
+    """The key of a lower bound; that of a zero column stays, and is never too small."""
+    bound = lower_bound(intervals, j)
+    if intervals.reach[j] == 0.0:
+        return math.inf if bound > 0.0 else -math.inf
+    return bound - clocks.lower_shift()
+
+
+@helper
+def arrange_lower(heap: Heap, intervals: Any, clocks: TwoClocks) -> None:
+    """The keys of all lower bounds."""
+    for j in range(heap.key.size):
+        heap.put(j, j, lower_key(intervals, clocks, j))
+    heap.arrange()
+
+
+@helper
+def raise_lower(heap: Heap, intervals: Any, clocks: TwoClocks, j: int, before: float) -> None:
+    """Coordinate j was visited; a key that is too large may stay.
+
+    Where x_j has not changed from ``before``, the visit has changed σ(g) − r alone, which counts where it is positive.
+    """
+    if intervals.x[j] == before and intervals.bounds_at(j)[0] == 0.0:
+        return
+    key = lower_key(intervals, clocks, j)
+    if key > heap.key[wide(heap.place[j])]:
+        heap.settle(j, key)
+
+
+@helper
+def largest_lower(heap: Heap, intervals: Any, clocks: TwoClocks, aside: Array) -> float:
+    """The largest lower bound: all that may be larger than what was found are evaluated.
+
+    Where a key is true and yet too large, because the interval in use is the wider one, it is set aside meanwhile.
+    """
+    shift, rounding, largest, count = clocks.lower_shift(), clocks.rounding(intervals), 0.0, 0
+    while heap.key[0] + shift > largest + rounding:
+        j = wide(heap.order[0])
+        key, found = lower_key(intervals, clocks, j), intervals.bounds_at(j)[0]
+        largest = found if found > largest else largest
+        if not key < heap.key[0] and key + shift > largest + rounding:
+            aside[count] = j
+            count += 1
+            key = -math.inf
+        heap.replace_top(key)
+    for number in range(count):
+        heap.settle(wide(aside[number]), lower_key(intervals, clocks, wide(aside[number])))
+    return largest

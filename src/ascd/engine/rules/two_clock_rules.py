@@ -1,0 +1,146 @@
+"""u-ASCD and a-ASCD with a reference (see ``two_clocks.py``).
+
+**u-ASCD** evaluates the highest key until no clock lowers it; that coordinate is taken out.  Where its interval is
+smaller than its key says, others are looked at, too, until what was found is not below the keys of those asleep.
+
+**a-ASCD** keeps a list of coordinates from which it draws, as with one clock (``lazy_rules.py``).  Everything with
+u ≥ max ℓ is in it.  One that is drawn and has u < max ℓ is sent to sleep where a clock keeps it below max ℓ; where none
+does, it stays and is drawn in vain at times.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import helper, wide
+from ascd.engine.rules.heap import Heap
+from ascd.engine.rules.lazy_rules import ITS_PLACE, LAST_PICK, LIST_SIZE, count_reaching
+from ascd.engine.rules.scan import LEAST
+from ascd.engine.rules.two_clock_lower import arrange_lower, largest_lower, raise_lower
+from ascd.engine.rules.two_clocks import TwoClocks, let_all_sleep, upper_bounds
+
+
+class TwoClockUpper(NamedTuple):
+    """u-ASCD."""
+
+    clocks: TwoClocks
+    woken: Array
+    last: Array  # [the last pick, which is not asleep]
+
+    @staticmethod
+    def start(parts: Any, oracle: Any, steepness: Any) -> TwoClockUpper:
+        n = parts.norm.size
+        return TwoClockUpper(TwoClocks.of(parts, oracle, steepness), np.empty(n, dtype=np.int32), np.array([-1]))
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        intervals, clocks = point.intervals, self.clocks
+        if clocks.advance(intervals):
+            let_all_sleep(clocks, intervals, self.woken, math.inf, True, rng)
+        else:
+            clocks.let_sleep(intervals, wide(self.last[0]), clocks.highest(intervals))
+        count, best, largest = 0, 0, -math.inf
+        rounding = clocks.rounding(intervals)
+        while count == 0 or clocks.highest(intervals) > largest + rounding:
+            if not clocks.lower_highest(intervals, clocks.highest(intervals) - 2.0 * rounding):
+                self.woken[count] = clocks.take_highest(intervals)
+                bound = intervals.signed_upper_at(wide(self.woken[count]))
+                best, largest = (count, bound) if count == 0 or bound > largest else (best, largest)
+                count += 1
+        for number in range(count):
+            if number != best:
+                clocks.let_sleep(intervals, wide(self.woken[number]), largest)
+        self.last[0] = self.woken[best]
+        return wide(self.last[0])
+
+    def active_count(self, point: Any) -> int:
+        return count_reaching(point.intervals, 1, 1)
+
+
+class TwoClockHeuristic(NamedTuple):
+    """a-ASCD."""
+
+    clocks: TwoClocks
+    floor: Heap  # of the lower bounds
+    members: Array
+    aside: Array
+    before: Array  # [x of the last pick as it was then]
+    state: Array  # [the last pick (−1 before the first), its place in the list (−1: outside), the length of the list]
+
+    @staticmethod
+    def start(parts: Any, oracle: Any, steepness: Any) -> TwoClockHeuristic:
+        n = parts.norm.size
+        lists = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.zeros(1)
+        return TwoClockHeuristic(TwoClocks.of(parts, oracle, steepness), Heap.of(n), *lists, np.array([-1, -1, 0]))
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        intervals, state = point.intervals, self.state
+        largest = self.follow(intervals, rng)
+        self.wake_those_above(intervals, largest)
+        level = largest - 2.0 * self.clocks.rounding(intervals)  # below which keys are surely below max ℓ
+        vain = 0
+        while vain <= state[LIST_SIZE] or self.somebody_reaches(intervals, largest):
+            if state[LIST_SIZE] == 0:
+                break
+            state[ITS_PLACE] = int(rng.random() * state[LIST_SIZE])
+            state[LAST_PICK] = wide(self.members[state[ITS_PLACE]])
+            if intervals.signed_upper_at(state[LAST_PICK]) >= largest:
+                self.before[0] = point.x[state[LAST_PICK]]
+                return state[LAST_PICK]
+            vain += 1
+            self.send_to_sleep(intervals, level)
+        state[LAST_PICK], state[ITS_PLACE] = int(rng.random() * point.x.size), -1
+        return state[LAST_PICK]
+
+    @helper
+    def follow(self, intervals: Any, rng: Any) -> float:
+        """Bring list and bounds up to date after a step; returns max ℓ."""
+        state, clocks = self.state, self.clocks
+        is_new = clocks.advance(intervals)
+        if is_new or state[ITS_PLACE] < 0:  # also after the visit of one that slept, where nobody could move
+            arrange_lower(self.floor, intervals, clocks)
+        else:
+            raise_lower(self.floor, intervals, clocks, state[LAST_PICK], self.before[0])
+        largest = max(largest_lower(self.floor, intervals, clocks, self.aside), LEAST)
+        if is_new or state[ITS_PLACE] < 0:
+            state[LIST_SIZE] = let_all_sleep(clocks, intervals, self.members, largest, False, rng)
+        elif not intervals.signed_upper_at(state[LAST_PICK]) >= largest:
+            self.send_to_sleep(intervals, largest - 2.0 * clocks.rounding(intervals))
+        return largest
+
+    @helper
+    def wake_those_above(self, intervals: Any, largest: float) -> None:
+        """Those that may have become large enough come in, without a look: a draw has one anyway."""
+        clocks, state = self.clocks, self.state
+        while clocks.highest(intervals) >= largest - clocks.rounding(intervals):
+            self.members[state[LIST_SIZE]] = clocks.take_highest(intervals)
+            state[LIST_SIZE] += 1
+
+    @helper
+    def send_to_sleep(self, intervals: Any, level: float) -> None:
+        """The coordinate at the place in question leaves the list where it may; the last one takes its place."""
+        j, state = self.state[LAST_PICK], self.state
+        if may_sleep(intervals, j, level):
+            state[LIST_SIZE] -= 1
+            self.members[state[ITS_PLACE]] = self.members[state[LIST_SIZE]]
+            self.clocks.let_sleep(intervals, j, level)
+
+    @helper
+    def somebody_reaches(self, intervals: Any, largest: float) -> bool:
+        for place in range(self.state[LIST_SIZE]):
+            if intervals.signed_upper_at(wide(self.members[place])) >= largest:
+                return True
+        return False
+
+    def active_count(self, point: Any) -> int:
+        return count_reaching(point.intervals, 1, 0) or point.x.size
+
+
+@helper
+def may_sleep(intervals: Any, j: int, level: float) -> bool:
+    """Is there a clock that keeps j below the level?"""
+    path, plane = upper_bounds(intervals, j)
+    return path < level or plane < level

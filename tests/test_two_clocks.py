@@ -1,0 +1,170 @@
+"""u-ASCD and a-ASCD with a reference, without scanning: the picks and sets of the scan, and few looks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference as ref
+from lockstep import assemble
+from problems import Case
+from selection import bounds_of, follows, redraws, regression, sparse_matrix, watch
+
+import ascd
+from ascd.engine.descent import descend
+from ascd.engine.rules import two_clocks
+from ascd.engine.rules.lazy_rules import LIST_SIZE
+
+pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
+
+RULES = {"u-ascd": ascd.UpperASCD, "a-ascd": ascd.HeuristicASCD}
+#: refreshed often, as by default, never
+PATIENCE = (0.05, 0.25, 1e6)
+WEIGHTS = np.linspace(0.2, 3.0, 25)
+
+
+def both(case, rule, patience, **options):
+    """The run with two clocks and the scanning one."""
+    oracle = ascd.Reference(patience)
+    lazy, scan = (assemble(case.library("sparse"), RULES[rule](scan=each), oracle, **options) for each in (False, True))
+    assert type(lazy.rule).__name__.startswith("TwoClock")
+    assert type(scan.rule).__name__ == "LevelSet"
+    return lazy, scan
+
+
+def hard(kind, seed=12):
+    """Data on which bounds tie, stand still, or differ by orders."""
+    rng = np.random.default_rng(seed)
+    A = sparse_matrix(rng, 25, 40)
+    if kind == "zero columns":
+        A[:, ::4] = 0.0
+    elif kind == "duplicates":
+        A[:, 20:] = A[:, :20] * (-1.0) ** np.arange(20)
+    elif kind == "scales":
+        A = A / np.linalg.norm(A, axis=0) * np.logspace(-3, 3, 40)[rng.permutation(40)]
+    b = A @ (rng.standard_normal(40) / np.maximum(np.abs(A).sum(axis=0), 1e-9)) + 0.1 * rng.standard_normal(25)
+    if kind == "l2":
+        return Case(kind, A, b, "squared", ascd.L2(0.5), ref.L2(np.full(40, 0.5)))
+    if kind == "box":
+        low, high = np.full(40, -0.2), np.where(np.arange(40) % 3, 0.3, -0.2)
+        return Case(kind, A, b, "squared", ascd.Box(low, high), ref.Box(low, high))
+    strength = 0.1 * np.abs(A.T @ b).max() if kind != "scales" else 1e-3
+    return Case(kind, A, b, "squared", ascd.L1(strength), ref.L1(np.full(40, strength)))
+
+
+CASES = [regression(25, 40, "squared", seed=11), regression(25, 40, "logistic", seed=13)]
+CASES += [regression(25, 40, "huber", seed=3, weights=WEIGHTS), hard("l2"), hard("plain")]
+
+
+@pytest.mark.parametrize("patience", PATIENCE)
+@pytest.mark.parametrize("steepness", ["gs-s", "gsl-s"])
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_u_ascd_picks_as_the_scan(number, steepness, patience):
+    """Pick for pick, as long as the largest and the next differ by more than rounding."""
+    lazy, scan = both(CASES[number], "u-ascd", patience, steepness=steepness)
+    decided = []
+
+    def look(point, pick):
+        second, first = np.sort(bounds_of(point)[1])[-2:]
+        decided.append(first - second > 1e-11 * (first + point.intervals.clock[0]))
+
+    picks = watch(scan, 200, look)
+    until = decided.index(False) if False in decided else 200
+    assert until > 30
+    assert watch(lazy, until) == picks[:until]
+
+
+def asleep_in(rule):
+    return [j for queue in (rule.clocks.by_path, rule.clocks.by_plane) for j in queue.order[: queue.queued()]]
+
+
+@pytest.mark.parametrize("patience", PATIENCE)
+@pytest.mark.parametrize("kind", ["plain", "zero columns", "duplicates", "scales", "l2", "box"])
+def test_a_ascd_draws_from_the_scans_set(kind, patience):
+    case = hard(kind)
+    for step, steepness, init in (("fixed", "gs-s", "gradient"), ("coordinate", "gsl-s", "none")):
+        lazy, _ = both(case, "a-ascd", patience, steepness=steepness, step=step, init=init)
+        sizes = []
+
+        def look(point, pick, lazy=lazy, sizes=sizes):
+            lower, upper = bounds_of(point)
+            active = ref.active_set("a-ascd", upper, lower)
+            sizes.append(len(active))
+            assert pick in active
+            assert lazy.rule.active_count(point) == len(active)
+            members = list(lazy.rule.members[: lazy.rule.state[LIST_SIZE]])
+            assert sorted(members + asleep_in(lazy.rule)) == list(range(upper.size))
+            assert set(active) <= set(members) or not members
+
+        watch(lazy, 150, look)
+        assert min(sizes) < max(sizes)
+
+
+@pytest.mark.parametrize("kind", ["zero columns", "duplicates", "scales", "box"])
+def test_u_ascd_attains_the_largest_bound_on_hard_data(kind):
+    for patience in PATIENCE:
+        lazy, _ = both(hard(kind), "u-ascd", patience, steepness="gsl-s", init="none")
+
+        def look(point, pick, lazy=lazy):
+            assert sorted([pick, *asleep_in(lazy.rule)]) == list(range(40))
+            upper = bounds_of(point)[1]
+            slack = 1e-11 * (upper.max() + point.intervals.clock[0])
+            assert upper[pick] == upper.max() or upper[pick] >= upper.max() - slack
+
+        watch(lazy, 150, look)
+
+
+@pytest.mark.parametrize("steps", [0, 5, 60])
+def test_a_ascd_is_uniform_on_its_set(steps):
+    for patience in PATIENCE[1:]:
+        lazy, _ = both(hard("plain"), "a-ascd", patience, step="fixed", seed=steps)
+        watch(lazy, steps)
+        lazy.descend(0, 0, descend.py_func)
+        lower, upper = bounds_of(lazy.point)
+        active = np.isin(np.arange(upper.size), ref.active_set("a-ascd", upper, lower))
+        assert follows(redraws(lazy, 1500, seed=steps), active / active.sum())
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_keys_are_never_too_small(rule):
+    """Whatever s and ‖e‖ do, no bound of those asleep is above its key; lower bounds are not above theirs either."""
+    for number, case in enumerate([*CASES, hard("zero columns"), hard("scales")]):
+        lazy, _ = both(case, rule, 1e6, steepness=("gs-s", "gsl-s")[number % 2])
+
+        def look(point, pick, lazy=lazy):
+            clocks, intervals = lazy.rule.clocks, point.intervals
+            shifts = clocks.path_shift(intervals), clocks.plane_shift()
+            for queue, shift in zip((clocks.by_path, clocks.by_plane), shifts, strict=True):
+                for position in range(queue.queued()):
+                    bound = max(intervals.signed_upper_at(queue.order[position]), 0.0)
+                    assert bound <= max(queue.key[position] + shift, 0.0) + 1e-11 * (1.0 + abs(shift))
+            if hasattr(lazy.rule, "floor"):
+                heap = lazy.rule.floor
+                for j, key in zip(heap.order, heap.key, strict=True):
+                    bound = intervals.bounds_at(j)[0]
+                    assert bound <= max(key + clocks.lower_shift(), 0.0) + 1e-11 * (1.0 + abs(clocks.lower_shift()))
+
+        watch(lazy, 120, look)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_few_bounds_are_looked_at(rule, monkeypatch):
+    case, looks, plain = regression(120, 400, seed=5), [0], two_clocks.upper_bounds
+    problem = case.library("sparse")
+
+    def counted(intervals, j):
+        looks[0] += 1
+        return plain(intervals, j)
+
+    for module in ("two_clocks", "two_clock_rules"):
+        monkeypatch.setattr(f"ascd.engine.rules.{module}.upper_bounds", counted)
+    assembly = assemble(problem, rule, "reference", "gsl-s")
+    watch(assembly, 1200)
+    refreshes = assembly.point.intervals.extra.place[4] + 1
+    assert looks[0] - 400 * refreshes < 0.1 * 1200 * 400
+
+
+def test_other_scores_are_scanned():
+    """GS-r and GS-q have no signed slack."""
+    for steepness in ("gs-r", "gsl-q"):
+        rule = assemble(CASES[0].library("sparse"), "u-ascd", "reference", steepness).rule
+        assert type(rule).__name__ == "LevelSet"
