@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import ascd
 from ascd._base import threads, tuning
+from ascd.data import sparse_products
 from ascd.data.careful import careful_sum
 from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
 from ascd.problem.dual_samples import dual_distance, dual_length, is_finite
@@ -138,3 +139,27 @@ def test_products_by_rows_of_several_parts(jobs, keeps):
     multiplier.fill(store, columns, np.arange(5), np.arange(5), weight, None)
     chosen = A.toarray()[:, columns]
     np.testing.assert_allclose(store, chosen.T @ (weight[:, None] * chosen), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_products_by_rows_are_those_by_columns(monkeypatch, intercept):
+    """Few long sparse columns: rows are multiplied apart, into the same parts for any number of threads."""
+    rng = np.random.default_rng(4)
+    A = sp.random_array((9000, 30), density=0.3, rng=rng, format="csc")
+    design, weight = ascd.Problem(A, np.ones(9000)).design, rng.random(9000)
+    columns, left, right = np.arange(30)[::-1].copy(), np.arange(0, 20), np.arange(20, 30)
+    means = design.means(np.arange(30), weight) if intercept else None
+    centred = A.toarray()[:, columns] - (0.0 if means is None else means[columns])
+    exact, found = centred.T @ (weight[:, None] * centred), []
+    monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
+    for worth, jobs in ((1e3, 1), (1e3, 3), (1e12, 1)):
+        monkeypatch.setattr(sparse_products, "WORTH_A_THREAD", worth)
+        store = np.full((40, 40), np.nan, order="F")
+        with threads.crew(jobs):
+            for pair in ((left, left), (left, right), (right, right)):
+                design.multiplier(False).fill(store, columns, *pair, weight, means)
+        for one, other in ((left, left), (left, right), (right, right)):
+            there = np.ix_(one, other)
+            np.testing.assert_allclose(store[there], exact[there], rtol=1e-11, atol=1e-11)
+        found.append(store.tobytes())
+    assert found[0] == found[1] != found[2]

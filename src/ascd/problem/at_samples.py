@@ -31,6 +31,11 @@ def most_curvature(sample: Any, loss: Any) -> float:
     return float(np.mean(sample.weight)) * bound * sample.target.size if math.isfinite(bound) else math.inf
 
 
+def price_of(loss: Any) -> float:
+    """Nanoseconds for the loss of a sample with its slope and curvature."""
+    return prices.SAMPLE if loss.is_quadratic() else prices.CURVED_SAMPLE
+
+
 def evaluate_samples(
     sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float | None, guess: float = 0.0
 ) -> tuple[float, float]:
@@ -57,7 +62,7 @@ def _look(
 ) -> tuple[float, float, float, float]:
     """Σ s·loss, Σ s·loss', Σ s·loss'' and Σ |s·loss'| at the image plus t."""
     sums = np.empty((-(-image.size // SAMPLES_A_PART), 4))
-    share(prices.SAMPLE * image.size, len(sums), look_at_parts, sample, loss, image, t, slope, curvature, sums)
+    share(price_of(loss) * image.size, len(sums), look_at_parts, sample, loss, image, t, slope, curvature, sums)
     loss_sum, first, second, size = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
     return loss_sum, first, second, size
 
