@@ -12,6 +12,7 @@ import ascd
 from ascd._base import threads, tuning
 from ascd.data import sparse_products
 from ascd.data.careful import careful_sum
+from ascd.data.vectors import elementwise, farthest
 from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
 from ascd.problem.dual_samples import dual_distance, dual_length, is_finite
 from ascd.problem.duality import open_coordinates
@@ -163,3 +164,16 @@ def test_products_by_rows_are_those_by_columns(monkeypatch, intercept):
             np.testing.assert_allclose(store[there], exact[there], rtol=1e-11, atol=1e-11)
         found.append(store.tobytes())
     assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize("size", [1, 7, MANY])
+def test_long_vectors_are_added_and_searched_by_parts(jobs, size):
+    u, v = np.random.default_rng(size).standard_normal((2, size))
+    np.testing.assert_array_equal(elementwise(np.add, u, v), u + v)
+    np.testing.assert_array_equal(elementwise(np.multiply, u, 3.0), 3.0 * u)
+    there = u.copy()
+    assert elementwise(np.maximum, there, v, there) is there
+    np.testing.assert_array_equal(there, np.maximum(u, v))
+    assert farthest(u) == np.abs(u).max()
+    u[size // 2] = np.nan
+    assert np.isnan(farthest(u))

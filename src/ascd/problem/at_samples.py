@@ -19,6 +19,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
+from ascd.data.vectors import elementwise, farthest
 from ascd.problem.tuning import BALANCED, LONGER_STRIDE, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 
 #: What a search for the constant remembers: the constant, its bracket, the next long step and the last step's length.
@@ -69,7 +70,7 @@ def _look(
 
 def _balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float, search: Array) -> float:
     """``balance`` by parts."""
-    reach, start, total, guess = max(float(image.max()), -float(image.min())), math.inf, math.inf, search[T]
+    reach, start, total, guess = farthest(image), math.inf, math.inf, search[T]
     for number in range(MOST_NEWTON_STEPS):
         total, first, second, size = _look(sample, loss, image, search[T], slope, curvature)
         start = total if number == 0 else start
@@ -78,7 +79,7 @@ def _balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Arra
     if is_lost(total, start):
         search[T] = guess
         total = _look(sample, loss, image, guess, slope, curvature)[0]
-    image += search[T]
+    elementwise(np.add, image, search[T], image)
     return total
 
 
