@@ -12,6 +12,7 @@ import ascd
 from ascd._base import threads, tuning
 from ascd.data import sparse_products
 from ascd.data.careful import careful_sum
+from ascd.data.dense import fill_four_dots
 from ascd.data.vectors import elementwise, farthest
 from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
 from ascd.problem.dual_samples import dual_distance, dual_length, is_finite
@@ -177,3 +178,17 @@ def test_long_vectors_are_added_and_searched_by_parts(jobs, size):
     assert farthest(u) == np.abs(u).max()
     u[size // 2] = np.nan
     assert np.isnan(farthest(u))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+def test_a_product_does_not_depend_on_the_columns_beside_it(dtype):
+    rng = np.random.default_rng(5)
+    values = np.asfortranarray(8.0 * rng.standard_normal((301, 23)), dtype=dtype)
+    vector, columns, whole = rng.standard_normal(301), rng.permutation(23), np.empty(23)
+    fill_four_dots(values, columns, vector, whole, 0, 23)
+    np.testing.assert_allclose(whole, vector @ values[:, columns].astype(float), rtol=1e-11, atol=1e-11)
+    for size in (1, 2, 3, 5, 22):
+        parts = np.empty(23)
+        for start in range(0, 23, size):
+            fill_four_dots(values, columns, vector, parts, start, min(start + size, 23))
+        assert parts.tobytes() == whole.tobytes()
