@@ -10,7 +10,10 @@ import scipy.sparse as sp
 
 import ascd
 from ascd._base import threads, tuning
+from ascd.data import sparse_products
 from ascd.data.careful import careful_sum
+from ascd.data.dense import fill_four_dots
+from ascd.data.vectors import elementwise, farthest
 from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
 from ascd.problem.dual_samples import dual_distance, dual_length, is_finite
 from ascd.problem.duality import open_coordinates
@@ -138,3 +141,54 @@ def test_products_by_rows_of_several_parts(jobs, keeps):
     multiplier.fill(store, columns, np.arange(5), np.arange(5), weight, None)
     chosen = A.toarray()[:, columns]
     np.testing.assert_allclose(store, chosen.T @ (weight[:, None] * chosen), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_products_by_rows_are_those_by_columns(monkeypatch, intercept):
+    """Few long sparse columns: rows are multiplied apart, into the same parts for any number of threads."""
+    rng = np.random.default_rng(4)
+    A = sp.random_array((9000, 30), density=0.3, rng=rng, format="csc")
+    design, weight = ascd.Problem(A, np.ones(9000)).design, rng.random(9000)
+    columns, left, right = np.arange(30)[::-1].copy(), np.arange(0, 20), np.arange(20, 30)
+    means = design.means(np.arange(30), weight) if intercept else None
+    centred = A.toarray()[:, columns] - (0.0 if means is None else means[columns])
+    exact, found = centred.T @ (weight[:, None] * centred), []
+    monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
+    for worth, jobs in ((1e3, 1), (1e3, 3), (1e12, 1)):
+        monkeypatch.setattr(sparse_products, "WORTH_A_THREAD", worth)
+        store = np.full((40, 40), np.nan, order="F")
+        with threads.crew(jobs):
+            for pair in ((left, left), (left, right), (right, right)):
+                design.multiplier(False).fill(store, columns, *pair, weight, means)
+        for one, other in ((left, left), (left, right), (right, right)):
+            there = np.ix_(one, other)
+            np.testing.assert_allclose(store[there], exact[there], rtol=1e-11, atol=1e-11)
+        found.append(store.tobytes())
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize("size", [1, 7, MANY])
+def test_long_vectors_are_added_and_searched_by_parts(jobs, size):
+    u, v = np.random.default_rng(size).standard_normal((2, size))
+    np.testing.assert_array_equal(elementwise(np.add, u, v), u + v)
+    np.testing.assert_array_equal(elementwise(np.multiply, u, 3.0), 3.0 * u)
+    there = u.copy()
+    assert elementwise(np.maximum, there, v, there) is there
+    np.testing.assert_array_equal(there, np.maximum(u, v))
+    assert farthest(u) == np.abs(u).max()
+    u[size // 2] = np.nan
+    assert np.isnan(farthest(u))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+def test_a_product_does_not_depend_on_the_columns_beside_it(dtype):
+    rng = np.random.default_rng(5)
+    values = np.asfortranarray(8.0 * rng.standard_normal((301, 23)), dtype=dtype)
+    vector, columns, whole = rng.standard_normal(301), rng.permutation(23), np.empty(23)
+    fill_four_dots(values, columns, vector, whole, 0, 23)
+    np.testing.assert_allclose(whole, vector @ values[:, columns].astype(float), rtol=1e-11, atol=1e-11)
+    for size in (1, 2, 3, 5, 22):
+        parts = np.empty(23)
+        for start in range(0, 23, size):
+            fill_four_dots(values, columns, vector, parts, start, min(start + size, 23))
+        assert parts.tobytes() == whole.tobytes()

@@ -6,7 +6,8 @@ from __future__ import annotations
 #: that is some 100 µs each (``python benchmarks/reach.py --only threads``).
 WORTH_A_THREAD = 2.5e5
 #: Parts for each thread, at most: the first to end takes another.  Nanoseconds of work that a part must have then.
-MOST_PARTS, WORTH_A_PART = 4, 2e6
+#: (A pass over 5·10⁷ sparse entries has three for each of sixteen.)
+MOST_PARTS, WORTH_A_PART = 4, 1e6
 #: Numbers in a part of a list that threads make together: parts of fixed size, joined in their order.
 LISTED_A_PART = 1 << 13
 #: Threads of a process, all runs together: more processors have not been met.

@@ -16,8 +16,8 @@ STORED = 2.0
 FILLED_ROW = 4.0
 #: A visit of a coordinate in a sweep; the calls from Python that products take.
 VISIT, CALLS = 20.0, 3e5
-#: The loss of a sample with its slope and curvature.
-SAMPLE = 5.0
+#: The loss of a sample with its slope and curvature; of a loss with exp and log in it, 28 for the logistic.
+SAMPLE, CURVED_SAMPLE = 5.0, 25.0
 #: A number of a sum over samples that is little more than read.
 SUMMED = 1.5
 #: A look at a coordinate: its penalty, its interval.
@@ -29,6 +29,10 @@ CHEAP = 300_000
 #: Entries gathered at a time, the size of the work space of a dense product (2 MiB, a core's cache); columns multiplied
 #: at a time, so that their part of sparse products stays in the cache while all rows pass.
 BLOCK, PASSING = 1 << 18, 128
+#: Parts of the rows of sparse columns that are multiplied apart, and numbers that their sums may take, 8 MB.  Of 165
+#: columns with 1.2 million entries, three of 93 hundredths of a second were products on one thread
+#: (``python benchmarks/reach.py --only threads --phases --fits /100``).
+ROW_PARTS, ROW_NUMBERS = 16, 1e6
 #: What the columns kept near may take of the data's size, and always (in bytes).
 NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
 #: What they may always take (in bytes) where they are fetched from elsewhere, which should happen once.

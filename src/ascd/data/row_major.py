@@ -20,6 +20,8 @@ from ascd.data.design import Survey
 from ascd.data.prices import TILE
 from ascd.data.row_blocks import RowBlocks
 
+EVERYTHING = np.empty(0, dtype=np.int64)
+
 
 class DenseRows(RowBlocks):
     """A dense array in C order."""
@@ -37,6 +39,8 @@ class DenseRows(RowBlocks):
     def blocks(self, columns: Array | None) -> Iterator[tuple[slice, DenseRowBlock]]:
         d = self.shape[0]
         step = max(1, prices.BLOCK_BYTES * d // max(self.nbytes, 1))
+        is_all = columns is not None and columns.size == self.shape[1] and bool((np.diff(columns) == 1).all())
+        columns = None if is_all else columns
         for start in range(0, d, step):
             rows = slice(start, min(start + step, d))
             yield rows, DenseRowBlock(self.values[rows], columns)
@@ -53,15 +57,16 @@ class DenseRowBlock:
     """Some rows of a dense array, with these columns (all)."""
 
     def __init__(self, values: Array, columns: Array | None) -> None:
-        self.values, self.counts = values, np.full(values.shape[1], values.shape[0])
-        is_all = columns is None or (columns.size == values.shape[1] and bool((np.diff(columns) == 1).all()))
-        self.columns = np.empty(0, dtype=np.int64) if is_all or columns is None else columns
+        self.values, self.columns = values, EVERYTHING if columns is None else columns
         self.count = values.shape[1] if columns is None else columns.size
         self.price = 0.5 * prices.DENSE_ENTRY * values.shape[0] * self.count
 
     def survey(self, weight: Any, vectors: Array, out: Survey) -> None:
-        is_weighted = np.ndim(weight) > 0
-        share(2.0 * self.price, self.count, survey_rows, self.values, weight, is_weighted, vectors, *out)
+        is_weighted, products = np.ndim(weight) > 0, out.products
+        if not len(vectors):
+            vectors, products = np.zeros((1, len(self.values))), np.zeros((1, self.count))
+        given = (self.values, weight, is_weighted, vectors, *out[:3], products)
+        share(2.0 * self.price, self.count, survey_rows, *given)
         if not is_weighted:
             out.square[:] = weight * out.plain
 
@@ -82,23 +87,41 @@ def survey_rows(
 ) -> None:  # fmt: skip
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
-        for k in range(values.shape[0]):
-            for number in range(first, last):
-                j = wide(number)
-                entry = np.float64(values[k, j])
-                plain[j] += entry * entry
-                total[j] += entry
-            if is_weighted:
+        add_row_sums(values, vectors[0], plain, total, products[0], first, last)
+        for m in range(1, vectors.shape[0]):
+            add_whole_rows(values, vectors[m], products[m], first, last)
+        if is_weighted:
+            for k in range(values.shape[0]):
                 share_of = at(weight, k)
                 for number in range(first, last):
                     j = wide(number)
                     entry = np.float64(values[k, j])
                     square[j] += share_of * entry * entry
-            for m in range(vectors.shape[0]):
-                factor = vectors[m, k]
-                for number in range(first, last):
-                    j = wide(number)
-                    products[m, j] += factor * np.float64(values[k, j])
+
+
+@helper
+def add_row_sums(
+    values: Array, vector: Array, plain: Array, total: Array, product: Array, first: int, last: int
+) -> None:
+    """Squares, sums and products of these columns, four rows at a time as in ``add_whole_rows``."""
+    d = values.shape[0]
+    for k in range(0, d - d % 4, 4):
+        a, b, c, e = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
+        for number in range(first, last):
+            j = wide(number)
+            p, q = np.float64(values[k, j]), np.float64(values[k + 1, j])
+            r, s = np.float64(values[k + 2, j]), np.float64(values[k + 3, j])
+            plain[j] += (p * p + q * q) + (r * r + s * s)
+            total[j] += (p + q) + (r + s)
+            product[j] += (a * p + b * q) + (c * r + e * s)
+    for k in range(d - d % 4, d):
+        factor = vector[k]
+        for number in range(first, last):
+            j = wide(number)
+            entry = np.float64(values[k, j])
+            plain[j] += entry * entry
+            total[j] += entry
+            product[j] += factor * entry
 
 
 @kernel

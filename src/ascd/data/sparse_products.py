@@ -1,7 +1,9 @@
 """Products of sparse columns with each other, row by row.
 
 The entries of the columns are listed by rows once; then every row adds the products of its entries, weighted by its
-curvature.  Threads list rows of their own, and multiply columns of their own.
+curvature.  Threads list rows of their own.  They multiply columns of their own, each looking at all rows; or rows of
+their own, where the columns are so few and so long that looking at rows is most of the work: the sums of some rows are
+then put down apart and added up.  Which of the two it is, and in how many parts, does not depend on the threads.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel, wide
 from ascd._base.threads import parts_of, share
+from ascd._base.tuning import WORTH_A_THREAD
 from ascd.data import prices
 from ascd.data.matrices import first_at
 from ascd.data.prices import ROWS_A_PART
@@ -52,14 +55,13 @@ class SparseMultiplier:
         left_rows = right_rows if left is right else self._list(columns, left)
         filled = min(left_rows.filled, right_rows.filled, key=len)
         price = prices.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
-        # every part looks at all rows that are filled
-        parts = min(parts_of(price), int(price / (2.0 * prices.FILLED_ROW * max(1, filled.size))))
-        passing = min(prices.PASSING, -(-right.size // max(1, parts)))
-        share(
-            price, -(-right.size // passing),
-            add_products, left, left_rows, right, right_rows, filled, left is right, weight, store, passing,
-            room=lambda: right_rows.offsets[filled],
-        )  # fmt: skip
+        given = (left, left_rows, right, right_rows, filled, left is right, weight, store)
+        looks = prices.FILLED_ROW * max(1, filled.size)
+        by_rows = row_parts(price + looks, looks, columns.size, left.size * right.size)
+        if by_rows > 1:
+            multiply_by_rows(price + looks, by_rows, columns.size, *given)
+        else:
+            multiply_by_columns(price, looks, *given)
         price = prices.STORED * left.size * right.size
         if means is not None:
             mean, total = means[columns], float(weight.sum())
@@ -88,6 +90,59 @@ def rows_of(matrix: Any, columns: Array, names: Array, d: int, stored: int) -> R
     rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
     share(price, len(counts), list_rows, matrix, columns, names, rows, np.cumsum(counts, axis=0) - counts)
     return rows
+
+
+def multiply_by_columns(
+    price: float, looks: float, left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array,
+    upper: bool, weight: Array, store: Array,
+) -> None:  # fmt: skip
+    """Threads have columns of their own; every part looks at all rows that are filled."""
+    parts = min(parts_of(price), int(price / (2.0 * looks)))
+    passing = min(prices.PASSING, -(-right.size // max(1, parts)))
+    given = (left, left_rows, right, right_rows, filled, upper, weight, store, passing)
+    share(price, -(-right.size // passing), add_products, *given, room=lambda: right_rows.offsets[filled])
+
+
+def row_parts(price: float, looks: float, names: int, pairs: int) -> int:
+    """Parts of the rows to multiply apart, for so many products: 1 where columns are better shared.
+
+    ``price`` is that of everything, ``looks`` that of looking at the rows alone, in nanoseconds.  Putting parts down
+    and adding them up must be little work beside, and little memory.
+    """
+    most = min(prices.ROW_PARTS, prices.ROW_NUMBERS / names**2, 0.1 * price / (prices.STORED * pairs))
+    is_long = price < 2.0 * prices.ROW_PARTS * looks  # as many parts of the columns would look at rows most of the time
+    return max(1, int(min(most, price / WORTH_A_THREAD))) if is_long else 1
+
+
+def multiply_by_rows(
+    price: float, parts: int, names: int, left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array,
+    upper: bool, weight: Array, store: Array,
+) -> None:  # fmt: skip
+    """Threads have rows of their own."""
+    sums = np.empty((names, names, parts), order="F")
+    ends = [filled.size * part // parts for part in range(parts + 1)]
+
+    def multiply(start: int, stop: int) -> None:
+        for part in range(start, stop):
+            there = filled[ends[part] : ends[part + 1]]
+            given = (left, left_rows, right, right_rows, there, upper, weight, sums[:, :, part], right.size)
+            add_products(*given, right_rows.offsets[there], 0, 1)
+
+    share(price, parts, multiply)
+    share(prices.STORED * parts * left.size * right.size, right.size, add_up, left, right, upper, sums, store)
+
+
+@kernel
+def add_up(left: Array, right: Array, upper: bool, sums: Array, store: Array, start: int, stop: int) -> None:
+    """store[left, right] = the sum of all parts; where ``upper``, above the diagonal."""
+    for b in range(start, stop):
+        i = right[b]
+        for other in left:
+            if other <= i or not upper:
+                total = 0.0
+                for part in range(sums.shape[2]):
+                    total += sums[other, i, part]
+                store[other, i] = total
 
 
 @kernel

@@ -19,6 +19,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
+from ascd.data.vectors import elementwise, farthest
 from ascd.problem.tuning import BALANCED, LONGER_STRIDE, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 
 #: What a search for the constant remembers: the constant, its bracket, the next long step and the last step's length.
@@ -29,6 +30,11 @@ def most_curvature(sample: Any, loss: Any) -> float:
     """What the curvatures of all samples sum to at most; inf if they have no bound."""
     bound = float(loss.curvature_bound())
     return float(np.mean(sample.weight)) * bound * sample.target.size if math.isfinite(bound) else math.inf
+
+
+def price_of(loss: Any) -> float:
+    """Nanoseconds for the loss of a sample with its slope and curvature."""
+    return prices.SAMPLE if loss.is_quadratic() else prices.CURVED_SAMPLE
 
 
 def evaluate_samples(
@@ -57,14 +63,14 @@ def _look(
 ) -> tuple[float, float, float, float]:
     """Σ s·loss, Σ s·loss', Σ s·loss'' and Σ |s·loss'| at the image plus t."""
     sums = np.empty((-(-image.size // SAMPLES_A_PART), 4))
-    share(prices.SAMPLE * image.size, len(sums), look_at_parts, sample, loss, image, t, slope, curvature, sums)
+    share(price_of(loss) * image.size, len(sums), look_at_parts, sample, loss, image, t, slope, curvature, sums)
     loss_sum, first, second, size = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
     return loss_sum, first, second, size
 
 
 def _balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float, search: Array) -> float:
     """``balance`` by parts."""
-    reach, start, total, guess = max(float(image.max()), -float(image.min())), math.inf, math.inf, search[T]
+    reach, start, total, guess = farthest(image), math.inf, math.inf, search[T]
     for number in range(MOST_NEWTON_STEPS):
         total, first, second, size = _look(sample, loss, image, search[T], slope, curvature)
         start = total if number == 0 else start
@@ -73,7 +79,7 @@ def _balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Arra
     if is_lost(total, start):
         search[T] = guess
         total = _look(sample, loss, image, guess, slope, curvature)[0]
-    image += search[T]
+    elementwise(np.add, image, search[T], image)
     return total
 
 

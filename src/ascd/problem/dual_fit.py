@@ -27,6 +27,7 @@ from ascd._base.checks import Array
 from ascd.data.careful import careful_sum
 from ascd.data.design import Design
 from ascd.data.local import as_block
+from ascd.data.vectors import elementwise
 from ascd.problem import tuning
 
 
@@ -77,17 +78,16 @@ class InterceptFit:
     used = np.arange(1)
 
     def __init__(self, curvature: Array, total: float) -> None:
-        self.root = curvature / total
+        self.root = elementwise(np.divide, curvature, total)
 
     def moved(self, dual: Array, excess: Array) -> Array:
         """The dual point whose sum is smaller by ``excess``."""
-        out: Array = self.root * -float(excess[0])
-        out += dual
-        return out
+        out = elementwise(np.multiply, self.root, -float(excess[0]))
+        return elementwise(np.add, out, dual, out)
 
     def reach(self, excess: Array) -> tuple[Array, Array]:
         """See ``DualFit``; the first is easy to bound."""
-        reach = self.root * (tuning.SAFETY * abs(float(excess[0])))
+        reach = elementwise(np.multiply, self.root, tuning.SAFETY * abs(float(excess[0])))
         return reach, reach
 
 

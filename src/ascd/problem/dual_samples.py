@@ -60,7 +60,7 @@ def square_sums(vector: Array, other: Array, scale: float, weight: Any, sums: Ar
 def movable(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float) -> Array:
     """Curvatures of the samples that may be moved."""
     out = np.empty(dual.size)
-    share(prices.SAMPLE * out.size, out.size, movable_curvatures, sample, loss, dual, curvature, typical, out)
+    share(prices.CURVED_SAMPLE * out.size, out.size, movable_curvatures, sample, loss, dual, curvature, typical, out)
     return out
 
 

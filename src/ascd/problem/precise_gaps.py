@@ -9,7 +9,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, wide
 from ascd._base.threads import share
-from ascd.data import prices
+from ascd.problem.at_samples import price_of
 from ascd.problem.losses.formulas import divergence
 from ascd.problem.tuning import DOMAIN_ROUNDING, SAMPLES_A_PART
 
@@ -38,7 +38,7 @@ def precise_gap(sample: Any, loss: Any, image: Array, dual: Array, reach: Array,
     """``precise_sample_gap`` of all samples, by parts that threads share."""
     out = np.empty(-(-image.size // SAMPLES_A_PART))
     given = (sample, loss, image, dual, reach, scale, out)
-    share(2.0 * prices.SAMPLE * image.size, out.size, precise_gaps, *given)
+    share(2.0 * price_of(loss) * image.size, out.size, precise_gaps, *given)
     return float(out.sum())
 
 
@@ -55,7 +55,7 @@ def precise_gaps(
 def precise_gaps_at(sample: Any, loss: Any, image: Array, dual: Array, scales: Array) -> Array:
     """``precise_gap`` without a reach, for each of several scales: what they have in common is computed once."""
     out = np.zeros((-(-image.size // SAMPLES_A_PART), scales.size))
-    price = prices.SAMPLE * image.size * (2.0 + scales.size)
+    price = price_of(loss) * image.size * (2.0 + scales.size)
     share(price, len(out), add_gaps_at, sample, loss, image, dual, scales, out)
     return np.asarray(out.sum(axis=0))
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.data.vectors import elementwise
 from ascd.problem.problem import Problem
 from ascd.solver import tuning
 from ascd.solver.samples import Samples
@@ -92,8 +93,8 @@ class Fit:
         if end is not None and t == 1.0:
             image[:] = end
         else:
-            np.multiply(direction, t, out=image)
-            image += self.image
+            elementwise(np.multiply, direction, t, image)
+            elementwise(np.add, image, self.image, image)
         return Trial(image, slope, curvature, *self.samples.evaluate(image, slope, curvature))
 
     def accept(self, trial: Trial, shift: float, is_fresh: bool = False) -> None:

@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd.data.vectors import elementwise
 from ascd.solver import tuning
 from ascd.solver.fit import Fit, Trial
 from ascd.solver.samples import cost_of
@@ -115,8 +116,8 @@ class LineSearch:
 
     def curvatures(self) -> Array:
         """The loss's own, damped, and the secants' where a model has disappointed."""
-        weight = self.fit.curvature + self.damping * self.fit.samples.typical_curvature
-        return weight if self.secants is None else np.maximum(weight, self.secants)
+        weight = elementwise(np.add, self.fit.curvature, self.damping * self.fit.samples.typical_curvature)
+        return weight if self.secants is None else elementwise(np.maximum, weight, self.secants, weight)
 
     def goal(self, left: float, target: float) -> float:
         return max(tuning.MODEL_SHARE * left, tuning.LAST_MODEL_SHARE * target) if target else 0.0

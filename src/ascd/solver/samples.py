@@ -23,7 +23,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
-from ascd.problem.at_samples import evaluate_samples, most_curvature
+from ascd.problem.at_samples import evaluate_samples, most_curvature, price_of
 from ascd.problem.duality import sample_gap
 from ascd.problem.tuning import SAMPLES_A_PART, SMALL, SQUARE_ROUNDING
 from ascd.solver import tuning
@@ -40,7 +40,7 @@ class Samples:
         self.has_bound = math.isfinite(bound)
         self.most_curvature = most_curvature(parts.sample, parts.loss)
         self.typical_curvature = weight * (bound if self.has_bound else 1.0)
-        self.price = prices.SAMPLE * self.size  # of a look at all of them
+        self.price = price_of(parts.loss) * self.size  # of a look at all of them
         self.kept = np.zeros((tuning.SLOTS, self.size))  # slopes remembered
 
     def evaluate(self, image: Array, slope: Array, curvature: Array, guess: float = 0.0) -> tuple[float, float]:
@@ -73,11 +73,12 @@ class Samples:
             return
         slots = np.flatnonzero(used)
         sums = np.zeros((parts_of(self.size), 2 + slots.size))
-        share(self.price, len(sums), slope_sums, slope, self.kept, slots, sums)
+        price = prices.SAMPLE * self.size
+        share(price, len(sums), slope_sums, slope, self.kept, slots, sums)
         size, sum_here, *along = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
         shares = np.array(along) / np.maximum(length[slots], 1e-300)
         rest = np.zeros((len(sums), slots.size))
-        share(self.price, len(sums), rest_sums, slope, self.kept, slots, shares, rest)
+        share(price, len(sums), rest_sums, slope, self.kept, slots, shares, rest)
         out[0, slots] = shares
         out[1, slots] = np.sqrt(rest.sum(axis=0) + SQUARE_ROUNDING * SQUARE_ROUNDING * size)
         out[2, slots] = np.abs(sum_here - shares * total[slots])
