@@ -74,6 +74,7 @@ def test_large_models_stay_there(interpreted, number, name, monkeypatch):
     """With room for their products, and without."""
     room = (0.0, 1e9)[number % 2]
     monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_FETCHED", 0)
     monkeypatch.setattr("ascd.solver.tuning.GRAM_FLOOR", room)
     monkeypatch.setattr(DeviceDense, "products_room", room)
     check_case(CASES[name], on_device, np.float64, intercept=True)
@@ -124,8 +125,8 @@ def test_lengths_that_short_numbers_do_not_reach():
     assert gram.is_exact
 
 
-@pytest.mark.parametrize(("nearness", "is_exact"), [(1.0, False), (1e-3, True)])
-def test_products_become_exact_where_short_ones_do_not_do(interpreted, nearness, is_exact, monkeypatch):
+@pytest.mark.parametrize(("nearness", "fetched", "is_exact"), [(1.0, 0, False), (1e-3, 0, True), (1e-3, 99, False)])
+def test_products_become_exact_where_short_ones_do_not_do(interpreted, nearness, fetched, is_exact, monkeypatch):
     """Pairs of columns that differ by less than short numbers tell; a gap that nothing but their difference closes."""
     rng = np.random.default_rng(5)
     half = rng.standard_normal((40, 8))
@@ -133,6 +134,7 @@ def test_products_become_exact_where_short_ones_do_not_do(interpreted, nearness,
     A = np.stack([half, other], axis=2).reshape(40, 16)
     b = half @ np.ones(8) + (other - half) @ np.linspace(1.0, 2.0, 8) / nearness + 0.1 * rng.standard_normal(40)
     monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_FETCHED", fetched)  # the third model comes to the host
     kept, make = [], DeviceDense.kept_products
     monkeypatch.setattr(DeviceDense, "kept_products", lambda *given: kept.append(make(*given)) or kept[-1])
     penalty = ascd.L1(1e-3)
@@ -141,6 +143,70 @@ def test_products_become_exact_where_short_ones_do_not_do(interpreted, nearness,
     assert found.converged
     assert found.objective - expected.objective <= found.gap + 1e-9 * expected.zero_objective
     assert kept[0].is_exact == is_exact
+
+
+def test_models_of_columns_that_have_much_in_common_come_to_the_host(interpreted, monkeypatch):
+    """One eigenvalue is about n: proximal steps are so short that 1,000 of them lead nowhere."""
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
+    asked, products = [], DeviceDense.products
+    monkeypatch.setattr(DeviceDense, "products", lambda *given: asked.append(1) or products(*given))
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((60, 1)) + rng.standard_normal((60, 40)) / 10.0
+    b = A[:, :5] @ rng.standard_normal(5) + 0.1 * rng.standard_normal(60)
+    penalty = ascd.L1(1e-3 * np.abs(A.T @ b).max())
+    found = ascd.solve(ascd.Problem(design_of(on_device(A)), b, penalty=penalty), tol=1e-10)
+    assert asked
+    assert found.converged
+    expected = ascd.solve(ascd.Problem(A, b, penalty=penalty), tol=1e-12)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("host", [0, 600])
+@pytest.mark.parametrize("call", [1, 2, 5])
+def test_ctrl_c_inside_a_model_states_the_point_that_is_returned(interpreted, host, call, monkeypatch):
+    """From a start where F is lower without the penalty: an image of the start would promise too much."""
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", host)
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 30))
+    b = A[:, :6].sum(axis=1) + rng.standard_normal(40)
+    start = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(0.1))).x
+    calls = []
+
+    def interrupting(function):
+        def called(*given):
+            calls.append(1)
+            found = function(*given)
+            if len(calls) == call:
+                raise KeyboardInterrupt
+            return found
+
+        return called
+
+    name = "ascd.solver.large_model.violation_at" if host == 0 else "ascd.solver.gram_model.sweep_gram"
+    module, _, function = name.rpartition(".")
+    monkeypatch.setattr(name, interrupting(getattr(sys.modules[module], function)))
+    problem = ascd.Problem(design_of(on_device(A)), b, penalty=ascd.L1(20.0))
+    found = ascd.solve(problem, x0=start, tol=1e-12)
+    on_host = ascd.Problem(A, b, penalty=ascd.L1(20.0))
+    assert found.objective == pytest.approx(on_host.objective(found.x), rel=1e-12)
+    if len(calls) >= call:
+        assert str(found.status) == "interrupted"
+    assert found.objective <= on_host.objective(start) * (1.0 + 1e-12)
+    assert found.objective - ascd.solve(on_host, tol=1e-12).objective <= found.gap * (1.0 + 1e-9) + 1e-9
+
+
+def test_fitted_there_and_used_here():
+    data = make_data(40, 6)
+    model, expected = ours.Lasso(0.1).fit(on_device(data.X), on_device(data.y)), ours.Lasso(0.1).fit(data.X, data.y)
+    np.testing.assert_allclose(model.predict(data.X), expected.predict(data.X), atol=1e-4)
+    assert model.score(data.X, on_device(data.y)) == pytest.approx(expected.score(data.X, data.y), abs=1e-4)
+    assert expected.score(data.X, on_device(data.y)) == expected.score(data.X, data.y)
+    odds = ours.LogisticRegression().fit(on_device(data.X), data.labels).predict_proba(data.X)
+    np.testing.assert_allclose(
+        odds, ours.LogisticRegression().fit(data.X, data.labels).predict_proba(data.X), atol=1e-3
+    )
+    with pytest.raises(ValueError, match="X must be two-dimensional"):
+        model.predict(on_device(data.y))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

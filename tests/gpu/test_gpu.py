@@ -88,6 +88,7 @@ def test_every_problem_of_the_table(interpreted, library, name, dtype):
 @pytest.mark.parametrize("name", [name for name in CASES if "l1" in name and "scaled" not in name])
 def test_large_models_stay_there(interpreted, library, name, monkeypatch):
     monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_FETCHED", 0)
     check_case(CASES[name], library.put, np.float64, intercept=True)
 
 
@@ -155,6 +156,7 @@ def test_steps_with_momentum(library, size, is_exact):
 def test_a_large_model_is_refined(interpreted, library, monkeypatch):
     """Products of 16 bits, a gap of ten digits."""
     monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_FETCHED", 0)
     rng = np.random.default_rng(1)
     A = rng.standard_normal((300, 200))
     b = A[:, :30].sum(axis=1) + rng.standard_normal(300)

@@ -17,7 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ascd._base.checks import Array, as_finite_vector
-from ascd._base.devices import to_host
+from ascd._base.devices import is_on_device, to_host
 from ascd.data.dask_kinds import is_collection
 from ascd.data.device.dense import brought_if_small
 from ascd.data.device.sparse import is_there
@@ -143,11 +143,15 @@ class LinearEstimator(BaseEstimator):
         check_is_fitted(self)
         columns = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
         if is_elsewhere(X):
-            found = predicted(self, X, to_host(columns)) + to_host(self.intercept_)
+            with speaking_of_x(X):
+                found = predicted(self, X, to_host(columns)) + to_host(self.intercept_)
             return back(with_offset(found.astype(float_of(columns), copy=False), offset), X)
         check_namespace(X, self, "predict")
         X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
-        return with_offset(safe_sparse_dot(X, columns, dense_output=True) + self.intercept_, offset)
+        intercept = self.intercept_
+        if is_on_device(columns) and not is_on_device(X):  # fitted there, used here
+            columns, intercept = to_host(columns), to_host(intercept)
+        return with_offset(safe_sparse_dot(X, columns, dense_output=True) + intercept, offset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -193,7 +197,7 @@ class LinearRegressor(RegressorMixin, LinearEstimator):
         -------
         float
         """
-        if is_collection(X) or is_there(X):
+        if is_collection(X) or is_there(X) or is_on_device(y) or is_on_device(sample_weight):
             found = to_numpy(self.predict(X))
             return float(r2_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
         return float(super().score(X, y, sample_weight))

@@ -76,7 +76,8 @@ class ExactStep:
         return True
 
     def interrupted(self, columns: Array, before: Array) -> None:
-        """Every step has lowered F."""
+        """Every step has lowered F; the image is still that of ``before``."""
+        self.fit.is_fresh = False
 
 
 class Line(NamedTuple):

@@ -213,10 +213,10 @@ def minimise_refined(model: LargeModel, products: KeptProducts, target: float, m
     """
     left = model.violation()
     while left > target:
-        start, before = model.state, left
-        model.minimise(max(target, tuning.SHORT_SHARE * before), most_steps)
+        start, before, goal = model.state, left, max(target, tuning.SHORT_SHARE * left)
+        is_there = model.minimise(goal, most_steps).violation <= goal
         is_lower = model.correct(start, products)
         left = model.violation()
-        if left > target and not (is_lower and left <= tuning.SHORT_GAIN * before):
+        if left > target and not (is_there and is_lower and left <= tuning.SHORT_GAIN * before):
             return False
     return True

@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from ascd._base.checks import Array
 from ascd.data.design import DataGone, KeptProducts, Multiplied
 from ascd.solver import tuning
@@ -50,6 +52,7 @@ class Subproblem:
         room = tuning.GRAM_SHARE * fit.design.nbytes if self.there is None else self.there.room
         self.largest_gram = math.isqrt(int(max(tuning.GRAM_FLOOR, room)) // 8)
         self.needs_products = False
+        self.largest_here = tuning.LARGEST_HOST_MODEL
 
     def improve(self, task: Task, left: float) -> None:
         """Until the violation, now ``left``, is at most the target on the working set, or little is gained."""
@@ -85,16 +88,21 @@ class Subproblem:
             return self.follower.follow(*self.begun)
         except KeyboardInterrupt:
             self.follower.interrupted(*self.begun)
+            if self.there is not None and not self.there.is_exact:  # F may be higher than the model says
+                self._go_back()
             raise
         except DataGone:  # the image cannot follow any more
-            columns, before = self.begun
-            self.fit.x[columns] = before
+            self._go_back()
             raise
+
+    def _go_back(self) -> None:
+        columns, before = self.begun
+        self.fit.x[columns] = before
 
     def _minimise(self, task: Task, weight: Array, target: float) -> None:
         """By sweeps over the columns, if a few are enough or there is no room for products; by products else."""
         fit = self.fit
-        if self.there is not None and (task.by_columns or task.columns.size > tuning.LARGEST_HOST_MODEL):
+        if self.there is not None and (task.by_columns or task.columns.size > self.largest_here):
             self._minimise_there(self.there, task, weight, target)
             return
         slope, sweeps = fit.slope, self._sweeps_over_columns(task)
@@ -129,15 +137,32 @@ class Subproblem:
         if joining.size:
             fit.weigh_means(joining, weight)
             there.admit(joining, weight, fit.means)
-        model = self._large_model(there)
+        self._minimise_products(there, task, weight, target)
+
+    def _minimise_products(self, there: KeptProducts, task: Task, weight: Array, target: float) -> None:
+        """Where they are; a hard model by sweeps here, or by exact products where it is too large to come."""
+        model, columns = self._large_model(there), there.columns
+        may_come = columns.size <= tuning.LARGEST_FETCHED
+        steps = min(task.most_sweeps, tuning.MOST_STEPS_THERE) if may_come else task.most_sweeps
         if there.is_exact:
-            model.minimise(target, task.most_sweeps)
-        elif not minimise_refined(model, there, target, task.most_sweeps):
-            columns, slopes = there.columns, model.state.gradient
+            is_done = model.minimise(target, steps).violation <= target
+        else:
+            is_done = minimise_refined(model, there, target, steps)
+        if is_done or (there.is_exact and not may_come):
+            return
+        slopes = model.state.gradient
+        self.fit.weigh_means(columns, weight)
+        if may_come:
+            there.clear()
+            self.largest_here = tuning.LARGEST_FETCHED
+            self._fit_gram(columns, weight)
+            ordered = np.empty(columns.size)
+            ordered[self.gram.position[columns]] = slopes
+            GramModel(self.fit.penalty, self.gram, ordered, self.fit.x).minimise(target, task.most_sweeps)
+        else:
             there.widen()
-            fit.weigh_means(columns, weight)
-            there.admit(columns, weight, fit.means)
-            LargeModel(fit.penalty, there, slopes, fit.x).minimise(target, task.most_sweeps)
+            there.admit(columns, weight, self.fit.means)
+            LargeModel(self.fit.penalty, there, slopes, self.fit.x).minimise(target, task.most_sweeps)
 
     def _large_model(self, products: Multiplied) -> LargeModel:
         fit, columns = self.fit, products.columns

@@ -146,6 +146,9 @@ STEPS_BETWEEN, MOST_FACES, STEPS_A_LOOK = 20, 2, 5
 #: Products that estimate the largest eigenvalue, and the factors that it is raised by: for the estimate, and where it
 #: has proved too small, by more than rounding.
 POWER_STEPS, RAISED, LARGER_BOUND, SAME_BEND = 3, 1.05, 1.5, 1e-9
+#: Steps after which a model of at most so many columns counts as hard, because columns have much in common: its exact
+#: products are fetched, and swept over.  Models of ``benchmarks/gpu.py`` take 20 to 25 steps.
+MOST_STEPS_THERE, LARGEST_FETCHED = 100, 4000
 #: With approximate products, the share of its violation that a model is minimised to before its slopes are corrected,
 #: and the share that may be left after that: where there is more, exact products are computed.
 SHORT_SHARE, SHORT_GAIN = 1e-2, 0.5

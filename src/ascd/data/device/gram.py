@@ -55,7 +55,8 @@ class DeviceGram:
         places = self.position[columns]
         places = places[places >= 0]
         kept, diagonal = self.columns[places], self.diagonal[places]
-        store = self._part(places) if places.size else None
+        with self.space.here():
+            store = self._part(places) if places.size else None
         self.clear()
         self._hold(kept, diagonal, store)
 

@@ -194,6 +194,8 @@ def lines_of(values: Any) -> Lines | None:
         stride, count, length, are_columns = along if n > 1 else d, n, d, True
     else:
         return None
+    if length > prices.CUDA_TILE * prices.CUDA_MOST_BLOCKS:
+        return None
     size = item_size(values)
     width = min(4, 16 // size)
     is_aligned = stride % width == 0 and address_of(values) % (width * size) == 0
