@@ -145,6 +145,6 @@ def test_every_question_is_in_the_contract():
         offered = {name for name in dir(open_design(storage)) if not name.startswith("_")}
         assert asked <= offered
         assert offered - asked == {
-            "matrix", "entry_price", "pass_price", "price_of_products", "running_entries", "dots_with_several",
-            "add_several", "beside", "counts",
+            "matrix", "entry_price", "entry_bytes", "pass_price", "price_of_products", "running_entries",
+            "dots_with_several", "add_several", "beside", "counts",
         }  # fmt: skip

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import ascd
 from ascd._base import threads, tuning
-from ascd.data import sparse_products
+from ascd.data import prices, sparse_products
 from ascd.data.careful import careful_sum
 from ascd.data.dense import fill_four_dots
 from ascd.data.vectors import elementwise, farthest
@@ -192,3 +192,19 @@ def test_a_product_does_not_depend_on_the_columns_beside_it(dtype):
         for start in range(0, 23, size):
             fill_four_dots(values, columns, vector, parts, start, min(start + size, 23))
         assert parts.tobytes() == whole.tobytes()
+
+
+def test_dense_products_in_strips_are_those_of_the_whole(jobs, monkeypatch):
+    rng = np.random.default_rng(6)
+    A, weight = np.asfortranarray(rng.standard_normal((200, 50))), rng.random(200)
+    design, columns = ascd.Problem(A, np.ones(200)).design, rng.permutation(50)
+    means = design.means(np.arange(50), weight)
+    centred = (A - means)[:, columns]
+    exact = centred.T @ (weight[:, None] * centred)
+    monkeypatch.setattr(prices, "STRIP", 12)
+    left, right = np.arange(3, 40), np.arange(40, 50)
+    for one, other in ((left, left), (left, right), (right, left)):
+        store, there = np.full((60, 60), np.nan, order="F"), np.ix_(one, other)
+        design.multiplier(False).fill(store, columns, one, other, weight, means)
+        np.testing.assert_allclose(store[there], exact[there], rtol=1e-11, atol=1e-11)
+        assert np.isnan(store).sum() == 3600 - one.size * other.size

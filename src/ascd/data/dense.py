@@ -118,7 +118,18 @@ class DenseMultiplier:
         """Nothing is kept."""
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        root = np.sqrt(weight)
+        """A strip of the left at a time, so that work space is small beside the products."""
+        root, size = np.sqrt(weight), prices.STRIP
+        if left.size <= 2 * size:  # all at once is faster: it is symmetric
+            self._fill(store, columns, left, right, root, means)
+            return
+        for start in range(0, left.size, size):
+            strip, others = left[start : start + size], right[start:] if left is right else right
+            self._fill(store, columns, strip, others, root, means)
+            if left is right:
+                store[np.ix_(others, strip)] = store[np.ix_(strip, others)].T
+
+    def _fill(self, store: Array, columns: Array, left: Array, right: Array, root: Array, means: Array | None) -> None:
         block = np.zeros((left.size, right.size))
         step = min(max(64, prices.BLOCK // (left.size + right.size)), root.size)
         # made once: a process that gives memory back at once (a Dask worker) pays for every new page of it

@@ -31,6 +31,7 @@ design may answer more, and is asked then:
 ``add_several``            coefficients: one pass instead of one each
 ``brings_columns``         does a round that finds columns outside their rest bring them near too?
                            Then ``dots_and_worst`` and ``are_near`` are asked
+``most_near``              how many columns can be made local and kept: working sets are no larger
 ``expect``                 what will be asked for next, so that a round brings it along
 ``kept_products``          products that stay where the data are (``KeptProducts``)
 ``row_parts``              parts that hold all columns of some rows and take functions (``RowParts``)
