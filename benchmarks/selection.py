@@ -3,8 +3,8 @@
     python benchmarks/selection.py [--data FOLDER] [--quick] [--only iteration|growth|race|default|memory] [--case NAME]
                                    [--json FILE]
 
-- iteration: time of an iteration against ``uniform`` (bars: a-ascd, u-ascd ≤ 2; aim 1.2), against the same steps
-  replayed, and the entries that its columns hold, as a multiple of the mean
+- iteration: time of an iteration against ``uniform`` (bars: a-ascd, u-ascd ≤ 2; aim 1.2; with reference ≤ 5), against
+  the same steps replayed, and the entries that its columns hold, as a multiple of the mean
 - growth: sparse synthetic data with 30 nonzeros a column, n from 1e4 to 1e6 (bar: ≤ 2 beyond uniform's own growth)
 - race: Lasso to relative suboptimality 1e-4 with coordinate steps; wall-clock and column reads of the best ASCD
   configuration against ``uniform`` and ``cyclic``, reading the start gradient and refreshing included (bars on the

@@ -70,7 +70,8 @@ def ratio_table(records, threads):
     columns = sorted({(-record["target"], record["part"]) for record in records})
     several = len({part for _, part in columns}) > 1
     head = [f"ours / best peer, {'default threads' if threads is None else 'one thread'}"]
-    head += [f"{_gap(-target)}: λmax/{part:g}" if several else f"gap ≤ {_gap(-target)}" for target, part in columns]
+    what = "C = " if records[0]["group"] == "svm" else "λmax/"
+    head += [f"{_gap(-target)}: {what}{part:g}" if several else f"gap ≤ {_gap(-target)}" for target, part in columns]
     rows = []
     for case in sorted({record["case"] for record in records}, key=_place):
         found = {(-record["target"], record["part"]): record for record in records if record["case"] == case}

@@ -74,7 +74,7 @@ def test_u_ascd_picks_as_the_scan(number, steepness, patience):
 
 
 def asleep_in(rule):
-    return [j for queue in (rule.clocks.by_path, rule.clocks.by_plane) for j in queue.order[: queue.queued()]]
+    return [j for queue in (rule.clocks.by_path, rule.clocks.by_plane()) for j in queue.order[: queue.queued()]]
 
 
 @pytest.mark.parametrize("patience", PATIENCE)
@@ -133,7 +133,7 @@ def test_keys_are_never_too_small(rule):
         def look(point, pick, lazy=lazy):
             clocks, intervals = lazy.rule.clocks, point.intervals
             shifts = clocks.path_shift(intervals), clocks.plane_shift()
-            for queue, shift in zip((clocks.by_path, clocks.by_plane), shifts, strict=True):
+            for queue, shift in zip((clocks.by_path, clocks.by_plane()), shifts, strict=True):
                 for position in range(queue.queued()):
                     bound = max(intervals.signed_upper_at(queue.order[position]), 0.0)
                     assert bound <= max(queue.key[position] + shift, 0.0) + 1e-11 * (1.0 + abs(shift))

@@ -46,23 +46,30 @@ def iteration(folder, quick):
                 yield {"case": name, "part": part, **row}
 
 
+#: Rule and oracle; the oracle "reference" reads each column that moves once more, so its steps are replayed with it.
+CHOICES = (("a-ascd", "norm"), ("u-ascd", "norm"), ("look-ahead", "norm"), ("block", "norm"))
+CHOICES += (("a-ascd", "reference"), ("u-ascd", "reference"))
+
+
 def iteration_rows(problem, repeats):
-    n, rules = problem.n_features, ("a-ascd", "u-ascd", "look-ahead", "block")
-    runs, entries, counts = {"uniform": "uniform"}, {}, problem.design.counts
-    for rule in rules:
+    n, counts = problem.n_features, problem.design.counts
+    runs, entries = {("uniform", "norm"): ("uniform", "norm")}, {}
+    for rule, oracle in CHOICES:
         picks = np.zeros(3 * n, dtype=np.int64)
-        compiled = as_rule(rule, problem.parts, ascd.Norm(), as_steepness("gsl-s", problem.parts))
-        stepper(problem, Recorder(compiled, picks), steepness="gsl-s")(3 * n)
-        runs |= {rule: rule, f"{rule} replayed": Replay(picks)}
-        entries[rule] = float(counts[picks].mean() / counts.mean())
+        compiled_oracle = as_oracle(oracle, problem.parts, np.random.default_rng(SEED))
+        compiled = as_rule(rule, problem.parts, compiled_oracle, as_steepness("gsl-s", problem.parts))
+        stepper(problem, Recorder(compiled, picks), oracle, steepness="gsl-s")(3 * n)
+        runs |= {(rule, oracle): (rule, oracle), (rule, oracle, "replayed"): (Replay(picks), oracle)}
+        entries[rule, oracle] = float(counts[picks].mean() / counts.mean())
 
-    def seconds(rule):
-        return stepper(problem, rule, steepness="gsl-s")(3 * n)
+    def seconds(rule, oracle):
+        return stepper(problem, rule, oracle, steepness="gsl-s")(3 * n)
 
-    best = interleaved({name: partial(seconds, rule) for name, rule in runs.items()}, repeats)
-    for rule in rules:
-        times = {"seconds": best[rule], "uniform": best["uniform"], "replayed": best[f"{rule} replayed"]}
-        yield {"rule": rule, **times, "entries": entries[rule]}
+    best = interleaved({name: partial(seconds, *run) for name, run in runs.items()}, repeats)
+    for choice in CHOICES:
+        times = {"seconds": best[choice], "uniform": best["uniform", "norm"], "replayed": best[(*choice, "replayed")]}
+        name = choice[0] if choice[1] == "norm" else " ".join(choice)
+        yield {"rule": name, **times, "entries": entries[choice]}
 
 
 def growth(folder, quick):

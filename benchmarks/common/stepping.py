@@ -20,6 +20,8 @@ def stepper(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", i
     rng = np.random.default_rng(0)
     point, unread = _start(problem, steepness, init, None)
     compiled_oracle = as_oracle(oracle, problem.parts, rng)
+    if hasattr(compiled_oracle, "tightening"):
+        point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening()))
     compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
     parts = (point, compiled_rule, compiled_oracle, as_step(step, problem.parts))
     descend(*parts, unread, 0, 0, rng)

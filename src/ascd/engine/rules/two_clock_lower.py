@@ -57,21 +57,25 @@ def raise_lower(heap: Heap, intervals: Any, clocks: TwoClocks, j: int, before: f
 
 
 @helper
-def largest_lower(heap: Heap, intervals: Any, clocks: TwoClocks, aside: Array) -> float:
+def largest_lower(heap: Heap, intervals: Any, clocks: TwoClocks, room: Array, first: int) -> float:
     """The largest lower bound: all that may be larger than what was found are evaluated.
 
-    Where a key is true and yet too large, because the interval in use is the wider one, it is set aside meanwhile.
+    Where a key is true and yet too large, because the interval in use is the wider one, it is set aside meanwhile: in
+    ``room`` from its place ``first`` on.  Where there is no place left, which hardly ever happens, all are evaluated.
     """
     shift, rounding, largest, count = clocks.lower_shift(), clocks.rounding(intervals), 0.0, 0
-    while heap.key[0] + shift > largest + rounding:
+    while heap.key[0] + shift > largest + rounding and first + count < room.size:
         j = wide(heap.order[0])
         key, found = lower_key(intervals, clocks, j), intervals.bounds_at(j)[0]
         largest = found if found > largest else largest
         if not key < heap.key[0] and key + shift > largest + rounding:
-            aside[count] = j
+            room[first + count] = j
             count += 1
             key = -math.inf
         heap.replace_top(key)
-    for number in range(count):
-        heap.settle(wide(aside[number]), lower_key(intervals, clocks, wide(aside[number])))
+    if heap.key[0] + shift > largest + rounding:
+        for j in range(heap.key.size):
+            largest = max(largest, intervals.bounds_at(j)[0])
+    for number in range(first, first + count):
+        heap.settle(wide(room[number]), lower_key(intervals, clocks, wide(room[number])))
     return largest

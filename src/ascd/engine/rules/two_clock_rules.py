@@ -66,15 +66,14 @@ class TwoClockHeuristic(NamedTuple):
     clocks: TwoClocks
     floor: Heap  # of the lower bounds
     members: Array
-    aside: Array
     before: Array  # [x of the last pick as it was then]
     state: Array  # [the last pick (−1 before the first), its place in the list (−1: outside), the length of the list]
 
     @staticmethod
     def start(parts: Any, oracle: Any, steepness: Any) -> TwoClockHeuristic:
         n = parts.norm.size
-        lists = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.zeros(1)
-        return TwoClockHeuristic(TwoClocks.of(parts, oracle, steepness), Heap.of(n), *lists, np.array([-1, -1, 0]))
+        clocks, members = TwoClocks.of(parts, oracle, steepness), np.empty(n, dtype=np.int32)
+        return TwoClockHeuristic(clocks, Heap.of(n), members, np.zeros(1), np.array([-1, -1, 0]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, state = point.intervals, self.state
@@ -104,7 +103,7 @@ class TwoClockHeuristic(NamedTuple):
             arrange_lower(self.floor, intervals, clocks)
         else:
             raise_lower(self.floor, intervals, clocks, state[LAST_PICK], self.before[0])
-        largest = max(largest_lower(self.floor, intervals, clocks, self.aside), LEAST)
+        largest = max(largest_lower(self.floor, intervals, clocks, self.members, state[LIST_SIZE]), LEAST)
         if is_new or state[ITS_PLACE] < 0:
             state[LIST_SIZE] = let_all_sleep(clocks, intervals, self.members, largest, False, rng)
         elif not intervals.signed_upper_at(state[LAST_PICK]) >= largest:

@@ -51,7 +51,9 @@ class TwoClocks(NamedTuple):
     """Those asleep, in a queue for each clock; a queue's keys are bounds minus ρ times its clock."""
 
     by_path: Queue
-    by_plane: Queue
+    edge: Array  # and so on: those of the other queue, on the same memory
+    end: Array
+    sample: Array
     path_rate: float
     plane_rate: float
     evenness: float  # the smallest rate of a nonzero column in the plane over the largest
@@ -61,12 +63,16 @@ class TwoClocks(NamedTuple):
     def of(parts: Any, oracle: Any, steepness: Any) -> TwoClocks:
         """Nobody is asleep.  Each coordinate sleeps in one queue at most, so both share their memory from its ends."""
         first = Queue.empty(parts.norm.size)
-        second = Queue(first.key[::-1], first.order[::-1], first.edge.copy(), first.end.copy(), first.sample.copy())
+        second = first.edge.copy(), first.end.copy(), first.sample.copy()
         rates = steepness.rates(np.sqrt(oracle.square)) * (1.0 + SQUARE_ROUNDING)
         moving = rates[oracle.square > 0.0]
         plane = float(moving.max()) if moving.size else 1.0
         evenness = float(moving.min()) / plane * (1.0 - 4.0 * SQUARE_ROUNDING) if moving.size else 0.0
-        return TwoClocks(first, second, float(steepness.rates(parts.norm).max()), plane, evenness, np.full(9, -1.0))
+        return TwoClocks(first, *second, float(steepness.rates(parts.norm).max()), plane, evenness, np.full(9, -1.0))
+
+    @helper
+    def by_plane(self) -> Queue:
+        return Queue(self.by_path.key[::-1], self.by_path.order[::-1], self.edge, self.end, self.sample)
 
     @helper
     def advance(self, intervals: Any) -> bool:
@@ -125,7 +131,7 @@ class TwoClocks(NamedTuple):
     @helper
     def plane_on_top(self) -> float:
         """The same for the plane."""
-        return self.by_plane.key[0] + self.plane_shift() if self.by_plane.queued() > 0 else -math.inf
+        return self.by_plane().key[0] + self.plane_shift() if self.by_plane().queued() > 0 else -math.inf
 
     @helper
     def highest(self, intervals: Any) -> float:
@@ -142,8 +148,8 @@ class TwoClocks(NamedTuple):
     def take_highest(self, intervals: Any) -> int:
         """Wake the one with the highest key; somebody must be asleep."""
         if self.is_by_plane(intervals):
-            j = wide(self.by_plane.order[0])
-            self.by_plane.drop_top()
+            j = wide(self.by_plane().order[0])
+            self.by_plane().drop_top()
         else:
             j = wide(self.by_path.order[0])
             self.by_path.drop_top()
@@ -162,7 +168,7 @@ class TwoClocks(NamedTuple):
         """Let j sleep by the clock that is expected to keep it below the level for longer."""
         path, plane = upper_bounds(intervals, j)
         if self.prefers_plane(intervals, level - path, level - plane):
-            self.by_plane.put_in(j, never_or(intervals, j, plane, self.plane_shift()))
+            self.by_plane().put_in(j, never_or(intervals, j, plane, self.plane_shift()))
         else:
             self.by_path.put_in(j, never_or(intervals, j, path, self.path_shift(intervals)))
 
@@ -170,7 +176,7 @@ class TwoClocks(NamedTuple):
     def lower_highest(self, intervals: Any, level: float) -> bool:
         """Renew the highest key where a clock keeps it below the level; does one?"""
         is_by_plane = self.is_by_plane(intervals)
-        j = wide(self.by_plane.order[0]) if is_by_plane else wide(self.by_path.order[0])
+        j = wide(self.by_plane().order[0]) if is_by_plane else wide(self.by_path.order[0])
         path, plane = upper_bounds(intervals, j)
         if not (path < level or plane < level):
             return False
@@ -178,7 +184,7 @@ class TwoClocks(NamedTuple):
             self.take_highest(intervals)
             self.let_sleep(intervals, j, level)
         elif is_by_plane:
-            self.by_plane.replace_top(never_or(intervals, j, plane, self.plane_shift()))
+            self.by_plane().replace_top(never_or(intervals, j, plane, self.plane_shift()))
         else:
             self.by_path.replace_top(never_or(intervals, j, path, self.path_shift(intervals)))
         return True
@@ -226,11 +232,11 @@ def let_all_sleep(
             order[awake] = j
             awake += 1
         elif plane <= path:
-            clocks.by_plane.put(planes, j, never_or(intervals, j, plane, clocks.plane_shift()))
+            clocks.by_plane().put(planes, j, never_or(intervals, j, plane, clocks.plane_shift()))
             planes += 1
         else:
             clocks.by_path.put(paths, j, never_or(intervals, j, path, clocks.path_shift(intervals)))
             paths += 1
     clocks.by_path.take_first(paths)
-    clocks.by_plane.take_first(planes)
+    clocks.by_plane().take_first(planes)
     return awake
