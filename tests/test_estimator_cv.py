@@ -19,6 +19,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from ascd import estimators as ours
+from ascd._base.threads import _jobs
 from ascd.estimators._folds import _seen_by, side_by_side, simplest_within_one_error
 from ascd.results.progress import Round, tell_onlooker
 from ascd.results.solution import Status
@@ -317,3 +318,12 @@ def test_an_interruption_while_alphas_are_looked_for_is_not_swallowed(monkeypatc
         monkeypatch.setattr(module, name, lambda *a, find=find, **k: replace(find(*a, **k), status=Status.INTERRUPTED))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("samples", "n_jobs", "threads"), [(10, 2, [1, 1, 2]), (900_000, 2, [2, 2, 2]), (900_000, 4, [1, 1, 1])]
+)
+def test_folds_of_many_samples_share_all_threads_in_turns(samples, n_jobs, threads):
+    found, lost = side_by_side([_jobs.get] * 3, n_jobs, False, np.empty((samples, 0)))
+    assert lost is None
+    assert found == threads

@@ -19,6 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_ro
 from ascd._base.checks import Array
 from ascd._base.threads import crew
 from ascd.data.design import DataGone
+from ascd.estimators import _tuning as tuning
 from ascd.estimators._elsewhere import is_elsewhere, row_count_only
 from ascd.results.progress import Round, looking_on, progress_bar
 
@@ -80,22 +81,25 @@ def _as_fold(train: Array, test: Array, n: int, weight: Array | None) -> Fold:
 
 
 def side_by_side(
-    tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: bool
+    tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: bool, X: Any = None
 ) -> tuple[list[Result], DataGone | None]:
     """The results of the tasks, in order, from ``n_jobs`` threads; where the data get lost, those before, and why.
 
-    A thread a task while there are enough of them; those that are left at the end share all threads.
+    A thread a task while there are enough of them; those that are left at the end share all threads.  Where X
+    is here and has so many samples that vectors of them take the cache from each other, all share one after the other.
     """
     results: list[Result] = []
     ended = Event()
-    full = len(tasks) - len(tasks) % n_jobs
-    waves = [(wave, n_jobs // max(1, len(wave))) for wave in (tasks[:full], tasks[full:])]
+    samples = 0 if X is None or is_elsewhere(X) else X.shape[0]
+    in_turns = n_jobs <= 1 or (n_jobs < len(tasks) and n_jobs * samples > tuning.MOST_IN_CACHE)
+    full = 0 if in_turns else len(tasks) - len(tasks) % n_jobs
+    waves = [(wave, n_jobs // max(1, 1 if in_turns else len(wave))) for wave in (tasks[:full], tasks[full:])]
     pool = ThreadPoolExecutor(max(1, min(n_jobs, len(tasks))))
     try:
         with progress_bar(progress, len(tasks)) as show:
             for wave, threads in waves:
                 each = partial(_with_threads, max(1, threads))
-                for result in map(each, wave) if n_jobs <= 1 else pool.map(partial(_until, ended, each), wave):
+                for result in map(each, wave) if in_turns else pool.map(partial(_until, ended, each), wave):
                     results.append(result)
                     show(len(results), float("nan"))
     except DataGone as error:

@@ -128,7 +128,7 @@ class PathCV(SplitterRouting, LinearRegressor):
             for fold in folds
             for one, grid, ratio in zip(problems, grids, ratios, strict=True)
         ]
-        results = side_by_side(tasks, self._settings().n_jobs, self.progress)
+        results = side_by_side(tasks, self._settings().n_jobs, self.progress, X)
         found, done = whole_folds(*results, len(folds), len(ratios))
         warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {done.done} folds")
         best = self._choose(found, ratios, grids)

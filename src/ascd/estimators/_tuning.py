@@ -21,6 +21,13 @@ FALLING = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
 #: coefficients are those that are kept.
 LAST_FIT = 1e-3
 
+# ---- folds (_folds)
+
+#: Samples of all folds at work, at most, whose vectors (8 bytes a sample) stay in the cache that threads share.  With
+#: 500,000 samples two folds side by side took 1.24 times less than one after the other on one thread, two threads on
+#: each fold in turn 1.48 (``benchmarks/reach.py --only threads --fits LassoCV``, 2 cores).
+MOST_IN_CACHE = 400_000
+
 # ---- Huber's scale (_scale)
 
 #: The smallest scale, relative to that of the target: a perfect fit has none.  P is computed with σ and 1/σ: its digits

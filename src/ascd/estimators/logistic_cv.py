@@ -198,7 +198,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
             for fold in folds
             for penalty in self._penalties(X, fold.train)
         ]
-        results = side_by_side(tasks, self._settings().n_jobs, self.progress)
+        results = side_by_side(tasks, self._settings().n_jobs, self.progress, X)
         self._keep_folds(*whole_folds(*results, len(folds), len(self.l1_ratios_)), partial(self._refit, data, raw))
         return self
 
