@@ -12,12 +12,11 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._base.checks import Array
-from ascd._base.devices import is_on_device
 from ascd.data.dask_kinds import is_collection
 from ascd.data.device.sparse import is_there
 from ascd.estimators._base import LinearEstimator
 from ascd.estimators._elsewhere import is_elsewhere
-from ascd.estimators._given import to_numpy
+from ascd.estimators._given import is_fitted_elsewhere, to_numpy
 from ascd.estimators._lazily import classes_lazily
 from ascd.estimators._on_device import back
 
@@ -36,7 +35,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        if not is_elsewhere(X) and not is_on_device(getattr(self, "coef_", None)):
+        if not is_elsewhere(X) and not is_fitted_elsewhere(self):
             found: Array = super().decision_function(X)
             return found
         z = self._linear_predictor(X)
@@ -55,7 +54,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         """
         if is_collection(X):
             return classes_lazily(self.decision_function(X), self.classes_)
-        if not is_there(X) and not is_on_device(getattr(self, "coef_", None)):
+        if not is_there(X) and not is_fitted_elsewhere(self):
             return super().predict(X)
         scores = to_numpy(self.decision_function(X))
         chosen = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)

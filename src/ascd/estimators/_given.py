@@ -130,6 +130,11 @@ def check_namespace(X: Any, estimator: Any, method: str) -> None:
         _array_api.check_same_namespace(X, estimator, attribute="coef_", method=method)
 
 
+def is_fitted_elsewhere(estimator: Any) -> bool:
+    """Are its coefficients on a device?  With the dispatch on, scikit-learn's rule holds: X must be there, too."""
+    return is_on_device(getattr(estimator, "coef_", None)) and not get_config()["array_api_dispatch"]
+
+
 def namespace_of(array: Any) -> Any:
     """The functions for this array: NumPy's unless the dispatch is on or the array is on a device."""
     if is_on_device(array) and not get_config()["array_api_dispatch"]:
