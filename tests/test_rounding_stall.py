@@ -2,10 +2,14 @@
 
 Without that, 70 of the 72 combinations of rule, oracle and steepness stay with a coordinate that is at its minimum
 already, from 1 to 7000 above min F.
+
+And no search for the largest bound goes on for ever where the compiler rounds a key in two ways.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 from itertools import product
 
@@ -109,3 +113,20 @@ def test_the_size_of_rounding_follows_its_definition(interpreted):
     assert intervals.clock[1] == pytest.approx(INTERVAL_ROUNDING * size)
     assert intervals.width_at(4) == pytest.approx(INTERVAL_ROUNDING * size * problem.parts.norm[4], rel=1e-3)
     assert intervals.radius_at(4) == 0.0
+
+
+#: A compiled loop without an end cannot be interrupted: it needs a process of its own.
+FULL_SIZE = """
+import ascd
+from ascd.experiments.demo import synthetic_data
+
+_, problem = synthetic_data()
+for seed in range(4):
+    for rule in ("a-ascd", "l-ascd"):
+        ascd.minimize(problem, rule, "norm", step="fixed", max_iter=30_000, rng=seed, record=None)
+"""
+
+
+def test_compiled_searches_for_the_largest_bound_end():
+    """On the data of ``make demo``, a key that was rounded in another way kept a-ascd from ending."""
+    subprocess.run([sys.executable, "-c", FULL_SIZE], check=True, timeout=240)

@@ -94,10 +94,12 @@ class LazyBounds(NamedTuple):
             if self.is_static and intervals.reach[top] > 0.0:
                 return self.heap.key[0] + shift
             bound = self.bound(intervals, top)
-            # not <: a bound that is no number (inf − inf) stays on top, and the search ends
-            if not bound - shift < self.heap.key[0] - KEY_ROUNDING * abs(shift):
+            key = self.key_of(intervals, top, bound)
+            # What is compared is what replaces it: keys fall in every round, also where a compiler rounds the same
+            # expression in two ways.  Not <: a bound that is no number (inf − inf) stays on top, and the search ends.
+            if not key < self.heap.key[0] - KEY_ROUNDING * abs(shift):
                 return bound
-            self.heap.replace_top(self.key_of(intervals, top, bound))
+            self.heap.replace_top(key)
 
     @helper
     def key_of(self, intervals: Any, j: int, bound: float) -> float:

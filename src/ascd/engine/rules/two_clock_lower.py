@@ -68,7 +68,9 @@ def largest_lower(heap: Heap, intervals: Any, clocks: TwoClocks, room: Array, fi
         j = wide(heap.order[0])
         key, found = lower_key(intervals, clocks, j), intervals.bounds_at(j)[0]
         largest = found if found > largest else largest
-        if not key < heap.key[0] and key + shift > largest + rounding:
+        if not key < heap.key[0]:
+            if not key + shift > largest + rounding:
+                break  # it is true, and stays on top
             room[first + count] = j
             count += 1
             key = -math.inf

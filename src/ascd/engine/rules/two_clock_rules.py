@@ -81,9 +81,7 @@ class TwoClockHeuristic(NamedTuple):
         self.wake_those_above(intervals, largest)
         level = largest - 2.0 * self.clocks.rounding(intervals)  # below which keys are surely below max ℓ
         vain = 0
-        while vain <= state[LIST_SIZE] or self.somebody_reaches(intervals, largest):
-            if state[LIST_SIZE] == 0:
-                break
+        while state[LIST_SIZE] > 0 and vain <= state[LIST_SIZE]:
             state[ITS_PLACE] = int(rng.random() * state[LIST_SIZE])
             state[LAST_PICK] = wide(self.members[state[ITS_PLACE]])
             if intervals.signed_upper_at(state[LAST_PICK]) >= largest:
@@ -91,7 +89,12 @@ class TwoClockHeuristic(NamedTuple):
                 return state[LAST_PICK]
             vain += 1
             self.send_to_sleep(intervals, level)
-        state[LAST_PICK], state[ITS_PLACE] = int(rng.random() * point.x.size), -1
+        state[ITS_PLACE] = self.place_that_reaches(intervals, largest, rng)
+        if state[ITS_PLACE] >= 0:
+            state[LAST_PICK] = wide(self.members[state[ITS_PLACE]])
+            self.before[0] = point.x[state[LAST_PICK]]
+        else:
+            state[LAST_PICK] = int(rng.random() * point.x.size)
         return state[LAST_PICK]
 
     @helper
@@ -128,11 +131,14 @@ class TwoClockHeuristic(NamedTuple):
             self.clocks.let_sleep(intervals, j, level)
 
     @helper
-    def somebody_reaches(self, intervals: Any, largest: float) -> bool:
+    def place_that_reaches(self, intervals: Any, largest: float, rng: Any) -> int:
+        """Many draws were in vain: the place of one of those in the list with u ≥ max ℓ, at random; −1 if none."""
+        found, count = -1, 0
         for place in range(self.state[LIST_SIZE]):
             if intervals.signed_upper_at(wide(self.members[place])) >= largest:
-                return True
-        return False
+                count += 1
+                found = place if int(rng.random() * count) == 0 else found
+        return found
 
     def active_count(self, point: Any) -> int:
         return count_reaching(point.intervals, 1, 0) or point.x.size

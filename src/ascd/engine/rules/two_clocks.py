@@ -174,19 +174,25 @@ class TwoClocks(NamedTuple):
 
     @helper
     def lower_highest(self, intervals: Any, level: float) -> bool:
-        """Renew the highest key where a clock keeps it below the level; does one?"""
+        """Renew the highest key where a clock keeps it below the level and the key falls, or where another clock does.
+
+        Was it renewed?  If not, it is as low as it can be.
+        """
         is_by_plane = self.is_by_plane(intervals)
-        j = wide(self.by_plane().order[0]) if is_by_plane else wide(self.by_path.order[0])
+        queue = self.by_plane() if is_by_plane else self.by_path
+        j = wide(queue.order[0])
         path, plane = upper_bounds(intervals, j)
         if not (path < level or plane < level):
             return False
         if self.prefers_plane(intervals, level - path, level - plane) != is_by_plane:
             self.take_highest(intervals)
             self.let_sleep(intervals, j, level)
-        elif is_by_plane:
-            self.by_plane().replace_top(never_or(intervals, j, plane, self.plane_shift()))
-        else:
-            self.by_path.replace_top(never_or(intervals, j, path, self.path_shift(intervals)))
+            return True
+        shift = self.plane_shift() if is_by_plane else self.path_shift(intervals)
+        key = never_or(intervals, j, plane if is_by_plane else path, shift)
+        if not key < queue.key[0]:  # a difference of rounding: going on would not end
+            return False
+        queue.replace_top(key)
         return True
 
 
