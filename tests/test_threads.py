@@ -18,18 +18,12 @@ class Library:
     """Stands for the process-wide number of threads, and tells what it was set to."""
 
     def __init__(self) -> None:
-        self.threads, self.before = 7, []
+        self.threads, self.before, self.lib_controllers = 7, [], []
 
     def limit(self, limits: int, user_api: str) -> Library:
         self.before.append(self.threads)
         self.threads = limits
         return self
-
-    def __enter__(self) -> Library:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.restore_original_limits()
 
     def restore_original_limits(self) -> None:
         self.threads = self.before.pop()
@@ -45,6 +39,28 @@ def test_the_last_of_overlapping_runs_restores_the_librarys_threads(monkeypatch)
     assert library.threads == 1
     second.__exit__(None, None, None)
     assert library.threads == 7
+
+
+def library_threads():
+    return {library.num_threads for library in threads._controller().lib_controllers if library.user_api == "blas"}
+
+
+def test_every_thread_is_heard_by_the_library():
+    """threadpoolctl 3.8 listens to one thread alone; runs begin and end in any order, on any thread."""
+    before = library_threads()
+    if not before:
+        pytest.skip("no linear algebra library here whose threads can be set")
+    first, second = (threads.blas_threads(1, 10**9) for _ in range(2))
+    with threads.blas_threads(2, 10**9):
+        assert library_threads() == {2}
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        one.submit(first.__enter__).result()
+        assert library_threads() == {1}
+        other.submit(second.__enter__).result()
+        one.submit(first.__exit__, None, None, None).result()
+        assert library_threads() == {1}
+        other.submit(second.__exit__, None, None, None).result()
+    assert library_threads() == before
 
 
 def test_small_problems_leave_the_library_alone(monkeypatch):

@@ -58,9 +58,10 @@ def logistic_case(scale):
     return partial(logistic, A, labels, generated.largest(A, labels) / 2.0 / 20.0)
 
 
-def folds_case(scale):
-    A, b, _ = sparse_data(scale)
-    return partial(folds, A[:, : A.shape[1] // 5], b)
+def folds_case(make, part, scale):
+    """On so many columns: one of ``part``."""
+    A, b, _ = make(scale)
+    return partial(folds, A[:, : A.shape[1] // part], b)
 
 
 #: name → what makes the fit, for a scale
@@ -69,7 +70,9 @@ CASES = {
     "sparse Lasso λ_max/20": partial(lasso_case, sparse_data, 20),
     "sparse Lasso λ_max/100": partial(lasso_case, sparse_data, 100),
     "sparse L1-logistic λ_max/20": logistic_case,
-    "sparse LassoCV, 5 folds, 20 alphas": folds_case,
+    "dense LassoCV, 5 folds, 20 alphas": partial(folds_case, dense_data, 1),
+    "sparse LassoCV, 5 folds, 20 alphas": partial(folds_case, sparse_data, 1),
+    "sparse LassoCV, 5 folds, 20 alphas, a fifth of the columns": partial(folds_case, sparse_data, 5),
 }
 
 

@@ -170,8 +170,11 @@ def library_helps(work: float) -> Iterator[None]:
     if n_jobs == 1 or work < tuning.WORTH_THE_LIBRARYS or len(_limits) != 1:
         yield
         return
-    with _controller().limit(limits=n_jobs, user_api="blas"):
+    limit = _limit(n_jobs)
+    try:
         yield
+    finally:
+        _restore(limit)
 
 
 _jobs: ContextVar[int] = ContextVar("threads of this context", default=1)
@@ -181,14 +184,33 @@ _limits: list[Any] = []  # one entry a run; the first holds what is to be restor
 
 def _enter(n_jobs: int) -> None:
     with _lock:
-        _limits.append(None if _limits else _controller().limit(limits=n_jobs, user_api="blas"))
+        _limits.append(None if _limits else _limit(n_jobs))
 
 
 def _leave() -> None:
     with _lock:
         if len(_limits) == 1:
-            _limits[0].restore_original_limits()
+            _restore(_limits[0])
         _limits.pop()
+
+
+def _limit(n_jobs: int) -> Any:
+    _become_heard()
+    return _controller().limit(limits=n_jobs, user_api="blas")
+
+
+def _restore(limit: Any) -> None:
+    """Perhaps on another thread than the one that set it."""
+    _become_heard()
+    limit.restore_original_limits()
+    _become_heard()
+
+
+def _become_heard() -> None:
+    """From 3.8 on, threadpoolctl ignores every thread but the first that has set a number, until that one lets go."""
+    for library in _controller().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 @cache
