@@ -12,7 +12,7 @@ import ascd
 from ascd._base import threads, tuning
 from ascd.data import prices, sparse_products
 from ascd.data.careful import careful_sum
-from ascd.data.dense import fill_four_dots
+from ascd.data.dense import Dense, fill_four_dots, fill_four_surveys
 from ascd.data.vectors import elementwise, farthest
 from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
 from ascd.problem.dual_samples import dual_distance, dual_length, is_finite
@@ -191,6 +191,28 @@ def test_a_product_does_not_depend_on_the_columns_beside_it(dtype):
         parts = np.empty(23)
         for start in range(0, 23, size):
             fill_four_dots(values, columns, vector, parts, start, min(start + size, 23))
+        assert parts.tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+def test_a_survey_does_not_depend_on_the_columns_beside_it(dtype, weighted):
+    rng = np.random.default_rng(7)
+    values = np.asfortranarray(8.0 * rng.standard_normal((301, 23)), dtype=dtype)
+    vectors, weights = rng.standard_normal((1, 301)), rng.random(301 if weighted else 0)
+    whole = np.empty((4, 23))
+
+    def fill(out, start, stop):
+        fill_four_surveys(Dense(values), 3.0, weights, vectors, *out[:3], out[3:], start, stop)
+
+    fill(whole, 0, 23)
+    A = values.astype(float)
+    expected = [(weights if weighted else np.full(301, 3.0)) @ A**2, (A**2).sum(axis=0), A.sum(axis=0), vectors[0] @ A]
+    np.testing.assert_allclose(whole, expected, rtol=1e-11, atol=1e-11)
+    for size in (1, 2, 3, 5, 22):
+        parts = np.empty((4, 23))
+        for start in range(0, 23, size):
+            fill(parts, start, min(start + size, 23))
         assert parts.tobytes() == whole.tobytes()
 
 

@@ -42,8 +42,12 @@ class Local(ABC):
         products = np.empty((len(vectors), n))
         scale, weights = (float(weight), NO_WEIGHTS) if np.ndim(weight) == 0 else (0.0, weight)
         given = (self.matrix, scale, weights, self._laid_out(vectors))
-        self._share(None, fill_survey, *given, square, plain, total, products)
+        self._share(None, self._surveying(len(vectors)), *given, square, plain, total, products)
         return Survey(square, plain, total, products)
+
+    def _surveying(self, count: int) -> Any:
+        """The kernel that surveys with so many vectors."""
+        return fill_survey
 
     def _laid_out(self, vectors: Array) -> Array:
         """Vectors, one a row, as a pass over all columns reads them best."""
