@@ -84,7 +84,7 @@ class SparseMultiplier:
 def rows_of(matrix: Any, columns: Array, names: Array, d: int, stored: int) -> Rows:
     """The entries of these columns, of which so many are stored, row by row; ``names`` stand for the columns."""
     offsets, counts = np.zeros(d + 1, dtype=np.int64), np.empty((-(-d // ROWS_A_PART), 2), dtype=np.int64)
-    price = 0.5 * prices.LISTED * stored
+    price = 0.5 * (prices.LISTED * stored + prices.SUMMED * d)  # every row is looked at
     share(price, len(counts), count_rows, matrix, columns, offsets, counts)
     filled = np.empty(int(counts[:, 1].sum()), dtype=np.int64)
     rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
