@@ -10,6 +10,7 @@ import pytest
 from blocks import PROBLEMS, A, Y, target_of
 
 import ascd
+from ascd.blocks.fit import Fit
 
 
 @pytest.mark.parametrize("unit", [1e-100, 1e-50, 1e50, 1e100])
@@ -137,3 +138,19 @@ def test_groups_that_are_wrong_are_named(groups, error, words):
 def test_wrong_input_is_named(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+def test_constants_that_are_nothing_but_rounding_do_not_go_to_and_fro_for_ever(monkeypatch):
+    """One output's constant rises where another's falls: neither is a large one that cancels."""
+    rng = np.random.default_rng(0)
+    problem = ascd.BlockProblem(rng.standard_normal((8, 3)), rng.standard_normal((8, 2)), penalty=ascd.L21(0.1))
+    fit, looks = Fit(problem, np.zeros((3, 2)), True, np.zeros(2)), []
+
+    def compute(fit):
+        looks.append(fit.constant)
+        assert len(looks) < 10
+        fit.constant = np.array([1e-17, 1e-20])[:: 1 if len(looks) % 2 else -1]
+
+    monkeypatch.setattr(Fit, "_compute", compute)
+    fit.recompute()
+    assert len(looks) > 1

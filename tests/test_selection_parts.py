@@ -113,3 +113,14 @@ def test_two_clocks_compiled_find_the_minimum_of_the_scan():
     found = ascd.minimize(problem, rule="a-ascd", oracle="reference", steepness="gsl-s", tol=1e-8, rng=0)
     assert found.converged
     assert found.objective == pytest.approx(ascd.solve(problem, tol=1e-12).objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("rule", ["ascd", "adaptive", "look-ahead"])
+@pytest.mark.parametrize("unit", [1e-307, 1e-310])
+def test_buckets_hold_the_smallest_numbers(rule, unit):
+    """Their number over the largest bound is infinite: a place that is none must not be written to."""
+    rng = np.random.default_rng(0)
+    problem = ascd.Problem(rng.standard_normal((10, 20)), unit * rng.standard_normal(10), penalty=ascd.L1(0.1 * unit))
+    found = ascd.minimize(problem, rule, "norm", max_iter=100, tol=0.0, rng=0, debug=True)
+    assert np.isfinite(found.x).all()
+    assert found.x.any()

@@ -146,6 +146,48 @@ def test_keys_are_never_too_small(rule):
         watch(lazy, 120, look)
 
 
+@pytest.mark.parametrize("kind", ["plain", "zero columns", "duplicates", "scales"])
+def test_nobody_is_lost_where_keys_are_rounded_in_two_ways(kind, monkeypatch):
+    """A compiler may round one expression differently at every place: here by so much that it soon matters."""
+    rng = np.random.default_rng(3)
+    for name in ("path_on_top", "plane_on_top"):
+        plain = getattr(two_clocks.TwoClocks, name)
+        monkeypatch.setattr(two_clocks.TwoClocks, name, lambda *args, f=plain: f(*args) * rng.choice([0.99, 1.0, 1.01]))
+    for patience in PATIENCE[1:]:
+        lazy, _ = both(hard(kind), "u-ascd", patience, steepness="gsl-s")
+        watch(lazy, 100, lambda point, pick, rule=lazy.rule: check_all_there(rule, pick))
+
+
+def check_all_there(rule, pick):
+    assert sorted([pick, *asleep_in(rule)]) == list(range(40))
+
+
+def test_a_coordinate_that_goes_to_and_fro_is_taken_in_the_end(monkeypatch):
+    """The other clock always seems better: without a limit the search would not end."""
+    lazy, _ = both(hard("plain"), "u-ascd", 1e6)
+    watch(lazy, 3)
+    asked = []
+
+    def other_clock(clocks, intervals, left, other):
+        asked.append(left)
+        assert len(asked) < 2000
+        return not clocks.is_by_plane(intervals)
+
+    monkeypatch.setattr(two_clocks.TwoClocks, "prefers_plane", other_clock)
+    monkeypatch.setattr(two_clocks.TwoClocks, "rounding", lambda *_: -1e-9)
+    watch(lazy, 3, lambda point, pick: check_all_there(lazy.rule, pick))
+
+
+def test_all_wake_where_the_clock_has_no_number(monkeypatch):
+    """Rounding beyond all bounds: everybody comes in, and nobody after the last."""
+    lazy, _ = both(hard("plain"), "a-ascd", 1e6)
+    watch(lazy, 3)
+    monkeypatch.setattr(two_clocks.TwoClocks, "rounding", lambda self, intervals: np.inf)
+    lazy.rule.wake_those_above(lazy.point.intervals, 1.0)
+    assert sorted(lazy.rule.members) == list(range(40))
+    assert not asleep_in(lazy.rule)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_few_bounds_are_looked_at(rule, monkeypatch):
     case, looks, plain = regression(120, 400, seed=5), [0], two_clocks.upper_bounds

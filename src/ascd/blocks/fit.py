@@ -78,11 +78,13 @@ class Fit:
         """The image from X itself: rounding errors of steps are gone."""
         if self.is_shifted:
             self._centre()
+        before = np.abs(self.constant)
         while True:
-            before = self.constant
             self._compute()
             if not self.has_cancelled(before):
                 break
+            # the smallest so far of each: those that are nothing but rounding would go to and fro for ever
+            before = np.minimum(before, np.abs(self.constant))
         self.is_fresh = not self.is_shifted
 
     @property

@@ -20,7 +20,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper
 from ascd.engine.rules.ascd import smallest_set_threshold
-from ascd.engine.rules.scan import count_at_least, fill_bounds, highest, pick_at_least
+from ascd.engine.rules.scan import bucket_of, count_at_least, fill_bounds, highest, pick_at_least
 from ascd.engine.tuning import BUCKETS, LEVELS
 
 LOWER2, LOWER4, MEMBERS, UPPER2 = range(4)
@@ -82,12 +82,12 @@ def best_level(lower: Array, upper: Array, threshold: float, largest: float, sum
     for j in range(lower.size):
         if upper[j] >= threshold:
             square = lower[j] * lower[j]
-            row = min(int(lower[j] * scale), levels - 1)
+            row = bucket_of(lower[j], scale, levels)
             sums[row, LOWER2] += square
             sums[row, LOWER4] += square * square
             if upper[j] < largest:
                 # counted one level up: the whole of its level is at least u
-                row = min(int(upper[j] * scale) + 1, levels - 1)
+                row = min(bucket_of(upper[j], scale, levels) + 1, levels - 1)
                 if upper[j] * scale < row:
                     sums[row, MEMBERS] += 1.0
                     sums[row, UPPER2] += upper[j] * upper[j]

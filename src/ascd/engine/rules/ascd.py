@@ -22,7 +22,15 @@ import numpy as np
 
 from ascd._base.checks import Array, unknown_name
 from ascd._base.jit import helper
-from ascd.engine.rules.scan import LEAST, count_at_least, fill_bounds, highest, least_threshold, pick_at_least
+from ascd.engine.rules.scan import (
+    LEAST,
+    bucket_of,
+    count_at_least,
+    fill_bounds,
+    highest,
+    least_threshold,
+    pick_at_least,
+)
 from ascd.engine.tuning import BUCKETS, EDGE_SAFETY
 
 PICKS = ("uniform", "largest-lower")
@@ -105,11 +113,6 @@ def smallest_set_threshold(lower: Array, upper: Array, largest: float, buckets: 
 
 
 @helper
-def which_bucket(value: float, scale: float, size: int) -> int:
-    return min(int(value * scale), size - 1)
-
-
-@helper
 def sort_into_buckets(lower: Array, upper: Array, largest: float, scale: float, buckets: Array) -> tuple[float, float]:
     """Fill the buckets below ``largest``; returns the count and Σℓ² of the coordinates that are not below it."""
     buckets[:] = 0.0
@@ -120,7 +123,7 @@ def sort_into_buckets(lower: Array, upper: Array, largest: float, scale: float, 
             count += 1.0
             total += square
         else:
-            b = which_bucket(upper[j], scale, buckets.shape[0])
+            b = bucket_of(upper[j], scale, buckets.shape[0])
             buckets[b, 0] += 1.0
             buckets[b, 1] += square
     return count, total
@@ -131,7 +134,7 @@ def collect_bucket(upper: Array, largest: float, scale: float, size: int, b: int
     """List the members of bucket b by decreasing upper bound; returns how many there are."""
     found = 0
     for j in range(upper.size):
-        if upper[j] < largest and which_bucket(upper[j], scale, size) == b:
+        if upper[j] < largest and bucket_of(upper[j], scale, size) == b:
             members[found] = j
             found += 1
     sort_decreasing(members, found, upper)

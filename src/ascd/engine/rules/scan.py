@@ -48,6 +48,13 @@ def highest(values: Array) -> float:
 
 
 @helper
+def bucket_of(value: float, scale: float, size: int) -> int:
+    """The bucket of a value; the last one also where value·scale is beyond all integers, or no number."""
+    place = value * scale
+    return int(place) if place < size - 1 else size - 1
+
+
+@helper
 def count_at_least(values: Array, threshold: float, first: int, last: int) -> int:
     """How many of values[first:last] reach the threshold."""
     count = 0

@@ -17,11 +17,13 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
+from ascd.engine.oracles.reference import REFRESHES
 from ascd.engine.rules.heap import Heap
 from ascd.engine.rules.lazy_rules import ITS_PLACE, LAST_PICK, LIST_SIZE, count_reaching
+from ascd.engine.rules.order import shuffle
 from ascd.engine.rules.scan import LEAST
 from ascd.engine.rules.two_clock_lower import arrange_lower, largest_lower, raise_lower
-from ascd.engine.rules.two_clocks import TwoClocks, let_all_sleep, upper_bounds
+from ascd.engine.rules.two_clocks import TwoClocks, never_or, upper_bounds
 
 
 class TwoClockUpper(NamedTuple):
@@ -42,10 +44,11 @@ class TwoClockUpper(NamedTuple):
             let_all_sleep(clocks, intervals, self.woken, math.inf, True, rng)
         else:
             clocks.let_sleep(intervals, wide(self.last[0]), clocks.highest(intervals))
-        count, best, largest = 0, 0, -math.inf
-        rounding = clocks.rounding(intervals)
+        count, best, largest, rounding = 0, 0, -math.inf, clocks.rounding(intervals)
+        renewals = 2 * self.woken.size  # at most: rounding might let one go to and fro between the clocks for ever
         while count == 0 or clocks.highest(intervals) > largest + rounding:
-            if not clocks.lower_highest(intervals, clocks.highest(intervals) - 2.0 * rounding):
+            renewals -= 1
+            if renewals < 0 or not clocks.lower_highest(intervals, clocks.highest(intervals) - 2.0 * rounding):
                 self.woken[count] = clocks.take_highest(intervals)
                 bound = intervals.signed_upper_at(wide(self.woken[count]))
                 best, largest = (count, bound) if count == 0 or bound > largest else (best, largest)
@@ -117,7 +120,7 @@ class TwoClockHeuristic(NamedTuple):
     def wake_those_above(self, intervals: Any, largest: float) -> None:
         """Those that may have become large enough come in, without a look: a draw has one anyway."""
         clocks, state = self.clocks, self.state
-        while clocks.highest(intervals) >= largest - clocks.rounding(intervals):
+        while clocks.count_asleep() > 0 and clocks.highest(intervals) >= largest - clocks.rounding(intervals):
             self.members[state[LIST_SIZE]] = clocks.take_highest(intervals)
             state[LIST_SIZE] += 1
 
@@ -149,3 +152,35 @@ def may_sleep(intervals: Any, j: int, level: float) -> bool:
     """Is there a clock that keeps j below the level?"""
     path, plane = upper_bounds(intervals, j)
     return path < level or plane < level
+
+
+@helper
+def let_all_sleep(
+    clocks: TwoClocks, intervals: Any, order: Array, level: float, without_exception: bool, rng: Any
+) -> int:
+    """Start, or a new reference: those below the level sleep, or all.
+
+    Returns how many are left; they come first in ``order``.  Before the first reference many bounds may be equal, all
+    of them infinite: then the order is a random one.
+    """
+    count = order.size
+    for position in range(count):
+        order[position] = position
+    if intervals.extra.place[REFRESHES] == 0.0:
+        shuffle(order, count, rng)
+    awake, paths, planes = 0, 0, 0
+    for position in range(count):
+        j = wide(order[position])
+        path, plane = upper_bounds(intervals, j)
+        if not (without_exception or plane < level or path < level):
+            order[awake] = j
+            awake += 1
+        elif plane <= path:
+            clocks.by_plane().put(planes, j, never_or(intervals, j, plane, clocks.plane_shift()))
+            planes += 1
+        else:
+            clocks.by_path.put(paths, j, never_or(intervals, j, path, clocks.path_shift(intervals)))
+            paths += 1
+    clocks.by_path.take_first(paths)
+    clocks.by_plane().take_first(planes)
+    return awake

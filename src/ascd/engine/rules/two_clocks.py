@@ -32,7 +32,6 @@ from ascd._base.contracts import asked
 from ascd._base.jit import helper, wide
 from ascd.engine import tuning
 from ascd.engine.oracles.reference import ACROSS, ALONG, LENGTH, REFRESHES, ROUNDING
-from ascd.engine.rules.order import shuffle
 from ascd.engine.rules.queue import Queue
 from ascd.engine.tuning import KEY_ROUNDING, NEARNESS
 from ascd.problem.tuning import SQUARE_ROUNDING
@@ -124,6 +123,10 @@ class TwoClocks(NamedTuple):
         return KEY_ROUNDING * (self.path_shift(intervals) + self.plane_rate * travelled)
 
     @helper
+    def count_asleep(self) -> int:
+        return self.by_path.queued() + self.end[self.end.size - 1]
+
+    @helper
     def path_on_top(self, intervals: Any) -> float:
         """What no upper bound of those who sleep by the path exceeds."""
         return self.by_path.key[0] + self.path_shift(intervals) if self.by_path.queued() > 0 else -math.inf
@@ -147,7 +150,12 @@ class TwoClocks(NamedTuple):
     @helper
     def take_highest(self, intervals: Any) -> int:
         """Wake the one with the highest key; somebody must be asleep."""
-        if self.is_by_plane(intervals):
+        return self.wake_top(self.is_by_plane(intervals))
+
+    @helper
+    def wake_top(self, of_plane: bool) -> int:
+        """Wake the one with the highest key of a queue."""
+        if of_plane:
             j = wide(self.by_plane().order[0])
             self.by_plane().drop_top()
         else:
@@ -167,7 +175,12 @@ class TwoClocks(NamedTuple):
     def let_sleep(self, intervals: Any, j: int, level: float) -> None:
         """Let j sleep by the clock that is expected to keep it below the level for longer."""
         path, plane = upper_bounds(intervals, j)
-        if self.prefers_plane(intervals, level - path, level - plane):
+        self.file_under(intervals, j, path, plane, self.prefers_plane(intervals, level - path, level - plane))
+
+    @helper
+    def file_under(self, intervals: Any, j: int, path: float, plane: float, by_plane: bool) -> None:
+        """Put j with these upper bounds into one of the queues."""
+        if by_plane:
             self.by_plane().put_in(j, never_or(intervals, j, plane, self.plane_shift()))
         else:
             self.by_path.put_in(j, never_or(intervals, j, path, self.path_shift(intervals)))
@@ -176,24 +189,31 @@ class TwoClocks(NamedTuple):
     def lower_highest(self, intervals: Any, level: float) -> bool:
         """Renew the highest key where a clock keeps it below the level and the key falls, or where another clock does.
 
-        Was it renewed?  If not, it is as low as it can be.
+        Was it renewed?  If not, it is as low as it can be.  Each question is asked once: a compiler may round what is
+        asked twice in two ways, and another one than j would be woken, or j put back where it was.
         """
         is_by_plane = self.is_by_plane(intervals)
-        queue = self.by_plane() if is_by_plane else self.by_path
-        j = wide(queue.order[0])
+        j = wide(self.by_plane().order[0]) if is_by_plane else wide(self.by_path.order[0])
         path, plane = upper_bounds(intervals, j)
         if not (path < level or plane < level):
             return False
-        if self.prefers_plane(intervals, level - path, level - plane) != is_by_plane:
-            self.take_highest(intervals)
-            self.let_sleep(intervals, j, level)
+        should_be = self.prefers_plane(intervals, level - path, level - plane)
+        if should_be != is_by_plane:
+            self.wake_top(is_by_plane)
+            self.file_under(intervals, j, path, plane, should_be)
             return True
-        shift = self.plane_shift() if is_by_plane else self.path_shift(intervals)
-        key = never_or(intervals, j, plane if is_by_plane else path, shift)
-        if not key < queue.key[0]:  # a difference of rounding: going on would not end
-            return False
+        if is_by_plane:
+            return lower_top(self.by_plane(), never_or(intervals, j, plane, self.plane_shift()))
+        return lower_top(self.by_path, never_or(intervals, j, path, self.path_shift(intervals)))
+
+
+@helper
+def lower_top(queue: Queue, key: float) -> bool:
+    """Give the top a smaller key; has it fallen?  Where it has not, that is a difference of rounding."""
+    has_fallen = key < queue.key[0]
+    if has_fallen:
         queue.replace_top(key)
-        return True
+    return has_fallen
 
 
 @helper
@@ -214,35 +234,3 @@ def upper_bounds(intervals: Any, j: int) -> tuple[float, float]:
     if other - one <= NEARNESS * (path - other):
         return path, one
     return path, other if other > one else one
-
-
-@helper
-def let_all_sleep(
-    clocks: TwoClocks, intervals: Any, order: Array, level: float, without_exception: bool, rng: Any
-) -> int:
-    """Start, or a new reference: those below the level sleep, or all.
-
-    Returns how many are left; they come first in ``order``.  Before the first reference many bounds may be equal, all
-    of them infinite: then the order is a random one.
-    """
-    count = order.size
-    for position in range(count):
-        order[position] = position
-    if intervals.extra.place[REFRESHES] == 0.0:
-        shuffle(order, count, rng)
-    awake, paths, planes = 0, 0, 0
-    for position in range(count):
-        j = wide(order[position])
-        path, plane = upper_bounds(intervals, j)
-        if not (without_exception or plane < level or path < level):
-            order[awake] = j
-            awake += 1
-        elif plane <= path:
-            clocks.by_plane().put(planes, j, never_or(intervals, j, plane, clocks.plane_shift()))
-            planes += 1
-        else:
-            clocks.by_path.put(paths, j, never_or(intervals, j, path, clocks.path_shift(intervals)))
-            paths += 1
-    clocks.by_path.take_first(paths)
-    clocks.by_plane().take_first(planes)
-    return awake
