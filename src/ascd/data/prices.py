@@ -95,5 +95,7 @@ SPARSE_PARTS = 8
 
 #: Columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass.
 TILE = 1024
+#: Rows of these columns that are looked at several times in the first pass: half a megabyte of them.
+TILE_ROWS = 64
 #: Rows that are counted together when entries are listed by rows.
 ROWS_A_PART = 512

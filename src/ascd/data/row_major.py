@@ -1,7 +1,7 @@
 """Dense data in C order, read in place by blocks of rows.
 
 Products with a vector are sums over rows, Σ_k v_k·a_k: all columns at once, a row after the other.  Threads share the
-columns of a block.
+columns, each over all rows: a pass has one beginning and one end.  What needs work space goes by blocks of rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ascd._base.threads import share
 from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
-from ascd.data.prices import TILE
+from ascd.data.prices import TILE, TILE_ROWS
 from ascd.data.row_blocks import RowBlocks
 
 EVERYTHING = np.empty(0, dtype=np.int64)
@@ -39,11 +39,31 @@ class DenseRows(RowBlocks):
     def blocks(self, columns: Array | None) -> Iterator[tuple[slice, DenseRowBlock]]:
         d = self.shape[0]
         step = max(1, prices.BLOCK_BYTES * d // max(self.nbytes, 1))
-        is_all = columns is not None and columns.size == self.shape[1] and bool((np.diff(columns) == 1).all())
-        columns = None if is_all else columns
+        columns = None if self._are_all(columns) else columns
         for start in range(0, d, step):
             rows = slice(start, min(start + step, d))
             yield rows, DenseRowBlock(self.values[rows], columns)
+
+    def survey(self, weight: Any, vectors: Array) -> Survey:
+        n = self.shape[1]
+        out = Survey(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((len(vectors), n)))
+        self._whole(None).survey(weight, vectors, out)
+        return out
+
+    def dots(self, columns: Array, vector: Array) -> Array:
+        out = np.zeros(columns.size)
+        self._whole(columns).dots(vector, out)
+        return out
+
+    def add(self, columns: Array, factors: Array, image: Array) -> None:
+        self._whole(columns).add(factors, image)
+
+    def _whole(self, columns: Array | None) -> DenseRowBlock:
+        self.bytes_read += self.passed(columns)
+        return DenseRowBlock(self.values, None if self._are_all(columns) else columns)
+
+    def _are_all(self, columns: Array | None) -> bool:
+        return columns is None or (columns.size == self.shape[1] and bool((np.diff(columns) == 1).all()))
 
     def gather(self, columns: Array) -> LocalDense:
         values = np.empty((self.shape[0], columns.size), order="F")
@@ -85,18 +105,27 @@ def survey_rows(
     values: Array, weight: Any, is_weighted: bool, vectors: Array, square: Array, plain: Array, total: Array,
     products: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
+    """Few rows of few columns at a time, so that a second look at them finds them in the cache."""
+    d = values.shape[0]
     for first in range(start, stop, TILE):
         last = min(first + TILE, stop)
-        add_row_sums(values, vectors[0], plain, total, products[0], first, last)
-        for m in range(1, vectors.shape[0]):
-            add_whole_rows(values, vectors[m], products[m], first, last)
-        if is_weighted:
-            for k in range(values.shape[0]):
-                share_of = at(weight, k)
-                for number in range(first, last):
-                    j = wide(number)
-                    entry = np.float64(values[k, j])
-                    square[j] += share_of * entry * entry
+        for row in range(0, d, TILE_ROWS):
+            there = slice(row, min(row + TILE_ROWS, d))
+            add_row_sums(values[there], vectors[0, there], plain, total, products[0], first, last)
+            for m in range(1, vectors.shape[0]):
+                add_whole_rows(values[there], vectors[m, there], products[m], first, last)
+            if is_weighted:
+                add_weighted_squares(values, weight, there.start, there.stop, square, first, last)
+
+
+@helper
+def add_weighted_squares(values: Array, weight: Any, row: int, end: int, square: Array, first: int, last: int) -> None:
+    for k in range(row, end):
+        share_of = at(weight, k)
+        for number in range(first, last):
+            j = wide(number)
+            entry = np.float64(values[k, j])
+            square[j] += share_of * entry * entry
 
 
 @helper
