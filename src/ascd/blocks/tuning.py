@@ -46,11 +46,16 @@ LANES = 4
 MOST_BLOCK_SWEEPS, MOST_BETWEEN_STEPS = 400, 100
 #: What a Newton step costs beside its factors, in products of a sweep.
 BLOCK_OVERHEAD = 1e6
-#: Entries of columns that are multiplied at once for the largest eigenvalues of blocks, which are taken a little larger
-#: than computed.
-ENTRIES_AT_ONCE, ABOVE_LARGEST = 1_000_000, 1.0 + 1e-10
+#: Entries of columns that are multiplied at once for the curvatures of blocks.
+ENTRIES_AT_ONCE = 1_000_000
+#: Steps of the power method for the curvature of a block, the factor on what they find, and the share of a bound that
+#: is never undercut: more than a half of it.
+CURVATURE_STEPS, ABOVE_POWER, ABOVE_HALF = 10, 1.02, 0.505
 #: Steps inside a block of several columns before its neighbours are looked at.
 STEPS_INSIDE = 8
+#: Sweeps whose points are combined to one beyond them; the share of their squares that is added to their matrix; the
+#: sizes of factors together, beside their sum: gradients lose as many digits.
+PAST_POINTS, PAST_SHIFT, LARGEST_FACTORS = 5, 1e-12, 1e3
 #: A singular matrix is made regular by this share of its diagonal; the next if the one before was too little.
 BLOCK_SHIFTS = (0.0, 1e-12, 1e-9, 1e-6)
 #: Lengths of a Newton step that are tried where the whole one, and those at which the first coefficients (of these
@@ -76,6 +81,14 @@ BLOCK_MODEL_SHARE = 0.1
 #: A model by one matrix of all coefficients keeps this share of what another may: the matrix costs more than sweeps
 #: over it.  Of 1, 0.1 and 0.01 the best or near it on tasks "multinomial l1" of riboflavin, golub, tiny and a9a.
 COUPLED_MODEL_SHARE = 0.1
+
+# ---- small problems
+
+#: Least squares on at most so many columns and entries (of columns, and of targets) is one model from the start, if the
+#: user allows it so many seconds.
+SMALL_COLUMNS, SMALL_ENTRIES, SMALL_SECONDS = 100, 50_000, 1.0
+#: A column whose part beside the intercept is this share of it, in squares, is constant but for rounding: not small.
+NEARLY_CONSTANT = 1e-10
 
 # ---- line search, intercepts, paths
 
