@@ -129,10 +129,16 @@ class BlockProblem:
 
     def as_given(self, point: Array) -> Array:
         """A copy of coefficients, in the user's order and shape."""
-        x = point.copy()
-        if not self.groups.is_plain:
-            x[self.groups.order] = point
+        x = self.as_columns(point.copy())
         return x[:, 0] if self.loss.is_flat else x
+
+    def as_columns(self, point: Array) -> Array:
+        """Coefficients in the order of the columns; themselves where the blocks have it too."""
+        if self.groups.is_plain:
+            return point
+        x = np.empty(point.shape)
+        x[self.groups.order] = point
+        return x
 
 
 def n_targets(b: Any) -> int:

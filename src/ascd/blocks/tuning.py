@@ -150,6 +150,9 @@ SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10
 MOST_LENGTHS, LEAST_FALL, FLAT_ENOUGH, LONGER, LINE_MARGIN = 25, 1e-4, 0.9, 4.0, 0.1
 #: A step along which the slope has changed by less than this share of it tells nothing of curvature but rounding.
 STRAIGHT = 1e-3
+#: Sparse data of at most so many entries are also kept by rows: with that, and products of four entries at a time, 40
+#: steps on news20 with 20 classes take 4.3 s instead of 4.7.
+LARGEST_ROWS = 50_000_000
 #: Vectors of samples take the place of coefficients where there are so many times as many of these: three passes over
 #: the former for two over the latter.
 SPAN_SIDE = 1.5
