@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from ascd.blocks.bfgs import Line, Pairs, Vector, search
+from ascd.blocks import tuning
+from ascd.blocks.bfgs import Line, Pairs, Vector, pairs_kept, search
 from ascd.blocks.tuning import FLAT_ENOUGH, LEAST_FALL
 
 # ------------------------------------------------------------------------------------------- directions
@@ -91,3 +92,10 @@ def test_a_line_without_such_a_length_is_left(there):
     assert search(lambda t: Line(*there, None), Line(0.0, -1.0, None), 1.0) is None
     value, slope = LINES["kink"]  # its slope is never flat
     assert search(lambda t: Line(value(t), slope(t), None), Line(0.0, -1.0, None), 1.0) is None
+
+
+def test_long_vectors_have_more_pairs_as_far_as_memory_goes():
+    assert pairs_kept(1_000, False) == pairs_kept(1_000, True) == tuning.SMOOTH_MEMORY
+    assert pairs_kept(300_000, True) == tuning.LONG_MEMORY
+    assert pairs_kept(1_000_000, False) == 20
+    assert pairs_kept(1_000_000_000, True) == tuning.SMOOTH_MEMORY

@@ -128,10 +128,12 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 def as_number(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf, strict: bool = False) -> float:
     """A real number in [low, high] (above ``low`` when ``strict``)."""
+    if type(value) is float and low < value <= high:  # the common case
+        return value
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number; got {value!r}")
     number = float(value)
-    if np.isnan(number) or number < low or number > high or (strict and number == low):
+    if number != number or number < low or number > high or (strict and number == low):  # nan is not itself
         bracket = "(" if strict else "["
         raise ValueError(f"{name} must be in {bracket}{low:g}, {high:g}]; got {value!r}")
     return number

@@ -39,7 +39,7 @@ class Pairs:
     """The last steps and changes of the gradient: rows 2i and 2i + 1, ``order`` from the oldest i to the newest."""
 
     def __init__(self, size: int, has_duals: bool) -> None:
-        memory = tuning.SMOOTH_MEMORY
+        memory = pairs_kept(size, has_duals)
         self.rows = np.empty((2 * memory, size))
         self.duals = np.empty((2 * memory, size)) if has_duals else self.rows
         self.steps, self.changes = np.zeros((2, memory, memory))  # ⟨s_i, y_j⟩ for j no older than i, ⟨y_i, y_j⟩
@@ -94,6 +94,14 @@ class Pairs:
             self.order.append(place)
         else:  # no curvature but rounding: begin afresh
             self.order, self.used = [], 0
+
+
+def pairs_kept(size: int, has_duals: bool) -> int:
+    """How many pairs are remembered: more of long vectors, whose steps cost more, as far as memory goes."""
+    if size < tuning.LONG_VECTOR:
+        return tuning.SMOOTH_MEMORY
+    room = int(tuning.MEMORY_NUMBERS // (4 * size if has_duals else 2 * size))
+    return max(tuning.SMOOTH_MEMORY, min(tuning.LONG_MEMORY, room))
 
 
 class Line(NamedTuple):

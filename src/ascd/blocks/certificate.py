@@ -58,6 +58,14 @@ def prove(fit: Fit, bounds: GradientBounds, enough: float, is_thorough: bool) ->
         return _Proof(fit, bounds, is_thorough).certificate(enough)
 
 
+def finished(gap: float, size: float, rounding: float, distance: float, zeta: float, curvature: float) -> float:
+    """The gap with its rounding errors: ``size`` of what cancelled in it, of residuals, and of an image off by ζ."""
+    bound = (1.0 + RELATIVE) * gap + 8.0 * size + rounding
+    if zeta > 0.0:
+        bound += distance * zeta + 2.0 * curvature * zeta**2
+    return math.inf if math.isnan(bound) else float(bound)
+
+
 class _Proof:
     """One point, looked at with two dual points."""
 
@@ -166,12 +174,9 @@ class _Proof:
         return self._finished(gap, size, self.length)
 
     def _finished(self, gap: float, size: float, distance: float) -> float:
-        bound = (1.0 + RELATIVE) * gap + 8.0 * size
-        if not self.problem.loss.is_coupled:
-            bound += residual_rounding(self.length)
-        if self.zeta > 0.0:
-            bound += distance * self.zeta + 2.0 * self._most_curvature() * self.zeta**2
-        return math.inf if math.isnan(bound) else float(bound)
+        rounding = 0.0 if self.problem.loss.is_coupled else residual_rounding(self.length)
+        curvature = self._most_curvature() if self.zeta > 0.0 else 0.0
+        return finished(gap, size, rounding, distance, self.zeta, curvature)
 
     def _length(self, dual: Array) -> float:
         """The norm √Σ θ²/s, which is dual to that of the columns."""

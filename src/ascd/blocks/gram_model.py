@@ -2,8 +2,7 @@
 
     Q(Δ) = ⟨Γ, Δ⟩ + ½⟨Δ, GΔ⟩ + Σ_b Ψ_b(X_b + Δ_b),          G = A_WᵀHA_W,  Γ = A_WᵀV,
 
-where all outputs share the curvatures H (least squares, or one output).  A sweep goes through the blocks; inside a
-block of one column the minimum is one prox, inside a larger one prox steps go on until little is left.
+where all outputs share the curvatures H (least squares, or one output).  Sweeps are in ``sweeps``.
 
 Where every block is away from its kinks the penalty is smooth.  With k_b/‖X_b‖·(I − x̂_b x̂_bᵀ) + m_b·I its Hessian,
 Newton's system for all outputs at once is
@@ -24,13 +23,12 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel, wide
+from ascd._base.jit import kernel, wide
 from ascd.blocks import tuning
 from ascd.blocks.newton import direct_newton_of_gram, shares_of_kinks, sums_of_blocks
 from ascd.blocks.pieces import Working, free_rows, pieces_of, try_lengths
-from ascd.blocks.tuning import STEPS_INSIDE
+from ascd.blocks.sweeps import rooms_for_past, sweep_gram
 from ascd.solver import tuning as shared
-from ascd.solver.tuning import VISITED
 
 
 class GramModel:
@@ -41,7 +39,8 @@ class GramModel:
     ) -> None:
         self.penalty, self.working, self.gram, self.gradient, self.x = penalty, working, gram, gradient, x
         self.lipschitz = lipschitz
-        self.rooms = np.empty((4, working.longest))
+        self.rooms = np.empty((3, working.longest))
+        self.past, self.system = rooms_for_past(x.size)
 
     def minimise(self, target: float) -> float:
         """Until no block violates its optimality condition by more than ``target``; what is left."""
@@ -54,7 +53,8 @@ class GramModel:
             )
             violation, done = sweep_gram(
                 self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.working.starts,
-                self.working.blocks, self.lipschitz, self.rooms, self.x.shape[1], target, between,
+                self.working.blocks, self.lipschitz, self.rooms, self.past, self.system, self.x.shape[1], target,
+                between,
             )  # fmt: skip
             sweeps += done
             stale = 0 if violation < 0.9 * best else stale + 1
@@ -174,68 +174,3 @@ def subtract_ranks(matrix: Array, kappa: Array, unit: Array, starts: Array) -> N
             for i in range(first, last):
                 for j in range(first, last):
                     matrix[i, j] -= kappa[first] * unit[i, 0] * unit[j, 0]
-
-
-@helper
-def add_products(row: Array, change: Array, out: Array) -> None:
-    """out_k += row_k·change for all rows k of ``out``, which is flat; most changes are 0 where blocks are sparse."""
-    if change.size == 1:  # the same sums, written so that the compiler can use vector registers
-        factor = change[0]
-        if factor != 0.0:
-            for k in range(row.size):
-                out[k] += row[k] * factor
-        return
-    is_moving = False
-    for t in range(change.size):
-        is_moving = is_moving or change[t] != 0.0
-    if is_moving:
-        for k in range(row.size):
-            product, at = row[k], k * change.size
-            for t in range(change.size):
-                out[at + t] += product * change[t]
-
-
-@kernel
-def sweep_gram(
-    penalty: Any, gram: Array, gradient: Array, x: Array, starts: Array, blocks: Array, lipschitz: Array, rooms: Array,
-    outputs: int, target: float, most: int,
-) -> tuple[float, int]:  # fmt: skip
-    """Sweeps over the blocks of a model until none violates by more than the target; the violation, and how many."""
-    violation, sweeps = 0.0, 0
-    for _ in range(most):
-        violation = 0.0
-        sweeps += 1
-        for i in range(blocks.size):
-            b, first, last = wide(blocks[i]), wide(starts[i]), wide(starts[i + 1])
-            low, high = first * outputs, last * outputs
-            size = high - low
-            here, slope = x[low:high], gradient[low:high]
-            away = penalty.block_distance(here, slope, b)
-            violation = max(violation, away)
-            if away <= VISITED * target:
-                continue
-            old, local, trial = rooms[0, :size], rooms[1, :size], rooms[2, :size]
-            for p in range(size):
-                old[p], local[p] = here[p], slope[p]
-            step = 1.0 / lipschitz[i]
-            for turn in range(STEPS_INSIDE if last - first > 1 else 1):
-                for p in range(size):
-                    trial[p] = here[p] - step * local[p]
-                penalty.block_prox(trial, step, b)
-                for p in range(size):
-                    moved = trial[p] - here[p]
-                    trial[p], here[p] = moved, trial[p]
-                if last - first > 1:
-                    for j in range(first, last):
-                        at = (j - first) * outputs
-                        add_products(gram[j, first:last], trial[at : at + outputs], local)
-                    if turn > 0 and penalty.block_distance(here, local, b) <= 0.1 * away:
-                        break
-            for j in range(first, last):
-                at = (j - first) * outputs
-                for t in range(outputs):
-                    trial[t] = here[at + t] - old[at + t]
-                add_products(gram[j], trial[:outputs], gradient)
-        if violation <= target:
-            break
-    return violation, sweeps

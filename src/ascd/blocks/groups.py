@@ -31,12 +31,18 @@ class Groups:
 
     @cached_property
     def sizes(self) -> Array:
-        return np.diff(self.starts)
+        sizes: Array = self.starts[1:] - self.starts[:-1]
+        return sizes
 
     @cached_property
     def longest(self) -> int:
         """Columns of the largest block."""
         return int(self.sizes.max())
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Are the columns in their own order?"""
+        return bool((self.order == np.arange(self.order.size)).all())
 
     def columns(self, blocks: Array) -> Array:
         """Places in the order of the blocks: what ``order`` is asked for.  Blocks are in rising order."""
@@ -65,7 +71,7 @@ def as_groups(groups: Any, n: int) -> Groups:
     [0, 2, 1, 3]
     """
     if groups is None:
-        return _of_sizes(np.ones(n, dtype=np.int64))
+        return Groups(np.arange(n), np.arange(n + 1))
     if isinstance(groups, Groups):
         return groups
     if isinstance(groups, Integral) and not isinstance(groups, bool):
@@ -83,11 +89,18 @@ def as_groups(groups: Any, n: int) -> Groups:
 def _of_one_size(size: int, n: int) -> Groups:
     if size < 1 or n % size:
         raise ValueError(f"groups={size} must be positive and divide the number of columns, {n}")
-    return _of_sizes(np.full(n // size, size, dtype=np.int64))
+    return Groups(np.arange(n), np.arange(0, n + 1, size))
 
 
 def _of_sizes(sizes: Array) -> Groups:
-    return Groups(np.arange(int(sizes.sum())), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+    return Groups(np.arange(int(sizes.sum())), _ends(sizes))
+
+
+def _ends(sizes: Array) -> Array:
+    """Where groups of these sizes begin, and where the last one ends."""
+    ends = np.zeros(sizes.size + 1, dtype=np.int64)
+    np.cumsum(sizes, out=ends[1:])
+    return ends
 
 
 def _of_numbers_or_labels(given: Array, n: int) -> Groups:
@@ -108,7 +121,7 @@ def _of_numbers_or_labels(given: Array, n: int) -> Groups:
     if given.dtype.kind == "f" and np.isnan(given).any():
         raise ValueError(f"groups: the label of column {int(np.argmax(np.isnan(given)))} is nan")
     labels = np.unique(given, return_inverse=True)[1].ravel()
-    return Groups(np.argsort(labels, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(labels))]))
+    return Groups(np.argsort(labels, kind="stable"), _ends(np.bincount(labels)))
 
 
 def _of_plain_lists(parts: list[Any], n: int) -> Groups:
@@ -117,7 +130,7 @@ def _of_plain_lists(parts: list[Any], n: int) -> Groups:
     if len(listed) == n and set(map(type, listed)) <= {int, np.int64}:
         order, sizes = np.array(listed), np.array([len(part) for part in parts])
         if sizes.all() and (np.sort(order) == np.arange(n)).all():
-            return Groups(order, np.concatenate([[0], np.cumsum(sizes)]))
+            return Groups(order, _ends(sizes))
     return _of_lists([np.asarray(part) for part in parts], n)
 
 
@@ -139,4 +152,4 @@ def _of_lists(parts: list[Array], n: int) -> Groups:
         missing = np.flatnonzero(owner < 0)
         raise ValueError(f"groups must cover all columns: {missing.size} are in none, the first is column {missing[0]}")
     sizes = np.array([part.size for part in parts])
-    return Groups(np.concatenate(parts).astype(np.int64), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+    return Groups(np.concatenate(parts).astype(np.int64), _ends(sizes))

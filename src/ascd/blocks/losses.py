@@ -90,7 +90,8 @@ class Outputs:
         if hasattr(self.loss, "check_target"):
             self.loss.check_target(self.target.ravel())
         self.weight, self.n_outputs = weight, self.target.shape[1]
-        self.sample = Sample(self.target.ravel(), np.repeat(weight, self.n_outputs))
+        each = weight if self.n_outputs == 1 else np.repeat(weight, self.n_outputs)
+        self.sample = Sample(self.target.ravel(), each)
         self.is_quadratic, self.bound = bool(self.loss.is_quadratic()), float(self.loss.curvature_bound())
         self.square_bound = self.bound
 

@@ -135,8 +135,10 @@ def block_norm(groups: Groups, weights: Any, group: float, l1: float, ridge: Any
         if weights != "sqrt":
             raise ValueError(f"weights must be one number for each group, 'sqrt' or None; got {weights!r}")
         factor = np.sqrt(groups.sizes)
+    elif weights is None:
+        factor = np.ones(count)
     else:
-        factor = np.broadcast_to(as_parameter(1.0 if weights is None else weights, "weights", count, low=0.0), count)
+        factor = np.broadcast_to(as_parameter(weights, "weights", count, low=0.0), count)
     square = as_number(ridge, "ridge", low=0.0)
     if positive and l1 == 0.0 and square == 0.0 and (group * factor == 0.0).any():
         raise ValueError(

@@ -73,7 +73,7 @@ class BlockProblem:
         weight, self.survey = read_norms(self.design, sample_weight)
         self.norm, self.weight = np.sqrt(self.survey.square), np.full(self.n_samples, weight, dtype=np.float64)
         #: of the weights, a row a sample; None where all are 1
-        self.root = None if (self.weight == 1.0).all() else np.sqrt(self.weight)[:, None]
+        self.root = None if sample_weight is None or (self.weight == 1.0).all() else np.sqrt(self.weight)[:, None]
 
     def replace(self, *, penalty: Any = None, sample_weight: Any = None) -> BlockProblem:
         """The same problem with another compiled penalty or other weights; it shares A with this one.
@@ -128,10 +128,17 @@ class BlockProblem:
         return np.ascontiguousarray(array.reshape(shape)[self.groups.order])
 
     def as_given(self, point: Array) -> Array:
-        """Coefficients in the user's order and shape."""
+        """A copy of coefficients, in the user's order and shape."""
+        x = self.as_columns(point.copy())
+        return x[:, 0] if self.loss.is_flat else x
+
+    def as_columns(self, point: Array) -> Array:
+        """Coefficients in the order of the columns; themselves where the blocks have it too."""
+        if self.groups.is_plain:
+            return point
         x = np.empty(point.shape)
         x[self.groups.order] = point
-        return x[:, 0] if self.loss.is_flat else x
+        return x
 
 
 def n_targets(b: Any) -> int:

@@ -13,7 +13,9 @@ import numpy as np
 from ascd._base.checks import Array, as_number, as_vector, finite_values
 from ascd._base.clock import Stopwatch
 from ascd._base.threads import as_n_jobs, quiet
+from ascd.blocks.norm import BlockNorm
 from ascd.blocks.problem import BlockProblem
+from ascd.blocks.small import Small, is_small
 from ascd.blocks.solver import Solver
 from ascd.blocks.terms import total_cost
 from ascd.data.design import DataGone
@@ -75,23 +77,47 @@ def solve_blocks(
     tol, threads = as_number(tol, "tol", low=0.0), as_n_jobs(n_jobs)
     entries = problem.n_samples * problem.n_features
     with quiet(threads, entries, library=threads), progress_bar(progress, limits.max_iter) as show:
-        clock = Stopwatch()
-        solver = Solver(problem, *start)
-        reference = as_reference(solver)
-        watch: Any = Watch(solver, callback, show, clock, tol * reference)  # type: ignore[arg-type]
-        status = Status.INTERRUPTED
-        try:
-            with suppress(KeyboardInterrupt):
+        clock, status = Stopwatch(), Status.STALLED
+        if x0 is None and intercept0 is None and callback is None and is_small(problem, limits):
+            small = Small(problem, bool(intercept))
+            watch = Watch(small, None, show, clock, tol * small.reference)  # type: ignore[arg-type]
+            watch(small)  # type: ignore[arg-type]
+            try:
+                if small.minimise(tol):
+                    return solution_of(small, Status.CONVERGED, small.reference, clock, watch)
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+            start = small.start()
+        return _run(problem, start, tol, limits, status, callback, show, clock)
+
+
+def _run(
+    problem: BlockProblem, start: tuple[Array, bool, Array], tol: float, limits: Limits, status: Status, callback: Any,
+    show: Any, clock: Stopwatch,
+) -> BlockSolution:  # fmt: skip
+    """From a start to a solution; no further than that where the ``status`` is that of an interrupted run."""
+    solver = Solver(problem, *start)
+    reference = as_reference(solver)
+    watch: Any = Watch(solver, callback, show, clock, tol * reference)  # type: ignore[arg-type]
+    is_interrupted, status = status is Status.INTERRUPTED, Status.INTERRUPTED
+    try:
+        with suppress(KeyboardInterrupt):
+            if not is_interrupted:
                 status = solver.minimise(problem.penalty, tol * reference, limits, watch)
-            if not status.is_answer:
-                solver.settle(tol * reference)
-                if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
-                    status = Status.CONVERGED
-        except DataGone as error:
-            status = solver.give_up()
-            tell_of_loss(error)
-        watch.finish()
-    standing, constant = solver.standing, solver.fit.constant
+        if not status.is_answer:
+            solver.settle(tol * reference)
+            if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
+                status = Status.CONVERGED
+    except DataGone as error:
+        status = solver.give_up()
+        tell_of_loss(error, stacklevel=4)
+    return solution_of(solver, status, reference, clock, watch)
+
+
+def solution_of(solver: Any, status: Status, reference: float, clock: Stopwatch, watch: Watch) -> BlockSolution:
+    """What a run has come to."""
+    watch.finish()
+    problem, standing, constant = solver.problem, solver.standing, solver.fit.constant
     return BlockSolution(
         x=problem.as_given(solver.fit.x), objective=standing.objective, status=status, n_iter=solver.n_iter,
         gap=float(standing.gap), steepness=float(standing.violation), reads=int(solver.reads), seconds=clock.seconds,
@@ -108,7 +134,8 @@ def check_block_run(
         raise TypeError(f"problem must be an ascd.BlockProblem; got {type(problem).__name__}")
     check_callback(callback)
     x = np.zeros((problem.n_features, problem.n_outputs)) if x0 is None else problem.as_point(x0, "x0")
-    if not math.isfinite(total_cost(problem.penalty, x.ravel(), problem.ends)):
+    is_free = x0 is None and isinstance(problem.penalty, BlockNorm)  # these cost nothing at 0
+    if not is_free and not math.isfinite(total_cost(problem.penalty, x.ravel(), problem.ends)):
         raise ValueError("x0 must have a finite cost" if x0 is not None else "the penalty must allow zero coefficients")
     constant = np.zeros(problem.n_outputs)
     if intercept0 is not None:

@@ -11,18 +11,21 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
+from ascd._base.jit import helper, kernel, wide
 from ascd.blocks.lengths import length_of
 from ascd.data.careful import UNIT
 
 
-@kernel
-def total_cost(penalty: Any, x: Array, ends: Array) -> float:
+@helper
+def sum_of_costs(penalty: Any, x: Array, ends: Array) -> float:
     """Σ_b Ψ_b(x_b)."""
     total = 0.0
     for b in range(ends.size - 1):
         total += penalty.block_cost(x[ends[b] : ends[b + 1]], b)
     return total
+
+
+total_cost = kernel(sum_of_costs)
 
 
 @kernel
@@ -46,8 +49,8 @@ def fill_distances(penalty: Any, x: Array, g: Array, ends: Array, blocks: Array,
     return most
 
 
-@kernel
-def largest_allowed_scale(penalty: Any, g: Array, radius: Array, ends: Array, blocks: Array, room: Array) -> float:
+@helper
+def scale_of_blocks(penalty: Any, g: Array, radius: Array, ends: Array, blocks: Array, room: Array) -> float:
     """The largest s in [0, 1] for which all Ψ_b*(−s·g_b) are finite, for g_b within the radius."""
     scale = 1.0
     for i in range(blocks.size):
@@ -59,8 +62,11 @@ def largest_allowed_scale(penalty: Any, g: Array, radius: Array, ends: Array, bl
     return scale
 
 
-@kernel
-def add_terms(
+largest_allowed_scale = kernel(scale_of_blocks)
+
+
+@helper
+def terms_of_blocks(
     penalty: Any, x: Array, g: Array, radius: Array, ends: Array, blocks: Array, scale: float, room: Array
 ) -> tuple[float, float]:
     """Σ_b Ψ_b(x_b) + Ψ_b*(−s·g_b) + s⟨x_b, g_b⟩, the largest for g_b within the radius; and the size of the terms."""
@@ -82,8 +88,11 @@ def add_terms(
     return gap, UNIT * size
 
 
-@kernel
-def fill_open(
+add_terms = kernel(terms_of_blocks)
+
+
+@helper
+def list_open(
     penalty: Any, x: Array, g: Array, radius: Array, ends: Array, blocks: Array, room: Array, out: Array
 ) -> int:
     """List those of these blocks that are not surely at rest at 0: the terms of the others are 0 at every scale."""
@@ -107,6 +116,9 @@ def fill_open(
     return count
 
 
+fill_open = kernel(list_open)
+
+
 def unpenalised(penalty: Any, ends: Array) -> Array:
     """Which blocks allow no dual product but 0?  Those with a bound at 0 and nothing else allow one sign."""
     found, vector = np.zeros(ends.size - 1, dtype=np.bool_), np.ones(int(np.diff(ends).max()))
@@ -125,8 +137,8 @@ def find_unscaled(penalty: Any, ends: Array, vector: Array, out: Array) -> None:
         out[b] = penalty.block_scale(vector[: ends[b + 1] - ends[b]], 0.0, b) <= 0.0
 
 
-@kernel
-def weigh_rows(x: Array, weight: Array) -> tuple[float, int]:
+@helper
+def weight_of_rows(x: Array, weight: Array) -> tuple[float, int]:
     """Σ_j weight_j·‖x_j‖ over the rows of x, and how many of these are not 0."""
     total, count = 0.0, 0
     for j in range(weight.size):
@@ -135,6 +147,9 @@ def weigh_rows(x: Array, weight: Array) -> tuple[float, int]:
             total += weight[j] * length
             count += 1
     return total, count
+
+
+weigh_rows = kernel(weight_of_rows)
 
 
 @kernel

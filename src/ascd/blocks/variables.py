@@ -25,6 +25,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from ascd._base.checks import Array
@@ -32,6 +33,8 @@ from ascd.blocks import tuning
 from ascd.blocks.fit import Fit
 from ascd.blocks.products import add, products
 from ascd.data.local import as_block
+from ascd.data.sparse import LocalSparse
+from ascd.data.storages import as_local
 
 
 def variables_of(fit: Fit) -> Any:
@@ -52,6 +55,16 @@ def ridges(fit: Fit) -> Array:
     return np.repeat(fit.penalty.ridge, fit.problem.groups.sizes)[:, None]
 
 
+def rows_of(design: Any) -> LocalSparse | None:
+    """Aᵀ where A is sparse and not large: a row that is summed up costs less than columns that are added."""
+    if not isinstance(design, LocalSparse) or design.matrix.data.size > tuning.LARGEST_ROWS:
+        return None
+    data, indices, indptr = design.matrix
+    columns = sparse.csc_array((data, indices.astype(np.int64), indptr.astype(np.int64)), shape=design.shape)
+    rows = as_local(columns.T.tocsc())
+    return rows if isinstance(rows, LocalSparse) else None
+
+
 class Coefficients:
     """X itself; two passes over the data a step.  The constants of the intercept are in units of ``unit``."""
 
@@ -60,11 +73,15 @@ class Coefficients:
     def __init__(self, fit: Fit) -> None:
         self.fit, self.ridge = fit, ridges(fit)
         self.start, self.unit = fit.x.copy(), 1.0
+        self.rows = rows_of(fit.problem.design)
 
     def image(self, x: Array) -> Array:
-        image = np.zeros(self.fit.image.shape)
-        add(self.fit.problem.design, self.fit.problem.groups.order, x, image)
+        problem = self.fit.problem
         self.fit.reads += x.shape[0]
+        if self.rows is not None:
+            return products(self.rows, np.arange(problem.n_samples), problem.as_columns(x))
+        image = np.zeros(self.fit.image.shape)
+        add(problem.design, problem.groups.order, x, image)
         return image
 
     def bend(self, x: Array) -> Array:

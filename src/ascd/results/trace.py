@@ -40,11 +40,11 @@ class Trace:
     """
 
     def __init__(self) -> None:
-        self._rows: list[tuple[float, ...]] = []
+        self._rows: list[dict[str, float]] = []
 
     def add(self, **values: float) -> None:
         """Append a row; columns that are not given are nan."""
-        self._rows.append(tuple(float(values.get(name, math.nan)) for name in COLUMNS))
+        self._rows.append(values)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -52,7 +52,7 @@ class Trace:
     def __getattr__(self, name: str) -> Array:
         if name not in COLUMNS:
             raise AttributeError(name)
-        return np.array([row[COLUMNS.index(name)] for row in self._rows])
+        return np.array([row.get(name, math.nan) for row in self._rows], dtype=np.float64)
 
     def __repr__(self) -> str:
         return f"Trace({len(self)} records)"
