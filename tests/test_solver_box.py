@@ -101,6 +101,7 @@ def test_pairs_that_drift_are_settled_in_a_part_of_the_reads(monkeypatch):
     monkeypatch.setattr(BoxDescent, "_is_short", lambda self: False)
     monkeypatch.setattr(tuning, "FACE_WAIT", 10**9)
     monkeypatch.setattr(tuning, "FEWEST_DRIFTING", 10)
+    monkeypatch.setattr(tuning, "ROUND_LENGTH", 0.0)
     reads, problem = {}, twins(30.0)
     for share in (0.0, math.inf):
         monkeypatch.setattr(tuning, "DRIFT_SHARE", share)

@@ -145,7 +145,13 @@ class BoxDescent:
         self._count(self.x.size)
 
     def _settle(self) -> None:
-        """The minimum over those that drift most, for a share of what sweeps have cost."""
+        """The minimum over those that drift most, for a share of what sweeps have cost.
+
+        The first round is one sweep, which tells nothing of drift.
+        """
+        if self.n_iter == 1:
+            self.before[:] = self.x
+            return
         size = largest_affordable(self.design, tuning.DRIFT_SHARE * self.swept - self.settled)
         if size == 0:
             return
