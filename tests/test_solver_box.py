@@ -10,8 +10,10 @@ from scipy import sparse
 
 import ascd
 from ascd.solver import tuning
+from ascd.solver.box import descent
 from ascd.solver.box.barrier import Barrier
 from ascd.solver.box.descent import BoxDescent, is_box_problem
+from ascd.solver.box.drift import largest_affordable, most_drifting, settle
 from ascd.solver.box.sweeps import gap_term
 from ascd.svm import signed_box
 
@@ -62,10 +64,12 @@ def test_the_gap_asked_for_is_reached(C, turn):
     assert not outcome.is_interrupted
 
 
-@pytest.mark.parametrize("way", ["sweeps", "faces", "barrier"])
+@pytest.mark.parametrize("way", ["sweeps", "faces", "barrier", "settle"])
 def test_every_way_leads_there(way, monkeypatch):
     """With the others out of reach, and one as soon as possible."""
     problem, called = dual(1.0), []
+    monkeypatch.setattr(tuning, "DRIFT_SHARE", math.inf if way == "settle" else 0.0)
+    monkeypatch.setattr(descent, "settle", lambda *args: called.append("_settle") or settle(*args))
     monkeypatch.setattr(tuning, "FACE_WAIT", 1 if way == "faces" else 10**9)
     monkeypatch.setattr(tuning, "FACE_SWEEPS", 1)
     monkeypatch.setattr(tuning, "SWEEPS_A_ROUND", 2)
@@ -81,6 +85,69 @@ def test_every_way_leads_there(way, monkeypatch):
     outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda slope: 4e-5, 3000)
     assert primal_gap(problem, outcome.x, 1.0) <= 4.04e-5
     assert set(called) == ({"_" + way} if way != "sweeps" else set())
+
+
+# -------------------------------------------------------------------------------------- coordinates that drift
+
+
+def twins(C):
+    """Every third sample occurs a second time, a little changed and with the other label: CD takes C·‖x‖² sweeps."""
+    again = X[::3] * (1.0 + 1e-3 * RNG.standard_normal(X[::3].shape))
+    rows, labels = np.vstack([X, again]), np.concatenate([Y, -Y[::3]])
+    return ascd.Problem(rows.T, np.zeros(6), penalty=signed_box(labels, C, "hinge"))
+
+
+def test_pairs_that_drift_are_settled_in_a_part_of_the_reads(monkeypatch):
+    monkeypatch.setattr(BoxDescent, "_is_short", lambda self: False)
+    monkeypatch.setattr(tuning, "FACE_WAIT", 10**9)
+    monkeypatch.setattr(tuning, "FEWEST_DRIFTING", 10)
+    monkeypatch.setattr(tuning, "ROUND_LENGTH", 0.0)
+    reads, problem = {}, twins(30.0)
+    for share in (0.0, math.inf):
+        monkeypatch.setattr(tuning, "DRIFT_SHARE", share)
+        found = BoxDescent(problem, np.zeros(54)).minimise(lambda slope: 1e-3, 3000)
+        assert found.gap <= 1e-3
+        reads[share] = found.reads
+    assert reads[math.inf] < 0.1 * reads[0.0]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2.0, 6)])
+def test_settled_coordinates_are_at_their_minimum_and_the_slope_follows(loss, weight):
+    problem = dual(0.7, loss, weight=weight)
+    x = Y * 0.7 * RNG.random(40)
+    before, scale = x.copy(), 1.0 if weight is None else weight
+    columns = np.array([1, 2, 5, 11, 30])
+    slope = scale * (X.T @ x)
+    taken = settle(problem.design, problem.parts, slope, x, columns, 1e-8)
+    assert taken.reads == 15
+    assert taken.price > 0.0
+    np.testing.assert_array_equal(np.delete(x, columns), np.delete(before, columns))
+    np.testing.assert_allclose(slope, scale * (X.T @ x), atol=1e-12)
+    gradient = X @ slope
+    terms = [gap_term(problem.parts.penalty, x[j], gradient[j], j) for j in columns]
+    assert max(terms) <= 1e-8
+    assert problem.objective(x) < problem.objective(before)
+
+
+def test_columns_that_are_zero_do_not_keep_others_from_settling():
+    rows = np.vstack([np.zeros(6), X])
+    problem = ascd.Problem(rows.T, np.zeros(6), penalty=signed_box(np.append(1.0, Y), 1.0, "hinge"))
+    x = 0.5 * np.append(1.0, Y)
+    settle(problem.design, problem.parts, rows.T @ x, x, np.arange(41), 1e-6)
+    assert x[0] == 1.0
+    assert primal_gap(dual(1.0), x[1:], 1.0) <= 1e-4
+
+
+def test_those_that_drift_most_are_chosen_as_many_as_can_be_paid():
+    free, drift = np.array([4, 1, 7, 3]), np.array([0.5, 0.0, 0.1, 2.0])
+    np.testing.assert_array_equal(most_drifting(free, drift, 2), [3, 4])
+    np.testing.assert_array_equal(most_drifting(free, drift, 9), [3, 4, 7])
+    design = dual().design
+    sizes = [largest_affordable(design, budget) for budget in (0.0, 1e6, 1e8, math.inf)]
+    assert sizes[0] == 0
+    assert sizes == sorted(sizes)
+    assert sizes[-1] <= tuning.MOST_DRIFTING
 
 
 def test_squared_hinge_has_curvature_and_no_upper_end():

@@ -169,6 +169,15 @@ SWEEPS_A_ROUND, ROUND_LENGTH, MOST_IDLE_ROUNDS = 10, 2e5, 500
 #: reads of the face that it may always take, and the share of the sweeps' reads since the last one.  After a step,
 #: coordinates fall asleep this many times further inside.
 FACE_WAIT, FACE_SWEEPS, FEWEST_FACE_READS, FACE_SHARE, WIDER = 20, 20, 8, 0.3, 2.0
+#: Coordinates in a model of those that drift; what is spent on such models, as a share of what sweeps have cost.  With
+#: shares of 0.25, 0.3, 0.5 and 1, ``BoxDescent.minimise`` to a gap of 1e-6 reads every sample of rcv1_sample 43, 43, 64
+#: and 40 times (C = 100; 857 without models), in which models take 0.06, 0.06, 0.13 and 0.13 s of 0.5 to 0.7.
+FEWEST_DRIFTING, MOST_DRIFTING, DRIFT_SHARE = 50, 800, 0.3
+#: Newton steps and sweeps that such a model takes, roughly, and sweeps that it never exceeds; the share of the largest
+#: violation that it may leave.
+DRIFT_NEWTONS, DRIFT_SWEEPS, MOST_DRIFT_SWEEPS, DRIFT_LEFT = 6.0, 40.0, 200, 0.01
+#: Its prices in nanoseconds: a product in a sweep, one of a Cholesky factor, and the calls of a Newton step.
+DRIFT_PRODUCT, DRIFT_CUBE, DRIFT_CALLS = 0.4, 0.05, 5e4
 #: An interior point method takes about so many steps, and never more than the second number.
 BARRIER_STEPS, MOST_BARRIER_STEPS = 18.0, 80
 #: Sweeps cost at least this share of it before, and at most so many times as much; its price falls where a round of

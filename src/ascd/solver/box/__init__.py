@@ -2,6 +2,7 @@
 
 - descent: shuffled sweeps over what may move, and what is done where those take long
 - sweeps: the compiled sweeps, and the gap term of a coordinate
+- drift: the few coordinates that sweeps move a short way each time, minimised over with their products
 - faces: Newton steps by conjugate gradients on coordinates strictly inside their box, for long columns
 - barrier: an interior point method with d × d systems, for short columns
 """

@@ -3,9 +3,10 @@
 Nobody knows how many sweeps a problem takes: dozens for a support vector machine with a small C, tens of thousands with
 a large one.  So what is spent on sweeps is compared with what the other way would cost.  Where columns are short (d is
 small), that is an interior point method on the coordinates awake, which takes a known number of d × d systems: it
-begins when sweeps have cost as much.  Where they are long, or no more than d coordinates are awake, it is conjugate
-gradients on the coordinates inside their box, given a share of the reads of the sweeps since the last time; after a
-step that failed it waits twice as long.
+begins when sweeps have cost as much.  Where they are long, or no more than d coordinates are awake, it is models of the
+few coordinates that drift, for a share of what sweeps have cost, and conjugate gradients on all coordinates inside
+their box, given a share of the reads of the sweeps since the last time; after a step that failed those wait twice as
+long.
 
 What comes out is a point, not a proof: its gap is proved by the caller.
 """
@@ -26,6 +27,7 @@ from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
 from ascd.solver import tuning
 from ascd.solver.box.barrier import Barrier
+from ascd.solver.box.drift import largest_affordable, most_drifting, settle
 from ascd.solver.box.faces import descend_faces, free_of, objective_rises
 from ascd.solver.box.sweeps import sweep_box, wake_all
 
@@ -72,6 +74,7 @@ class BoxDescent:
         self.free = np.empty(n, dtype=np.int64)
         self.worst, self.gap, self.n_iter, self.reads = math.inf, math.inf, 0, 0
         self.since, self.wait = 0, tuning.FACE_WAIT * n
+        self.before, self.swept, self.settled = self.x.copy(), 0.0, 0.0
         self.spent, self.last, self.barrier_price, self.has_barrier = 0.0, 0.0, math.inf, self._is_short()
         self.price = self.design.sweep_price(self.order) / n + tuning.BOX_VISIT
         self.counts = self.design.counts.astype(np.float64)
@@ -97,10 +100,11 @@ class BoxDescent:
             elif self.has_barrier and self._is_dear(before, estimate, wanted):
                 self._barrier(wanted)
                 self._look()
-            elif self.since >= self.wait and (not self.has_barrier or self.awake <= self.slope.size):
-                self._faces()
-                continue
             else:
+                if not self.has_barrier or self.awake <= self.slope.size:
+                    self._settle()
+                    if self.since >= self.wait:
+                        self._faces()
                 continue
             if self.gap <= goal(self.slope) or self.awake == 0:
                 return
@@ -124,6 +128,7 @@ class BoxDescent:
         self._count(reads)
         self.last = reads * self.price
         self.spent += self.last
+        self.swept += self.last
         return float(estimate)
 
     def _count(self, reads: int) -> None:
@@ -138,6 +143,28 @@ class BoxDescent:
         )
         self.worst = math.inf if self.awake else 0.0
         self._count(self.x.size)
+
+    def _settle(self) -> None:
+        """The minimum over those that drift most, for a share of what sweeps have cost.
+
+        The first round is one sweep, which tells nothing of drift.
+        """
+        if self.n_iter == 1:
+            self.before[:] = self.x
+            return
+        size = largest_affordable(self.design, tuning.DRIFT_SHARE * self.swept - self.settled)
+        if size == 0:
+            return
+        free = self.free[: free_of(self.parts.penalty, self.x, self.order, self.awake, self.free)]
+        drift = np.abs(self.x[free] - self.before[free]) * self.parts.norm[free]
+        columns = most_drifting(free, drift, size)
+        if columns.size:
+            taken = settle(self.design, self.parts, self.slope, self.x, columns, self.worst)
+            self.settled += taken.price
+            self.spent += taken.price
+            self._count(taken.reads)
+            self.worst *= tuning.WIDER
+        self.before[:] = self.x
 
     def _faces(self) -> None:
         """Conjugate gradients, for a share of the reads of the sweeps since the last time."""
