@@ -78,7 +78,7 @@ def test_the_first_working_set_has_few_columns_where_blocks_are_wide():
     assert max(widths[:2]) <= tuning.FEWEST_FIRST * 60
 
 
-@pytest.mark.parametrize("groups, outputs", [(1, 1), (10, 1), (1, 2)])
+@pytest.mark.parametrize(("groups", "outputs"), [(1, 1), (10, 1), (1, 2)])
 def test_columns_far_from_zero_are_no_harder_with_an_intercept(groups, outputs):
     """Few samples of many columns, far off their centre: sweeps took turns with the intercept, and hardly moved."""
     rng = np.random.default_rng(0)
