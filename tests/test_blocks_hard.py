@@ -95,6 +95,7 @@ def test_a_large_penalty_gives_zero_at_once():
     ("groups", "error", "words"),
     [
         ([[0, 1], [1, 2, 3]], ValueError, "must not overlap: column 1 is in group 0 and in group 1"),
+        ([[0, 0], [1, 2, 3]], ValueError, "group 0 has column 0 more than once"),
         ([[0, 1], [3]], ValueError, "must cover all columns: 1 are in none, the first is column 2"),
         ([[0, 1, 2, 3], []], ValueError, "group 1 is empty"),
         ([[0, 1, 2, 4]], ValueError, "group 0 has column 4, and columns are 0 .. 3"),
@@ -109,6 +110,13 @@ def test_a_large_penalty_gives_zero_at_once():
 def test_groups_that_are_wrong_are_named(groups, error, words):
     with pytest.raises(error, match=words):
         ascd.BlockProblem(np.eye(4), np.ones(4), penalty=ascd.GroupL2(1.0, groups))
+
+
+def test_labels_from_zero_that_add_up_to_the_columns_are_labels():
+    """Sizes are at least 1: three groups of any one size, numbered from 0, can only be labels."""
+    problem = ascd.BlockProblem(np.eye(6), np.ones(6), penalty=ascd.GroupL2(1.0, [0, 1, 2, 0, 1, 2]))
+    assert problem.groups.order.tolist() == [0, 3, 1, 4, 2, 5]
+    assert problem.groups.sizes.tolist() == [2, 2, 2]
 
 
 @pytest.mark.parametrize(

@@ -76,3 +76,22 @@ def test_the_first_working_set_has_few_columns_where_blocks_are_wide():
     problem = ascd.BlockProblem(X, X[:, 0], penalty=ascd.GroupL2(2.0, 60))
     ascd.solve_blocks(problem, tol=1e-8, callback=watch)
     assert max(widths[:2]) <= tuning.FEWEST_FIRST * 60
+
+
+@pytest.mark.parametrize(("groups", "outputs"), [(1, 1), (10, 1), (1, 2)])
+def test_columns_far_from_zero_are_no_harder_with_an_intercept(groups, outputs):
+    """Few samples of many columns, far off their centre: sweeps took turns with the intercept, and hardly moved."""
+    rng = np.random.default_rng(0)
+    columns = rng.standard_normal((5, 200))
+    target = columns[:, :outputs] + columns[:, 2:3]
+    runs = [
+        ascd.solve_blocks(
+            ascd.BlockProblem(columns + far, target, penalty=ascd.GroupL2(0.25, groups=groups)),
+            intercept=True,
+            max_iter=40,
+        )
+        for far in (0.0, 1e3, 1e5)
+    ]
+    assert [run.status.value for run in runs] == ["converged"] * 3
+    for run in runs[1:]:
+        assert abs(run.objective - runs[0].objective) <= run.gap + runs[0].gap + 1e-9 * runs[0].zero_objective

@@ -106,9 +106,12 @@ def _ends(sizes: Array) -> Array:
 def _of_numbers_or_labels(given: Array, n: int) -> Groups:
     can_be_sizes = given.dtype.kind in "iu" and int(given.sum()) == n
     if can_be_sizes and given.size == n and n > 1:
-        raise ValueError(
-            f"groups can be read as {n} labels and as {n} sizes: pass lists of columns, or groups=1 for single columns"
-        )
+        can_be_sizes = bool((given == 1).all())  # n others that add up to n are no sizes: one of them is 0 or less
+        if can_be_sizes:
+            raise ValueError(
+                f"groups can be read as {n} labels and as {n} sizes: pass lists of columns, or groups=1 for single "
+                "columns"
+            )
     if can_be_sizes:
         if (given < 1).any():
             raise ValueError(f"groups: group {int(np.argmax(given < 1))} is empty; sizes must be at least 1")
@@ -145,6 +148,8 @@ def _of_lists(parts: list[Array], n: int) -> Groups:
             raise ValueError(f"groups: group {number} has column {part.max() if part.max() >= n else part.min()}, "
                              f"and columns are 0 .. {n - 1}")  # fmt: skip
         for j in part:
+            if owner[j] == number:
+                raise ValueError(f"groups: group {number} has column {j} more than once")
             if owner[j] >= 0:
                 raise ValueError(f"groups must not overlap: column {j} is in group {owner[j]} and in group {number}")
             owner[j] = number

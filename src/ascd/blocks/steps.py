@@ -72,7 +72,7 @@ class Steps:
         fit, problem = self.fit, self.problem
         x = fit.x[working.places].copy()
         columns, curvature = problem.groups.order[working.places], self._damped()
-        if self._is_for_products(working):
+        if self._is_for_products(working) or self._is_off_centre(working, columns, curvature.most):
             gram = self._products(columns, curvature.most)
             lipschitz = self.largest.of_gram(working, gram)
             GramModel(fit.penalty, working, gram, lipschitz, gradient, x).minimise(target)
@@ -111,9 +111,25 @@ class Steps:
 
     def _is_for_products(self, working: Working) -> bool:
         """Do outputs share their curvatures, and is a matrix of products small, beside the columns too?"""
-        shares = self.is_quadratic or (working.outputs == 1 and not self.problem.loss.is_coupled)
         wide = tuning.WIDE if working.outputs == 1 else tuning.WIDE_SEVERAL
-        return shares and working.places.size <= min(tuning.LARGEST_GRAM, wide * self.problem.n_samples)
+        return self._shares(working) and working.places.size <= min(tuning.LARGEST_GRAM, wide * self.problem.n_samples)
+
+    def _shares(self, working: Working) -> bool:
+        """Do outputs share their curvatures?"""
+        return self.is_quadratic or (working.outputs == 1 and not self.problem.loss.is_coupled)
+
+    def _is_off_centre(self, working: Working, columns: Array, weight: Array) -> bool:
+        """Are columns little but their means, beside an intercept?
+
+        Sweeps that read them take turns with the intercept and hardly move; products are those of columns less means.
+        """
+        design = self.problem.design
+        if not self.fit.intercept or not self._shares(working) or columns.size > tuning.OFF_CENTRE_COLUMNS:
+            return False
+        if design.is_dear:  # every look at the columns counts
+            return False
+        means, squares = design.means(columns, weight), design.squares(weight, columns)
+        return bool((squares - weight.sum() * means**2 < tuning.OFF_CENTRE * squares).any())
 
     def _is_for_one_matrix(self, working: Working) -> bool:
         """Where outputs meet: are coefficients so few that a matrix of them all is cheaper than sweeps over columns?"""

@@ -60,10 +60,13 @@ class SplitterRouting:
             known = {"sample_weight": weight} if weight is not None and takes_weights else {}
             routed = process_routing(self, "fit", **known, **params).splitter.split
         n = X.shape[0]
-        return [
+        folds = [
             _as_fold(np.arange(n)[train], np.arange(n)[test], n, weight)
             for train, test in cv.split(_seen_by(cv, X), y, **routed)
         ]
+        if not folds:
+            raise ValueError(f"cv must split the samples at least once; got {self.cv!r}")
+        return folds
 
 
 def _seen_by(cv: Any, X: Any) -> Any:
@@ -73,6 +76,10 @@ def _seen_by(cv: Any, X: Any) -> Any:
 
 
 def _as_fold(train: Array, test: Array, n: int, weight: Array | None) -> Fold:
+    if not (train.size and test.size):
+        raise ValueError(
+            f"cv must leave samples to fit and samples to score in every fold; one has {train.size} and {test.size}"
+        )
     counts = np.bincount(train, minlength=n).astype(float)  # a splitter may draw a sample more than once
     fold = Fold(counts if weight is None else counts * weight, test, None if weight is None else weight[test])
     if not fold.train.any() or (fold.test_weight is not None and not fold.test_weight.any()):

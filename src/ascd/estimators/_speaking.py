@@ -10,7 +10,7 @@ from typing import Any
 from ascd.data.dask_kinds import check_collection, is_collection
 
 #: What follows where A and b are names, and no words.
-_NAMED = r"\b(?= (?:must|has|and|are|is)\b|[,:;.])"
+_NAMED = r"\b(?= (?:must|has|and|are|is)\b|[,:;.]|$)"
 
 
 def renamed(message: str) -> str:
@@ -20,6 +20,8 @@ def renamed(message: str) -> str:
     --------
     >>> renamed("A must be finite; b has the length 3. A number is not.")
     'X must be finite; y has the length 3. A number is not.'
+    >>> renamed("its norm overflows: rescale A")
+    'its norm overflows: rescale X'
     """
     return re.sub(rf"\bb{_NAMED}", "y", re.sub(rf"\bA{_NAMED}", "X", message))
 
