@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 import ascd
 from ascd.estimators._classes import classes_of
 from ascd.solver.box.descent import BoxDescent
-from ascd.svm import signed_box
+from ascd.svm import Met, primal_value, signed_box
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 RNG = np.random.default_rng(0)
@@ -74,6 +74,47 @@ def told_by(check):
 def test_labels_are_judged_as_by_scikit_learn(kind):
     y = LABELS[kind]
     assert told_by(lambda: classes_of(y)) == told_by(lambda: check_classification_targets(y))
+
+
+def small_boxes(C=1e-3):
+    X = RNG.standard_normal((80, 30))
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    return X, y, ascd.Problem(X.T, np.zeros(30), penalty=signed_box(y, C, "hinge"))
+
+
+def test_a_look_follows_the_first_sweep_where_it_decides():
+    X, y, problem = small_boxes()
+    outcome = BoxDescent(problem, np.zeros(80)).minimise(lambda slope: 1e-9, 100)
+    assert (outcome.n_iter, outcome.reads, outcome.is_sum) == (1, 160, True)
+    np.testing.assert_array_equal(outcome.x, 1e-3 * y)
+    np.testing.assert_allclose(outcome.slope, X.T @ outcome.x, rtol=1e-12)
+    np.testing.assert_allclose(outcome.products, X @ outcome.slope, rtol=1e-9)
+    fitted = ascd.LinearSVC(loss="hinge", C=1e-3, fit_intercept=False, tol=1e-8).fit(X, y)
+    assert fitted.certificate_.columns_read == 160
+    assert fitted.certificate_.converged
+
+
+def test_sweeps_go_on_where_the_look_shows_that_it_does_not():
+    _, _, problem = small_boxes(0.1)
+    descent = BoxDescent(problem, np.zeros(80))
+    descent._is_decided = lambda: True
+    outcome = descent.minimise(lambda slope: 1e-9, 100)
+    assert outcome.n_iter > 1
+    assert not outcome.is_sum
+    assert problem.gap(outcome.x) <= 2e-9
+
+
+def test_products_met_with_another_slope_widen_the_gap_by_what_they_may_be_off():
+    X, y, problem = small_boxes(0.1)
+    x = 0.1 * y * RNG.random(80)
+    objective, _, weights = problem.evaluate(x)
+    value, gap = primal_value(problem, x, weights, objective)
+    assert primal_value(problem, x, weights, objective, Met(weights, X @ weights)) == pytest.approx((value, gap))
+    for size in (1e-12, 1e-6, 1e-2):
+        slope = weights + size * RNG.standard_normal(30)
+        _, wider = primal_value(problem, x, weights, objective, Met(slope, X @ slope))
+        away = float(np.linalg.norm(slope - weights))
+        assert gap - 1e-12 <= wider <= gap + 0.2 * away * float(np.linalg.norm(X, axis=1).sum()) + 1e-9
 
 
 def test_few_awake_are_solved_for_on_their_face():
