@@ -1,8 +1,8 @@
 """Sparse columns whose rows come in any order, none of them twice: read as they lie.
 
 To sort the rows of all columns takes as long as five passes over them, and a support vector machine with a small C
-takes two.  Products of columns and vectors ask for no order.  For what does, a sorted copy is made, once: products of
-columns with each other, and rows that threads have of their own.
+takes two.  Products of columns and vectors ask for no order.  For what does, the few columns asked for are sorted, or
+all of them, once: products of columns with each other, and rows that threads have of their own.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ascd._base.checks import Array, unlocked
 from ascd._base.jit import kernel, wide
 from ascd._base.threads import threads_here
 from ascd.data.design import Part
-from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
-from ascd.data.sparse_products import SparseMultiplier
+from ascd.data.prices import SORTED_ALONE
+from ascd.data.sparse import CSC, SIGNED, LocalSparse, short_width, unsigned
 
 
 class Unordered(LocalSparse):
@@ -25,9 +25,11 @@ class Unordered(LocalSparse):
 
     @cached_property
     def in_order(self) -> LocalSparse:
-        columns = self.matrix.to_scipy(*self.shape).copy()
+        return LocalSparse(self._sorted(self.matrix.to_scipy(*self.shape).copy()), self.shape)
+
+    def _sorted(self, columns: Any) -> CSC:
         columns.sort_indices()
-        return LocalSparse(CSC(*unsigned(columns, short_width(columns))), self.shape)
+        return CSC(*unsigned(columns, SIGNED[self.matrix.indices.dtype]))
 
     def add(self, columns: Array, factors: Array, image: Array) -> None:
         """Every row has its terms in the order of the columns, here and there."""
@@ -37,16 +39,17 @@ class Unordered(LocalSparse):
             self.in_order.add(columns, factors, image)
 
     def take(self, columns: Array) -> Part:
-        return self.in_order.take(columns)
+        """The columns with rising rows: a few are copied and sorted by themselves."""
+        if columns.size > SORTED_ALONE * self.shape[1]:
+            return self.in_order.take(columns)
+        few = self._sorted(self.matrix.to_scipy(*self.shape)[:, columns])
+        return Part(few, np.arange(columns.size))
 
     def beside(self, other: LocalSparse) -> LocalSparse:
         return self.in_order.beside(other)
 
     def add_several(self, columns: Array, factors: Array, image: Array) -> None:
         self.in_order.add_several(columns, factors, image)
-
-    def multiplier(self, keeps: bool) -> SparseMultiplier:
-        return self.in_order.multiplier(keeps)
 
 
 def as_they_lie(A: Any) -> Any:
