@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 import ascd
 from ascd.estimators._classes import classes_of, two_numbers
 from ascd.solver.box.descent import BoxDescent
-from ascd.svm import Met, primal_value, signed_box
+from ascd.svm import Met, primal_value, products_met, signed_box
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 RNG = np.random.default_rng(0)
@@ -119,12 +119,20 @@ def test_products_met_with_another_slope_widen_the_gap_by_what_they_may_be_off()
     x = 0.1 * y * RNG.random(80)
     objective, _, weights = problem.evaluate(x)
     value, gap = primal_value(problem, x, weights, objective)
-    assert primal_value(problem, x, weights, objective, Met(weights, X @ weights)) == pytest.approx((value, gap))
+    assert primal_value(problem, x, weights, objective, Met(X @ weights, 0.0)) == pytest.approx((value, gap))
     for size in (1e-12, 1e-6, 1e-2):
         slope = weights + size * RNG.standard_normal(30)
-        _, wider = primal_value(problem, x, weights, objective, Met(slope, X @ slope))
         away = float(np.linalg.norm(slope - weights))
+        _, wider = primal_value(problem, x, weights, objective, Met(X @ slope, away))
         assert gap - 1e-12 <= wider <= gap + 0.2 * away * float(np.linalg.norm(X, axis=1).sum()) + 1e-9
+
+
+def test_products_of_a_slope_that_is_further_away_than_rounding_are_not_used():
+    X, y, problem = small_boxes(0.1)
+    weights = problem.image(0.1 * y)
+    near, far = weights * (1.0 + 1e-15), weights * (1.0 + 1e-12)
+    assert products_met(problem, weights, near, X @ near).away <= 2e-15 * np.linalg.norm(weights)
+    assert products_met(problem, weights, far, X @ far) is None
 
 
 def test_few_awake_are_solved_for_on_their_face():

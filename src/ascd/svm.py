@@ -101,10 +101,22 @@ def signed_box(y: Array, C: float, loss: str, sample_weight: Array | None = None
 
 
 class Met(NamedTuple):
-    """The products of all samples with a slope that is the weights up to rounding errors of steps."""
+    """The products of all samples with a slope v that is the weights w up to rounding errors of steps, and ‖w − v‖."""
 
-    slope: Array
     products: Array
+    away: float
+
+
+def products_met(problem: Problem, weights: Array, slope: Array, products: Array) -> Met | None:
+    """None where the slope is further away than products are wrong anyway: they tell the objective of another point."""
+    scale = problem.parts.sample.weight
+    away = dual_length(weights - slope, scale)
+    return Met(products, away) if away <= _product_error(problem, dual_length(weights, scale)) else None
+
+
+def _product_error(problem: Problem, length: float) -> float:
+    """How wrong a product of a column with a vector of this length can be, over the column's length."""
+    return (problem.n_samples + 8.0) * UNIT * length
 
 
 def primal_value(
@@ -116,13 +128,9 @@ def primal_value(
     that were ``met`` with v save a pass over the data: they are off by ‖a_j‖·‖w − v‖ at most.
     """
     parts, (d, n) = problem.parts, (problem.n_samples, problem.n_features)
-    length, away = dual_length(weights, parts.sample.weight), 0.0
-    if met is None:
-        products = problem.design.dots(np.arange(n), weights)
-    else:
-        products, away = met.products, dual_length(weights - met.slope, parts.sample.weight)
-    noise = (d + 8.0) * UNIT
-    radius = (noise * (length + 2.0 * away) + away) * parts.norm
+    length = dual_length(weights, parts.sample.weight)
+    products, away = met or (problem.design.dots(np.arange(n), weights), 0.0)
+    radius = (_product_error(problem, length + 2.0 * away) + away) * parts.norm
     value, worst, size = conjugate_sums(parts, weights, products, radius, alpha)
     image_error = (np.count_nonzero(alpha) + 4.0) * float(np.abs(alpha) @ parts.norm) * length
     error = 2.0 * UNIT * ((d + n + 32.0) * (size + abs(dual_objective)) + image_error)

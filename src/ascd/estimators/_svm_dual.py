@@ -24,7 +24,7 @@ from ascd.results.solution import Solution, Status
 from ascd.solver import tuning
 from ascd.solver.box.descent import BoxDescent, Outcome
 from ascd.solver.box.kinds import is_box_problem
-from ascd.svm import Met, primal_value
+from ascd.svm import primal_value, products_met
 
 
 def solve_dual(problem: Problem, settings: Settings, zero_objective: float) -> Solution:
@@ -53,19 +53,16 @@ def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> 
 
 def _proved(problem: Problem, outcome: Outcome, tol: float, zero_objective: float, status: Status) -> Solution:
     """The weights where the descent has ended; only what it does not know of them is read again."""
-    x, met, parts, passes = outcome.x, None, problem.parts, 0
+    x, parts, met = outcome.x, problem.parts, None
     if outcome.is_sum:
         weights = outcome.slope
         objective = float(evaluate_at(parts.sample, parts.loss, parts.penalty, x, weights, np.empty(weights.size)))
     else:
         objective, _, weights = problem.evaluate(x)
-        passes += 1
     if outcome.products is not None:
-        met = Met(outcome.slope, outcome.products)
-    else:
-        passes += 1
-    reads = outcome.reads + passes * problem.n_features
-    taken = {"n_iter": outcome.n_iter, "reads": reads, "seconds": 0.0}
+        met = products_met(problem, weights, outcome.slope, outcome.products)
+    passes = (not outcome.is_sum) + (met is None)
+    taken = {"n_iter": outcome.n_iter, "reads": outcome.reads + passes * problem.n_features, "seconds": 0.0}
     value, gap = primal_value(problem, x, weights, objective, met)
     return _as_solution(weights, value, gap, tol, zero_objective, status, taken)
 
