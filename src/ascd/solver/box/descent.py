@@ -6,7 +6,7 @@ small), that is an interior point method on the coordinates awake, which takes a
 begins when sweeps have cost as much.  Where they are long, or no more than d coordinates are awake, it is models of the
 few coordinates that drift, for a share of what sweeps have cost, and conjugate gradients on all coordinates inside
 their box, given a share of the reads of the sweeps since the last time; after a step that failed those wait twice as
-long.
+long, and after a round of sweeps that lowered the gap by much they wait for the next.
 
 Where boxes are small, the first sweep brings nearly all coordinates to their other end, and mostly that is the minimum:
 then a look at all comes next, which costs half a sweep.
@@ -103,7 +103,8 @@ class BoxDescent:
             else:
                 if not self.has_barrier or self.awake <= self.slope.size:
                     self._settle()
-                    if self.since >= self.wait:
+                    is_fast = estimate <= tuning.FAST_ROUND * before < math.inf
+                    if self.since >= self.wait and not is_fast:
                         self._faces()
                 continue
             if self.gap <= goal(self.slope) or self.awake == 0:
