@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 import ascd
 from ascd.estimators._classes import classes_of, two_numbers
+from ascd.solver import tuning
 from ascd.solver.box.descent import BoxDescent
 from ascd.svm import Met, primal_value, products_met, signed_box
 
@@ -135,8 +136,9 @@ def test_products_of_a_slope_that_is_further_away_than_rounding_are_not_used():
     assert products_met(problem, weights, far, X @ far) is None
 
 
-def test_few_awake_are_solved_for_on_their_face():
-    """Separable samples with a large C."""
+def test_few_awake_are_solved_for_on_their_face(monkeypatch):
+    """Separable samples with a large C; every round of sweeps counts as slow."""
+    monkeypatch.setattr(tuning, "FAST_ROUND", 0.0)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 30))
     y = np.where(X[:, 0] + 0.3 * rng.standard_normal(60) > 0.0, 1.0, -1.0)
@@ -148,3 +150,19 @@ def test_few_awake_are_solved_for_on_their_face():
     assert outcome.gap <= outcome.goal
     assert faces
     assert max(faces) <= 30
+
+
+def test_no_step_on_a_face_follows_a_round_that_did_well(monkeypatch):
+    _, _, problem = small_boxes(0.1)
+    faces = []
+    for share in (0.0, 1.0):
+        monkeypatch.setattr(tuning, "FAST_ROUND", share)
+        monkeypatch.setattr(tuning, "FACE_WAIT", 0)
+        descent = BoxDescent(problem, np.zeros(80))
+        descent.has_barrier, descent._settle = False, lambda: None
+        plain, calls = descent._faces, []
+        descent._faces = lambda plain=plain, calls=calls: calls.append(1) or plain()
+        outcome = descent.minimise(lambda slope: 1e-9, 1000)
+        assert outcome.gap <= 1e-9
+        faces.append(len(calls))
+    assert faces[1] < faces[0]
