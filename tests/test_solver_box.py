@@ -12,8 +12,9 @@ import ascd
 from ascd.solver import tuning
 from ascd.solver.box import descent
 from ascd.solver.box.barrier import Barrier
-from ascd.solver.box.descent import BoxDescent, is_box_problem
+from ascd.solver.box.descent import BoxDescent
 from ascd.solver.box.drift import largest_affordable, most_drifting, settle
+from ascd.solver.box.kinds import is_box_problem
 from ascd.solver.box.sweeps import gap_term
 from ascd.svm import signed_box
 

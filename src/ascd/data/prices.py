@@ -91,6 +91,12 @@ BLOCK_BYTES = 32 << 20
 #: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.
 SPARSE_PARTS = 8
 
+# ---- columns whose rows are not sorted
+
+#: Where no more than this share of the columns is asked for, they alone are copied and sorted: models over 800 samples
+#: that drift take 0.3 ms for it, all 10,000 of a text 4.3 (``LinearSVC``, C = 1).
+SORTED_ALONE = 0.1
+
 # ---- compiled
 
 #: Columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass.

@@ -75,7 +75,8 @@ class SparseMultiplier:
         if key in self.rows:
             return self.rows[key]
         chosen = columns[positions]
-        rows = rows_of(self.design.matrix, chosen, positions, self.design.shape[0], self.design.entries(chosen))
+        part = self.design.take(chosen)
+        rows = rows_of(part.matrix, part.places, positions, self.design.shape[0], self.design.entries(chosen))
         if self.keeps:
             self.rows[key] = rows
         return rows

@@ -101,10 +101,31 @@ def classes_of(y: Array) -> tuple[Array, Array]:
     """
     if y.dtype.kind not in "biufU":
         check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = two_numbers(y) or np.unique(y, return_inverse=True)
     if 2 * classes.size >= y.size or (y.dtype.kind == "f" and not np.all(classes % 1.0 == 0.0)):
         check_classification_targets(y)
     return classes, codes
+
+
+def two_numbers(y: Array) -> tuple[Array, Array] | None:
+    """What NumPy's ``unique`` tells of labels that are two numbers, without sorting them; None for others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ascd.estimators._classes import two_numbers
+    >>> two_numbers(np.array([2, 1, 2]))
+    (array([1, 2]), array([1, 0, 1]))
+    >>> two_numbers(np.array([2, 1, 3])) is None
+    True
+    """
+    if y.dtype.kind not in "biuf" or y.size == 0:
+        return None
+    low, high = y.min(), y.max()
+    is_high = y == high
+    if not low < high or not np.array_equal(is_high, y != low):
+        return None
+    return np.array([low, high]), is_high.astype(np.int64)
 
 
 def positives(n_classes: int) -> range:

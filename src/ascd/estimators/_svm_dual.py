@@ -19,11 +19,12 @@ from ascd._base.threads import quiet
 from ascd.estimators._fitting import Settings
 from ascd.estimators._solving import solve_problem
 from ascd.estimators._tuning import FINEST
-from ascd.problem.problem import Problem
+from ascd.problem.problem import Problem, evaluate_at
 from ascd.results.solution import Solution, Status
 from ascd.solver import tuning
-from ascd.solver.box.descent import BoxDescent, Outcome, is_box_problem
-from ascd.svm import primal_value
+from ascd.solver.box.descent import BoxDescent, Outcome
+from ascd.solver.box.kinds import is_box_problem
+from ascd.svm import primal_value, products_met
 
 
 def solve_dual(problem: Problem, settings: Settings, zero_objective: float) -> Solution:
@@ -46,21 +47,34 @@ def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> 
     with quiet(settings.n_jobs, problem.n_samples * problem.n_features, library=settings.n_jobs):
         outcome = BoxDescent(problem, np.zeros(problem.n_features)).minimise(goal, settings.max_iter)
         status = Status.INTERRUPTED if outcome.is_interrupted else Status.ITERATION_LIMIT
-        taken = {"n_iter": outcome.n_iter, "reads": outcome.reads + 2 * problem.n_features, "seconds": 0.0}
-        found = as_primal(problem, outcome.x, settings.tol, zero_objective, status, taken)
+        found = _proved(problem, outcome, settings.tol, zero_objective, status)
     return replace(found, seconds=clock.seconds, compile_seconds=clock.compile_seconds), outcome
 
 
-def as_primal(
-    problem: Problem, x: Array, tol: float, zero_objective: float, status: Status, taken: dict[str, Any]
-) -> Solution:
-    """The weights that a point of the dual stands for, and the gap between both problems; ``taken`` is what it took."""
-    dual_objective, _, weights = problem.evaluate(x)
-    objective, gap = primal_value(problem, x, weights, dual_objective)
-    is_proved = gap <= tol * zero_objective
+def _proved(problem: Problem, outcome: Outcome, tol: float, zero_objective: float, status: Status) -> Solution:
+    """The weights where the descent has ended; only what it does not know of them is read again."""
+    x, parts, met = outcome.x, problem.parts, None
+    if outcome.is_sum:
+        weights = outcome.slope
+        objective = float(evaluate_at(parts.sample, parts.loss, parts.penalty, x, weights, np.empty(weights.size)))
+    else:
+        objective, _, weights = problem.evaluate(x)
+    if outcome.products is not None:
+        met = products_met(problem, weights, outcome.slope, outcome.products)
+    passes = (not outcome.is_sum) + (met is None)
+    taken = {"n_iter": outcome.n_iter, "reads": outcome.reads + passes * problem.n_features, "seconds": 0.0}
+    value, gap = primal_value(problem, x, weights, objective, met)
+    return _as_solution(weights, value, gap, tol, zero_objective, status, taken)
+
+
+def _as_solution(
+    weights: Array, objective: float, gap: float, tol: float, zero_objective: float, status: Status,
+    taken: dict[str, Any],
+) -> Solution:  # fmt: skip
+    """``taken`` is what it took."""
     return Solution(
         x=weights, intercept=0.0, objective=objective, zero_objective=zero_objective, gap=gap,
-        status=Status.CONVERGED if is_proved else status, **taken,
+        status=Status.CONVERGED if gap <= tol * zero_objective else status, **taken,
     )  # fmt: skip
 
 
@@ -88,7 +102,9 @@ def _by_solver(problem: Problem, settings: Settings, zero_objective: float, x0: 
     dual = solve_problem(problem, settings, intercept=False, x0=x0, energy=energy)
     status = Status.STALLED if dual.converged else dual.status
     taken = {name: getattr(dual, name) for name in ("n_iter", "reads", "seconds", "compile_seconds")}
-    return as_primal(problem, dual.x, settings.tol, zero_objective, status, taken)
+    objective, _, weights = problem.evaluate(dual.x)
+    value, gap = primal_value(problem, dual.x, weights, objective)
+    return _as_solution(weights, value, gap, settings.tol, zero_objective, status, taken)
 
 
 def _both(first: Solution, second: Solution) -> Solution:

@@ -7,6 +7,7 @@ penalty.
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +15,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ascd._base.checks import Array, as_parameter
-from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
+from ascd.data.unordered import as_they_lie
+from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT, as_threads
 from ascd.estimators._classes import LinearClassifier, liblinear_class_weights, positives, signs, times
 from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
@@ -23,6 +25,7 @@ from ascd.estimators._layouts import by_features, by_samples, with_constant
 from ascd.estimators._penalty import as_bounds, regulariser
 from ascd.estimators._solving import solve_problem
 from ascd.estimators._svm_dual import solve_dual
+from ascd.problem.problem import Problem
 from ascd.svm import Clipped, signed_box
 
 if TYPE_CHECKING:
@@ -232,7 +235,8 @@ class LinearSVC(LinearClassifier):
         if bounds is not None:
             sides = bounds if weights is None else [weights * side for side in bounds]
             loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
-        problem = self._problem(X.T, numbers, loss, boxes[0], scale)
+        threads, samples = as_threads(self.n_jobs), as_they_lie(X.T)
+        problem = self._built(X, partial(Problem, samples, numbers, loss, boxes[0], scale, n_jobs=threads))
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]
         settings = self._settings()

@@ -13,7 +13,8 @@ import numpy as np
 from ascd.problem.problem import Problem
 from ascd.results.limits import Limits
 from ascd.solver import tuning
-from ascd.solver.box.descent import BoxDescent, Outcome, is_box_problem
+from ascd.solver.box.descent import BoxDescent, Outcome
+from ascd.solver.box.kinds import is_box_problem
 from ascd.solver.loop import Solver
 
 

@@ -128,7 +128,8 @@ class Barrier:
             block = self.design.matrix.values[:, columns] * np.sqrt(spread)
             return np.asfortranarray(block @ block.T)
         out = np.zeros((d, d), order="F")
-        add_squares(self.design.matrix, columns, spread, out)
+        part = self.design.take(columns)
+        add_squares(part.matrix, part.places, spread, out)
         return out
 
     def _solve(self, factor: Array, spread: Array, right: Array) -> Array:

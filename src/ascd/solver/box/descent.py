@@ -6,9 +6,12 @@ small), that is an interior point method on the coordinates awake, which takes a
 begins when sweeps have cost as much.  Where they are long, or no more than d coordinates are awake, it is models of the
 few coordinates that drift, for a share of what sweeps have cost, and conjugate gradients on all coordinates inside
 their box, given a share of the reads of the sweeps since the last time; after a step that failed those wait twice as
-long.
+long, and after a round of sweeps that lowered the gap by much they wait for the next.
 
-What comes out is a point, not a proof: its gap is proved by the caller.
+Where boxes are small, the first sweep brings nearly all coordinates to their other end, and mostly that is the minimum:
+then a look at all comes next, which costs half a sweep.
+
+What comes out is a point, not a proof: its gap is proved by the caller, from the products of the last look.
 """
 
 from __future__ import annotations
@@ -22,20 +25,23 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.data.local import Local
-from ascd.problem.losses.squared import Squared
-from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
 from ascd.solver import tuning
 from ascd.solver.box.barrier import Barrier
 from ascd.solver.box.drift import largest_affordable, most_drifting, settle
 from ascd.solver.box.faces import descend_faces, free_of, objective_rises
-from ascd.solver.box.sweeps import sweep_box, wake_all
+from ascd.solver.box.kinds import begins_at_nothing
+from ascd.solver.box.sweeps import largest_violation, sweep_box, wake_all
 
 Goal = Callable[[Array], float]
 
 
 class Outcome(NamedTuple):
-    """A point, its gap up to rounding and the one asked for, rounds, columns read, and whether it was interrupted."""
+    """A point, its gap up to rounding and the one asked for, rounds, columns read, and whether it was interrupted.
+
+    The slope there as it was kept, and the products of all columns with it where a look was last.  It ``is_sum`` where
+    it is Σ x_j·a_j, each added once, with no more rounding than if it were computed anew.
+    """
 
     x: Array
     gap: float
@@ -43,21 +49,9 @@ class Outcome(NamedTuple):
     n_iter: int
     reads: int
     is_interrupted: bool
-
-
-def is_box_problem(problem: Problem) -> bool:
-    """Is the loss quadratic, the penalty a box that holds every coordinate, and are the columns in memory?"""
-    penalty, parts = problem.parts.penalty, problem.parts
-    if not (isinstance(penalty, Box) and isinstance(problem.design, Local) and parts.loss.is_quadratic()):
-        return False
-    is_finite = np.isfinite(penalty.lower) & np.isfinite(penalty.upper)
-    return bool(np.all(is_finite | (np.asarray(penalty.l2) > 0.0)) and np.all(np.asarray(parts.sample.weight) > 0.0))
-
-
-def slope_at(problem: Problem, x: Array) -> Array:
-    """v = ∇f(Ax); without a call for the dual of a support vector machine at its start."""
-    is_nothing = isinstance(problem.parts.loss, Squared) and not (x.any() or problem.parts.sample.target.any())
-    return np.zeros(problem.n_samples) if is_nothing else problem.evaluate(x)[2]
+    slope: Array
+    products: Array | None
+    is_sum: bool
 
 
 class BoxDescent:
@@ -67,7 +61,10 @@ class BoxDescent:
         if not isinstance(problem.design, Local):
             raise TypeError(f"the columns must be in memory; got {type(problem.design).__name__}")
         self.design, self.parts = problem.design, problem.parts
-        self.x, self.slope = x, slope_at(problem, x)
+        is_nothing = begins_at_nothing(problem, x)
+        self.x, self.slope = x, np.zeros(problem.n_samples) if is_nothing else problem.evaluate(x)[2]
+        self.may_be_sum, self.is_sum = is_nothing and np.ndim(self.parts.sample.weight) == 0, False
+        self.products: Array | None = None
         n = x.size
         self.order, self.awake = np.arange(n), n
         self.turn, self.seed = np.empty(n // tuning.RUN + 1, dtype=np.int64), np.ones(1, dtype=np.int64)
@@ -85,7 +82,8 @@ class BoxDescent:
         with suppress(KeyboardInterrupt):
             self._minimise(goal, most)
             is_interrupted = False
-        return Outcome(self.x, self.gap, goal(self.slope), self.n_iter, self.reads, is_interrupted)
+        reached = self.x, self.gap, goal(self.slope), self.n_iter, self.reads, is_interrupted
+        return Outcome(*reached, self.slope, self.products, self.is_sum)
 
     def _minimise(self, goal: Goal, most: int) -> None:
         estimate, lowest, idle = math.inf, math.inf, 0
@@ -97,13 +95,16 @@ class BoxDescent:
             lowest = min(lowest, estimate)
             if estimate <= wanted or self.awake == 0:
                 self._look()
+            elif self.n_iter == 1 and self._is_decided():
+                self._look(is_early=True)
             elif self.has_barrier and self._is_dear(before, estimate, wanted):
                 self._barrier(wanted)
                 self._look()
             else:
                 if not self.has_barrier or self.awake <= self.slope.size:
                     self._settle()
-                    if self.since >= self.wait:
+                    is_fast = estimate <= tuning.FAST_ROUND * before < math.inf
+                    if self.since >= self.wait and not is_fast:
                         self._faces()
                 continue
             if self.gap <= goal(self.slope) or self.awake == 0:
@@ -120,7 +121,7 @@ class BoxDescent:
         return max(tuning.SWEEPS_A_ROUND, int(tuning.ROUND_LENGTH / (self.price * max(self.awake, 1))))
 
     def _sweep(self, wanted: float, most: int) -> float:
-        parts = self.parts
+        parts, self.products, self.is_sum = self.parts, None, False
         estimate, self.worst, self.awake, reads = sweep_box(
             parts.penalty, parts.matrix, parts.norm, parts.lipschitz, parts.sample.weight, self.slope, self.x,
             self.order, self.awake, self.turn, self.seed, self.worst, wanted, most,
@@ -135,12 +136,19 @@ class BoxDescent:
         self.reads += int(reads)
         self.since += int(reads)
 
-    def _look(self) -> None:
-        """The gap itself; all that may move are awake again."""
-        parts = self.parts
-        self.gap, self.awake = wake_all(
-            parts.penalty, parts.matrix, parts.norm, self.slope, self.x, self.worst, self.order
-        )
+    def _is_decided(self) -> bool:
+        """Has the first sweep moved nearly all from one end of their box to the other?"""
+        width = np.asarray(self.parts.penalty.upper - self.parts.penalty.lower)
+        moved = np.count_nonzero(np.abs(self.x - self.before) == width)
+        return int(moved) >= tuning.DECIDED * self.x.size
+
+    def _look(self, is_early: bool = False) -> None:
+        """The gap itself; all that may move are awake again: by the violations there, if it is after one sweep."""
+        penalty, norm = self.parts.penalty, self.parts.norm
+        self.products = self.design.dots(np.arange(self.x.size), self.slope)
+        if is_early:
+            self.is_sum, self.worst = self.may_be_sum, largest_violation(penalty, norm, self.products, self.x)
+        self.gap, self.awake = wake_all(penalty, norm, self.products, self.x, self.worst, self.order)
         self.worst = math.inf if self.awake else 0.0
         self._count(self.x.size)
 

@@ -92,15 +92,23 @@ def sweep_box(
 
 
 @kernel
-def wake_all(
-    penalty: Any, matrix: Any, norm: Array, slope: Array, x: Array, worst: float, order: Array
-) -> tuple[float, int]:
-    """The gap itself, from all columns; list those that are not deep at rest, and tell their number."""
+def wake_all(penalty: Any, norm: Array, products: Array, x: Array, worst: float, order: Array) -> tuple[float, int]:
+    """The gap itself, from the products of all columns; list those not deep at rest, and tell their number."""
     gap, count = 0.0, 0
     for j in range(x.size):
-        g = dot(matrix, wide(j), slope)
-        gap += gap_term(penalty, x[j], g, j)
+        gap += gap_term(penalty, x[j], products[j], j)
         low, high = penalty.subgradient(x[j], j)
         order[count] = j
-        count += violation_of(low, high, g) >= -worst * norm[j]
+        count += violation_of(low, high, products[j]) >= -worst * norm[j]
     return gap, count
+
+
+@kernel
+def largest_violation(penalty: Any, norm: Array, products: Array, x: Array) -> float:
+    """Over ‖a_j‖, as sweeps tell it."""
+    worst = 0.0
+    for j in range(x.size):
+        low, high = penalty.subgradient(x[j], j)
+        violation = violation_of(low, high, products[j])
+        worst = max(worst, violation / norm[j]) if norm[j] > 0.0 else worst
+    return worst
