@@ -46,11 +46,9 @@ class GramModel:
         """Until no block violates its optimality condition by more than ``target``; what is left."""
         sweeps, violation, best = 0, np.inf, np.inf
         can_newton = hasattr(self.penalty, "block_piece")
-        stale = 0
-        while sweeps < tuning.MOST_BLOCK_SWEEPS:
-            between = min(
-                self._between() if can_newton else tuning.MOST_BETWEEN_STEPS, tuning.MOST_BLOCK_SWEEPS - sweeps
-            )
+        most, stale = max(tuning.MOST_BLOCK_SWEEPS, tuning.CHEAP_SWEEPS // (self.x.shape[0] * self.x.size)), 0
+        while sweeps < most:
+            between = min(self._between() if can_newton else tuning.MOST_BETWEEN_STEPS, most - sweeps)
             violation, done = sweep_gram(
                 self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.working.starts,
                 self.working.blocks, self.lipschitz, self.rooms, self.past, self.system, self.x.shape[1], target,

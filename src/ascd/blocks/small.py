@@ -10,7 +10,8 @@ the model of all blocks, which is F, is minimised, and the gap at its minimum is
 block read: the dual point is Θ = AX + 1cᵀ − Y, less its means where there is an intercept; what these miss by rounding,
 |Σ_k θ_kt| ≤ e_t, moves it by e_t/d in every entry at most, and by ‖e‖/√d in all.
 
-Where that does not prove the tolerance (hard problems, tolerances near rounding) the solver goes on from here.
+Where that does not prove the tolerance (hard problems, tolerances near rounding) the solver begins anew, from 0: from
+here it would end as soon as the tolerance is met, and with fewer digits than its own Newton steps have.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Small:
         return self.standing.gap <= tol * self.reference
 
     def start(self) -> tuple[Array, bool, Array]:
-        """Where the solver goes on: here, unless this is no better than 0."""
+        """What an interrupted run has come to, unless this is no better than 0."""
         x, constant = self.fit
         is_lower = self.standing.objective <= self.reference and np.isfinite(x).all()
         return (x, self.intercept, constant) if is_lower else (np.zeros(x.shape), self.intercept, np.zeros(x.shape[1]))
@@ -104,11 +105,12 @@ class Small:
             left, target = sweep_rows_from_zero(penalty, gram, gradient, x.ravel(), across, rooms, *past, *goal)
         else:
             lipschitz = np.empty(groups.count)
-            model = (penalty, gram, gradient.ravel(), x.ravel(), groups.starts, blocks, lipschitz)
-            left, target = sweep_from_zero(*model, rooms, *past, outputs, *goal)
+            given = (penalty, gram, gradient.ravel(), x.ravel(), groups.starts, blocks, lipschitz)
+            left, target = sweep_from_zero(*given, rooms, *past, outputs, *goal)
         if left > target:
             working = Working(blocks, groups.starts, np.arange(x.shape[0]), outputs)
-            GramModel(penalty, working, gram, lipschitz, gradient, x).minimise(target)
+            model = GramModel(penalty, working, gram, lipschitz, gradient, x)
+            model.minimise(max(tuning.SMALL_SHARE * target, least))
 
     def _prove(self) -> Standing:
         problem, (x, constant) = self.problem, self.fit

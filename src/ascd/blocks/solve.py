@@ -86,8 +86,7 @@ def solve_blocks(
                 if small.minimise(tol):
                     return solution_of(small, Status.CONVERGED, small.reference, clock, watch)
             except KeyboardInterrupt:
-                status = Status.INTERRUPTED
-            start = small.start()
+                status, start = Status.INTERRUPTED, small.start()
         return _run(problem, start, tol, limits, status, callback, show, clock)
 
 

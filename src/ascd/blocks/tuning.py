@@ -48,6 +48,9 @@ LANES = 4
 #: Sweeps over a model, all in all, and before a Newton step.  With 100 of these, not 40, fits of 100 × 50 numbers to
 #: 1e-10 need none: 2.3 to 2.6 ms instead of 3.0 to 3.2 (groups of 5).
 MOST_BLOCK_SWEEPS, MOST_BETWEEN_STEPS = 400, 100
+#: Few columns have more, as many as take so many products, some 10 ms: 400 sweeps leave nearly parallel columns far
+#: from their minimum (30 columns of 15 different samples, ``check_sample_weight_equivalence_on_sparse_data``).
+CHEAP_SWEEPS = 10_000_000
 #: What a Newton step costs beside its factors, in products of a sweep.
 BLOCK_OVERHEAD = 1e6
 #: Entries of columns that are multiplied at once for the curvatures of blocks.
