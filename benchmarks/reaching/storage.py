@@ -94,7 +94,7 @@ def run(options):
 
 
 def fit(X, b, strength, jobs=1):
-    return ascd.solve(ascd.Problem(X, b, penalty=ascd.L1(strength)), tol=1e-6, n_jobs=jobs)
+    return ascd.solve(ascd.Problem(X, b, penalty=ascd.L1(strength), n_jobs=jobs), tol=1e-6, n_jobs=jobs)
 
 
 def memory(options):

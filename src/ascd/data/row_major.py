@@ -107,10 +107,10 @@ def survey_rows(
 ) -> None:  # fmt: skip
     """Few rows of few columns at a time, so that a second look at them finds them in the cache."""
     d = values.shape[0]
-    for first in range(start, stop, TILE):
-        last = min(first + TILE, stop)
-        for row in range(0, d, TILE_ROWS):
-            there = slice(row, min(row + TILE_ROWS, d))
+    for row in range(0, d, TILE_ROWS):
+        there = slice(row, min(row + TILE_ROWS, d))
+        for first in range(start, stop, TILE):
+            last = min(first + TILE, stop)
             add_row_sums(values[there], vectors[0, there], plain, total, products[0], first, last)
             for m in range(1, vectors.shape[0]):
                 add_whole_rows(values[there], vectors[m, there], products[m], first, last)
@@ -155,17 +155,30 @@ def add_row_sums(
 
 @kernel
 def add_row_dots(values: Array, columns: Array, vector: Array, out: Array, start: int, stop: int) -> None:
-    """out_i += Σ_k v_k·a_k,columns_i; without columns, all in their order."""
-    for first in range(start, stop, TILE):
-        last = min(first + TILE, stop)
-        if columns.size == 0:
-            add_whole_rows(values, vector, out, first, last)
-        else:
-            for k in range(values.shape[0]):
-                factor = vector[k]
-                for number in range(first, last):
-                    i = wide(number)
-                    out[i] += factor * np.float64(values[k, wide(columns[i])])
+    """out_i += Σ_k v_k·a_k,columns_i; without columns, all in their order.
+
+    Few rows at a time: what is read next lies beside what was read.
+    """
+    d = values.shape[0]
+    for row in range(0, d, TILE_ROWS):
+        end = min(row + TILE_ROWS, d)
+        for first in range(start, stop, TILE):
+            last = min(first + TILE, stop)
+            if columns.size == 0:
+                add_whole_rows(values[row:end], vector[row:end], out, first, last)
+            else:
+                add_some_columns(values, columns, vector, out, row, end, first, last)
+
+
+@helper
+def add_some_columns(
+    values: Array, columns: Array, vector: Array, out: Array, row: int, end: int, first: int, last: int
+) -> None:
+    for k in range(row, end):
+        factor = vector[k]
+        for number in range(first, last):
+            i = wide(number)
+            out[i] += factor * np.float64(values[k, wide(columns[i])])
 
 
 @helper
