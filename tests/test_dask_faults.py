@@ -122,19 +122,24 @@ def test_ctrl_c_while_chunks_are_loaded_cancels_them(client):
     data = da.from_array(X, chunks=(10, 80)).map_blocks(slow, dtype=float)
     later = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
     later.start()
-    with without_collecting(), pytest.raises(KeyboardInterrupt) as _held:  # its traceback, and what that refers to
+    with hearing_ctrl_c(), pytest.raises(KeyboardInterrupt) as _held:  # its traceback, and what that refers to
         ascd.LassoCV(cv=2).fit(data, Y)
     later.join()
     assert wait_for(lambda: not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)), 2.0)
 
 
 @contextmanager
-def without_collecting():
-    """Dask has itself called by the garbage collector; a signal that is heard in there is ignored by Python."""
+def hearing_ctrl_c():
+    """Also where a shell began the tests in the background, with the signal ignored.
+
+    Dask has itself called by the garbage collector; a signal that is heard in there is ignored by Python.
+    """
     gc.disable()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
+        signal.signal(signal.SIGINT, before)
         gc.enable()
 
 
