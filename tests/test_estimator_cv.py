@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
-import time
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -19,9 +17,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from ascd import estimators as ours
-from ascd._base.threads import _jobs
-from ascd.estimators._folds import _seen_by, side_by_side, simplest_within_one_error
-from ascd.results.progress import Round, tell_onlooker
+from ascd.estimators._folds import _seen_by, simplest_within_one_error
 from ascd.results.solution import Status
 
 DATA = make_data(60, 8)
@@ -287,28 +283,6 @@ def test_an_interruption_is_not_swallowed(monkeypatch):
         ours.LassoCV(alphas=3, cv=3).fit(X, Y)
 
 
-def test_threads_of_other_folds_hear_of_an_interruption():
-    """They get no signal: they are told in their next round, and do not go on to the end of a path."""
-    heard = threading.Event()
-
-    def goes_on():
-        try:
-            for _ in range(1000):
-                tell_onlooker(Round(0, 0, 0.0, 0.0))
-                time.sleep(0.01)
-        except KeyboardInterrupt:
-            heard.set()
-            raise
-
-    def interrupted():
-        time.sleep(0.05)
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        side_by_side([interrupted, goes_on], 2, False)
-    assert heard.wait(5.0)
-
-
 @pytest.mark.parametrize("model", [ours.LassoCV(alphas=3, cv=2), ours.GroupLassoCV(alphas=3, cv=2, groups=2)])
 def test_an_interruption_while_alphas_are_looked_for_is_not_swallowed(monkeypatch, model):
     from ascd.estimators import block_cv, paths
@@ -318,12 +292,3 @@ def test_an_interruption_while_alphas_are_looked_for_is_not_swallowed(monkeypatc
         monkeypatch.setattr(module, name, lambda *a, find=find, **k: replace(find(*a, **k), status=Status.INTERRUPTED))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("samples", "n_jobs", "threads"), [(10, 2, [1, 1, 2]), (900_000, 2, [2, 2, 2]), (900_000, 4, [1, 1, 1])]
-)
-def test_folds_of_many_samples_share_all_threads_in_turns(samples, n_jobs, threads):
-    found, lost = side_by_side([_jobs.get] * 3, n_jobs, False, np.empty((samples, 0)))
-    assert lost is None
-    assert found == threads

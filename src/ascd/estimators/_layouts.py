@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ascd._base.checks import Array
+from ascd.data.vectors import support
 from ascd.estimators._elsewhere import is_elsewhere
 
 
@@ -33,6 +34,14 @@ def held_out(X: Any, rows: Array, used: Array) -> Callable[[Array], Array]:
         return lambda coefs: np.asarray(X.times(coefs)[rows])
     chosen = X[:, used][rows] if sparse.issparse(X) else X[np.ix_(rows, used)]
     return lambda coefs: np.asarray(chosen @ coefs[used])
+
+
+def sparse_columns(coefs: Array) -> Any:
+    """Coefficients, a column for each fit, without their zeros.  SciPy would look for them row by row."""
+    there = [support(column) for column in coefs.T]
+    ends = np.cumsum([0, *map(len, there)])
+    values = [column[rows] for column, rows in zip(coefs.T, there, strict=True)]
+    return sparse.csc_array((np.concatenate(values), np.concatenate(there), ends), shape=coefs.shape)
 
 
 def with_constant(X: Any, value: float) -> Any:

@@ -17,7 +17,7 @@ from ascd.estimators._base import COMMON, LinearRegressor
 from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls, whole
 from ascd.estimators._given import fit_method
-from ascd.estimators._layouts import held_out
+from ascd.estimators._layouts import held_out, sparse_columns
 from ascd.estimators._solving import solve_problem
 from ascd.estimators._unfinished import UNPROVED, last_fit, mean_of, warn_of_mean, whole_folds
 from ascd.estimators.paths import as_alphas
@@ -161,7 +161,7 @@ class PathCV(SplitterRouting, LinearRegressor):
         total = float(fold.train.sum())
         settings = replace(self._settings(), n_jobs=threads_here())
         found = whole(follow(train, total * alphas, settings, intercept=self.fit_intercept))
-        coefs = sparse.csc_array(found.coefs)
+        coefs = sparse_columns(found.coefs)
         predict = held_out(X, fold.test, np.unique(coefs.indices))
         residuals = predict(found.coefs) + found.intercepts - y[fold.test, None]
         errors = np.average(residuals**2, axis=0, weights=fold.test_weight)

@@ -27,7 +27,7 @@ from ascd._base.checks import Array
 from ascd.data.careful import careful_sum
 from ascd.data.design import Design
 from ascd.data.local import as_block
-from ascd.data.vectors import elementwise
+from ascd.data.vectors import elementwise, support
 from ascd.problem import tuning
 
 
@@ -93,9 +93,9 @@ class InterceptFit:
 
 def centred(dual: Array, fit: DualFit | InterceptFit) -> Array:
     """The sum that rounding has left goes to a small entry that may move, which has fine digits; in place."""
-    movable = np.flatnonzero(fit.root[: tuning.SAMPLES_A_PART])
+    movable = support(fit.root[: tuning.SAMPLES_A_PART])
     if movable.size == 0:
-        movable = np.flatnonzero(fit.root)
+        movable = support(fit.root)
     if movable.size:
         dual[movable[np.argmin(np.abs(dual[movable]))]] -= careful_sum(dual)[0]
     return dual

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.data.vectors import elementwise
+from ascd.data.vectors import elementwise, support
 from ascd.problem.problem import Problem
 from ascd.solver import tuning
 from ascd.solver.samples import Samples
@@ -60,7 +60,7 @@ class Fit:
 
     def recompute(self) -> None:
         """The image from x itself: rounding errors of steps are gone."""
-        moved = np.flatnonzero(self.x)
+        moved = support(self.x)
         while True:
             before = self.constant
             self._compute(moved)

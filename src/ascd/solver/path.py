@@ -18,6 +18,7 @@ from ascd._base.contracts import check_methods
 from ascd._base.jit import helper, kernel
 from ascd._base.threads import as_n_jobs, quiet
 from ascd.data.design import DataGone
+from ascd.data.vectors import support
 from ascd.problem.penalties import as_penalty
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
@@ -136,8 +137,8 @@ class _Walk:
 
     def _keep(self, before: int) -> None:
         fit, now = self.solver.fit, self.solver.standing
-        support = np.flatnonzero(fit.x)
-        self.points.append((support, fit.x[support]))
+        there = support(fit.x)
+        self.points.append((there, fit.x[there]))
         explained = 1.0 - fit.loss_sum / fit.zero_objective if fit.zero_objective > 0.0 else 0.0
         self.rows.append((fit.constant, now.objective, now.gap, self.solver.n_iter - before, explained))
 
@@ -150,8 +151,8 @@ class _Walk:
     def result(self, factors: Array, status: Status, seconds: float) -> Path:
         count = len(self.points)
         coefs = np.zeros((self.solver.fit.n, count), order="F")
-        for column, (support, values) in enumerate(self.points):
-            coefs[support, column] = values
+        for column, (there, values) in enumerate(self.points):
+            coefs[there, column] = values
         table = np.array(self.rows).reshape(count, 5).T
         return Path(
             alphas=factors[:count], coefs=coefs, intercepts=table[0], objectives=table[1], gaps=table[2],
