@@ -29,6 +29,8 @@ design may answer more, and is asked then:
 =========================  =====================================================================
 ``dots_with_several``      products with several vectors at once, and images of several
 ``add_several``            coefficients: one pass instead of one each
+``answers_several``        is a pass dear, and one for several vectors no dearer than one for one?  Then
+                           penalties of a path share passes (``solver.foresight``)
 ``brings_columns``         does a round that finds columns outside their rest bring them near too?
                            Then ``dots_and_worst`` and ``are_near`` are asked
 ``most_near``              how many columns can be made local and kept: working sets are no larger

@@ -23,7 +23,7 @@ from ascd.data import prices
 from ascd.data.design import KeptProducts, Multiplier, Part, RowParts, Survey
 from ascd.data.distant_products import NearMultiplier, RemoteMultiplier
 from ascd.data.local import Local
-from ascd.data.sources import BringsColumns, InRounds, RemoteSource, Source
+from ascd.data.sources import AnswersSeveral, BringsColumns, InRounds, RemoteSource, Source
 
 
 class Near(NamedTuple):
@@ -44,6 +44,7 @@ class Distant:
         self.at_once = self._remote.at_once if self._remote else 0
         self.in_rounds = self._rounds is not None and self.at_once > 0
         self.brings_columns = bool(getattr(source, "brings_columns", False))
+        self.answers_several = self.is_dear and self._remote is None and hasattr(source, "dots_with_several")
         # bytes that columns may take in local memory, all together, even for a moment
         self._room = float(getattr(source, "room", math.inf))
         # replaced as a whole: folds of a cross-validation ask from several threads
@@ -103,6 +104,18 @@ class Distant:
         out = np.empty(columns.size)
         out[is_near] = near.local.dots(places[is_near], vector)
         out[~is_near] = self.source.dots(columns[~is_near], vector)
+        return out
+
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        """Products with several vectors: one pass over what is not near, where the source has such."""
+        if not self.answers_several:
+            return np.stack([self.dots(columns, vector) for vector in np.ascontiguousarray(vectors.T)], axis=1)
+        near = self._bring(columns) or self._near
+        places, out = near.place[columns], np.empty((columns.size, vectors.shape[1]))
+        is_far = places < 0
+        out[~is_far] = near.local.dots_with_several(places[~is_far], vectors)
+        if is_far.any():
+            out[is_far] = cast(AnswersSeveral, self.source).dots_with_several(columns[is_far], vectors)
         return out
 
     def dots_and_worst(self, columns: Array, vector: Array, low: Array, high: Array, most: int) -> Array:

@@ -86,6 +86,12 @@ class Filed:
             out[there] += _answering(values).dots(vector[rows])
         return out
 
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        out = np.zeros((columns.size, vectors.shape[1]))
+        for rows, there, values in self._pieces(columns):
+            out[there] += _answering(values).dots_with_several(vectors[rows])
+        return out
+
     def add(self, columns: Array, factors: Array, image: Array) -> None:
         for rows, there, values in self._pieces(columns):
             _answering(values).add(factors[there], image[rows])
@@ -168,6 +174,9 @@ class _Columns:
     def dots(self, vector: Array) -> Array:
         return self.local.dots(self.every, vector)
 
+    def dots_with_several(self, vectors: Array) -> Array:
+        return self.local.dots_with_several(self.every, vectors)
+
     def add(self, factors: Array, image: Array) -> None:
         self.local.add(self.every, factors, image)
 
@@ -188,6 +197,9 @@ class _Rows:
         out = np.zeros(self.count)
         self.block.dots(vector, out)
         return out
+
+    def dots_with_several(self, vectors: Array) -> Array:
+        return np.stack([self.dots(vector) for vector in np.ascontiguousarray(vectors.T)], axis=1)
 
     def add(self, factors: Array, image: Array) -> None:
         self.block.add(factors, image)

@@ -69,6 +69,12 @@ class InRounds(RemoteSource, Protocol):
     def with_constant(self, value: float) -> InRounds: ...
 
 
+class AnswersSeveral(Protocol):
+    """Data whose products with several vectors take one pass."""
+
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array: ...
+
+
 class BringsColumns(Protocol):
     """Data that tell by themselves which columns will be asked for, and bring them along."""
 

@@ -23,6 +23,18 @@ class Trial(NamedTuple):
     shift: float
 
 
+class Saved(NamedTuple):
+    """A point, without its zeros, and what follows from it."""
+
+    support: Array
+    values: Array
+    constant: float
+    image: Array
+    slope: Array
+    curvature: Array
+    loss: float
+
+
 class Fit:
     """x and c, and what follows from them; ``reads`` counts the columns read to follow them.
 
@@ -86,6 +98,20 @@ class Fit:
         self.design.add(columns, change, self.image)
         self.evaluate(-float(self.means[columns] @ change))  # the means are 0 without an intercept
         self.is_fresh = is_first and abs(before) <= tuning.CANCELS * abs(self.constant)
+
+    def saved(self) -> Saved:
+        """A copy of the present point."""
+        there = support(self.x)
+        vectors = (self.image.copy(), self.slope.copy(), self.curvature.copy())
+        return Saved(there, self.x[there], self.constant, *vectors, self.loss_sum)
+
+    def restore(self, saved: Saved) -> None:
+        """Go to a point that was saved when its image had been computed afresh."""
+        self.x[:] = 0.0
+        self.x[saved.support] = saved.values
+        self.constant, self.loss_sum = saved.constant, saved.loss
+        self.image[:], self.slope[:], self.curvature[:] = saved.image, saved.slope, saved.curvature
+        self.is_fresh, self.is_behind = True, False
 
     def try_out(self, direction: Array, t: float, end: Array | None = None) -> Trial:
         """The losses at the image plus t times the direction; at its ``end``, where that is known by itself."""

@@ -80,26 +80,39 @@ class GradientBounds:
             leaving = self.slot == here
             leaving[columns] = True
             columns = np.flatnonzero(leaving)
-        length, total = self.samples.keep(here, slope)
-        refer(columns, self.slot, here, self.count)
-        self.length[here], self.total[here] = length, total
+        numbers = self._refer(columns, here, slope)
         products = self.first.products_at(slope) if self.reads == 0 and is_all else None
         if products is None and rest is not None:
             products = self.design.dots_and_worst(columns, slope, rest.low[columns], rest.high[columns], rest.most)
         elif products is None:
             products = self.design.dots(columns, slope)
-        numbers = (1.0 / max(length, 1e-300), abs(total))
-        arrays = (self.square, self.mean, self.product, self.width, self.estimate, self.radius)
-        price = prices.COORDINATE * columns.size
-        if columns is self.everything:  # in their order
-            share(price, columns.size, pin_all, products, *numbers, *arrays)
-        else:
-            share(price, columns.size, pin_columns, columns, products, *numbers, *arrays)
+        self._pin(columns, products, *numbers)
         self.reads += columns.size
         self.is_moved = self.is_moved and not is_all
 
     def read_all(self, slope: Array) -> None:
         self.read(self.everything, slope)
+
+    def adopt(self, products: Array, slope: Array) -> None:
+        """All columns, read at this slope in a pass that somebody else has made."""
+        self._pin(self.everything, products, *self._refer(self.everything, 0, slope))
+        self.is_moved = False
+
+    def _refer(self, columns: Array, here: int, slope: Array) -> tuple[float, float]:
+        """The columns refer to this slope from now on; 1/‖v‖² and |Σv|."""
+        length, total = self.samples.keep(here, slope)
+        refer(columns, self.slot, here, self.count)
+        self.length[here], self.total[here] = length, total
+        return 1.0 / max(length, 1e-300), abs(total)
+
+    def _pin(self, columns: Array, products: Array, inverse: float, total: float) -> None:
+        """The intervals of these columns become points."""
+        arrays = (self.square, self.mean, self.product, self.width, self.estimate, self.radius)
+        price = prices.COORDINATE * columns.size
+        if columns is self.everything:  # in their order
+            share(price, columns.size, pin_all, products, inverse, total, *arrays)
+        else:
+            share(price, columns.size, pin_columns, columns, products, inverse, total, *arrays)
 
 
 @kernel

@@ -29,6 +29,7 @@ from ascd.results.path import Path
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status
 from ascd.solver import tuning
+from ascd.solver.foresight import Foresight
 from ascd.solver.loop import Solver
 from ascd.solver.solve import Watch, as_reference, as_start, check_run, give_up
 
@@ -103,13 +104,21 @@ class _Walk:
         self.tolerance = tol * reference
         self.points: list[tuple[Array, Array]] = []
         self.rows: list[tuple[float, ...]] = []
+        self.foresight = None
+        if Foresight.pays(solver) and limits.max_iter > 0:
+            self.foresight = Foresight(solver, penalty, self.tolerance)
 
     def along(self, factors: Array, stop_early: bool, watch: Watch, show: Any) -> Status:
         worst = Status.CONVERGED
         try:
             for number, factor in enumerate(factors):
                 before, is_last = self.solver.n_iter, number + 1 == factors.size
+                foresight = self.foresight if number > 0 and self.clock.elapsed < self.limits.max_time else None
+                if foresight:
+                    foresight.begin(factors[number:])
                 status = self._minimise(float(factor), watch, confirm=is_last)
+                if foresight:
+                    foresight.end()
                 self._keep(before)
                 if stop_early and not is_last and self._hardly_changes():
                     is_last, status = True, self._minimise(float(factor), watch, confirm=True)

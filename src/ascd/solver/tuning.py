@@ -69,6 +69,20 @@ PASSES, FEWEST_PASS_SWEEPS, SLOW, LONGER_ROUND = 3.0, 3, 0.85, 1.5
 #: Columns that come near with a look, as a multiple of those that have moved.
 MOST_BROUGHT = 2
 
+# ---- paths over data that are dear to read (foresight)
+
+#: Penalties whose minima are guessed at once, at most.  What they would read without, together, in passes, at least: a
+#: guess takes a pass, and columns that come near.
+MOST_GUESSES, WORTH_A_PASS = 16, 1.5
+#: A guess is right where at most this share of the columns is read to prove it.
+RIGHT_GUESS = 0.05
+#: Columns that may move, as a share of those that fit near; those that have moved already, at most, as a share of that.
+ROOM_SHARE, MOVED_SHARE = 0.9, 0.7
+#: What a guess may miss of the tolerance, as a violation.
+GUESS_SHARE = 0.1
+#: The share of the memory that guesses may take, with the products of all columns.
+GUESSES_SHARE = 0.2
+
 # ---- rows that are elsewhere
 
 #: Lengths of a step that are tried in one round; the whole step is the first.  First steps of a logistic loss are up to
