@@ -160,8 +160,30 @@ def test_products_with_several_vectors_take_one_pass(folder, order):
     np.testing.assert_allclose(design.dots_with_several(columns[:4], vectors), A[:, :4].T @ vectors, atol=1e-10)
 
 
+def test_nothing_is_asked_for_in_no_pass(folder):
+    design, nothing = opened(folder), np.empty(0, dtype=np.int64)
+    assert design.dots(nothing, B).shape == (0,)
+    assert design.means(nothing, np.ones(D)).shape == (0,)
+    assert design.dots_with_several(nothing, np.ones((D, 3))).shape == (0, 3)
+    assert design.bytes_read == 0
+
+
 def test_a_source_that_has_no_way_for_several_is_asked_one_by_one():
     rows = np.ascontiguousarray(A[:, :30])
     design, vectors = Distant(DenseRows(rows)), RNG.standard_normal((D, 3))
     assert not design.answers_several
     np.testing.assert_allclose(design.dots_with_several(np.arange(30), vectors), rows.T @ vectors, atol=1e-10)
+
+
+def test_several_targets_are_multiplied_in_one_pass(folder):
+    targets = A[:, ::100] @ RNG.standard_normal((20, 5)) + 0.1 * RNG.standard_normal((D, 5))
+    strength = np.linalg.norm(A.T @ (targets - targets.mean(axis=0)), axis=1).max() / 20.0
+    together, one_by_one = opened(folder), opened(folder)
+    one_by_one.answers_several = False
+    found, expected, _ = (
+        ascd.solve_blocks(ascd.BlockProblem(data, targets, penalty=ascd.L21(strength)), tol=1e-8, intercept=True)
+        for data in (together, A, one_by_one)
+    )
+    assert found.converged
+    assert found.objective == pytest.approx(expected.objective, rel=1e-7)
+    assert together.bytes_read < 0.4 * one_by_one.bytes_read

@@ -97,7 +97,7 @@ class Filed:
             _answering(values).add(factors[there], image[rows])
 
     def fetch(self, columns: Array) -> Local:
-        pieces = self._pieces(columns) if columns.size else iter(())
+        pieces = self._pieces(columns)
         if self.reader.is_sparse:
             return self._fetch_sparse(pieces, columns.size)
         whole = np.empty((self.shape[0], columns.size), order="F")
@@ -127,6 +127,8 @@ class Filed:
     def _spans(self, columns: Array | None) -> Iterator[tuple[slice, slice]]:
         """Rows and places of the pieces: none takes more than it may."""
         asked = self.shape[1] if columns is None else columns.size
+        if asked == 0:
+            return
         row_bytes = self.reader.size / self.shape[0]
         entry = row_bytes / self.shape[1]
         width = asked if not self.reader.by_columns else None
