@@ -81,7 +81,7 @@ class Foresight:
         if not np.isfinite(slopes).all():
             fit.restore(start)
             fit.recompute()
-            bounds.locate(fit.slope)
+            bounds.read_all(fit.slope)  # what was read at such a guess is no number either
             return
         products = fit.design.dots_with_several(bounds.everything, slopes)  # type: ignore[attr-defined]
         bounds.reads += fit.n
