@@ -159,9 +159,12 @@ class Distant:
             self.source.add(columns, factors, image)
 
     def add_several(self, columns: Array, factors: Array, image: Array) -> None:
-        """image += A_columns·factors, both with a column an output: one round where the data are elsewhere."""
+        """image += A_columns·factors, both with a column an output: one round or pass where the data are elsewhere."""
         if self._rounds and columns.size and not self._are_near(columns):
             self._rounds.add(columns, factors, image)
+            return
+        if self.answers_several and self._bring(columns) is None:
+            cast(AnswersSeveral, self.source).add_several(columns, factors, image)
             return
         for number in range(image.shape[1]):
             column = image[:, number].copy()

@@ -96,6 +96,10 @@ class Filed:
         for rows, there, values in self._pieces(columns):
             _answering(values).add(factors[there], image[rows])
 
+    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
+        for rows, there, values in self._pieces(columns):
+            image[rows] += values @ factors[there]
+
     def fetch(self, columns: Array) -> Local:
         pieces = self._pieces(columns)
         if self.reader.is_sparse:

@@ -73,6 +73,7 @@ class AnswersSeveral(Protocol):
     """Data whose products with several vectors take one pass."""
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array: ...
+    def add_several(self, columns: Array, factors: Array, image: Array) -> None: ...
 
 
 class BringsColumns(Protocol):

@@ -99,6 +99,18 @@ class Fit:
         self.evaluate(-float(self.means[columns] @ change))  # the means are 0 without an intercept
         self.is_fresh = is_first and abs(before) <= tuning.CANCELS * abs(self.constant)
 
+    def place(self, columns: Array, values: Array, product: Array) -> None:
+        """Go to the point that has these values, and zeros elsewhere; ``product`` is its Ax."""
+        self.x[:] = 0.0
+        self.x[columns] = values
+        while True:
+            before = self.constant
+            elementwise(np.add, product, before, self.image)
+            self.evaluate()
+            if not abs(before) > tuning.CANCELS * abs(self.constant):
+                break
+        self.is_fresh, self.is_behind = True, False
+
     def saved(self) -> Saved:
         """A copy of the present point."""
         there = support(self.x)

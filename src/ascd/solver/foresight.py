@@ -1,8 +1,9 @@
 """Foresight on a path: where a pass over the data is dear, the next penalties share one.
 
 When a penalty is done, the minima of the next few are guessed: F is minimised over those coordinates that may move
-until then, which are near, and nothing else is read.  Who may move tells the strong rule (Tibshirani et al., 2012):
-gradient entries change no faster than the kinks of the penalty, as a rule, so coordinate j stays at rest where
+until then, whose columns are near, and nothing else is read.  (Where they have no room there, the products of a
+quadratic loss are enough, and one pass more for the images.)  Who may move tells the strong rule (Tibshirani et al.,
+2012): gradient entries change no faster than the kinks of the penalty, as a rule, so coordinate j stays at rest where
 
     g_j ± max(|low_j − low'_j|, |high_j − high'_j|)
 
@@ -25,6 +26,7 @@ from ascd._base.checks import Array
 from ascd.data.vectors import support
 from ascd.solver import tuning
 from ascd.solver.fit import Saved
+from ascd.solver.gram_model import GramModel
 from ascd.solver.loop import Solver
 from ascd.solver.screening import subgradients, worst_violation
 from ascd.solver.subproblem import Task
@@ -61,6 +63,7 @@ class Foresight:
         share = (self.solver.bounds.reads - self.reads) / self.fit.n
         if not self.is_guess:
             self.usual = 0.5 * (self.usual + share)
+            self.at_once = min(self.at_once + 1, tuning.MOST_GUESSES)
         elif share > tuning.RIGHT_GUESS:
             self.waiting.clear()
             self.at_once = max(self.at_once // 2, 1)
@@ -70,13 +73,16 @@ class Foresight:
     def _guess(self, factors: Array) -> None:
         fit, bounds = self.fit, self.solver.bounds
         count, there = self._count(factors.size), support(fit.x)
-        room = int(tuning.ROOM_SHARE * fit.design.most_near)  # type: ignore[attr-defined]
-        if count * self.usual < tuning.WORTH_A_PASS or not 0 < there.size <= tuning.MOVED_SHARE * room:
+        if count * self.usual < tuning.WORTH_A_PASS or there.size == 0:
             return
         penalties, start = [self.penalty.scaled(float(factor)) for factor in factors[:count]], fit.saved()
-        columns = self._may_move(penalties[-1], there, room)
-        self.solver.subproblem.gram.keep(columns)
-        guesses = [self._minimum(penalty, columns) for penalty in penalties]
+        try:
+            guesses = self._minima(penalties, there)
+        except BaseException:  # x may have moved without its image
+            fit.restore(start)
+            raise
+        if not guesses:
+            return
         slopes = np.stack([guess.slope for guess in guesses], axis=1)
         if not np.isfinite(slopes).all():
             fit.restore(start)
@@ -86,6 +92,20 @@ class Foresight:
         products = fit.design.dots_with_several(bounds.everything, slopes)  # type: ignore[attr-defined]
         bounds.reads += fit.n
         self.waiting.extend(zip(guesses, np.ascontiguousarray(products.T), strict=True))
+
+    def _minima(self, penalties: list[Any], there: Array) -> list[Saved]:
+        """From columns near, where they have room; from their products, where the loss is quadratic; or none."""
+        subproblem = self.solver.subproblem
+        near = int(tuning.ROOM_SHARE * self.fit.design.most_near)  # type: ignore[attr-defined]
+        is_near = there.size <= tuning.MOVED_SHARE * near
+        room = near if is_near else min(subproblem.largest_gram, int(there.size / tuning.MOVED_SHARE))
+        if not is_near and (there.size > room or not subproblem.is_quadratic):
+            return []
+        columns = self._may_move(penalties[-1], there, room)
+        if not is_near:
+            return self._from_products(penalties, columns)
+        subproblem.gram.keep(columns)
+        return [self._minimum(penalty, columns) for penalty in penalties]
 
     def _count(self, left: int) -> int:
         """How many penalties may be guessed at once: there is room for so many vectors of samples and of columns."""
@@ -113,12 +133,35 @@ class Foresight:
         """The minimum over these coordinates, from the present point; its image is computed afresh."""
         fit, bounds = self.fit, self.solver.bounds
         fit.penalty = penalty
-        bounds.read(columns, fit.slope)
+        bounds.look_at(columns, fit.slope)
         left = float(worst_violation(penalty, fit.x, bounds.estimate, columns))
-        spread = float(np.abs(fit.x).sum())
-        target = tuning.GUESS_SHARE * self.tolerance / spread if spread > 0.0 else tuning.LAST_SHARE * left
+        target = self._target(left)
         if left > target:
             self.solver.subproblem.improve(Task(columns, target, tuning.MOST_SWEEPS), left)
         if not fit.is_fresh:
             fit.recompute()
         return fit.saved()
+
+    def _from_products(self, penalties: list[Any], columns: Array) -> list[Saved]:
+        """The minima of a quadratic loss, for which products of the columns are enough; their images in one pass."""
+        fit, subproblem = self.fit, self.solver.subproblem
+        columns, gradient = subproblem.known_products(columns)
+        points = np.empty((columns.size, len(penalties)))
+        for number, penalty in enumerate(penalties):
+            left = float(self.solver.standing.violation)
+            GramModel(penalty, subproblem.gram, gradient, fit.x).minimise(self._target(left), tuning.MOST_SWEEPS)
+            points[:, number] = fit.x[columns]
+        moved = np.flatnonzero(points.any(axis=1))
+        images = np.zeros((fit.d, len(penalties)))
+        fit.design.add_several(columns[moved], points[moved], images)  # type: ignore[attr-defined]
+        fit.reads += moved.size
+        guesses = []
+        for number in range(len(penalties)):
+            fit.place(columns, points[:, number], images[:, number].copy())
+            guesses.append(fit.saved())
+        return guesses
+
+    def _target(self, left: float) -> float:
+        """The violation that a guess may keep; ``left`` is the present one."""
+        spread = float(np.abs(self.fit.x).sum())
+        return tuning.GUESS_SHARE * self.tolerance / spread if spread > 0.0 else tuning.LAST_SHARE * left

@@ -93,6 +93,11 @@ class GradientBounds:
     def read_all(self, slope: Array) -> None:
         self.read(self.everything, slope)
 
+    def look_at(self, columns: Array, slope: Array) -> None:
+        """Exact entries of these columns until the slope moves; they refer to the slopes they referred to."""
+        self.estimate[columns], self.radius[columns] = self.design.dots(columns, slope), 0.0
+        self.reads += columns.size
+
     def adopt(self, products: Array, slope: Array) -> None:
         """All columns, read at this slope in a pass that somebody else has made."""
         self._pin(self.everything, products, *self._refer(self.everything, 0, slope))

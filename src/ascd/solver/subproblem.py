@@ -202,6 +202,12 @@ class Subproblem:
         self.fit.reads += columns.size
         return self.fit.design.dots(columns, slope)
 
+    def known_products(self, columns: Array) -> tuple[Array, Array]:
+        """Let the products of these columns be known; all columns they are known of, and their gradient entries."""
+        self.needs_products = True
+        self._fit_gram(columns, self.follower.curvatures())
+        return self.gram.columns, self._gradient(self.gram.columns, self.fit.slope)
+
     def _begin_with(self, columns: Array) -> None:
         """The model has these columns, more than the working set: those begin where they are."""
         fewer, before = self.begun

@@ -75,7 +75,7 @@ MOST_BROUGHT = 2
 #: guess takes a pass, and columns that come near.
 MOST_GUESSES, WORTH_A_PASS = 16, 1.5
 #: A guess is right where at most this share of the columns is read to prove it.
-RIGHT_GUESS = 0.05
+RIGHT_GUESS = 0.2
 #: Columns that may move, as a share of those that fit near; those that have moved already, at most, as a share of that.
 ROOM_SHARE, MOVED_SHARE = 0.9, 0.7
 #: What a guess may miss of the tolerance, as a violation.
