@@ -123,6 +123,10 @@ def test_labels_from_zero_that_add_up_to_the_columns_are_labels():
     ("make", "error", "words"),
     [
         (lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(-1.0, 5)), ValueError, "strength must be in"),
+        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.L21(np.inf)), ValueError, "strength must be in .*; got inf"),
+        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.L21(1.0, ridge=np.inf)), ValueError, "ridge must be in"),
+        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.SparseGroup(np.inf, 1.0, 5)), ValueError, "l1 must be in"),
+        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(1e308, 5, 10.0)), ValueError, "10 times 1e[+]308 is not"),
         (
             lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(1.0, 5, [1.0])),
             ValueError,
