@@ -110,7 +110,7 @@ class Small:
         if left > target:
             working = Working(blocks, groups.starts, np.arange(x.shape[0]), outputs)
             model = GramModel(penalty, working, gram, lipschitz, gradient, x)
-            model.minimise(max(tuning.SMALL_SHARE * target, least))
+            model.minimise(max(tuning.FINE_SHARE * target, least))
 
     def _prove(self) -> Standing:
         problem, (x, constant) = self.problem, self.fit
