@@ -99,7 +99,7 @@ class Small:
         least = 4.0 * UNIT * math.sqrt(2.0 * self.reference) * float(self.norm.max())
         goal = (shared.ENOUGH * min(tol, 1.0), least, tuning.MOST_BETWEEN_STEPS)
         rooms, past = np.empty((3, self.problem.longest)), rooms_for_past(x.size)
-        blocks, lipschitz = np.arange(groups.count), gram.diagonal()
+        blocks, lipschitz = np.arange(groups.count), gram.diagonal().copy()  # as arrays of the other branch lie
         if outputs > 1 and groups.count == x.shape[0]:
             across = np.empty((outputs, x.shape[0]))
             left, target = sweep_rows_from_zero(penalty, gram, gradient, x.ravel(), across, rooms, *past, *goal)
