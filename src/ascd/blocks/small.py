@@ -17,6 +17,7 @@ here it would end as soon as the tolerance is met, and with fewer digits than it
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,14 +73,16 @@ class Small:
         self.reference = 0.5 * float(np.vdot(self.right, self.right))
         self.standing = NOTHING._replace(objective=self.reference)
 
-    def minimise(self, tol: float) -> bool:
-        """Is the gap proved to be at most ``tol`` times F at 0?"""
+    def minimise(self, tol: float, watch: Callable[[Any], Any]) -> bool:
+        """Is the gap proved to be at most ``tol`` times F at 0?  ``watch`` sees the start, unless it is the end."""
         x = self.fit.x
         gram, gradient = self.centred.T @ self.centred, -(self.centred.T @ self.right)
         is_usual = LEAST_SUM_OF_SQUARES < self.reference < MOST_SUM_OF_SQUARES
         if not is_usual or (gram.diagonal() <= tuning.NEARLY_CONSTANT * self.norm**2).any():
             return False
         self._sweep(gram, gradient, tol)
+        if x.any():
+            watch(self)
         self.n_iter, self.working = int(x.any()), x.shape[0]
         self.reads = 3 * x.shape[0]  # for products, for the image, and for the proof
         if self.intercept:
