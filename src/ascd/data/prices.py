@@ -86,7 +86,7 @@ CUDA_BLOCKS, CUDA_GROUPS, CUDA_FEWEST, CUDA_PICKED = 4000, 16, 64, 0.25
 CUDA_LINES, CUDA_TILE, CUDA_THREADS, CUDA_VECTORS = 32, 2048, 256, 3
 #: Blocks of a launch in its second direction, at most.
 CUDA_MOST_BLOCKS = 65_535
-#: Bytes of rows that pass at a time.
+#: Bytes of rows that are copied, or read from a file, at a time.
 BLOCK_BYTES = 32 << 20
 #: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.
 SPARSE_PARTS = 8
