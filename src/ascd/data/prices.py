@@ -101,7 +101,8 @@ SORTED_ALONE = 0.1
 
 #: Columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass.
 TILE = 1024
-#: Rows of these columns that are looked at several times in the first pass: half a megabyte of them.
+#: Rows of these columns that are read before the next columns are, half a megabyte of them: the first pass looks at
+#: them several times, and in every pass what is read next lies beside what was read.
 TILE_ROWS = 64
 #: Rows that are counted together when entries are listed by rows.
 ROWS_A_PART = 512
