@@ -101,15 +101,19 @@ class BoxDescent:
                 self._barrier(wanted)
                 self._look()
             else:
-                if not self.has_barrier or self.awake <= self.slope.size:
-                    self._settle()
-                    is_fast = estimate <= tuning.FAST_ROUND * before < math.inf
-                    if self.since >= self.wait and not is_fast:
-                        self._faces()
+                self._help(estimate <= tuning.FAST_ROUND * before < math.inf)
                 continue
             if self.gap <= goal(self.slope) or self.awake == 0:
                 return
             estimate = lowest = math.inf
+
+    def _help(self, is_fast: bool) -> None:
+        """What goes along with sweeps, unless an interior point method may take their place."""
+        if self.has_barrier and self.awake > self.slope.size:
+            return
+        self._settle()
+        if self.since >= self.wait and not is_fast:
+            self._faces()
 
     def _sweeps_a_round(self) -> int:
         """More of them where they take less time than the calls around them.
