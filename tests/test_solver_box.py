@@ -10,7 +10,7 @@ from scipy import sparse
 
 import ascd
 from ascd.solver import tuning
-from ascd.solver.box import descent
+from ascd.solver.box import barrier, descent
 from ascd.solver.box.barrier import Barrier
 from ascd.solver.box.descent import BoxDescent
 from ascd.solver.box.drift import largest_affordable, most_drifting, settle
@@ -160,12 +160,20 @@ def test_squared_hinge_has_curvature_and_no_upper_end():
 def test_interior_points_end_inside_the_box_with_the_best_gap_seen():
     problem = dual(3.0)
     columns = np.arange(40)
-    barrier = Barrier(problem.design, problem.parts.sample.weight, problem.parts.penalty, columns)
-    x, slope, steps = barrier.minimise(np.zeros(40), np.zeros(6), 1e-9, 60)
+    given = Barrier(problem.design, problem.parts.sample.weight, problem.parts.penalty, columns)
+    x, slope, steps = given.minimise(np.zeros(40), np.zeros(6), 1e-9, 60)
     np.testing.assert_allclose(slope, X.T @ x, atol=1e-9)
     assert primal_gap(problem, x, 3.0) <= 2e-9
     assert steps < 40
-    assert barrier.reads > 0
+    assert given.reads > 0
+
+
+def test_interior_points_end_where_numbers_leave_their_range(monkeypatch):
+    problem = dual(3.0)
+    given = Barrier(problem.design, problem.parts.sample.weight, problem.parts.penalty, np.arange(40))
+    found = iter([1.0, 1e150, 1e150])
+    monkeypatch.setattr(barrier, "complementarity", lambda *args: next(found))
+    assert given._step(np.full((4, 40), 0.5), np.linspace(-1.0, 1.0, 40)) is None
 
 
 def test_samples_without_weight_stay_where_they_are():
