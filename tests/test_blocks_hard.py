@@ -152,6 +152,16 @@ def test_wrong_input_is_named(make, error, words):
         make()
 
 
+@pytest.mark.parametrize("loss", ["squared", "softmax", ascd.Huber(1.0)])
+def test_a_start_whose_squares_are_no_numbers_has_no_proof(interpreted, loss):
+    rng = np.random.default_rng(0)
+    target = np.arange(20) % 3 if loss == "softmax" else rng.standard_normal((20, 3))
+    problem = ascd.BlockProblem(rng.standard_normal((20, 4)), target, loss, penalty=ascd.L21(1.0))
+    found = ascd.solve_blocks(problem, x0=1e170 * rng.standard_normal((4, 3)), max_iter=2)
+    assert not found.converged
+    assert found.gap == np.inf
+
+
 def test_constants_that_are_nothing_but_rounding_do_not_go_to_and_fro_for_ever(monkeypatch):
     """One output's constant rises where another's falls: neither is a large one that cancels."""
     rng = np.random.default_rng(0)
