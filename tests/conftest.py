@@ -60,6 +60,12 @@ def lazy_everywhere():
 
 
 @pytest.fixture
+def nothing_is_small(monkeypatch):
+    """Arrays on a device stay there, however small they are."""
+    monkeypatch.setattr("ascd.data.prices.DEVICE_SMALL", 0)
+
+
+@pytest.fixture
 def write(tmp_path):
     """Write a small file, of text or bytes; its path."""
 

@@ -123,6 +123,10 @@ def test_labels_from_zero_that_add_up_to_the_columns_are_labels():
     ("make", "error", "words"),
     [
         (lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(-1.0, 5)), ValueError, "strength must be in"),
+        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.L21(np.inf)), ValueError, "strength must be in .*; got inf"),
+        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.L21(1.0, ridge=np.inf)), ValueError, "ridge must be in"),
+        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.SparseGroup(np.inf, 1.0, 5)), ValueError, "l1 must be in"),
+        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(1e308, 5, 10.0)), ValueError, "10 times 1e[+]308 is not"),
         (
             lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(1.0, 5, [1.0])),
             ValueError,
@@ -146,6 +150,16 @@ def test_labels_from_zero_that_add_up_to_the_columns_are_labels():
 def test_wrong_input_is_named(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+@pytest.mark.parametrize("loss", ["squared", "softmax", ascd.Huber(1.0)])
+def test_a_start_whose_squares_are_no_numbers_has_no_proof(interpreted, loss):
+    rng = np.random.default_rng(0)
+    target = np.arange(20) % 3 if loss == "softmax" else rng.standard_normal((20, 3))
+    problem = ascd.BlockProblem(rng.standard_normal((20, 4)), target, loss, penalty=ascd.L21(1.0))
+    found = ascd.solve_blocks(problem, x0=1e170 * rng.standard_normal((4, 3)), max_iter=2)
+    assert not found.converged
+    assert found.gap == np.inf
 
 
 def test_constants_that_are_nothing_but_rounding_do_not_go_to_and_fro_for_ever(monkeypatch):

@@ -31,6 +31,10 @@ def problem_of(name, seed=0, shift=0.0):
     return ascd.BlockProblem(A, target if outputs > 1 else target[:, 0], penalty=penalty())
 
 
+def unseen(run):
+    return False
+
+
 @pytest.fixture
 def general(monkeypatch):
     """Solve by the general solver."""
@@ -82,7 +86,7 @@ def test_its_proof_is_that_of_the_general_solver_at_any_point(name, intercept, m
     monkeypatch.setattr(run, "_sweep", lambda gram, gradient, tol: None)
     run.fit.x[:] = np.abs(np.random.default_rng(1).standard_normal(run.fit.x.shape))
     run.fit.x[10:] = 0.0
-    run.minimise(1e-6)
+    run.minimise(1e-6, unseen)
     general = solve.Solver(problem, run.fit.x.copy(), intercept, run.fit.constant)
     general.look(0.0)
     assert small.prove_all is not certificate.prove
@@ -93,6 +97,20 @@ def test_its_proof_is_that_of_the_general_solver_at_any_point(name, intercept, m
         problem.design, np.empty(0, dtype=np.int64), intercept, general.fit.seen, general.fit.image
     )
     assert run.standing.gap == pytest.approx(by_slope._by_slope(point, np.inf), rel=1e-6)
+
+
+@pytest.mark.parametrize("strength", [0.1, 1e3])
+def test_the_trace_begins_at_zero_and_ends_at_the_solution(strength):
+    """Also where that is one point: its gap is proved."""
+    rng = np.random.default_rng(0)
+    problem = ascd.BlockProblem(rng.standard_normal((30, 6)), rng.standard_normal(30), penalty=ascd.L21(strength))
+    assert is_small(problem, NO_LIMITS)
+    found = ascd.solve_blocks(problem)
+    assert found.n_iter == found.x.any()
+    assert found.trace.iteration.tolist() == ([0.0, 1.0] if found.x.any() else [0.0])
+    assert found.trace.objective[0] == pytest.approx(problem.objective(np.zeros(6)))
+    assert (found.trace.objective[-1], found.trace.gap[-1]) == (found.objective, found.gap)
+    assert found.trace.reads[-1] == found.reads
 
 
 def test_where_the_proof_fails_the_solver_goes_on(monkeypatch):
@@ -122,7 +140,7 @@ def test_what_rounding_decides_is_left_to_the_solver(what):
     target *= {"constant target": 0.0, "zero target": 0.0, "tiny": 1e-150, "huge": 3e150}.get(what, 1.0)
     target += 1.0 if what == "constant target" else 0.0
     problem = ascd.BlockProblem(A, target, penalty=ascd.GroupL2(2.0, groups=2))
-    assert not Small(problem, True).minimise(1e-8)
+    assert not Small(problem, True).minimise(1e-8, unseen)
     found = ascd.solve_blocks(problem, tol=1e-8, intercept=True)
     assert str(found.status) in ("converged", "stalled", "stationary")
 

@@ -43,7 +43,7 @@ def test_it_is_for_problems_without_a_kink():
 def test_few_coefficients_are_found_to_more_digits(monkeypatch):
     gaps = []
     for most in (48, 49):  # 12 columns, 4 classes
-        monkeypatch.setattr("ascd.blocks.tuning.SMALL_SMOOTH", most)
+        monkeypatch.setattr("ascd.blocks.tuning.FEW_COEFFICIENTS", most)
         gaps.append(ascd.solve_blocks(classes(), tol=1e-4).gap)
     assert gaps[1] < 1e-5 * gaps[0]
 
@@ -77,7 +77,7 @@ def test_few_coefficients_on_many_sparse_samples_have_newton_steps(monkeypatch, 
     problem = ascd.BlockProblem(A, labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))
     other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
     assert smooth(problem).applies()
-    monkeypatch.setattr("ascd.blocks.tuning.SMALL_SMOOTH", 30)  # all of them
+    monkeypatch.setattr("ascd.blocks.tuning.FEW_COEFFICIENTS", 30)  # all of them
     assert not smooth(problem).applies()
     assert smooth(problem).takes_all()
     assert not smooth(ascd.BlockProblem(A, labels, "softmax", ascd.L21(1.0))).takes_all()

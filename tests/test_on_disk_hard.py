@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from test_on_disk import COLUMNS, VECTOR, WEIGHT, A, B, csv, npy, parquet, write
+from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, csv, npy, parquet, write
 
 import ascd
 from ascd.data import prices

@@ -62,6 +62,7 @@ def test_the_columns():
     assert tuple(frame.columns) == COLUMNS
     for column in COLUMNS:
         np.testing.assert_array_equal(frame[column], getattr(trace, column))
+        assert frame[column].dtype == np.float64
     assert repr(trace) == f"Trace({len(trace)} records)"
     with pytest.raises(AttributeError, match="objektive"):
         _ = trace.objektive

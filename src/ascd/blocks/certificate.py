@@ -62,7 +62,7 @@ def finished(gap: float, size: float, rounding: float, distance: float, zeta: fl
     """The gap with its rounding errors: ``size`` of what cancelled in it, of residuals, and of an image off by ζ."""
     bound = (1.0 + RELATIVE) * gap + 8.0 * size + rounding
     if zeta > 0.0:
-        bound += distance * zeta + 2.0 * curvature * zeta**2
+        bound += (distance + 2.0 * curvature * zeta) * zeta  # no power: one that overflows is an error in Python
     return math.inf if math.isnan(bound) else float(bound)
 
 

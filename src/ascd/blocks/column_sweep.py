@@ -6,6 +6,7 @@ from typing import Any
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel, wide
+from ascd.blocks.sweeps import prox_step
 from ascd.solver.tuning import VISITED
 
 
@@ -55,7 +56,7 @@ def sweep_columns(
     for i in range(blocks.size):
         b, first, last = wide(blocks[i]), wide(starts[i]), wide(starts[i + 1])
         low, size = first * outputs, (last - first) * outputs
-        here, gradient, trial = x[low : low + size], rooms[0, :size], rooms[1, :size]
+        here, gradient, moved = x[low : low + size], rooms[0, :size], rooms[1, :size]
         for q in range(first, last):
             at = (q - first) * outputs
             fill_gradient(matrix, wide(places[q]), slope, outputs, gradient[at : at + outputs])
@@ -63,16 +64,12 @@ def sweep_columns(
         violation = max(violation, away)
         if away <= VISITED * target:
             continue
-        step, is_moving = 1.0 / lipschitz[i], False
+        prox_step(penalty, here, gradient, 1.0 / lipschitz[i], b, moved)
+        is_moving = False
         for p in range(size):
-            trial[p] = here[p] - step * gradient[p]
-        penalty.block_prox(trial, step, b)
-        for p in range(size):
-            moved = trial[p] - here[p]
-            trial[p], here[p] = moved, trial[p]
-            is_moving = is_moving or moved != 0.0
+            is_moving = is_moving or moved[p] != 0.0
         if is_moving:
             for q in range(first, last):
                 at = (q - first) * outputs
-                follow_column(matrix, wide(places[q]), trial[at : at + outputs], own, shared, slope, outputs)
+                follow_column(matrix, wide(places[q]), moved[at : at + outputs], own, shared, slope, outputs)
     return violation

@@ -25,9 +25,9 @@ from ascd.blocks.pieces import Working
 from ascd.blocks.softmax import solve_singular
 from ascd.blocks.tuning import COUPLED_AT_ONCE, LANES, SPARSE_COUPLED
 from ascd.data.design import Part
+from ascd.data.listed_rows import Rows, rows_of
 from ascd.data.local import as_block
 from ascd.data.sparse import CSC
-from ascd.data.sparse_products import Rows, rows_of
 
 
 def flat(working: Working) -> Working:

@@ -20,6 +20,7 @@ All of the library's are one, ``ascd.blocks.norm.BlockNorm``.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,7 @@ class GroupL2:
 
     def compiled(self, groups: Groups) -> BlockNorm:
         """The penalty for these blocks, after a look at its parameters."""
-        strength = as_number(self.strength, "strength", low=0.0)
+        strength = as_strength(self.strength, "strength")
         return block_norm(groups, self.weights, strength, 0.0, self.ridge, self.positive)
 
 
@@ -95,7 +96,7 @@ class SparseGroup:
 
     def compiled(self, groups: Groups) -> BlockNorm:
         """The penalty for these blocks, after a look at its parameters."""
-        l1, l2 = as_number(self.l1, "l1", low=0.0), as_number(self.l2, "l2", low=0.0)
+        l1, l2 = as_strength(self.l1, "l1"), as_strength(self.l2, "l2")
         return block_norm(groups, self.weights, l2, l1, self.ridge, self.positive)
 
 
@@ -125,7 +126,7 @@ class L21:
 
     def compiled(self, groups: Groups) -> BlockNorm:
         """The penalty for these blocks, after a look at its parameters."""
-        return block_norm(groups, self.weights, as_number(self.strength, "strength", low=0.0), 0.0, self.ridge, False)
+        return block_norm(groups, self.weights, as_strength(self.strength, "strength"), 0.0, self.ridge, False)
 
 
 def block_norm(groups: Groups, weights: Any, group: float, l1: float, ridge: Any, positive: bool) -> BlockNorm:
@@ -139,12 +140,19 @@ def block_norm(groups: Groups, weights: Any, group: float, l1: float, ridge: Any
         factor = np.ones(count)
     else:
         factor = np.broadcast_to(as_parameter(weights, "weights", count, low=0.0), count)
-    square = as_number(ridge, "ridge", low=0.0)
-    if positive and l1 == 0.0 and square == 0.0 and (group * factor == 0.0).any():
-        raise ValueError(
-            f"positive=True needs a penalty on every group; group {int(np.argmin(group * factor))} has none"
-        )
-    return BlockNorm(group * factor, np.full(count, l1), np.full(count, square), bool(positive))
+    square = as_strength(ridge, "ridge")
+    with np.errstate(over="ignore"):
+        strength = group * factor
+    if not np.isfinite(strength).all():
+        raise ValueError(f"weights times the strength must be finite; {factor.max():g} times {group:g} is not")
+    if positive and l1 == 0.0 and square == 0.0 and (strength == 0.0).any():
+        raise ValueError(f"positive=True needs a penalty on every group; group {int(np.argmin(strength))} has none")
+    return BlockNorm(strength, np.full(count, l1), np.full(count, square), bool(positive))
+
+
+def as_strength(value: Any, name: str) -> float:
+    """Finite, so that zero coefficients cost nothing: 0·inf is nan."""
+    return as_number(value, name, low=0.0, high=sys.float_info.max)
 
 
 def open_penalty(penalty: Any, groups: Any, n: int) -> tuple[Groups, Any]:

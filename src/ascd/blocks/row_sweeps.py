@@ -6,8 +6,8 @@ computed when the row's turn comes,
     g_j = Γ_j + Σ_k G_jk x_k,
 
 as inner products of a row of G with the outputs, which lie one after the other in ``across``: sums that stay in vector
-registers.  Points beyond the sweeps are combined as in ``sweeps``; Q changes
-by ⟨y − x, Γ + ½G(y + x)⟩ from x to y, and what the penalty changes by.
+registers.  Points beyond the sweeps are combined as in ``sweeps``; from x to y, Q changes by ⟨y − x, Γ + ½G(y + x)⟩ and
+what the penalty changes by.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel, wide
-from ascd.blocks.sweeps import weigh_past
+from ascd.blocks.sweeps import combine, weigh_past
 from ascd.solver.tuning import VISITED
 
 
@@ -108,12 +108,7 @@ def sweep_rows_from_zero(
         if kept == past.shape[1]:
             if weigh_past(past, system):
                 there = past[1, 0]
-                for p in range(x.size):
-                    there[p] = 0.0
-                for i in range(system.shape[0]):
-                    factor, point = system[i, system.shape[0]], past[0, i + 1]
-                    for p in range(x.size):
-                        there[p] += factor * point[p]
+                combine(past[0], system, there)
                 if is_lower(penalty, gram, gradient, x, there, across, rooms[0]):
                     for p in range(x.size):
                         x[p] = there[p]

@@ -17,6 +17,7 @@ here it would end as soon as the tolerance is met, and with fewer digits than it
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,14 +73,16 @@ class Small:
         self.reference = 0.5 * float(np.vdot(self.right, self.right))
         self.standing = NOTHING._replace(objective=self.reference)
 
-    def minimise(self, tol: float) -> bool:
-        """Is the gap proved to be at most ``tol`` times F at 0?"""
+    def minimise(self, tol: float, watch: Callable[[Any], Any]) -> bool:
+        """Is the gap proved to be at most ``tol`` times F at 0?  ``watch`` sees the start, unless it is the end."""
         x = self.fit.x
         gram, gradient = self.centred.T @ self.centred, -(self.centred.T @ self.right)
         is_usual = LEAST_SUM_OF_SQUARES < self.reference < MOST_SUM_OF_SQUARES
         if not is_usual or (gram.diagonal() <= tuning.NEARLY_CONSTANT * self.norm**2).any():
             return False
         self._sweep(gram, gradient, tol)
+        if x.any():
+            watch(self)
         self.n_iter, self.working = int(x.any()), x.shape[0]
         self.reads = 3 * x.shape[0]  # for products, for the image, and for the proof
         if self.intercept:
@@ -99,7 +102,7 @@ class Small:
         least = 4.0 * UNIT * math.sqrt(2.0 * self.reference) * float(self.norm.max())
         goal = (shared.ENOUGH * min(tol, 1.0), least, tuning.MOST_BETWEEN_STEPS)
         rooms, past = np.empty((3, self.problem.longest)), rooms_for_past(x.size)
-        blocks, lipschitz = np.arange(groups.count), gram.diagonal()
+        blocks, lipschitz = np.arange(groups.count), gram.diagonal().copy()  # as arrays of the other branch lie
         if outputs > 1 and groups.count == x.shape[0]:
             across = np.empty((outputs, x.shape[0]))
             left, target = sweep_rows_from_zero(penalty, gram, gradient, x.ravel(), across, rooms, *past, *goal)
@@ -110,7 +113,7 @@ class Small:
         if left > target:
             working = Working(blocks, groups.starts, np.arange(x.shape[0]), outputs)
             model = GramModel(penalty, working, gram, lipschitz, gradient, x)
-            model.minimise(max(tuning.SMALL_SHARE * target, least))
+            model.minimise(max(tuning.FINE_SHARE * target, least))
 
     def _prove(self) -> Standing:
         problem, (x, constant) = self.problem, self.fit

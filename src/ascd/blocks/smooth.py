@@ -36,7 +36,8 @@ class Smooth:
     def __init__(self, fit: Fit) -> None:
         self.fit, self.penalty, self.is_over = fit, None, False
         self.is_for_newton = is_for_newton(fit.problem)
-        self.share = self.first_share = tuning.SMOOTH_SHARE if fit.x.size >= tuning.SMALL_SMOOTH else tuning.SMALL_SHARE
+        is_few = fit.x.size < tuning.FEW_COEFFICIENTS
+        self.share = self.first_share = tuning.FINE_SHARE if is_few else tuning.SMOOTH_SHARE
 
     def applies(self) -> bool:
         """Is F smooth, curved in every coordinate and not minimised by one model, or few?"""
@@ -74,7 +75,7 @@ def is_for_newton(problem: BlockProblem) -> bool:
     """Is the matrix of all coefficients (``coupled_gram``) quickly made and factorised?"""
     d, n = problem.n_samples, problem.n_features
     size, share = n * problem.n_outputs, problem.design.entries() / (d * n)
-    is_small = tuning.SMALL_SMOOTH <= size <= tuning.LARGEST_COUPLED and size * size <= tuning.TALL_FOR_NEWTON * d
+    is_small = tuning.FEW_COEFFICIENTS <= size <= tuning.LARGEST_COUPLED and size * size <= tuning.TALL_FOR_NEWTON * d
     return bool(problem.loss.is_coupled and is_small and share * share * size <= tuning.PAIRS_FOR_NEWTON)
 
 

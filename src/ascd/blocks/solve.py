@@ -77,28 +77,27 @@ def solve_blocks(
     tol, threads = as_number(tol, "tol", low=0.0), as_n_jobs(n_jobs)
     entries = problem.n_samples * problem.n_features
     with quiet(threads, entries, library=threads), progress_bar(progress, limits.max_iter) as show:
-        clock, status = Stopwatch(), Status.STALLED
+        clock, is_interrupted = Stopwatch(), False
         if x0 is None and intercept0 is None and callback is None and is_small(problem, limits):
             small = Small(problem, bool(intercept))
             watch = Watch(small, None, show, clock, tol * small.reference)  # type: ignore[arg-type]
-            watch(small)  # type: ignore[arg-type]
             try:
-                if small.minimise(tol):
+                if small.minimise(tol, watch):
                     return solution_of(small, Status.CONVERGED, small.reference, clock, watch)
             except KeyboardInterrupt:
-                status, start = Status.INTERRUPTED, small.start()
-        return _run(problem, start, tol, limits, status, callback, show, clock)
+                is_interrupted, start = True, small.start()
+        return _run(problem, start, tol, limits, is_interrupted, callback, show, clock)
 
 
 def _run(
-    problem: BlockProblem, start: tuple[Array, bool, Array], tol: float, limits: Limits, status: Status, callback: Any,
-    show: Any, clock: Stopwatch,
+    problem: BlockProblem, start: tuple[Array, bool, Array], tol: float, limits: Limits, is_interrupted: bool,
+    callback: Any, show: Any, clock: Stopwatch,
 ) -> BlockSolution:  # fmt: skip
-    """From a start to a solution; no further than that where the ``status`` is that of an interrupted run."""
+    """From a start to a solution; no further than that where the run was interrupted before."""
     solver = Solver(problem, *start)
     reference = as_reference(solver)
     watch: Any = Watch(solver, callback, show, clock, tol * reference)  # type: ignore[arg-type]
-    is_interrupted, status = status is Status.INTERRUPTED, Status.INTERRUPTED
+    status = Status.INTERRUPTED
     try:
         with suppress(KeyboardInterrupt):
             if not is_interrupted:

@@ -196,8 +196,8 @@ class Solver:
         spread = fit.spread or self.standing.objective / max(violation, 1e-300)
         goal = shared.ENOUGH * tolerance / max(spread, 1e-300)
         share = shared.NEWTON_SHARE if not self.problem.loss.is_quadratic else tuning.BLOCK_SHARE
-        if self.problem.loss.is_quadratic and fit.x.size < tuning.SMALL_SMOOTH:
-            goal, share = tuning.SMALL_SHARE * goal, 0.0
+        if self.problem.loss.is_quadratic and fit.x.size < tuning.FEW_COEFFICIENTS:
+            goal, share = tuning.FINE_SHARE * goal, 0.0
         elif self.problem.loss.is_quadratic and self.has_all:
             share = 0.0 if self.is_whole else shared.LAST_SHARE
         return max(min(goal, shared.ENOUGH * violation), share * violation, least)

@@ -59,6 +59,17 @@ def add_products(row: Array, change: Array, out: Array) -> None:
 
 
 @helper
+def prox_step(penalty: Any, here: Array, gradient: Array, step: float, b: int, moved: Array) -> None:
+    """A block goes to the prox of its gradient step; how far is in ``moved``."""
+    for p in range(here.size):
+        moved[p] = here[p] - step * gradient[p]
+    penalty.block_prox(moved, step, b)
+    for p in range(here.size):
+        there = moved[p]
+        moved[p], here[p] = there - here[p], there
+
+
+@helper
 def sweep(
     penalty: Any, gram: Array, gradient: Array, x: Array, starts: Array, blocks: Array, lipschitz: Array, rooms: Array,
     outputs: int, target: float,
@@ -79,12 +90,7 @@ def sweep(
             old[p], local[p] = here[p], slope[p]
         step = 1.0 / lipschitz[i]
         for turn in range(STEPS_INSIDE if last - first > 1 else 1):
-            for p in range(size):
-                trial[p] = here[p] - step * local[p]
-            penalty.block_prox(trial, step, b)
-            for p in range(size):
-                moved = trial[p] - here[p]
-                trial[p], here[p] = moved, trial[p]
+            prox_step(penalty, here, local, step, b, trial)
             if last - first > 1:
                 for j in range(first, last):
                     at = (j - first) * outputs
@@ -134,21 +140,27 @@ def weigh_past(past: Array, system: Array) -> bool:
 
 
 @helper
+def combine(points: Array, system: Array, out: Array) -> None:
+    """out = Σ c_i·points_i over all but the oldest."""
+    count = system.shape[0]
+    for p in range(out.size):
+        out[p] = 0.0
+    for i in range(count):
+        factor, point = system[i, count], points[i + 1]
+        for p in range(out.size):
+            out[p] += factor * point[p]
+
+
+@helper
 def go_beyond(
     penalty: Any, past: Array, system: Array, gradient: Array, x: Array, starts: Array, blocks: Array, outputs: int
 ) -> None:
     """To the combination of the last points where Q is lower there."""
     if not weigh_past(past, system):
         return
-    count, there, slope = past.shape[1] - 1, past[0, 0], past[1, 0]  # the oldest point is not needed any more
-    for p in range(x.size):
-        there[p] = slope[p] = 0.0
-    for i in range(count):
-        factor, point, its_slope = system[i, count], past[0, i + 1], past[1, i + 1]
-        for p in range(x.size):
-            there[p] += factor * point[p]
-            slope[p] += factor * its_slope[p]
-    fall = 0.0
+    there, slope, fall = past[0, 0], past[1, 0], 0.0  # the oldest point is not needed any more
+    combine(past[0], system, there)
+    combine(past[1], system, slope)
     for p in range(x.size):
         fall += 0.5 * (there[p] - x[p]) * (slope[p] + gradient[p])
     for i in range(blocks.size):

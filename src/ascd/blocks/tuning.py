@@ -88,6 +88,9 @@ BLOCK_MODEL_SHARE = 0.1
 #: A model by one matrix of all coefficients keeps this share of what another may: the matrix costs more than sweeps
 #: over it.  Of 1, 0.1 and 0.01 the best or near it on tasks "multinomial l1" of riboflavin, golub, tiny and a9a.
 COUPLED_MODEL_SHARE = 0.1
+#: With fewer coefficients than this models and steps take little time: the goal is a smaller share of the tolerance,
+#: so that fits which differ in the order of their sums agree in their digits.
+FEW_COEFFICIENTS, FINE_SHARE = 500, 1e-8
 
 # ---- small problems
 
@@ -145,10 +148,6 @@ TALL_FOR_NEWTON, PAIRS_FOR_NEWTON = 75.0, 25.0
 
 #: Nanoseconds of an entry of a softmax: an exponential, most of all.
 SOFTMAX_ENTRY = 10.0
-
-#: With fewer coefficients than this a step takes little time: the goal is a smaller share of the tolerance, so that
-#: fits which differ in the order of their sums agree in their digits.
-SMALL_SMOOTH, SMALL_SHARE = 500, 1e-8
 #: L-BFGS goes on until the gap seems to be this share of the tolerance, and this many times less where that was not
 #: enough; at most so many steps at a time, with so many pairs remembered.
 SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10

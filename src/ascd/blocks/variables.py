@@ -25,7 +25,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from ascd._base.checks import Array
@@ -33,8 +32,7 @@ from ascd.blocks import tuning
 from ascd.blocks.fit import Fit
 from ascd.blocks.products import add, products
 from ascd.data.local import as_block
-from ascd.data.sparse import LocalSparse
-from ascd.data.storages import as_local
+from ascd.data.sparse import CSC, LocalSparse, as_rows
 
 
 def variables_of(fit: Fit) -> Any:
@@ -57,12 +55,10 @@ def ridges(fit: Fit) -> Array:
 
 def rows_of(design: Any) -> LocalSparse | None:
     """Aᵀ where A is sparse and not large: a row that is summed up costs less than columns that are added."""
-    if not isinstance(design, LocalSparse) or design.matrix.data.size > tuning.LARGEST_ROWS:
+    if not isinstance(design, LocalSparse) or design.entries() > tuning.LARGEST_ROWS:
         return None
-    data, indices, indptr = design.matrix
-    columns = sparse.csc_array((data, indices.astype(np.int64), indptr.astype(np.int64)), shape=design.shape)
-    rows = as_local(columns.T.tocsc())
-    return rows if isinstance(rows, LocalSparse) else None
+    d, n = design.shape
+    return LocalSparse(CSC(*as_rows(design.matrix, d)), (n, d))
 
 
 class Coefficients:

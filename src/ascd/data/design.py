@@ -48,6 +48,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from ascd._base.checks import Array
 
 
@@ -69,6 +71,11 @@ class Survey(NamedTuple):
     plain: Array
     total: Array
     products: Array
+
+    @classmethod
+    def nothing(cls, columns: int, vectors: int) -> Survey:
+        """Sums over no rows, for others to be added."""
+        return cls(np.zeros(columns), np.zeros(columns), np.zeros(columns), np.zeros((vectors, columns)))
 
 
 class Multiplier(Protocol):

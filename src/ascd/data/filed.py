@@ -71,8 +71,7 @@ class Filed:
         return self.reader.bytes_read
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
-        n = self.shape[1]
-        out = Survey(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((len(vectors), n)))
+        out = Survey.nothing(self.shape[1], len(vectors))
         for rows, there, values in self._pieces(None):
             share = weight if np.ndim(weight) == 0 else weight[rows]
             found = _answering(values).survey(share, np.ascontiguousarray(vectors[:, rows]))
@@ -194,8 +193,7 @@ class _Rows:
         self.block, self.count = DenseRowBlock(values, None), values.shape[1]
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
-        square, plain, total = np.zeros((3, self.count))
-        out = Survey(square, plain, total, np.zeros((len(vectors), self.count)))
+        out = Survey.nothing(self.count, len(vectors))
         self.block.survey(weight, vectors, out)
         return out
 

@@ -86,7 +86,7 @@ CUDA_BLOCKS, CUDA_GROUPS, CUDA_FEWEST, CUDA_PICKED = 4000, 16, 64, 0.25
 CUDA_LINES, CUDA_TILE, CUDA_THREADS, CUDA_VECTORS = 32, 2048, 256, 3
 #: Blocks of a launch in its second direction, at most.
 CUDA_MOST_BLOCKS = 65_535
-#: Bytes of rows that pass at a time.
+#: Bytes of rows that are copied, or read from a file, at a time.
 BLOCK_BYTES = 32 << 20
 #: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.
 SPARSE_PARTS = 8
@@ -101,7 +101,8 @@ SORTED_ALONE = 0.1
 
 #: Columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass.
 TILE = 1024
-#: Rows of these columns that are looked at several times in the first pass: half a megabyte of them.
+#: Rows of these columns that are read before the next columns are, half a megabyte of them: the first pass looks at
+#: them several times, and in every pass what is read next lies beside what was read.
 TILE_ROWS = 64
 #: Rows that are counted together when entries are listed by rows.
 ROWS_A_PART = 512

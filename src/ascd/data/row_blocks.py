@@ -1,4 +1,4 @@
-"""Sources that pass their rows from first to last, block by block; ``row_major`` and ``row_sparse`` are such.
+"""Sources that pass their rows from first to last, in one block or several; ``row_major`` and ``row_sparse`` are such.
 
 A pass for some columns reads what ``passed`` says, all of the data at most.
 """
@@ -43,8 +43,7 @@ class RowBlocks(ABC):
         self.near_limit = max(prices.NEAR_FLOOR, prices.NEAR_SHARE * nbytes)
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
-        n = self.shape[1]
-        out = Survey(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((len(vectors), n)))
+        out = Survey.nothing(self.shape[1], len(vectors))
         for rows, block in self._pass(None):
             block.survey(weight if np.ndim(weight) == 0 else weight[rows], vectors[:, rows], out)
         return out

@@ -1,7 +1,8 @@
-"""Dense data in C order, read in place by blocks of rows.
+"""Dense data in C order, read in place.
 
-Products with a vector are sums over rows, Σ_k v_k·a_k: all columns at once, a row after the other.  Threads share the
-columns, each over all rows: a pass has one beginning and one end.  What needs work space goes by blocks of rows.
+Products with a vector are sums over rows, Σ_k v_k·a_k: all columns at once, a row after the other.  All rows are one
+block, of which threads share the columns: a pass has one beginning and one end.  Copies, and a look for what is not
+finite, take pieces of a block.
 """
 
 from __future__ import annotations
@@ -37,39 +38,15 @@ class DenseRows(RowBlocks):
         return int(min(self.nbytes, self.shape[0] * columns.size * 64))
 
     def blocks(self, columns: Array | None) -> Iterator[tuple[slice, DenseRowBlock]]:
-        d = self.shape[0]
-        step = max(1, prices.BLOCK_BYTES * d // max(self.nbytes, 1))
-        columns = None if self._are_all(columns) else columns
-        for start in range(0, d, step):
-            rows = slice(start, min(start + step, d))
-            yield rows, DenseRowBlock(self.values[rows], columns)
-
-    def survey(self, weight: Any, vectors: Array) -> Survey:
-        n = self.shape[1]
-        out = Survey(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((len(vectors), n)))
-        self._whole(None).survey(weight, vectors, out)
-        return out
-
-    def dots(self, columns: Array, vector: Array) -> Array:
-        out = np.zeros(columns.size)
-        self._whole(columns).dots(vector, out)
-        return out
-
-    def add(self, columns: Array, factors: Array, image: Array) -> None:
-        self._whole(columns).add(factors, image)
-
-    def _whole(self, columns: Array | None) -> DenseRowBlock:
-        self.bytes_read += self.passed(columns)
-        return DenseRowBlock(self.values, None if self._are_all(columns) else columns)
-
-    def _are_all(self, columns: Array | None) -> bool:
-        return columns is None or (columns.size == self.shape[1] and bool((np.diff(columns) == 1).all()))
+        are_all = columns is not None and columns.size == self.shape[1] and bool((np.diff(columns) == 1).all())
+        yield slice(0, self.shape[0]), DenseRowBlock(self.values, None if are_all else columns)
 
     def gather(self, columns: Array) -> LocalDense:
         values = np.empty((self.shape[0], columns.size), order="F")
-        for rows, block in self.blocks(columns) if columns.size else ():
-            price = prices.DENSE_ENTRY * columns.size * block.values.shape[0]
-            share(price, columns.size, copy_columns, block.values, columns, values[rows])
+        for rows in row_pieces(self.values) if columns.size else ():
+            some = self.values[rows]
+            price = prices.DENSE_ENTRY * columns.size * len(some)
+            share(price, columns.size, copy_columns, some, columns, values[rows])
         return LocalDense(Dense(values), (self.shape[0], columns.size))
 
 
@@ -97,7 +74,15 @@ class DenseRowBlock:
         share(self.price, image.size, add_to_rows, self.values, self.columns, factors, image)
 
     def check_finite(self) -> None:
-        finite_values(self.values, "A")
+        for rows in row_pieces(self.values):
+            finite_values(self.values[rows], "A")
+
+
+def row_pieces(values: Array) -> Iterator[slice]:
+    """Rows of ``prices.BLOCK_BYTES`` at a time."""
+    d = len(values)
+    step = max(1, prices.BLOCK_BYTES * d // max(values.nbytes, 1))
+    return (slice(start, min(start + step, d)) for start in range(0, d, step))
 
 
 @kernel

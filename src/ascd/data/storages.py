@@ -16,11 +16,11 @@ from ascd.data.design import Design
 from ascd.data.device.dense import DeviceDense, brought_if_small
 from ascd.data.device.sparse import DeviceSparse, is_sparse_on_device
 from ascd.data.distant import Distant
+from ascd.data.local import Local
 from ascd.data.on_dask import open_collection
 from ascd.data.row_major import DenseRows
 from ascd.data.row_sparse import SparseRows
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
-from ascd.data.unordered import Unordered
 
 #: Numbers that are read where they are; others are converted.
 READ_IN_PLACE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8, np.bool_))
@@ -30,15 +30,15 @@ def open_design(A: Any) -> Design:
     """The data behind their door; read as they come, or converted once; never modified.
 
     A design of one's own is taken as it is, and what opens as one (``as_design``) is opened; the chunks of Dask's
-    collections are opened where they are.  Small data are converted
-    to column-major float64, for which everything is compiled already; data of more than ``prices.SMALL_DATA`` entries
-    are read in place where they can be.  Arrays on a device stay there, unless they are small.
+    collections are opened where they are.  Small data are converted to column-major float64, for which everything is
+    compiled already; data of more than ``prices.SMALL_DATA`` entries are read in place where they can be.  Arrays on a
+    device stay there, unless they are small.
     """
     if is_collection(A):
         return open_collection(A, open_design)
     if is_design(A):
         design = A.as_design() if hasattr(A, "as_design") else A
-        if not isinstance(design, Unordered):  # made a moment ago, and the check takes longer than a small pass
+        if not isinstance(design, Local | Distant):  # ours answer all, and small passes take less time
             _check_design(design)
         return design
     A = brought_if_small(A)

@@ -253,7 +253,7 @@ class _Proof:
         """The gap with the rounding errors of its own sums and of the image."""
         bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size + residual_rounding(self.length)
         if self.zeta != 0.0:  # nan must not pass
-            bound += distance * self.zeta + 2.0 * self.most_curvature * self.zeta**2
+            bound += (distance + 2.0 * self.most_curvature * self.zeta) * self.zeta
         return math.inf if math.isnan(bound) else float(bound)
 
     def _length(self, vector: Array) -> float:

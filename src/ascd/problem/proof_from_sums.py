@@ -107,4 +107,4 @@ def _of_the_image(parts: Any, x: Array, constant: float, look: Look, distance: f
     if not math.isfinite(most):
         counted = weight[weight > 0.0] if np.ndim(weight) else np.ones(1)
         most = look.most_curved if zeta / math.sqrt(float(counted.min(initial=1.0))) <= 0.1 else math.inf
-    return distance * zeta + 2.0 * most * zeta**2
+    return (distance + 2.0 * most * zeta) * zeta

@@ -1,4 +1,4 @@
-"""The history of a run: one row a record, kept as plain columns, turned into a DataFrame or a picture on request."""
+"""The history of a run: one row a record, turned into columns, a DataFrame or a picture on request."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Trace:
         """The trace as a pandas DataFrame (extra ``plot``)."""
         import pandas
 
-        return pandas.DataFrame(self._rows, columns=list(COLUMNS))
+        return pandas.DataFrame({name: getattr(self, name) for name in COLUMNS})
 
     def plot(self, x: str = "iteration", ax: Any = None, **style: Any) -> Any:
         """Objective (or gap, where recorded) against ``x``, with the active set on a second axis."""

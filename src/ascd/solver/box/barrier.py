@@ -101,8 +101,9 @@ class Barrier:
         for _ in range(2):
             right_side(state, step, aim, gradient, right)
             length = float(complete(state, aim, self._solve(factor, spread, right), step))
-            after = complementarity(state, step, length) / (2.0 * gradient.size)
-            aim = share * (max(after, 0.0) / share) ** 3
+            after = max(complementarity(state, step, length), 0.0) / (2.0 * gradient.size)
+            rest = after / share if share > 0.0 else 0.0
+            aim = share * rest * rest * rest  # no power: one that overflows is an error in Python
         length = min(1.0, tuning.BARRIER_BACK * length)
         if not (0.0 < length <= 1.0 and np.isfinite(step[BELOW]).all()):
             return None

@@ -39,8 +39,9 @@ Goal = Callable[[Array], float]
 class Outcome(NamedTuple):
     """A point, its gap up to rounding and the one asked for, rounds, columns read, and whether it was interrupted.
 
-    The slope there as it was kept, and the products of all columns with it where a look was last.  It ``is_sum`` where
-    it is Σ x_j·a_j, each added once, with no more rounding than if it were computed anew.
+    The slope there as it was kept, and the products of all columns with it.  The gap is infinite, and there are no
+    products, unless a look was last.  The slope ``is_sum`` where it is Σ x_j·a_j, each added once, with no more
+    rounding than if it were computed anew.
     """
 
     x: Array
@@ -101,15 +102,19 @@ class BoxDescent:
                 self._barrier(wanted)
                 self._look()
             else:
-                if not self.has_barrier or self.awake <= self.slope.size:
-                    self._settle()
-                    is_fast = estimate <= tuning.FAST_ROUND * before < math.inf
-                    if self.since >= self.wait and not is_fast:
-                        self._faces()
+                self._help(estimate <= tuning.FAST_ROUND * before < math.inf)
                 continue
             if self.gap <= goal(self.slope) or self.awake == 0:
                 return
             estimate = lowest = math.inf
+
+    def _help(self, is_fast: bool) -> None:
+        """What goes along with sweeps, unless an interior point method may take their place."""
+        if self.has_barrier and self.awake > self.slope.size:
+            return
+        self._settle()
+        if self.since >= self.wait and not is_fast:
+            self._faces()
 
     def _sweeps_a_round(self) -> int:
         """More of them where they take less time than the calls around them.
@@ -121,7 +126,8 @@ class BoxDescent:
         return max(tuning.SWEEPS_A_ROUND, int(tuning.ROUND_LENGTH / (self.price * max(self.awake, 1))))
 
     def _sweep(self, wanted: float, most: int) -> float:
-        parts, self.products, self.is_sum = self.parts, None, False
+        parts = self.parts
+        self.gap, self.products, self.is_sum = math.inf, None, False  # known after a look
         estimate, self.worst, self.awake, reads = sweep_box(
             parts.penalty, parts.matrix, parts.norm, parts.lipschitz, parts.sample.weight, self.slope, self.x,
             self.order, self.awake, self.turn, self.seed, self.worst, wanted, most,
