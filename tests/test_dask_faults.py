@@ -112,7 +112,7 @@ def test_an_interrupt_cancels_the_tasks_and_keeps_the_point(client, monkeypatch)
 
 
 def slow(block):
-    time.sleep(1.0)
+    time.sleep(3.0)
     return block
 
 
