@@ -31,9 +31,10 @@ demo: $(VENV)/.installed
 	$(BIN)/ascd demo
 
 # two processes with one thread each for linear algebra: more would only wait for each other; each begins with one half
-# of the tests in their order, so that what a file compiles is compiled once
+# of the tests in their order, so that what a file compiles is compiled once; Python keeps its bytecode also where the
+# surroundings forbid it, for the hundred processes that tests start
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST)
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST)
 
 # data on a GPU: CuPy and torch must be installed (the extras of these names); the tests say why they are skipped where they
 # are.  Small problems run uncompiled, so that minutes of compiling are not spent on them

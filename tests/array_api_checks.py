@@ -18,10 +18,14 @@ from sklearn.utils import estimator_checks
 from ascd import estimators as ours
 
 DATA = make_data(40, 6)
+#: Rounded to float32, dependent columns of scikit-learn's checks ask these for coefficients of 1e6.
+BADLY_ROUNDED = ("NNLS",)
 
 
 def scikit_learns_checks(name: str) -> None:
     model = EVERY[name]()
+    if name in BADLY_ROUNDED:
+        model.set_params(max_iter=100)  # enough in float64, where values are compared
     known = type(model).__name__
     how = {"array_namespace": "array_api_strict", "check_sample_weight": True}
     estimator_checks.check_array_api_input(known, model, device_name="CPU_DEVICE", dtype_name="float32", **how)
@@ -68,7 +72,7 @@ if __name__ == "__main__":
     warnings.simplefilter("error")
     for estimator in EVERY:
         with warnings.catch_warnings():
-            if estimator == "NNLS":  # rounded to float32, the checks' dependent columns ask for coefficients of 1e6
+            if estimator in BADLY_ROUNDED:
                 warnings.simplefilter("ignore", ConvergenceWarning)
             scikit_learns_checks(estimator)
         same_answer(estimator)

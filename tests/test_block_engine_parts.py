@@ -86,7 +86,7 @@ def test_compiled_parts_do_what_plain_python_does(name, storage, how, chosen, in
     compiled, plain = (assemble_blocks(lock.CASES[name].library(storage), **how) for _ in range(2))
     for made in (compiled, plain):
         descend_blocks.py_func(made.point, made.rule, made.oracle, made.step, made.unread, 0, 6, made.rng)
-    kernels = {each: Kernel(each).fresh for each in chosen}
+    kernels = {each: Kernel(each).stored for each in chosen}
     functions = [kernels.get(each, each) for each in STEP]
     for i in (2, 0, 3):
         for found, expected in zip(one_step(compiled, i, *functions), one_step(plain, i, *STEP), strict=True):

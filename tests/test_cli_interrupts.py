@@ -182,7 +182,7 @@ def stored(folder):
 
 def test_an_interrupted_reproduction_goes_on_where_it_stopped_and_logs(tmp_path):
     command = ["reproduce", "2b", "--jobs", 1, "--no-pictures"]
-    child = start(SLOW_RUNS, TINY, 1.0, *command, folder=tmp_path, NUMBA_DISABLE_JIT="1")
+    child = start(SLOW_RUNS, TINY, 0.3, *command, folder=tmp_path, NUMBA_DISABLE_JIT="1")
     lines = [child.stderr.readline() for _ in range(3)]
     assert lines[0] == "creating the folder reproduction/quick\n"
     assert all(

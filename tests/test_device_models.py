@@ -73,7 +73,7 @@ def test_lengths_that_short_numbers_do_not_reach():
 
 
 @pytest.mark.parametrize(("nearness", "fetched", "is_exact"), [(1.0, 0, False), (1e-3, 0, True), (1e-3, 99, False)])
-def test_products_become_exact_where_short_ones_do_not_do(interpreted, nearness, fetched, is_exact, monkeypatch):
+def test_products_become_exact_where_short_ones_do_not_do(compiled_sweeps, nearness, fetched, is_exact, monkeypatch):
     """Pairs of columns that differ by less than short numbers tell; a gap that nothing but their difference closes."""
     rng = np.random.default_rng(5)
     half = rng.standard_normal((40, 8))

@@ -9,7 +9,8 @@ from fuzz.checks import judge
 
 import ascd
 
-pytestmark = pytest.mark.usefixtures("plain_python")
+#: Models that take ten thousands of sweeps.
+pytestmark = pytest.mark.usefixtures("compiled_sweeps")
 
 FINDINGS = {
     # constants were 0/0 where no sample counts

@@ -141,7 +141,7 @@ def test_columns_in_memory_stay_within_what_is_allowed(columns_allowed, tmp_path
     assert max(most) <= max(12, columns_allowed)
 
 
-def test_working_sets_are_no_larger_than_what_comes_near(tmp_path, monkeypatch):
+def test_working_sets_are_no_larger_than_what_comes_near(tmp_path, monkeypatch, compiled):
     rng = np.random.default_rng(3)
     X = np.asfortranarray(rng.standard_normal((40, 3000)))
     y = X[:, :30] @ rng.standard_normal(30)

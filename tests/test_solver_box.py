@@ -98,7 +98,7 @@ def twins(C):
     return ascd.Problem(rows.T, np.zeros(6), penalty=signed_box(labels, C, "hinge"))
 
 
-def test_pairs_that_drift_are_settled_in_a_part_of_the_reads(monkeypatch):
+def test_pairs_that_drift_are_settled_in_a_part_of_the_reads(monkeypatch, compiled):
     monkeypatch.setattr(BoxDescent, "_is_short", lambda self: False)
     monkeypatch.setattr(tuning, "FACE_WAIT", 10**9)
     monkeypatch.setattr(tuning, "FEWEST_DRIFTING", 10)

@@ -188,7 +188,10 @@ def take_block_step(problem, step, X, i):
     if step == "line-search":
         X = X.copy()
         for _ in range(3000):
+            before = X[g].copy()
             X[g] = problem.prox(X[g] - problem.gradient(X)[g] / problem.Lb[i], 1.0 / problem.Lb[i], i)
+            if np.array_equal(X[g], before):  # so would all other steps
+                break
         return X[g], problem.gradient(X)[g], 0.0
     kappa, gradient = problem.L if step == "fixed" else problem.Lb[i], problem.gradient(X)[g]
     new = problem.prox(X[g] - gradient / kappa, 1.0 / kappa, i)

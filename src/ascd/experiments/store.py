@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,16 @@ def versions() -> dict[str, str]:
     import ascd
 
     found = {"python": platform.python_version(), "ascd": ascd.__version__}
-    for package in PACKAGES[1:]:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return found | {package: version for package in PACKAGES[1:] if (version := _installed(package))}
+
+
+@cache
+def _installed(package: str) -> str | None:
+    """The version of a package; its description is read once, and not for each of hundreds of results."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def finite(value: Any) -> Any:
