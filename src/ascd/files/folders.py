@@ -30,13 +30,14 @@ DATA = "groups-"
 class FolderReader:
     """The matrix in such a folder."""
 
-    by_columns = True
+    together = 1
 
     def __init__(self, folder: Path) -> None:
         self.index, self.folder = read_index(folder), folder
         self.place = folder / self.index["data"]
         self.shape, self.ends = tuple(self.index["shape"]), np.array(self.index["ends"])
         self.is_sparse = bool(self.index["sparse"])
+        self.rows_apart = not self.is_sparse
         try:
             if self.is_sparse:
                 self._open_sparse()
