@@ -103,3 +103,20 @@ def test_files_of_others_stay_with_force(tmp_path):
         convert(csv(tmp_path), tmp_path, force=True)
     left = {path.name for path in tmp_path.iterdir()}
     assert left == mine | {"index.json", open_data(tmp_path).reader.index["data"]}
+
+
+def test_numbers_that_cannot_be_removed_are_no_error_of_the_new_ones(tmp_path, monkeypatch):
+    folder, really = tmp_path / "groups", os.rmdir
+    old = convert(csv(tmp_path), folder).reader.place.name
+
+    def refused(path, **where):
+        if old in os.fsdecode(path):
+            raise PermissionError(13, "Permission denied")
+        really(path, **where)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rmdir", refused)
+        assert convert(csv(tmp_path), folder, force=True).reader.place.name != old
+    assert (folder / old).is_dir()
+    convert(csv(tmp_path), folder, force=True)
+    assert not (folder / old).exists()

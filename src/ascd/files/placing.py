@@ -61,9 +61,10 @@ def _named(folder: Path) -> str | None:
 
 
 def _remove_others(folder: Path, name: str, before: str | None) -> None:
-    """Remove the numbers of other conversions; files that are not ours stay."""
+    """Remove the numbers of other conversions as far as that can be done; files that are not ours stay."""
     for path in folder.iterdir():
         if OURS.fullmatch(path.name) and path.name != name:
-            shutil.rmtree(path)
+            shutil.rmtree(path, ignore_errors=True)
         elif before == "." and OURS_BEFORE.fullmatch(path.name):
-            path.unlink()
+            with contextlib.suppress(OSError):
+                path.unlink()
