@@ -15,7 +15,7 @@ pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run
 
 from ascd.cli import ERROR
-from ascd.files import read_table, separators
+from ascd.files import open_data, read_table, separators
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -50,7 +50,7 @@ def test_the_same_table_however_it_is_written(tmp_path, capsys, name, content):
     np.testing.assert_array_equal(table.X, A)
     np.testing.assert_array_equal(table.y, Y)
     assert run(capsys, "convert", tmp_path / name, tmp_path / "folder")[0] == 0
-    np.testing.assert_array_equal(np.load(tmp_path / "folder" / "target.npy"), Y)
+    np.testing.assert_array_equal(open_data(tmp_path / "folder").y, Y)
 
 
 def test_a_line_longer_than_what_is_looked_at_first(tmp_path, monkeypatch):

@@ -106,7 +106,8 @@ def test_a_failed_conversion_leaves_the_old_one(tmp_path, monkeypatch):
         open_data(folder).reader.read(slice(0, 5), None), before.reader.read(slice(0, 5), None)
     )
     convert(write(tmp_path / "t.csv", "a,y\n1,2\n3,4\n"), folder, force=True)
-    names = {path.name for path in folder.iterdir()}
+    assert len(list(folder.iterdir())) == 3
+    names = {path.name for path in folder.rglob("*") if path.is_file()}
     assert names == {"index.json", "target.npy", "rows-00000.npy", "rows-of-mine.npy"}
 
 

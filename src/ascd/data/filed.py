@@ -8,11 +8,8 @@ intervals save reading.  What is asked for often is kept near (``distant``), as 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -21,38 +18,9 @@ from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
 from ascd.data.design import Survey
 from ascd.data.local import Local
+from ascd.data.pieces import Piece, Pieces, Reader
 from ascd.data.row_major import DenseRowBlock
 from ascd.data.sparse import CSC, LocalSparse, short_width, unsigned
-
-#: Numbers that are read as they are.
-AS_THEY_ARE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8))
-
-
-class Reader(Protocol):
-    """A file, or several: numbers by rows and columns."""
-
-    shape: tuple[int, int]
-    #: Bytes that all numbers take in the file, and those read so far.
-    size: int
-    bytes_read: int
-    #: Where groups of rows end, from 0 on.
-    ends: Array
-    #: Do the columns of a group lie apart, so that others need not be read?
-    by_columns: bool
-    #: Stored entries of each column.
-    counts: Array
-    is_sparse: bool
-
-    def read(self, rows: slice, columns: Array | None) -> Any:
-        """Rows of one group, with these columns (all): an array in C or Fortran order, or a CSC matrix."""
-
-
-class Piece(NamedTuple):
-    """Rows and places among the columns in question, and the numbers there."""
-
-    rows: slice
-    there: slice
-    values: Any
 
 
 class Filed:
@@ -62,9 +30,8 @@ class Filed:
 
     def __init__(self, reader: Reader, memory: float) -> None:
         self.reader, self.shape, self.counts = reader, reader.shape, reader.counts
-        self.nbytes = int(min(reader.size, memory))
+        self.nbytes, self.pieces = int(min(reader.size, memory)), Pieces(reader, memory)
         self.near_limit, self.room = prices.FILE_NEAR * memory, prices.FILE_ROOM * memory
-        self.piece = int(min(prices.BLOCK_BYTES, prices.FILE_PIECE * memory))
 
     @property
     def bytes_read(self) -> int:
@@ -72,7 +39,7 @@ class Filed:
 
     def survey(self, weight: Any, vectors: Array) -> Survey:
         out = Survey.nothing(self.shape[1], len(vectors))
-        for rows, there, values in self._pieces(None):
+        for rows, there, values in self.pieces.of(None):
             share = weight if np.ndim(weight) == 0 else weight[rows]
             found = _answering(values).survey(share, np.ascontiguousarray(vectors[:, rows]))
             for mine, theirs in zip(out, found, strict=True):
@@ -81,26 +48,26 @@ class Filed:
 
     def dots(self, columns: Array, vector: Array) -> Array:
         out = np.zeros(columns.size)
-        for rows, there, values in self._pieces(columns):
+        for rows, there, values in self.pieces.of(columns):
             out[there] += _answering(values).dots(vector[rows])
         return out
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         out = np.zeros((columns.size, vectors.shape[1]))
-        for rows, there, values in self._pieces(columns):
+        for rows, there, values in self.pieces.of(columns):
             out[there] += _answering(values).dots_with_several(vectors[rows])
         return out
 
     def add(self, columns: Array, factors: Array, image: Array) -> None:
-        for rows, there, values in self._pieces(columns):
+        for rows, there, values in self.pieces.of(columns):
             _answering(values).add(factors[there], image[rows])
 
     def add_several(self, columns: Array, factors: Array, image: Array) -> None:
-        for rows, there, values in self._pieces(columns):
+        for rows, there, values in self.pieces.of(columns):
             image[rows] += values @ factors[there]
 
     def fetch(self, columns: Array) -> Local:
-        pieces = self._pieces(columns)
+        pieces = self.pieces.of(columns)
         if self.reader.is_sparse:
             return self._fetch_sparse(pieces, columns.size)
         whole = np.empty((self.shape[0], columns.size), order="F")
@@ -119,52 +86,8 @@ class Filed:
         return _as_local(whole)
 
     def check_finite(self) -> None:
-        for piece in self._pieces(None):
+        for piece in self.pieces.of(None):
             finite_values(getattr(piece.values, "data", piece.values) if self.reader.is_sparse else piece.values, "A")
-
-    def _pieces(self, columns: Array | None) -> Iterator[Piece]:
-        """What is asked for, in the order of the file; one piece is read ahead."""
-        with closing(_read_ahead(self.reader, list(self._spans(columns)), columns)) as pieces:
-            yield from pieces
-
-    def _spans(self, columns: Array | None) -> Iterator[tuple[slice, slice]]:
-        """Rows and places of the pieces: none takes more than it may."""
-        asked = self.shape[1] if columns is None else columns.size
-        if asked == 0:
-            return
-        row_bytes = self.reader.size / self.shape[0]
-        entry = row_bytes / self.shape[1]
-        width = asked if not self.reader.by_columns else None
-        for start, stop in zip(self.reader.ends[:-1].tolist(), self.reader.ends[1:].tolist(), strict=True):
-            across = min(asked, max(1, int(self.piece / (entry * (stop - start))))) if width is None else width
-            tall = max(1, int(self.piece / (entry * across if self.reader.by_columns else row_bytes)))
-            tall = stop - start if self.reader.is_sparse else tall
-            for left in range(0, asked, across):
-                there = slice(left, min(left + across, asked))
-                yield from ((slice(top, min(top + tall, stop)), there) for top in range(start, stop, tall))
-
-
-def _read_ahead(
-    reader: Reader, spans: list[tuple[slice, slice]], columns: Array | None
-) -> Generator[Piece, None, None]:
-    n = reader.shape[1]
-
-    def read(span: tuple[slice, slice]) -> Piece:
-        rows, there = span
-        is_all = columns is None and there.stop - there.start == n
-        chosen = None if is_all else np.arange(there.start, there.stop) if columns is None else columns[there]
-        return Piece(rows, there, _plain(reader.read(rows, chosen)))
-
-    pool = ThreadPoolExecutor(1, thread_name_prefix="ascd-read")
-    try:
-        waiting = deque(pool.submit(read, span) for span in spans[:2])
-        for following in [*spans[2:], None, None]:
-            if waiting:
-                yield waiting.popleft().result()
-            if following is not None:
-                waiting.append(pool.submit(read, following))
-    finally:  # Ctrl-C, or a run that ends early
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 class _Columns:
@@ -207,13 +130,6 @@ class _Rows:
 
     def add(self, factors: Array, image: Array) -> None:
         self.block.add(factors, image)
-
-
-def _plain(values: Any) -> Any:
-    """Numbers that compiled code reads as they are; others (half precision, the other byte order) as float64."""
-    if values.dtype == np.bool_:
-        return values.view(np.uint8)
-    return values if values.dtype in AS_THEY_ARE else values.astype(np.float64)
 
 
 def _answering(values: Any) -> _Columns | _Rows:

@@ -1,12 +1,11 @@
 """CSV and LIBSVM files once turned into a folder of row groups (``folders``), which is then read piece by piece.
 
-The file is read in portions of rows that fit into a part of the memory; each becomes one group, by columns.  The folder
-appears when everything has been written.
+The file is read in portions of rows that fit into a part of the memory; each becomes one group, by columns.  The data
+appear when everything has been written (``placing``).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,13 +16,13 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.files.columns import left_after
 from ascd.files.dialect import Dialect, detect, is_number
-from ascd.files.folders import INDEX, VERSION, group_name, is_folder_of_groups, read_index
+from ascd.files.folders import group_name
 from ascd.files.opening import OnDisk, as_bytes, open_data
+from ascd.files.placing import place
 from ascd.files.reading import DETECT, csv_options, guess_format, name_columns
 from ascd.files.refusals import absent, check_width, not_csv, not_libsvm
 from ascd.files.separators import OPENERS, unpacking
 from ascd.files.targets import has_target, numbers_or_words, target_of
-from ascd.files.writing import whole_folder
 
 #: What a portion may take of the memory: parsing takes several times as much.
 PORTION = 1.0 / 16.0
@@ -79,19 +78,15 @@ def convert(
     if noted is not None and kind == "csv":
         for note in (found.words, *found.notes):
             noted(note)
-    before = read_index(folder) if is_folder_of_groups(folder) else None
-    with whole_folder(folder) as drafts:
-        if kind == "libsvm":
-            portions = _libsvm(source, allowed)
-        else:
-            portions = _csv(source, target, tuple(without), allowed, found, na)
-        try:
-            with unpacking(source):
-                _write(drafts, portions, number, source, told)
-        except OSError as error:
-            raise OSError(f"{folder} could not be written: {error}") from error
-    if before is not None:
-        _remove_old(folder, before)
+    if kind == "libsvm":
+        portions = _libsvm(source, allowed)
+    else:
+        portions = _csv(source, target, tuple(without), allowed, found, na)
+    try:
+        with unpacking(source):
+            place(folder, lambda drafts: _write(drafts, portions, number, source, told))
+    except OSError as error:
+        raise OSError(f"{folder} could not be written: {error}") from error
     return open_data(folder, memory=memory)
 
 
@@ -110,17 +105,6 @@ def _check_place(folder: Path, force: bool) -> None:
         raise FileExistsError(
             f"{folder} is not empty; name another folder, or allow it to be replaced (force=True, --force)"
         )
-
-
-def _remove_old(folder: Path, before: dict[str, Any]) -> None:
-    """Files of an earlier conversion that the new one has not replaced."""
-    now = read_index(folder)
-    for number in range(len(before["ends"]) - 1):
-        is_there = number < len(now["ends"]) - 1
-        for ending in ("npy", "data.npy", "indices.npy", "indptr.npy"):
-            is_new = is_there and (ending != "npy") == now["sparse"]
-            if not is_new:
-                (folder / f"{group_name(number)}.{ending}").unlink(missing_ok=True)
 
 
 class _Portion:
@@ -209,7 +193,8 @@ def _libsvm(path: Path, memory: float) -> Iterator[_Portion]:
             yield _Portion(X, y, None, "label")
 
 
-def _write(drafts: Path, portions: Iterator[_Portion], dtype: Any, source: Path, told: Told | None) -> None:
+def _write(drafts: Path, portions: Iterator[_Portion], dtype: Any, source: Path, told: Told | None) -> dict[str, Any]:
+    """Write the groups and the target; what the index says of them."""
     ends, targets, offsets, last = [0], [], [], None
     for portion in portions:
         if not portion.X.shape[0]:  # comments
@@ -236,8 +221,4 @@ def _write(drafts: Path, portions: Iterator[_Portion], dtype: Any, source: Path,
         np.save(f"{stem}.indptr.npy", np.concatenate([one, np.full(n + 1 - one.size, one[-1])]).astype(np.int64))
     y = np.concatenate(targets)
     np.save(drafts / "target.npy", y.astype(str) if y.dtype.kind == "O" else y)
-    index = {
-        "version": VERSION, "shape": [ends[-1], n], "ends": ends, "sparse": bool(offsets), "names": last.names,
-        "target": last.target,
-    }  # fmt: skip
-    (drafts / INDEX).write_text(json.dumps(index), encoding="utf-8")
+    return {"shape": [ends[-1], n], "ends": ends, "sparse": bool(offsets), "names": last.names, "target": last.target}

@@ -1,11 +1,14 @@
 """Folders of row groups, which ``ascd convert`` writes: each group by columns, dense or sparse, and an index.
 
 ========================  ===========================================================================
-``index.json``            shape, where groups end, names, the target's name, dense or sparse
+``index.json``            shape, where groups end, names, the target's name, dense or sparse, ``data``
+``groups-…``              the folder that ``data`` names, one for each conversion (``placing``); in it:
 ``rows-00000.npy``        the numbers of a dense group, in Fortran order
 ``rows-00000.data.npy``   of a sparse group: entries, their rows (``.indices``), columns (``.indptr``)
 ``target.npy``            the target
 ========================  ===========================================================================
+
+In version 1 all lay beside the index.  Shapes must be those of the index, or the folder is not opened.
 """
 
 from __future__ import annotations
@@ -19,35 +22,67 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.files.npy import NpyReader, Numbers, runs
 
-INDEX, VERSION = "index.json", 1
+INDEX, VERSION = "index.json", 2
+#: How the folder of a conversion's numbers begins.
+DATA = "groups-"
 
 
 class FolderReader:
     """The matrix in such a folder."""
 
-    by_columns = True
+    together = 1
 
     def __init__(self, folder: Path) -> None:
-        self.index = read_index(folder)
+        self.index, self.folder = read_index(folder), folder
+        self.place = folder / self.index["data"]
         self.shape, self.ends = tuple(self.index["shape"]), np.array(self.index["ends"])
         self.is_sparse = bool(self.index["sparse"])
-        groups = range(self.ends.size - 1)
-        if self.is_sparse:
-            self._open_sparse(folder, groups)
-        else:
-            self._open_dense(folder, groups)
+        self.rows_apart = not self.is_sparse
+        try:
+            if self.is_sparse:
+                self._open_sparse()
+            else:
+                self._open_dense()
+        except FileNotFoundError as error:
+            raise self._differs(f"{error.filename} is missing") from error
 
-    def _open_dense(self, folder: Path, groups: range) -> None:
-        self.groups = [NpyReader(folder / f"{group_name(number)}.npy") for number in groups]
+    def target(self) -> Array:
+        """The target, an entry a row."""
+        try:
+            found: Array = np.load(self.place / "target.npy")
+        except FileNotFoundError as error:
+            raise self._differs(f"{error.filename} is missing") from error
+        self._check("target.npy", found.shape, (self.shape[0],))
+        return found
+
+    def _open_dense(self) -> None:
+        self.groups = [NpyReader(self.place / f"{name}.npy") for name in self._names()]
+        for height, name, one in zip(np.diff(self.ends), self._names(), self.groups, strict=True):
+            self._check(f"{name}.npy", one.shape, (int(height), self.shape[1]))
         self.counts = np.full(self.shape[1], self.shape[0])
         self.size = sum(one.size for one in self.groups)
 
-    def _open_sparse(self, folder: Path, groups: range) -> None:
-        self.offsets = [np.load(folder / f"{group_name(number)}.indptr.npy") for number in groups]
-        self.entries = [Numbers(folder / f"{group_name(number)}.data.npy") for number in groups]
-        self.rows = [Numbers(folder / f"{group_name(number)}.indices.npy") for number in groups]
+    def _open_sparse(self) -> None:
+        self.offsets = [np.load(self.place / f"{name}.indptr.npy") for name in self._names()]
+        self.entries = [Numbers(self.place / f"{name}.data.npy") for name in self._names()]
+        self.rows = [Numbers(self.place / f"{name}.indices.npy") for name in self._names()]
+        parts = zip(self._names(), self.offsets, self.entries, self.rows, strict=True)
+        for name, offsets, entries, rows in parts:
+            self._check(f"{name}.indptr.npy", offsets.shape, (self.shape[1] + 1,))
+            self._check(f"{name}.data.npy", entries.shape, (int(offsets[-1]),))
+            self._check(f"{name}.indices.npy", rows.shape, (int(offsets[-1]),))
         self.counts = np.sum([np.diff(one) for one in self.offsets], axis=0)
         self.size = sum(one.size for one in (*self.entries, *self.rows))
+
+    def _names(self) -> list[str]:
+        return [group_name(number) for number in range(self.ends.size - 1)]
+
+    def _check(self, name: str, found: tuple[int, ...], expected: tuple[int, ...]) -> None:
+        if tuple(found) != expected:
+            raise self._differs(f"{self.place / name} has shape {tuple(found)}, not {expected}")
+
+    def _differs(self, how: str) -> ValueError:
+        return ValueError(f"{self.folder} is not what its {INDEX} says: {how}. Run ascd convert again, with --force")
 
     @property
     def bytes_read(self) -> int:
@@ -82,11 +117,14 @@ def is_folder_of_groups(path: Path) -> bool:
 
 
 def read_index(folder: Path) -> dict[str, Any]:
+    """The index; ``data`` names the folder of the numbers, from the index's own."""
     try:
         index: dict[str, Any] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        known = {"version", "shape", "ends", "sparse", "names", "target"} <= set(index)
-    except (ValueError, TypeError):
+        if index.get("version") == 1:
+            index["data"] = "."
+        known = {"version", "shape", "ends", "sparse", "names", "target", "data"} <= set(index)
+    except (ValueError, TypeError, AttributeError):
         known = False
-    if not known or index["version"] != VERSION:
+    if not known or index["version"] not in (1, VERSION):
         raise ValueError(f"{folder / INDEX} is not an index that this version of ascd knows: run ascd convert again")
     return index

@@ -62,7 +62,7 @@ class Numbers:
 class NpyReader:
     """A matrix in a .npy file, by rows (C order) or by columns (Fortran order)."""
 
-    is_sparse = False
+    rows_apart, is_sparse = True, False
 
     def __init__(self, path: Path) -> None:
         self.numbers = Numbers(path)
@@ -70,7 +70,7 @@ class NpyReader:
             form = f"{len(self.numbers.shape)}-dimensional, of {self.numbers.dtype}"
             raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
         self.shape, self.size, self.by_columns = self.numbers.shape, self.numbers.size, self.numbers.is_fortran
-        self.dtype = self.numbers.dtype
+        self.dtype, self.together = self.numbers.dtype, 1 if self.by_columns else max(1, self.shape[1])
         self.ends, self.counts = np.array([0, self.shape[0]]), np.full(self.shape[1], self.shape[0])
 
     @property

@@ -13,9 +13,10 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.data.distant import Distant
 from ascd.data.filed import Filed
-from ascd.files.folders import FolderReader, is_folder_of_groups
+from ascd.files.folders import INDEX, FolderReader, is_folder_of_groups
 from ascd.files.npy import NpyReader
 from ascd.files.parquet import ParquetReader
+from ascd.files.placing import is_unfinished
 from ascd.files.zarr_arrays import ZarrReader
 
 #: What reading may take of the memory, where nothing is said: pieces, columns kept near, products.
@@ -107,8 +108,10 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
         stored = folder.index["target"]
         if target not in (None, stored):
             raise ValueError(f"target must be {stored!r} for {first}, which was converted so; got {target!r}")
-        y = np.load(first / "target.npy") if stored is not None else None
+        y = folder.target() if stored is not None else None
         return OnDisk(folder, allowed, folder.index["names"], y)
+    if is_unfinished(first):
+        raise ValueError(f"{first} has no {INDEX}: its conversion was cut short. Run ascd convert again, with --force")
     if first.suffix in PARQUET:
         reader = ParquetReader(several, () if target is None else (target,))
         return OnDisk(reader, allowed, reader.names, None if target is None else reader.column(target))

@@ -19,7 +19,7 @@ class ParquetReader:
     A file's handle serves one thread at a time; a copy in another process opens the files itself.
     """
 
-    by_columns, is_sparse = True, False
+    together, rows_apart, is_sparse = 1, False, False
 
     def __init__(self, paths: Sequence[Path], without: Sequence[str] = ()) -> None:
         self.paths, self.without, self.bytes_read = list(paths), tuple(without), 0
@@ -63,15 +63,15 @@ class ParquetReader:
         number = int(np.searchsorted(self.ends, rows.start, side="right")) - 1
         top = int(self.ends[number])
         names = self.names if columns is None else [self.names[j] for j in columns.tolist()]
-        return np.asfortranarray(self._columns(number, names)[rows.start - top : rows.stop - top])
+        return self._columns(number, names, slice(rows.start - top, rows.stop - top))
 
     def column(self, name: str) -> Array:
         """One column of all rows, as it is (the target may be text)."""
         parts = [file.read_row_group(g, columns=[name]).column(name).to_pandas() for file, g in self.groups]
         return np.concatenate([part.to_numpy() for part in parts]) if parts else np.empty(0)
 
-    def _columns(self, number: int, names: Sequence[str]) -> Array:
-        """Columns of one row group, in Fortran order; missing values are nan."""
+    def _columns(self, number: int, names: Sequence[str], rows: slice) -> Array:
+        """Columns of one row group, in Fortran order; missing values are nan.  All rows are decoded, some converted."""
         file, group = self.groups[number]
         with self.lock:
             self.seals[self.files.index(file)].check()
@@ -79,6 +79,7 @@ class ParquetReader:
             meta, wanted = file.metadata.row_group(group), set(names)
             stored = (meta.column(k) for k in range(meta.num_columns))
             self.bytes_read += sum(one.total_compressed_size for one in stored if one.path_in_schema in wanted)
+        table = table.slice(rows.start, rows.stop - rows.start)
         out = np.empty((table.num_rows, len(names)), order="F")
         for j, name in enumerate(names):
             out[:, j] = table.column(name).to_numpy(zero_copy_only=False)

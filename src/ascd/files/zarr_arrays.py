@@ -54,7 +54,7 @@ class Seals:
 class ZarrReader:
     """A Zarr array of two dimensions; the rows of its chunks are the groups."""
 
-    is_sparse = False
+    rows_apart, is_sparse = False, False
 
     def __init__(self, path: Path) -> None:
         array = _opened(path)
@@ -65,21 +65,24 @@ class ZarrReader:
         self.seals = Seals(path, array)
         self.entry = array.dtype.itemsize
         self.size = self.shape[0] * self.shape[1] * self.entry
-        step, self.width = array.chunks
-        self.ends = np.array([*range(0, self.shape[0], step), self.shape[0]])
-        self.by_columns = self.width < self.shape[1]
+        self.step, self.together = array.chunks
+        self.ends = np.array([*range(0, self.shape[0], self.step), self.shape[0]])
+        self.by_columns = self.together < self.shape[1]
         self.counts = np.full(self.shape[1], self.shape[0])
 
     def read(self, rows: slice, columns: Array | None) -> Array:
-        height = rows.stop - rows.start
-        self.seals.check(rows, np.arange(self.shape[1]) if columns is None else columns)
+        chosen = np.arange(self.shape[1]) if columns is None else columns
+        self.seals.check(rows, chosen)
+        self.bytes_read += self._decoded(rows, chosen) * self.entry
         if columns is None:
-            self.bytes_read += height * self.shape[1] * self.entry
             return np.asarray(self.array[rows])
-        chunks = int(np.unique(columns // self.width).size)
-        self.bytes_read += height * min(chunks * self.width, self.shape[1]) * self.entry
         found = np.asarray(self.array.oindex[rows, columns])
         return np.asfortranarray(found) if self.by_columns else np.ascontiguousarray(found)
+
+    def _decoded(self, rows: slice, columns: Array) -> int:
+        """Numbers of the chunks that hold these rows of one group and these columns; each is decoded as a whole."""
+        top, left = rows.start // self.step * self.step, np.unique(columns // self.together) * self.together
+        return int(min(self.step, self.shape[0] - top) * np.minimum(self.together, self.shape[1] - left).sum())
 
 
 def _opened(path: Path) -> Any:

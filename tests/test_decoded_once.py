@@ -1,0 +1,103 @@
+"""Formats that decode whole chunks: a pass decodes each one once, however little memory is allowed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_on_disk import COLUMNS, VECTOR, WEIGHT, A, B, npy, parquet, zarr
+
+import ascd
+from ascd.data import prices
+from ascd.data.distant import Distant
+from ascd.data.filed import Filed
+from ascd.files.npy import NpyReader
+from ascd.files.parquet import ParquetReader
+from ascd.files.zarr_arrays import ZarrReader
+
+pytestmark = pytest.mark.usefixtures("plain_python")
+EVERY, MIXED = np.arange(12), np.array([11, 0, 6, 1, 10, 5, 2])
+#: Bytes of the largest chunk: a column of nine rows, and 20 rows of five columns or of all.
+CHUNKS = {"parquet": 9 * 8, "zarr": 20 * 5 * 8, "zarr rows": 20 * 12 * 8}
+
+
+def reader_of(form, folder):
+    if form == "parquet":
+        return ParquetReader(sorted(parquet(folder).iterdir()), ["price"])
+    return ZarrReader(zarr(folder, (20, 5) if form == "zarr" else (20, 12)))
+
+
+def stored(reader, columns):
+    """Bytes of the chunks that hold these columns: those that reading all at once decodes."""
+    before = reader.bytes_read
+    for start, stop in zip(reader.ends[:-1], reader.ends[1:], strict=True):
+        reader.read(slice(int(start), int(stop)), columns)
+    return reader.bytes_read - before
+
+
+QUESTIONS = {
+    "survey": lambda source, _: source.survey(WEIGHT, np.stack([VECTOR, WEIGHT])).products,
+    "dots": lambda source, columns: source.dots(columns, VECTOR),
+    "several": lambda source, columns: source.dots_with_several(columns, np.stack([VECTOR, WEIGHT], axis=1)),
+    "add": lambda source, columns: source.add(columns, np.ones(columns.size), np.zeros(50)),
+    "fetch": lambda source, columns: source.fetch(columns),
+    "check": lambda source, _: source.check_finite(),
+}
+
+
+@pytest.mark.parametrize("chunks_allowed", [1, 3, 40, 200])
+@pytest.mark.parametrize("form", CHUNKS)
+def test_a_pass_decodes_every_chunk_once(form, chunks_allowed, tmp_path):
+    """A piece is a thirty-second of the memory: less than a chunk, one, or several."""
+    reader = reader_of(form, tmp_path)
+    source = Filed(reader, CHUNKS[form] * chunks_allowed)
+    for name, ask in QUESTIONS.items():
+        for columns in (EVERY, COLUMNS, MIXED):
+            asked = EVERY if name in ("survey", "check") else columns
+            expected, before = stored(reader, asked), reader.bytes_read
+            ask(source, columns)
+            assert reader.bytes_read - before == expected, name
+
+
+@pytest.mark.parametrize("memory", [0.05, 0.5, 1, 3, 40, 200])
+@pytest.mark.parametrize("form", CHUNKS)
+def test_answers_are_numpys_in_any_order_of_columns(form, memory, tmp_path):
+    source = Filed(reader_of(form, tmp_path), CHUNKS[form] * memory)
+    for columns in (EVERY, COLUMNS, MIXED, MIXED[::-1]):
+        image, factors = np.zeros(50), np.arange(columns.size) - 1.0
+        source.add(columns, factors, image)
+        np.testing.assert_allclose(image, A[:, columns] @ factors, atol=1e-12)
+        np.testing.assert_allclose(source.dots(columns, VECTOR), VECTOR @ A[:, columns], atol=1e-12)
+        np.testing.assert_array_equal(source.fetch(columns).matrix.values, A[:, columns])
+
+
+@pytest.mark.parametrize("form", CHUNKS)
+def test_a_chunk_larger_than_the_memory_is_decoded_for_each_part(form, tmp_path):
+    reader = reader_of(form, tmp_path)
+    memory, first = CHUNKS[form] / 2.0, int(reader.ends[1])
+    pieces = [piece for piece in Filed(reader, memory).pieces.of(EVERY) if piece.rows.stop <= first]
+    assert max(piece.values.nbytes for piece in pieces) <= prices.FILE_PART * memory
+    parts = -(-first // int(first / 8))  # eight, but for rows that cannot be cut
+    assert len(pieces) == parts * {"parquet": 12, "zarr": 3, "zarr rows": 1}[form]
+    assert sum(piece.values.size for piece in pieces) == first * 12
+
+
+@pytest.mark.parametrize(("chunks_allowed", "ahead"), [(3, 0), (40, 2)])
+@pytest.mark.parametrize("form", CHUNKS)
+def test_nothing_is_read_ahead_of_a_chunk_larger_than_a_piece(form, chunks_allowed, ahead, tmp_path, monkeypatch):
+    reader = reader_of(form, tmp_path)
+    calls, read = [], reader.read
+    monkeypatch.setattr(reader, "read", lambda *what: calls.append(1) or read(*what))
+    for number, piece in enumerate(Filed(reader, CHUNKS[form] * chunks_allowed).pieces.of(EVERY), start=1):
+        assert number <= len(calls) <= number + ahead
+        assert piece.values.nbytes <= CHUNKS[form]
+
+
+@pytest.mark.parametrize("columns_allowed", [2, 5])
+def test_a_fit_takes_the_passes_of_a_plain_file(columns_allowed, tmp_path):
+    memory = columns_allowed * 50 * 8.0 / prices.FILE_NEAR
+    readers = NpyReader(npy(tmp_path, "F")), reader_of("parquet", tmp_path)
+    for reader, scale in zip(readers, (3.0, 1.0), strict=True):
+        found = ascd.solve(ascd.Problem(Distant(Filed(reader, memory)), B, penalty=ascd.L1(scale)), tol=1e-8)
+        assert found.converged
+    plain, packed = (reader.bytes_read / stored(reader, EVERY) for reader in readers)
+    assert packed <= 1.1 * plain + 0.1
