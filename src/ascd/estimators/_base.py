@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ascd._base.checks import Array, as_finite_vector
+from ascd._base.checks import Array, as_finite_vector, check_places
 from ascd._base.devices import is_on_device, to_host
 from ascd.data.dask_kinds import is_collection
 from ascd.data.device.dense import brought_if_small
@@ -147,6 +147,8 @@ class LinearEstimator(BaseEstimator):
                 found = predicted(self, X, to_host(columns)) + to_host(self.intercept_)
             return back(with_offset(found.astype(float_of(columns), copy=False), offset), X)
         check_namespace(X, self, "predict")
+        with speaking_of_x():
+            check_places(X)
         X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
         intercept = self.intercept_
         if is_on_device(columns) and not is_on_device(X):  # fitted there, used here
@@ -237,7 +239,12 @@ def float_of(coef: Any) -> Any:
 
 
 def layout_of(X: Any) -> dict[str, Any]:
-    """What scikit-learn is to make of X: nothing where it is large and read in place, float64 columns else."""
+    """What scikit-learn is to make of X: nothing where it is large and read in place, float64 columns else.
+
+    SciPy converts without a look where indices lead to, so they are looked at before.
+    """
+    with speaking_of_x():
+        check_places(X)
     if is_read_in_place(X):
         return {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
     return {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
