@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ascd._base.checks import Array, as_finite_vector, check_places
 from ascd._base.devices import is_on_device, to_host
+from ascd._base.threads import as_n_jobs
 from ascd.data.dask_kinds import is_collection
 from ascd.data.device.dense import brought_if_small
 from ascd.data.device.sparse import is_there
@@ -256,5 +257,6 @@ def as_offset(offset: Any, X: Any) -> Array | None:
 
 
 def as_threads(n_jobs: int | None) -> int:
-    """How many threads scikit-learn's ``n_jobs`` means; 1 for None."""
+    """How many threads scikit-learn's ``n_jobs`` means, which joblib may restrict; 1 for None."""
+    as_n_jobs(n_jobs)  # refuses what is none, in our words
     return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
