@@ -68,7 +68,9 @@ class OnDisk:
 
     @cached_property
     def _design(self) -> Distant:
-        return Distant(Filed(self.reader, self._memory))
+        design = Distant(Filed(self.reader, self._memory))
+        design.feature_names = self.feature_names
+        return design
 
 
 def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> OnDisk:
