@@ -132,7 +132,10 @@ def predicted(estimator: Any, X: Any, columns: Array) -> Any:
     check_features(estimator, data.shape[1], data.names)
     if not data.design.is_dear:  # a pass for this alone would be too much elsewhere
         data.check_finite()
-    return data.times(np.asarray(columns, dtype=np.float64))
+    found = data.times(np.asarray(columns, dtype=np.float64))
+    if data.design.is_dear and not np.isfinite(found).all():
+        data.check_finite()
+    return found
 
 
 def names_of(X: Any) -> Array | None:
