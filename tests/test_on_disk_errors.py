@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_on_disk import A, B, npy
+from test_on_disk import A, B, npy, zarr
 
 import ascd
 from ascd.files import open_data
@@ -34,3 +34,46 @@ def test_predictions_refuse_what_is_not_finite_in_columns_that_they_read(bad, tm
             model.predict(data)
         model.coef_[..., [1, 7]] = 0.0  # now none of these columns is read
         assert np.isfinite(model.decision_function(data) if hasattr(model, "classes_") else model.predict(data)).all()
+
+
+def spoil(path):
+    """Bytes in the middle of a file are others, while it looks as it was."""
+    held = bytearray(path.read_bytes())
+    held[len(held) // 4 : len(held) // 2] = b"\xff" * (len(held) // 2 - len(held) // 4)
+    path.write_bytes(held)
+
+
+def test_damaged_parquet_files_are_named(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", **{f"x{j}": A[:, j] for j in range(12)})
+    spoil(path)
+    with pytest.raises(OSError, match=r"a\.parquet is damaged, or can no longer be read: "):
+        ascd.Lasso(0.1).fit(open_data(path), B)
+
+
+def test_damaged_targets_of_parquet_files_are_named(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", y=B)
+    spoil(path)
+    with pytest.raises(OSError, match=r"a\.parquet is damaged, or can no longer be read: "):
+        open_data(path, target="y")
+
+
+def test_damaged_zarr_arrays_are_named(tmp_path):
+    path = zarr(tmp_path)
+    for chunk in (one for one in path.rglob("*") if one.is_file() and one.name not in ("zarr.json", ".zarray")):
+        chunk.write_bytes(b"\x01" * 40)
+    with pytest.raises(OSError, match=r"A\.zarr is damaged, or can no longer be read: "):
+        ascd.Lasso(0.1).fit(open_data(path), B)
+
+
+def test_a_folder_is_no_npy_file(tmp_path):
+    (tmp_path / "d.npy").mkdir()
+    with pytest.raises(ValueError, match=r"d\.npy is a folder, not a \.npy file"):
+        open_data(tmp_path / "d.npy")
+
+
+def test_a_file_that_vanishes_after_it_was_looked_at_is_named(tmp_path, monkeypatch):
+    path = npy(tmp_path)
+    data = open_data(path)
+    monkeypatch.setattr("ascd.files.npy.Seal.check", lambda _: path.unlink())
+    with pytest.raises(OSError, match=r"C-float64\.npy is damaged, or can no longer be read: .*No such file"):
+        ascd.Lasso(0.1).fit(data, B)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array, unknown_name
-from ascd.files.npy import Seal
+from ascd.files.npy import Seal, reading
 
 
 class ParquetReader:
@@ -67,7 +67,7 @@ class ParquetReader:
 
     def column(self, name: str) -> Array:
         """One column of all rows, as it is (the target may be text)."""
-        parts = [file.read_row_group(g, columns=[name]).column(name).to_pandas() for file, g in self.groups]
+        parts = [self._table(file, g, [name]).column(name).to_pandas() for file, g in self.groups]
         return np.concatenate([part.to_numpy() for part in parts]) if parts else np.empty(0)
 
     def _columns(self, number: int, names: Sequence[str]) -> Array:
@@ -75,7 +75,7 @@ class ParquetReader:
         file, group = self.groups[number]
         with self.lock:
             self.seals[self.files.index(file)].check()
-            table = file.read_row_group(group, columns=list(names))
+            table = self._table(file, group, names)
             meta, wanted = file.metadata.row_group(group), set(names)
             stored = (meta.column(k) for k in range(meta.num_columns))
             self.bytes_read += sum(one.total_compressed_size for one in stored if one.path_in_schema in wanted)
@@ -83,6 +83,10 @@ class ParquetReader:
         for j, name in enumerate(names):
             out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
         return out
+
+    def _table(self, file: Any, group: int, names: Sequence[str]) -> Any:
+        with reading(self.paths[self.files.index(file)]):
+            return file.read_row_group(group, columns=list(names))
 
 
 def opened(path: Path) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.files.npy import Seal
+from ascd.files.npy import Seal, reading
 
 #: Where the shape of an array stands, in the two versions of the format.
 DESCRIPTIONS = ("zarr.json", ".zarray")
@@ -61,7 +61,7 @@ class ZarrReader:
         if array.ndim != 2 or array.dtype.kind not in "fiub":
             form = f"{array.ndim}-dimensional, of {array.dtype}"
             raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
-        self.array, self.shape, self.bytes_read = array, tuple(array.shape), 0
+        self.path, self.array, self.shape, self.bytes_read = path, array, tuple(array.shape), 0
         self.seals = Seals(path, array)
         self.entry = array.dtype.itemsize
         self.size = self.shape[0] * self.shape[1] * self.entry
@@ -75,10 +75,12 @@ class ZarrReader:
         self.seals.check(rows, np.arange(self.shape[1]) if columns is None else columns)
         if columns is None:
             self.bytes_read += height * self.shape[1] * self.entry
-            return np.asarray(self.array[rows])
+            with reading(self.path):
+                return np.asarray(self.array[rows])
         chunks = int(np.unique(columns // self.width).size)
         self.bytes_read += height * min(chunks * self.width, self.shape[1]) * self.entry
-        found = np.asarray(self.array.oindex[rows, columns])
+        with reading(self.path):
+            found = np.asarray(self.array.oindex[rows, columns])
         return np.asfortranarray(found) if self.by_columns else np.ascontiguousarray(found)
 
 
