@@ -77,3 +77,12 @@ def test_a_file_that_vanishes_after_it_was_looked_at_is_named(tmp_path, monkeypa
     monkeypatch.setattr("ascd.files.npy.Seal.check", lambda _: path.unlink())
     with pytest.raises(OSError, match=r"C-float64\.npy is damaged, or can no longer be read: .*No such file"):
         ascd.Lasso(0.1).fit(data, B)
+
+
+@pytest.mark.parametrize("target", [None, "y"])
+def test_a_folder_without_parquet_files_is_named(target, tmp_path):
+    with pytest.raises(ValueError, match=r"holds no Parquet file .* was not written by `ascd convert`$"):
+        open_data(tmp_path, target=target)
+    write_parquet(tmp_path / "k=1" / "a.parquet", x=B, y=B)
+    with pytest.raises(ValueError, match=r"holds no Parquet file .*; folders in it, such as k=1, are not looked into"):
+        open_data(tmp_path, target=target)

@@ -16,7 +16,7 @@ from ascd.data.filed import Filed
 from ascd.files.folders import FolderReader, is_folder_of_groups
 from ascd.files.npy import NpyReader
 from ascd.files.parquet import ParquetReader
-from ascd.files.zarr_arrays import ZarrReader
+from ascd.files.zarr_arrays import DESCRIPTIONS, ZarrReader
 
 #: What reading may take of the memory, where nothing is said: pieces, columns kept near, products.
 DEFAULT_MEMORY = 2 << 30
@@ -114,12 +114,11 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
     if first.suffix in PARQUET:
         reader = ParquetReader(several, () if target is None else (target,))
         return OnDisk(reader, allowed, reader.names, None if target is None else reader.column(target))
+    is_zarr = first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in DESCRIPTIONS)
+    if first.suffix.lower() != ".npy" and not is_zarr:
+        raise _nothing_in(first) if first.is_dir() else not_in_pieces(first)
     _refuse_target(target, first)
-    if first.suffix == ".npy":
-        return OnDisk(NpyReader(first), allowed)
-    if first.suffix == ".zarr" or (first / ".zarray").is_file() or (first / "zarr.json").is_file():
-        return OnDisk(ZarrReader(first), allowed)
-    raise not_in_pieces(first)
+    return OnDisk(ZarrReader(first) if is_zarr else NpyReader(first), allowed)
 
 
 def not_in_pieces(path: Path) -> ValueError:
@@ -127,6 +126,15 @@ def not_in_pieces(path: Path) -> ValueError:
     return ValueError(
         f"{path} cannot be read piece by piece: .npy, .parquet, .zarr and folders that `ascd convert` writes can; "
         "`ascd convert` makes such a folder from CSV and LIBSVM files"
+    )
+
+
+def _nothing_in(folder: Path) -> ValueError:
+    """The error of a folder that is none of ours."""
+    inner = sorted(one.name for one in folder.iterdir() if one.is_dir())
+    hint = f"; folders in it, such as {inner[0]}, are not looked into: give a list of their files" if inner else ""
+    return ValueError(
+        f"{folder} holds no Parquet file (.parquet, .pq), is no Zarr array and was not written by `ascd convert`{hint}"
     )
 
 
