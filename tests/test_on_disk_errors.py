@@ -86,3 +86,19 @@ def test_a_folder_without_parquet_files_is_named(target, tmp_path):
     write_parquet(tmp_path / "k=1" / "a.parquet", x=B, y=B)
     with pytest.raises(ValueError, match=r"holds no Parquet file .*; folders in it, such as k=1, are not looked into"):
         open_data(tmp_path, target=target)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ("acb", "the same in another order, column 1 is 'c' and not 'b'"),
+        ("ab", "it lacks 'c'"),
+        ("abcd", "it has 'd' besides"),
+        ("abd", "it lacks 'c', and it has 'd' besides"),
+    ],
+)
+def test_columns_that_differ_between_parquet_files_are_named(names, words, tmp_path):
+    first = write_parquet(tmp_path / "0.parquet", **dict.fromkeys("abc", B))
+    other = write_parquet(tmp_path / "1.parquet", **dict.fromkeys(names, B))
+    with pytest.raises(ValueError, match=rf"1\.parquet has other columns than .*0\.parquet: {words}$"):
+        open_data([first, other])

@@ -34,7 +34,7 @@ class ParquetReader:
         self.names = [name for name in schema.names if name not in without]
         for path, file in zip(paths, self.files, strict=True):
             if file.schema_arrow.names != schema.names:
-                raise ValueError(f"{path} has other columns than {paths[0]}")
+                raise ValueError(f"{path} has other columns than {paths[0]}: {_difference(file, schema.names)}")
             for name in self.names:
                 _check_type(name, file.schema_arrow.field(name).type, path)
             for name in without:
@@ -100,6 +100,18 @@ def opened(path: Path) -> Any:
         return ParquetFile(path)
     except (ArrowInvalid, OSError) as error:
         raise ValueError(f"{path} is not a Parquet file: {error}") from error
+
+
+def _difference(file: Any, first: list[str]) -> str:
+    """What tells the columns of a file from those of the first."""
+    mine = file.schema_arrow.names
+    found = [f"it lacks {name!r}" for name in first if name not in mine][:1]
+    found += [f"it has {name!r} besides" for name in mine if name not in first][:1]
+    found += [f"it has {name!r} twice" for name in mine if mine.count(name) > 1][:1]
+    if found:
+        return ", and ".join(found)
+    place = next(j for j, name in enumerate(mine) if name != first[j])
+    return f"the same in another order, column {place} is {mine[place]!r} and not {first[place]!r}"
 
 
 def _check_type(name: str, kind: Any, path: Path) -> None:
