@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_on_disk import A, B, npy, zarr
+from test_on_disk import A, B, npy, parquet, zarr
 
 import ascd
 from ascd.files import open_data
@@ -102,3 +102,39 @@ def test_columns_that_differ_between_parquet_files_are_named(names, words, tmp_p
     other = write_parquet(tmp_path / "1.parquet", **dict.fromkeys(names, B))
     with pytest.raises(ValueError, match=rf"1\.parquet has other columns than .*0\.parquet: {words}$"):
         open_data([first, other])
+
+
+def big_endian(folder):
+    np.save(folder / "big.npy", np.asfortranarray(A).astype(">f4", order="F"))
+    return folder / "big.npy"
+
+
+def float32_zarr(folder):
+    zarr = pytest.importorskip("zarr", reason="the extra 'zarr' is not installed")
+    array = zarr.open(str(folder / "A.zarr"), mode="w", shape=A.shape, chunks=(20, 5), dtype="f4")
+    array[:] = A.astype(np.float32)
+    return folder / "A.zarr"
+
+
+def float32_parquet(folder):
+    return write_parquet(folder / "a.parquet", **{f"x{j}": A[:, j].astype(np.float32) for j in range(12)})
+
+
+@pytest.mark.parametrize("make", [big_endian, float32_zarr, float32_parquet])
+def test_float32_on_a_disk_gives_float32_coefficients(make, tmp_path):
+    found = ascd.Lasso(0.05).fit(open_data(make(tmp_path)), B)
+    assert found.coef_.dtype == np.float32
+    assert found.certificate_.converged
+
+
+@pytest.mark.parametrize("make", [parquet, zarr])
+def test_float64_on_a_disk_gives_float64_coefficients(make, tmp_path):
+    data = open_data(make(tmp_path), target="price" if make is parquet else None)
+    assert ascd.Lasso(0.05).fit(data, B).coef_.dtype == np.float64
+
+
+def test_parquet_files_of_both_kinds_give_float64(tmp_path):
+    write_parquet(tmp_path / "0.parquet", a=B.astype(np.float32), b=B.astype(np.float32))
+    write_parquet(tmp_path / "1.parquet", a=B.astype(np.float32), b=B)
+    data = open_data(tmp_path)
+    assert ascd.Lasso(0.05).fit(data, np.append(B, B)).coef_.dtype == np.float64

@@ -49,7 +49,7 @@ class OnDisk:
             )
         self.reader, self.shape, self.size, self._memory = reader, reader.shape, reader.size, memory
         self.feature_names, self.y = names, y
-        if getattr(reader, "dtype", None) == np.float32:
+        if np.dtype(getattr(reader, "dtype", None)).newbyteorder("=") == np.float32:
             self.dtype = np.dtype(np.float32)  # coefficients shall be float32 too
 
     def __len__(self) -> int:

@@ -39,6 +39,8 @@ class ParquetReader:
                 _check_type(name, file.schema_arrow.field(name).type, path)
             for name in without:
                 _check_same(name, file.schema_arrow.field(name).type, schema.field(name).type, path, paths[0])
+        kinds = {file.schema_arrow.field(name).type for file in self.files for name in self.names}
+        self.dtype = np.dtype(np.float32 if {str(kind) for kind in kinds} == {"float"} else np.float64)
         heights = [file.metadata.row_group(g).num_rows for file, g in self.groups]
         self.ends = np.concatenate([[0], np.cumsum(heights)]).astype(np.int64)
         self.shape = (int(self.ends[-1]), len(self.names))

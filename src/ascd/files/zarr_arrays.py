@@ -63,7 +63,7 @@ class ZarrReader:
             raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
         self.path, self.array, self.shape, self.bytes_read = path, array, tuple(array.shape), 0
         self.seals = Seals(path, array)
-        self.entry = array.dtype.itemsize
+        self.dtype, self.entry = array.dtype, array.dtype.itemsize
         self.size = self.shape[0] * self.shape[1] * self.entry
         step, self.width = array.chunks
         self.ends = np.array([*range(0, self.shape[0], step), self.shape[0]])
