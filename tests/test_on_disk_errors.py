@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+
 import numpy as np
 import pytest
 from test_on_disk import A, B, npy, parquet, zarr
 
 import ascd
-from ascd.files import open_data
+from ascd.files import open_data, whole_file
+from ascd.files.opening import as_bytes
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 
@@ -138,3 +141,21 @@ def test_parquet_files_of_both_kinds_give_float64(tmp_path):
     write_parquet(tmp_path / "1.parquet", a=B.astype(np.float32), b=B)
     data = open_data(tmp_path)
     assert ascd.Lasso(0.05).fit(data, np.append(B, B)).coef_.dtype == np.float64
+
+
+def test_capitals_are_read_too(tmp_path):
+    assert as_bytes("1E9") == as_bytes("1e9") == as_bytes("1 gb") == 1e9
+    np.save(tmp_path / "a.npy", A)
+    (tmp_path / "a.npy").rename(tmp_path / "A.NPY")
+    assert open_data(tmp_path / "A.NPY", memory="1E9").shape == A.shape
+    write_parquet(tmp_path / "B.PARQUET", x=B)
+    assert open_data(tmp_path / "B.PARQUET").shape == open_data(tmp_path).shape == (50, 1)
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    path = tmp_path / "model.npz"
+    with pytest.raises(OSError, match=r"File too large: '.*model\.npz'"), whole_file(path):
+        raise OSError(errno.EFBIG, "File too large")
+    with pytest.raises(OSError, match=r"^gone$"), whole_file(path):
+        raise OSError("gone")
+    assert list(tmp_path.iterdir()) == []

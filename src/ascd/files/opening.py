@@ -102,7 +102,7 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
     for one in several:
         if not one.exists():
             raise FileNotFoundError(f"no such file or folder: {one}")
-    if len(several) > 1 and not all(one.suffix in PARQUET for one in several):
+    if len(several) > 1 and not all(one.suffix.lower() in PARQUET for one in several):
         raise ValueError(f"path may be a list of Parquet files only; got {', '.join(one.name for one in several[:3])}")
     if is_folder_of_groups(first):
         folder = FolderReader(first)
@@ -111,7 +111,7 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
             raise ValueError(f"target must be {stored!r} for {first}, which was converted so; got {target!r}")
         y = np.load(first / "target.npy") if stored is not None else None
         return OnDisk(folder, allowed, folder.index["names"], y)
-    if first.suffix in PARQUET:
+    if first.suffix.lower() in PARQUET:
         reader = ParquetReader(several, () if target is None else (target,))
         return OnDisk(reader, allowed, reader.names, None if target is None else reader.column(target))
     is_zarr = first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in DESCRIPTIONS)
@@ -143,12 +143,12 @@ def as_bytes(memory: Any) -> float:
 
     Examples
     --------
-    >>> as_bytes("2GB"), as_bytes("512 MiB"), as_bytes(1e9)
+    >>> as_bytes("2GB"), as_bytes("512 MiB"), as_bytes("1E9")
     (2000000000.0, 536870912.0, 1000000000.0)
     """
     if memory is None:
         return float(DEFAULT_MEMORY)
-    found = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([A-Za-z]*)\s*", str(memory))
+    found = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([A-Za-z]*)\s*", str(memory), re.IGNORECASE)
     unit = found[2].upper() if found else ""
     try:
         value = float(found[1]) * UNITS[unit] if found else float("nan")
@@ -162,7 +162,7 @@ def as_bytes(memory: Any) -> float:
 def _files_of(path: Path) -> Sequence[Path]:
     """The Parquet files of a folder, in the order of their names; else the path itself."""
     if path.is_dir() and not is_folder_of_groups(path):
-        found = sorted(file for file in path.iterdir() if file.suffix in PARQUET)
+        found = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET)
         if found:
             return found
     return [path]
