@@ -92,7 +92,7 @@ PARAMETER_ERRORS = [
     (ours.ElasticNetCV, {"l1_ratio": []}, ["l1_ratio must be in [0, 1]", "[]"]),
     (ours.LogisticRegressionCV, {"Cs": [1.0, -1.0]}, ["Cs must be positive", "-1.0"]),
     (ours.LogisticRegressionCV, {"scoring": "acuracy"}, ["'scoring' parameter of LogisticRegressionCV"]),
-    (ours.Lasso, {"n_jobs": 0}, ["n_jobs == 0"]),
+    (ours.Lasso, {"n_jobs": 0}, ["n_jobs must be None, a positive integer", "got 0"]),
 ]
 
 
@@ -102,6 +102,26 @@ def test_bad_parameters_are_refused(make, params, words):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         make(**params).fit(X, y)
     assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+WRONG_JOBS = [(0, ValueError), (False, TypeError), (True, TypeError)]
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(("n_jobs", "error"), WRONG_JOBS)
+def test_numbers_of_threads_that_are_none_are_refused_by_estimators(name, n_jobs, error):
+    if "n_jobs" not in EVERY[name]().get_params():
+        pytest.skip("has no threads")
+    with pytest.raises(error, match=rf"n_jobs must be None, a positive integer, .*; got {n_jobs}$"):
+        EVERY[name](n_jobs=n_jobs).fit(X, target_of(name, DATA))
+
+
+@pytest.mark.parametrize(("n_jobs", "error"), [*WRONG_JOBS, (1.5, TypeError), ("2", TypeError)])
+def test_numbers_of_threads_that_are_none_are_refused_by_paths(n_jobs, error):
+    words = rf"n_jobs must be None, a positive integer, .*; got {n_jobs!r}$"
+    for path, target in ((ours.lasso_path, Y), (ours.enet_path, Y), (ours.logistic_path, LABELS)):
+        with pytest.raises(error, match=words):
+            path(X, target, n_jobs=n_jobs)
 
 
 def test_negative_counts_are_refused():

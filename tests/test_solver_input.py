@@ -27,10 +27,14 @@ BAD = {
     "inf intercept0": ({"intercept0": INF, "intercept": True}, ValueError, ["intercept0 must be in", "inf"]),
     "string intercept0": ({"intercept0": "a"}, TypeError, ["intercept0 must be a number", "'a'"]),
     "intercept0 alone": ({"intercept0": 2.0}, ValueError, ["intercept0", "intercept=False", "2.0"]),
-    "n_jobs 0": ({"n_jobs": 0}, ValueError, ["n_jobs must be positive, or -1", "got 0"]),
-    "n_jobs -2": ({"n_jobs": -2}, ValueError, ["n_jobs must be positive, or -1", "got -2"]),
-    "n_jobs 1.5": ({"n_jobs": 1.5}, TypeError, ["n_jobs must be an integer", "1.5"]),
-    "n_jobs string": ({"n_jobs": "2"}, TypeError, ["n_jobs must be an integer", "'2'"]),
+    "n_jobs 0": (
+        {"n_jobs": 0},
+        ValueError,
+        ["n_jobs must be None, a positive integer, or a negative one (-1", "got 0"],
+    ),
+    "n_jobs 1.5": ({"n_jobs": 1.5}, TypeError, ["n_jobs must be None, a positive integer", "1.5"]),
+    "n_jobs string": ({"n_jobs": "2"}, TypeError, ["n_jobs must be None, a positive integer", "'2'"]),
+    "n_jobs bool": ({"n_jobs": True}, TypeError, ["n_jobs must be None, a positive integer", "True"]),
     "callback": ({"callback": 3}, TypeError, ["callback must be a function of a Snapshot", "got 3"]),
 }
 

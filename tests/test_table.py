@@ -146,8 +146,20 @@ BAD = [
     (lambda: ascd.Table(frame()[["age"]], like=ascd.Table(frame()[["weight"]])), ValueError, "has 'age' besides"),
     (lambda: ascd.Table(frame()[["age", "child"]], like=ascd.Table(frame()[["child", "age"]])), ValueError, "order"),
     (lambda: ascd.Table(pandas.DataFrame({"c": pandas.Categorical([None, None])})), ValueError, "'c' has no level"),
-    (lambda: ascd.Problem(ascd.Table(frame()), np.ones(D)), ValueError, "A must be finite; it has 1 nan"),
-    (lambda: ascd.Table([[1.0, "x"]]), TypeError, "A must hold real numbers"),
+    (
+        lambda: ascd.Problem(ascd.Table(frame()), np.ones(D)),
+        ValueError,
+        "A must be finite; it has 1 nan.*column.*'visits'",
+    ),
+    (lambda: ascd.Table([[1.0, "x"]]), TypeError, "block '0' must be an array.* of real numbers; got list of dtype <U"),
+    (lambda: ascd.Table(None), TypeError, "block '0' must be an array, a sparse matrix, .*; got NoneType$"),
+    (lambda: ascd.Table([np.ones((3, 1)), "abc"]), TypeError, "block '1' must be .*; got str of dtype <U3"),
+    (lambda: ascd.Table({"w": np.ones((2, 3, 4))}), ValueError, r"blocks: block 'w' must be two-dim.* \(2, 3, 4\)"),
+    (
+        lambda: ascd.Table([ascd.Problem(np.eye(2), np.ones(2))]),
+        TypeError,
+        "block '0' must be an array.*; got Problem$",
+    ),
 ]
 
 
@@ -173,9 +185,18 @@ def test_a_category_alone_and_sparse_columns_of_other_fills():
         ascd.Table(odd)
 
 
+def test_a_sparse_block_with_indices_outside_of_it_is_named():
+    text = sp.csr_array(TEXT)
+    text.indices[5] = -4
+    with pytest.raises(
+        ValueError, match=r"blocks: block 'words' must have column indices from 0 to 5; \.indices\[5\] is"
+    ):
+        ascd.Table({"words": text})
+
+
 def test_predictions_refuse_what_is_not_finite():
     data = frame().drop(columns="visits")
     model = ascd.Lasso(100.0).fit(ascd.Table(data), np.arange(D))
     data.loc[3, "age"] = np.nan
-    with pytest.raises(ValueError, match="X must be finite; it has 1 nan"):
+    with pytest.raises(ValueError, match=r"X must be finite; it has 1 nan.* the first column with such is 'age'"):
         model.predict(ascd.Table(data))

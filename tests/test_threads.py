@@ -11,6 +11,8 @@ import pytest
 import ascd
 from ascd._base import jit as _jit
 from ascd._base import threads
+from ascd._base.threads import as_n_jobs
+from ascd.estimators._base import as_threads
 from ascd.problem.penalties import is_held
 
 
@@ -114,3 +116,16 @@ def test_threads_that_meet_a_kernel_for_the_first_time_share_one_dispatcher():
 )
 def test_only_bounds_and_squares_hold_coordinates(penalty, held):
     assert is_held(penalty) == held
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "threads"), [(None, 1), (3, 3), (np.int64(2), 2), (-1, 4), (-2, 3), (-4, 1), (-9, 1)]
+)
+def test_numbers_of_threads_mean_what_joblib_says(n_jobs, threads, monkeypatch):
+    monkeypatch.setattr("joblib.cpu_count", lambda: 4)
+    assert as_n_jobs(n_jobs) == threads
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2, -1, -2, -100])
+def test_problems_and_estimators_count_threads_alike(n_jobs):
+    assert as_n_jobs(n_jobs) == as_threads(n_jobs)

@@ -106,6 +106,54 @@ def check_sparse(A: Any) -> None:
     if A.dtype.kind not in "fiub":
         raise TypeError(f"A must hold real numbers (float, int or bool); got dtype {A.dtype}")
     _check_shape(A.shape)
+    check_places(A)
+
+
+def check_places(A: Any) -> None:
+    """Rows and columns of a SciPy matrix that do not exist are refused: compiled code, SciPy's too, goes wherever they
+    lead.  Anything else passes.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array
+    >>> A = csc_array([[1.0, 0.0], [0.0, 2.0]])
+    >>> A.indices[1] = -4
+    >>> check_places(A)
+    Traceback (most recent call last):
+        ...
+    ValueError: A must have row indices from 0 to 1; A.indices[1] is -4
+    """
+    if not hasattr(A, "tocsc") or len(A.shape) != 2:
+        return
+    (d, n), form = A.shape, A.format
+    if form == "coo":
+        _check_range(A.row, d, "row indices", "A.row")
+        _check_range(A.col, n, "column indices", "A.col")
+    elif form in ("csc", "csr", "bsr"):
+        height, width = A.blocksize if form == "bsr" else (1, 1)
+        kind, size, count = ("row", d, n) if form == "csc" else ("column", n // width, d // height)
+        _check_offsets(A.indptr, count + 1, min(len(A.indices), len(A.data)))
+        _check_range(A.indices[: A.indptr[-1]], size, f"{kind} indices", "A.indices")
+
+
+def _check_range(places: Array, size: int, what: str, where: str) -> None:
+    """One pass: as unsigned numbers, negative ones are beyond all others."""
+    if places.size and places.view(f"u{places.itemsize}").max() >= size:
+        at = int(np.flatnonzero((places < 0) | (places >= size))[0])
+        raise ValueError(f"A must have {what} from 0 to {size - 1}; {where}[{at}] is {places[at]}")
+
+
+def _check_offsets(offsets: Array, count: int, stored: int) -> None:
+    """Columns (rows) lie one behind the other among the entries that are stored."""
+    if offsets.size != count:
+        raise ValueError(f"A must have {count} offsets; A.indptr has {offsets.size}")
+    falls = offsets[1:] < offsets[:-1]
+    if offsets[0] != 0 or offsets[-1] > stored or falls.any():
+        at = 0 if offsets[0] != 0 else int(falls.argmax()) + 1 if falls.any() else count - 1
+        raise ValueError(
+            f"A must have offsets that begin with 0, never fall and end at {stored} entries or before; "
+            f"A.indptr[{at}] is {offsets[at]}"
+        )
 
 
 def _as_sparse_design(A: Any) -> Any:

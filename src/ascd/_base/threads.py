@@ -13,25 +13,35 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from itertools import pairwise
+from numbers import Integral
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from ascd._base import tuning
-from ascd._base.checks import Array, as_count
+from ascd._base.checks import Array
 from ascd._base.pool import Pool
 
 
 def as_n_jobs(n_jobs: Any) -> int:
-    """The number of threads: a positive number, or −1 for one a processor; None is one."""
+    """The number of threads: a positive number, or as joblib counts a negative one; None is one.
+
+    −1 is a thread a processor, −2 one less, and so on, but at least one.
+    """
     if n_jobs is None:
         return 1
-    if n_jobs == -1:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(n_jobs, int) and n_jobs < 1:
-        raise ValueError(f"n_jobs must be positive, or -1 for all processors; got {n_jobs}")
-    return as_count(n_jobs, "n_jobs")
+    allowed = "None, a positive integer, or a negative one (-1: all processors, -2: all but one)"
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
+        raise TypeError(f"n_jobs must be {allowed}; got {n_jobs!r}")
+    asked = int(n_jobs)
+    if asked == 0:
+        raise ValueError(f"n_jobs must be {allowed}; got 0")
+    if asked > 0:
+        return asked
+    from joblib import cpu_count  # those that this process may use: a container may have fewer than the machine
+
+    return max(1, int(cpu_count()) + 1 + asked)
 
 
 @cache

@@ -36,7 +36,7 @@ def read_data(source: Source, may_stay: bool = False) -> Loaded:
 
         made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
         return Loaded(Table(made.A, made.b, None), f"generated data ({data})")
-    if may_stay and (source.memory is not None or data.is_dir() or data.suffix in STAYING):
+    if may_stay and (source.memory is not None or data.is_dir() or data.suffix.lower() in STAYING):
         refuse_unused(source, ON_DISK)
         return Loaded(_left_on_disk(source), data.name)
     refuse_unused(source)

@@ -46,11 +46,11 @@ def check_source(source: Source, takes_words: bool = False, may_stay: bool = Fal
     if takes_words and is_word(source):
         return
     check_there(source.data)
-    if may_stay and (source.memory is not None or source.data.is_dir() or source.data.suffix in STAYING):
-        if source.data.is_file() and source.data.suffix not in (*STAYING, *PARQUET):
+    if may_stay and (source.memory is not None or source.data.is_dir() or source.data.suffix.lower() in STAYING):
+        if source.data.is_file() and source.data.suffix.lower() not in (*STAYING, *PARQUET):
             raise click.UsageError(str(not_in_pieces(source.data)))
         return
-    if source.data.is_dir() or source.data.suffix in STAYING:
+    if source.data.is_dir() or source.data.suffix.lower() in STAYING:
         raise click.UsageError(
             f"{source.data} is no file that this command reads, which needs the data in memory; fit and path read "
             "folders and arrays piece by piece"

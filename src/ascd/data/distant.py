@@ -35,7 +35,9 @@ class Near(NamedTuple):
 
 
 class Distant:
-    """A design whose data are at a source; some columns are near."""
+    """A design whose data are at a source; some columns are near.  Errors name columns that have names."""
+
+    feature_names: list[str] | None = None
 
     def __init__(self, source: Source) -> None:
         self.source, self.shape, self.is_dear = source, source.shape, source.is_dear

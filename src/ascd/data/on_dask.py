@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._base.checks import Array, check_places
 from ascd.data import prices
 from ascd.data.dask_executors import executor_for
 from ascd.data.dask_kinds import check_chunk, check_collection, is_frame, known_widths
@@ -123,6 +123,7 @@ def open_part(
     if 0 in chunk.shape:
         return Empty(chunk.shape)
     if by_columns:
+        check_places(chunk)
         chunk = chunk.tocsc() if hasattr(chunk, "tocsc") else np.asfortranarray(chunk)
     return opener(chunk)
 

@@ -104,7 +104,9 @@ class Table:
         widths = [columns.part.shape[1] for columns in self._columns]
         ends = np.concatenate([[0], np.cumsum(widths)])
         parts = [columns.part for columns in self._columns]
-        return Distant(Parted(InTurn(parts), np.array([0, self.shape[0]]), ends, gives_products=False))
+        design = Distant(Parted(InTurn(parts), np.array([0, self.shape[0]]), ends, gives_products=False))
+        design.feature_names = self.feature_names
+        return design
 
 
 def _named(blocks: Any) -> Iterator[tuple[str, Any]]:
@@ -129,10 +131,22 @@ def _parts_of(name: str, block: Any, known: Levels) -> Iterator[Columns]:
 
         yield from _of_frame(name, pandas.DataFrame({name: block}), known)
     else:
-        values = block if hasattr(block, "tocsc") else np.asarray(block)
-        values = values[:, None] if values.ndim == 1 and not hasattr(values, "tocsc") else values
-        part = open_design(values)
+        part = _opened(name, block)
         yield Columns(part, name, [name] if part.shape[1] == 1 else [f"{name}[{j}]" for j in range(part.shape[1])])
+
+
+def _opened(name: str, block: Any) -> Any:
+    """A block of numbers behind a design's questions; errors say which it is."""
+    is_sparse = hasattr(block, "tocsc")
+    values = block if is_sparse else np.asarray(block)
+    if values.dtype.kind not in "fiub":
+        kind = type(block).__name__ + ("" if values.dtype.kind == "O" else f" of dtype {values.dtype}")
+        allowed = "an array, a sparse matrix, a DataFrame or a Series of real numbers"
+        raise TypeError(f"blocks: block {name!r} must be {allowed}; got {kind}")
+    try:
+        return open_design(values[:, None] if values.ndim == 1 and not is_sparse else values)
+    except ValueError as error:  # about the shape, or about indices
+        raise ValueError(f"blocks: block {name!r} {str(error).removeprefix('A ').replace('A.', '.')}") from None
 
 
 def _of_frame(block: str, frame: Any, known: Levels) -> Iterator[Columns]:

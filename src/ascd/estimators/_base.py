@@ -16,8 +16,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ascd._base.checks import Array, as_finite_vector
+from ascd._base.checks import Array, as_finite_vector, check_places
 from ascd._base.devices import is_on_device, to_host
+from ascd._base.threads import as_n_jobs
 from ascd.data.dask_kinds import is_collection
 from ascd.data.device.dense import brought_if_small
 from ascd.data.device.sparse import is_there
@@ -147,6 +148,8 @@ class LinearEstimator(BaseEstimator):
                 found = predicted(self, X, to_host(columns)) + to_host(self.intercept_)
             return back(with_offset(found.astype(float_of(columns), copy=False), offset), X)
         check_namespace(X, self, "predict")
+        with speaking_of_x():
+            check_places(X)
         X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
         intercept = self.intercept_
         if is_on_device(columns) and not is_on_device(X):  # fitted there, used here
@@ -237,7 +240,12 @@ def float_of(coef: Any) -> Any:
 
 
 def layout_of(X: Any) -> dict[str, Any]:
-    """What scikit-learn is to make of X: nothing where it is large and read in place, float64 columns else."""
+    """What scikit-learn is to make of X: nothing where it is large and read in place, float64 columns else.
+
+    SciPy converts without a look where indices lead to, so they are looked at before.
+    """
+    with speaking_of_x():
+        check_places(X)
     if is_read_in_place(X):
         return {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
     return {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
@@ -249,5 +257,6 @@ def as_offset(offset: Any, X: Any) -> Array | None:
 
 
 def as_threads(n_jobs: int | None) -> int:
-    """How many threads scikit-learn's ``n_jobs`` means; 1 for None."""
+    """How many threads scikit-learn's ``n_jobs`` means, which joblib may restrict; 1 for None."""
+    as_n_jobs(n_jobs)  # refuses what is none, in our words
     return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ascd._base.checks import Array
+from ascd._base.checks import Array, check_places
 from ascd.data.dask_kinds import is_collection
 from ascd.data.device.sparse import is_there
 from ascd.estimators._base import LinearEstimator
@@ -19,6 +19,7 @@ from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._given import is_fitted_elsewhere, to_numpy
 from ascd.estimators._lazily import classes_lazily
 from ascd.estimators._on_device import back
+from ascd.estimators._speaking import speaking_of_x
 
 
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
@@ -36,6 +37,8 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):
         array of shape (n_samples,) or (n_samples, n_classes)
         """
         if not is_elsewhere(X) and not is_fitted_elsewhere(self):
+            with speaking_of_x():
+                check_places(X)
             found: Array = super().decision_function(X)
             return found
         z = self._linear_predictor(X)

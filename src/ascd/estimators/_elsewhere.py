@@ -8,6 +8,7 @@ the same questions here.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from ascd.data.storages import is_design, open_design
 from ascd.estimators._lazily import times_lazily
 from ascd.estimators._speaking import speaking_of_x
 from ascd.estimators._tuning import CANCELLED, SQUARES_AT_A_TIME
+from ascd.problem.norms import check_finite
 
 
 class Elsewhere:
@@ -85,7 +87,7 @@ class Elsewhere:
     def check_finite(self) -> None:
         """Raise a ValueError that names what is not finite."""
         with speaking_of_x():
-            self.design.check_finite()
+            check_finite(self.design, partial(self.design.survey, 1.0, np.empty((0, self.shape[0]))))
 
     def stand_in(self) -> Array:
         """An array with as many rows, for what asks only for their number."""
@@ -130,7 +132,10 @@ def predicted(estimator: Any, X: Any, columns: Array) -> Any:
     check_features(estimator, data.shape[1], data.names)
     if not data.design.is_dear:  # a pass for this alone would be too much elsewhere
         data.check_finite()
-    return data.times(np.asarray(columns, dtype=np.float64))
+    found = data.times(np.asarray(columns, dtype=np.float64))
+    if data.design.is_dear and not np.isfinite(found).all():
+        data.check_finite()
+    return found
 
 
 def names_of(X: Any) -> Array | None:

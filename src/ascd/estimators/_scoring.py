@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
-from ascd._base.checks import Array
+from ascd._base.checks import Array, check_places
 from ascd.data.dask_kinds import is_collection
 from ascd.data.device.sparse import is_there
 from ascd.estimators._base import as_offset
@@ -19,6 +19,7 @@ from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._folds import Fold, SplitterRouting
 from ascd.estimators._given import to_numpy
 from ascd.estimators._odds import with_known
+from ascd.estimators._speaking import speaking_of_x
 from ascd.estimators.logistic import LogisticRegression
 
 
@@ -107,6 +108,8 @@ class Scoring(SplitterRouting):
             y, known = to_numpy(y), {name: to_numpy(given) for name, given in known.items()}
             model, X = self._standing_for(np.eye(z.shape[1]), np.zeros(z.shape[1]), z, as_offset(offset, z))
         elif offset is not None:
+            with speaking_of_x():
+                check_places(X)
             X = check_array(X, accept_sparse="csr")
             model, X = self._standing_for(to_numpy(self.coef_), to_numpy(self.intercept_), X, as_offset(offset, X))
         return float(self._get_scorer()(model, X, y, **known))

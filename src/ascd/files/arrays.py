@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ascd._base.checks import check_places
 from ascd.files.columns import Table
 
 
@@ -26,12 +27,20 @@ def read_npz(path: Path, target_optional: bool) -> Table:
     if X is None and {"data", "shape", "format"} <= held:
         from scipy.sparse import load_npz
 
-        X = load_npz(path).tocsc()
+        X = _columns(load_npz(path), path)
     if X is None or (y is None and not target_optional):
         raise ValueError(
             f"{path} must hold X (an array, or what scipy.sparse.save_npz wrote) and y; it has {sorted(held)}"
         )
     return Table(X, _checked_arrays(path, X, y), None)
+
+
+def _columns(X: Any, path: Path) -> Any:
+    try:
+        check_places(X)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+    return X.tocsc()
 
 
 def _checked_arrays(path: Path, X: Any, y: Any) -> Any:

@@ -6,6 +6,7 @@ Not through a memory map: a file that has become shorter is an error with a sent
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,17 @@ class Seal:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Errors of whatever reads a file, which differ between libraries, are one kind and name the file."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise OSError(f"{path} is damaged, or can no longer be read: {error}") from error
+
+
 class Numbers:
     """The numbers of a .npy file as one long vector, in the order of the file."""
 
@@ -52,7 +64,8 @@ class Numbers:
     def take(self, start: int, count: int) -> Array:
         """So many numbers from ``start`` on; booleans as bytes."""
         self.seal.check()
-        found = np.fromfile(self.path, self.dtype, count, offset=self.offset + start * self.dtype.itemsize)
+        with reading(self.path):
+            found = np.fromfile(self.path, self.dtype, count, offset=self.offset + start * self.dtype.itemsize)
         self.bytes_read += found.nbytes
         if found.size < count:
             raise OSError(f"{self.path} has become shorter than it was: {found.size} of {count} numbers could be read")
@@ -114,6 +127,8 @@ def runs(columns: Array) -> Iterator[tuple[slice, int, int]]:
 
 def _header(path: Path) -> tuple[Any, bool, Any, int]:
     """Shape, order, dtype and where the numbers begin; the file must hold all of them."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, not a .npy file")
     try:
         with path.open("rb") as file:
             version = np.lib.format.read_magic(file)

@@ -17,7 +17,7 @@ from ascd.files.folders import INDEX, FolderReader, is_folder_of_groups
 from ascd.files.npy import NpyReader
 from ascd.files.parquet import ParquetReader
 from ascd.files.placing import is_unfinished
-from ascd.files.zarr_arrays import ZarrReader
+from ascd.files.zarr_arrays import DESCRIPTIONS, ZarrReader
 
 #: What reading may take of the memory, where nothing is said: pieces, columns kept near, products.
 DEFAULT_MEMORY = 2 << 30
@@ -50,7 +50,7 @@ class OnDisk:
             )
         self.reader, self.shape, self.size, self._memory = reader, reader.shape, reader.size, memory
         self.feature_names, self.y = names, y
-        if getattr(reader, "dtype", None) == np.float32:
+        if np.dtype(getattr(reader, "dtype", None)).newbyteorder("=") == np.float32:
             self.dtype = np.dtype(np.float32)  # coefficients shall be float32 too
 
     def __len__(self) -> int:
@@ -69,7 +69,9 @@ class OnDisk:
 
     @cached_property
     def _design(self) -> Distant:
-        return Distant(Filed(self.reader, self._memory))
+        design = Distant(Filed(self.reader, self._memory))
+        design.feature_names = self.feature_names
+        return design
 
 
 def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> OnDisk:
@@ -101,7 +103,7 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
     for one in several:
         if not one.exists():
             raise FileNotFoundError(f"no such file or folder: {one}")
-    if len(several) > 1 and not all(one.suffix in PARQUET for one in several):
+    if len(several) > 1 and not all(one.suffix.lower() in PARQUET for one in several):
         raise ValueError(f"path may be a list of Parquet files only; got {', '.join(one.name for one in several[:3])}")
     if is_folder_of_groups(first):
         folder = FolderReader(first)
@@ -112,15 +114,14 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
         return OnDisk(folder, allowed, folder.index["names"], y)
     if is_unfinished(first):
         raise ValueError(f"{first} has no {INDEX}: its conversion was cut short. Run ascd convert again, with --force")
-    if first.suffix in PARQUET:
+    if first.suffix.lower() in PARQUET:
         reader = ParquetReader(several, () if target is None else (target,))
         return OnDisk(reader, allowed, reader.names, None if target is None else reader.column(target))
+    is_zarr = first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in DESCRIPTIONS)
+    if first.suffix.lower() != ".npy" and not is_zarr:
+        raise _nothing_in(first) if first.is_dir() else not_in_pieces(first)
     _refuse_target(target, first)
-    if first.suffix == ".npy":
-        return OnDisk(NpyReader(first), allowed)
-    if first.suffix == ".zarr" or (first / ".zarray").is_file() or (first / "zarr.json").is_file():
-        return OnDisk(ZarrReader(first), allowed)
-    raise not_in_pieces(first)
+    return OnDisk(ZarrReader(first) if is_zarr else NpyReader(first), allowed)
 
 
 def not_in_pieces(path: Path) -> ValueError:
@@ -131,17 +132,26 @@ def not_in_pieces(path: Path) -> ValueError:
     )
 
 
+def _nothing_in(folder: Path) -> ValueError:
+    """The error of a folder that is none of ours."""
+    inner = sorted(one.name for one in folder.iterdir() if one.is_dir())
+    hint = f"; folders in it, such as {inner[0]}, are not looked into: give a list of their files" if inner else ""
+    return ValueError(
+        f"{folder} holds no Parquet file (.parquet, .pq), is no Zarr array and was not written by `ascd convert`{hint}"
+    )
+
+
 def as_bytes(memory: Any) -> float:
     """A number of bytes from a number or from words such as "2GB".
 
     Examples
     --------
-    >>> as_bytes("2GB"), as_bytes("512 MiB"), as_bytes(1e9)
+    >>> as_bytes("2GB"), as_bytes("512 MiB"), as_bytes("1E9")
     (2000000000.0, 536870912.0, 1000000000.0)
     """
     if memory is None:
         return float(DEFAULT_MEMORY)
-    found = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([A-Za-z]*)\s*", str(memory))
+    found = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([A-Za-z]*)\s*", str(memory), re.IGNORECASE)
     unit = found[2].upper() if found else ""
     try:
         value = float(found[1]) * UNITS[unit] if found else float("nan")
@@ -155,7 +165,7 @@ def as_bytes(memory: Any) -> float:
 def _files_of(path: Path) -> Sequence[Path]:
     """The Parquet files of a folder, in the order of their names; else the path itself."""
     if path.is_dir() and not is_folder_of_groups(path):
-        found = sorted(file for file in path.iterdir() if file.suffix in PARQUET)
+        found = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET)
         if found:
             return found
     return [path]

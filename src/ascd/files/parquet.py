@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array, unknown_name
-from ascd.files.npy import Seal
+from ascd.files.npy import Seal, reading
 
 
 class ParquetReader:
@@ -34,11 +34,13 @@ class ParquetReader:
         self.names = [name for name in schema.names if name not in without]
         for path, file in zip(paths, self.files, strict=True):
             if file.schema_arrow.names != schema.names:
-                raise ValueError(f"{path} has other columns than {paths[0]}")
+                raise ValueError(f"{path} has other columns than {paths[0]}: {_difference(file, schema.names)}")
             for name in self.names:
                 _check_type(name, file.schema_arrow.field(name).type, path)
             for name in without:
                 _check_same(name, file.schema_arrow.field(name).type, schema.field(name).type, path, paths[0])
+        kinds = {file.schema_arrow.field(name).type for file in self.files for name in self.names}
+        self.dtype = np.dtype(np.float32 if {str(kind) for kind in kinds} == {"float"} else np.float64)
         heights = [file.metadata.row_group(g).num_rows for file, g in self.groups]
         self.ends = np.concatenate([[0], np.cumsum(heights)]).astype(np.int64)
         self.shape = (int(self.ends[-1]), len(self.names))
@@ -67,7 +69,7 @@ class ParquetReader:
 
     def column(self, name: str) -> Array:
         """One column of all rows, as it is (the target may be text)."""
-        parts = [file.read_row_group(g, columns=[name]).column(name).to_pandas() for file, g in self.groups]
+        parts = [self._table(file, g, [name]).column(name).to_pandas() for file, g in self.groups]
         return np.concatenate([part.to_numpy() for part in parts]) if parts else np.empty(0)
 
     def _columns(self, number: int, names: Sequence[str], rows: slice) -> Array:
@@ -75,7 +77,7 @@ class ParquetReader:
         file, group = self.groups[number]
         with self.lock:
             self.seals[self.files.index(file)].check()
-            table = file.read_row_group(group, columns=list(names))
+            table = self._table(file, group, names)
             meta, wanted = file.metadata.row_group(group), set(names)
             stored = (meta.column(k) for k in range(meta.num_columns))
             self.bytes_read += sum(one.total_compressed_size for one in stored if one.path_in_schema in wanted)
@@ -84,6 +86,10 @@ class ParquetReader:
         for j, name in enumerate(names):
             out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
         return out
+
+    def _table(self, file: Any, group: int, names: Sequence[str]) -> Any:
+        with reading(self.paths[self.files.index(file)]):
+            return file.read_row_group(group, columns=list(names))
 
 
 def opened(path: Path) -> Any:
@@ -97,6 +103,18 @@ def opened(path: Path) -> Any:
         return ParquetFile(path)
     except (ArrowInvalid, OSError) as error:
         raise ValueError(f"{path} is not a Parquet file: {error}") from error
+
+
+def _difference(file: Any, first: list[str]) -> str:
+    """What tells the columns of a file from those of the first."""
+    mine = file.schema_arrow.names
+    found = [f"it lacks {name!r}" for name in first if name not in mine][:1]
+    found += [f"it has {name!r} besides" for name in mine if name not in first][:1]
+    found += [f"it has {name!r} twice" for name in mine if mine.count(name) > 1][:1]
+    if found:
+        return ", and ".join(found)
+    place = next(j for j, name in enumerate(mine) if name != first[j])
+    return f"the same in another order, column {place} is {mine[place]!r} and not {first[place]!r}"
 
 
 def _check_type(name: str, kind: Any, path: Path) -> None:

@@ -44,6 +44,10 @@ def whole_file(path: Any) -> Iterator[Path]:
         yield draft
         draft.chmod(0o666 & ~_umask())
         draft.replace(path)
+    except OSError as error:
+        if error.errno is not None and error.filename in (None, str(draft)):  # a full disk is told without a name
+            error.filename = str(path)
+        raise
     finally:
         draft.unlink(missing_ok=True)
 

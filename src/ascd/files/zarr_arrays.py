@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.files.npy import Seal
+from ascd.files.npy import Seal, reading
 
 #: Where the shape of an array stands, in the two versions of the format.
 DESCRIPTIONS = ("zarr.json", ".zarray")
@@ -61,9 +61,9 @@ class ZarrReader:
         if array.ndim != 2 or array.dtype.kind not in "fiub":
             form = f"{array.ndim}-dimensional, of {array.dtype}"
             raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
-        self.array, self.shape, self.bytes_read = array, tuple(array.shape), 0
+        self.path, self.array, self.shape, self.bytes_read = path, array, tuple(array.shape), 0
         self.seals = Seals(path, array)
-        self.entry = array.dtype.itemsize
+        self.dtype, self.entry = array.dtype, array.dtype.itemsize
         self.size = self.shape[0] * self.shape[1] * self.entry
         self.step, self.together = array.chunks
         self.ends = np.array([*range(0, self.shape[0], self.step), self.shape[0]])
@@ -74,9 +74,10 @@ class ZarrReader:
         chosen = np.arange(self.shape[1]) if columns is None else columns
         self.seals.check(rows, chosen)
         self.bytes_read += self._decoded(rows, chosen) * self.entry
-        if columns is None:
-            return np.asarray(self.array[rows])
-        found = np.asarray(self.array.oindex[rows, columns])
+        with reading(self.path):
+            if columns is None:
+                return np.asarray(self.array[rows])
+            found = np.asarray(self.array.oindex[rows, columns])
         return np.asfortranarray(found) if self.by_columns else np.ascontiguousarray(found)
 
     def _decoded(self, rows: slice, columns: Array) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,23 @@ def check_norms(design: Any, survey: Survey, weight: Any, bound: float) -> None:
     square = survey.square
     largest = float(np.maximum(square, survey.plain).max())
     if not math.isfinite(largest):
-        design.check_finite()
+        check_finite(design, lambda: survey)
     if not math.isfinite(largest * (max(bound, 1.0) if bound < math.inf else 1.0)):
         raise ValueError("A has columns whose squared norm overflows float64: rescale A")
     if square.min() < SMALLEST_SQUARE:
         _check_small_columns(design, weight, np.flatnonzero(square < SMALLEST_SQUARE))
+
+
+def check_finite(design: Any, survey: Callable[[], Survey]) -> None:
+    """Raise a ValueError that names what is not finite, and the first column that has it: its sum is not."""
+    try:
+        design.check_finite()
+    except ValueError as error:
+        columns, names = np.flatnonzero(~np.isfinite(survey().total)), getattr(design, "feature_names", None)
+        if columns.size == 0:
+            raise
+        first = f"{columns[0]}" if names is None else repr(names[columns[0]])
+        raise ValueError(f"{error}; the first column with such is {first}") from None
 
 
 def _check_small_columns(design: Design, weight: Any, columns: Array) -> None:

@@ -72,7 +72,7 @@ class Problem:
     offset : array of length n_samples, optional
         Known parts o of the predictions, which no coefficient changes: the logarithm of the exposure for counts, the
         predictions of another model; 0 by default.  ``image`` and the slopes are those of Ax, without it.
-    n_jobs : threads for the first pass over the data; −1 for all processors
+    n_jobs : threads for the first pass over the data; −1 for all processors, −2 for all but one
 
     Examples
     --------

@@ -59,7 +59,7 @@ def solve(
     max_iter : number of rounds: working sets, or Newton steps for losses that are not quadratic
     max_time : float, optional
         Seconds.
-    n_jobs : threads that share the work; −1 for all processors
+    n_jobs : threads that share the work; −1 for all processors, −2 for all but one
     callback : called with a ``Snapshot`` in every round; a true answer stops the run
     progress : show a progress bar (needs ``rich`` outside of notebooks)
 
