@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_on_disk import COLUMNS, VECTOR, WEIGHT, A, B, npy, parquet, zarr
+from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, npy, parquet, zarr
 
 import ascd
 from ascd.data import prices

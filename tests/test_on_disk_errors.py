@@ -6,7 +6,7 @@ import errno
 
 import numpy as np
 import pytest
-from test_on_disk import A, B, npy, parquet, zarr
+from on_disk import A, B, npy, parquet, zarr
 
 import ascd
 from ascd.files import open_data, whole_file

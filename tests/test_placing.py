@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ended_conversions import as_version_1
-from test_on_disk import A, B, csv, libsvm, write
+from on_disk import A, B, csv, libsvm, write
 
 from ascd.data.local import as_block
 from ascd.files import convert, open_data

@@ -110,6 +110,7 @@ class GradientBounds:
         self.count[here] += blocks.size
         self.kept[here] = reference
         self.reads += found.shape[0]
+        self.width[some] = np.sqrt(self.square[some])  # what lay across an earlier slope tells nothing
         if slope.shape[1] == 1 and reference.length > 0.0:
             self._take_out(some, slope, reference.length)
 
