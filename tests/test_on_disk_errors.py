@@ -84,6 +84,9 @@ def test_a_file_that_vanishes_after_it_was_looked_at_is_named(tmp_path, monkeypa
 
 @pytest.mark.parametrize("target", [None, "y"])
 def test_a_folder_without_parquet_files_is_named(target, tmp_path):
+    with pytest.raises(ValueError, match=r"is empty: no Parquet file, no Zarr array, and no finished conversion"):
+        open_data(tmp_path, target=target)
+    (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"holds no Parquet file .* was not written by `ascd convert`$"):
         open_data(tmp_path, target=target)
     write_parquet(tmp_path / "k=1" / "a.parquet", x=B, y=B)

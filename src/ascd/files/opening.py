@@ -134,6 +134,8 @@ def not_in_pieces(path: Path) -> ValueError:
 
 def _nothing_in(folder: Path) -> ValueError:
     """The error of a folder that is none of ours."""
+    if not any(folder.iterdir()):
+        return ValueError(f"{folder} is empty: no Parquet file, no Zarr array, and no finished conversion")
     inner = sorted(one.name for one in folder.iterdir() if one.is_dir())
     hint = f"; folders in it, such as {inner[0]}, are not looked into: give a list of their files" if inner else ""
     return ValueError(
