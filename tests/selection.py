@@ -17,7 +17,7 @@ from ascd.engine.descent import descend
 from ascd.engine.rules.adaptive import best_level
 from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.rules.scan import highest
-from ascd.engine.tuning import BUCKETS, LEVELS
+from ascd.engine.tuning import BUCKETS, CHUNK, LEVELS
 
 INF = float("inf")
 LOSSES = ("squared", "logistic", "huber", "squared_hinge")
@@ -134,7 +134,29 @@ def follows(picks, chance):
 def redraws(assembly, count, seed=0):
     """Picks from the present state, again and again; the rule is restored after each."""
     rng = np.random.default_rng(seed)
-    return [copy.deepcopy(assembly.rule).select(assembly.point, 0, rng) for _ in range(count)]
+    return [redraw(copy.deepcopy(assembly.rule), assembly.point, rng) for _ in range(count)]
+
+
+def redraw(rule, point, rng):
+    """A pick with random numbers of its own, also where the rule has drawn some before."""
+    if hasattr(rule, "tickets"):
+        rule.tickets[:] = rng.random(2)
+    return rule.select(point, 0, rng)
+
+
+def held_by(sleepers):
+    """Coordinates asleep and their keys; each stands in the level of its key."""
+    found = {}
+    for b, above in enumerate([np.inf, *sleepers.edge[:-1]]):
+        chunk, end, before = sleepers.chunk[b], sleepers.place[b], len(found)
+        while chunk >= 0:
+            keys = sleepers.key[chunk * CHUNK : end]
+            assert np.all((keys >= sleepers.edge[b]) & ((keys < above) | (keys == np.inf)))
+            found |= dict(zip(sleepers.order[chunk * CHUNK : end].tolist(), keys.tolist(), strict=True))
+            chunk = sleepers.behind[chunk]
+            end = (chunk + 1) * CHUNK
+        assert sleepers.number[b] == len(found) - before
+    return found
 
 
 def bytes_of(part):

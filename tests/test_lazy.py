@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 import reference as ref
@@ -11,6 +9,7 @@ import scipy.sparse as sp
 from lockstep import assemble, is_rounding, recorder_for, score_tolerance
 from problems import CASES, Case
 from scipy.stats import chi2
+from selection import redraws
 
 import ascd
 from ascd.engine.descent import descend
@@ -93,11 +92,6 @@ def test_long_runs_in_which_coordinates_leave_and_return(rule, steepness):
         assert np.any(np.diff(counts) < 0)
 
 
-def draws(assembly, t, count, rng):
-    """Picks from the same state again and again; the rule is restored after each."""
-    return [copy.deepcopy(assembly.rule).select(assembly.point, t, rng) for _ in range(count)]
-
-
 #: rule, init, steps before the pick
 DRAWS = [("a-ascd", "gradient", 1), ("a-ascd", "gradient", 25), ("a-ascd", "none", 30)]
 DRAWS += [("l-ascd", "none", 0), ("u-ascd", "none", 0)]
@@ -111,7 +105,7 @@ def test_picks_are_uniform_on_the_active_set(rule, init, steps):
     lower, upper = assembly.state()[3:]
     active = ref.active_set(rule, upper, lower)
     assert count == len(active) > 1
-    found = np.bincount(draws(assembly, steps, 3000, np.random.default_rng(3)), minlength=case.n)
+    found = np.bincount(redraws(assembly, 3000, seed=3), minlength=case.n)
     expected = 3000 / len(active)
     assert found.sum() == found[active].sum()
     assert np.sum((found[active] - expected) ** 2 / expected) < chi2.ppf(1 - 1e-6, len(active) - 1)
@@ -136,7 +130,7 @@ def test_what_is_at_its_minimum_for_certain_is_not_picked():
     radius[::3] = 0.0  # known, and inside the penalty's kink
     for rule in ("a-ascd", "ascd", "adaptive"):
         assembly = assemble(case.library("sparse"), rule, "norm", init=(np.zeros(case.n), radius))
-        picks = draws(assembly, 0, 200, np.random.default_rng(5))
+        picks = redraws(assembly, 200, seed=5)
         assert set(picks) == set(np.flatnonzero(radius)), rule
 
 

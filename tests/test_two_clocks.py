@@ -12,7 +12,7 @@ from selection import bounds_of, follows, redraws, regression, sparse_matrix, wa
 import ascd
 from ascd.engine.descent import descend
 from ascd.engine.rules import two_clocks
-from ascd.engine.rules.lazy_rules import LIST_SIZE
+from ascd.engine.rules.lazy_draws import LIST_SIZE
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 

@@ -3,7 +3,7 @@
 A matrix is a NamedTuple that says where a column's stored entries are: positions ``start(j) .. stop(j)``, and
 for a position its ``row`` and its ``entry``.  The operations below are written once on top of these four, for
 every storage; the compiler turns them into the loop one would write by hand for each.  ``ahead(j)`` asks for the memory
-of a column that will be read soon.
+of a column that will be read soon, ``ask_for_start(j)`` (optional) for what ``ahead`` will read.
 
 ====================  ====================================================================================
 ``dot``               ⟨a_j, v⟩
@@ -24,7 +24,12 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import at, helper, wide
+from ascd._base.jit import at, helper, optional_method, wide
+
+
+@optional_method
+def ask_for_start(matrix: Any, j: int) -> None:
+    """Ask for where a column begins, in a storage that looks it up."""
 
 
 @helper

@@ -45,6 +45,9 @@ class CSC(NamedTuple):
     def entry(self, p: int, j: int) -> float:
         return np.float64(self.data[p])
 
+    def ask_for_start(self, j: int) -> None:
+        fetch(self.indptr, j)
+
     def ahead(self, j: int) -> None:
         fetch(self.indices, self.indptr[j])
         fetch(self.data, self.indptr[j])

@@ -77,6 +77,13 @@ CHILDREN = 8
 #: Queues: about so many keys are kept in a heap, the others in levels so many times as long as all before; the edges of
 #: levels come from so many keys.
 FRONT, LEVEL_GROWTH, LEVEL_SAMPLE = 64, 4, 16
+#: a-ASCD: those asleep stand in this many levels (a power of two), in chunks of this many; a waking that looks at more
+#: than this many for each that wakes is counted as in vain.
+SLEEP_LEVELS, CHUNK, LOOKS_A_WAKING = 8, 64, 8
+#: Those wake early that would wake while this share of the list is drawn; after this many draws in vain in turn the
+#: list is gone through.  In five cases of ``benchmarks/selection.py --only iteration`` an eighth was within 5 % of the
+#: best of a quarter, an eighth and a 16th.
+EARLY_SHARE, DRAWS_IN_VAIN = 0.125, 16
 #: Two clocks: ν, by which share the clock of the plane runs faster where ‖e‖ rises, so that an entry that was read may
 #: lie higher than what the reference says by this share of what its radius has grown beyond the reference's.
 NEARNESS = 0.05

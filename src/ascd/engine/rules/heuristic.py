@@ -5,8 +5,8 @@
 with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.  Where all ℓ are 0 that set is {u > 0}
 (see ``scan.py``).
 
-With the "norm" oracle large problems are not scanned (``lazy_rules.py``), nor by u-ASCD and a-ASCD with "reference"
-(``two_clock_rules.py``); the picks are the same.  ``scan=True`` forces the scan.
+With the "norm" oracle large problems are not scanned (``lazy_rules.py``, ``lazy_draws.py``), nor by u-ASCD and a-ASCD
+with "reference" (``two_clock_rules.py``); the picks are the same.  ``scan=True`` forces the scan.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper
 from ascd.engine.rules.lazy import Rates, lazy_applies
-from ascd.engine.rules.lazy_rules import LazyHeuristic, LazyLower, LazyUpper
+from ascd.engine.rules.lazy_draws import LazyHeuristic
+from ascd.engine.rules.lazy_rules import LazyLower, LazyUpper
 from ascd.engine.rules.scan import count_at_least, fill_bounds, highest, least_threshold, pick_at_least
 from ascd.engine.rules.two_clock_rules import TwoClockHeuristic, TwoClockUpper
 from ascd.engine.rules.two_clocks import two_clocks_apply

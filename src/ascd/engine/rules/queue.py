@@ -119,17 +119,6 @@ class Queue(NamedTuple):
         self.order_front(self.end[0])
 
     @helper
-    def take_out(self, j: int) -> None:
-        """Take a coordinate out wherever it is, O(n): for what hardly ever happens."""
-        count = 0
-        for position in range(self.queued()):
-            if self.order[position] != j:
-                self.put(count, wide(self.order[position]), self.key[position])
-                count += 1
-        self.end[self.end.size - 1] = count
-        self.arrange()
-
-    @helper
     def shorten_heap(self) -> int:
         """Take out the top; returns the place behind the heap that has become free."""
         last = self.end[0] - 1

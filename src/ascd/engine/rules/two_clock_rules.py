@@ -3,7 +3,7 @@
 **u-ASCD** evaluates the highest key until no clock lowers it; that coordinate is taken out.  Where its interval is
 smaller than its key says, others are looked at, too, until what was found is not below the keys of those asleep.
 
-**a-ASCD** keeps a list of coordinates from which it draws, as with one clock (``lazy_rules.py``).  Everything with
+**a-ASCD** keeps a list of coordinates from which it draws, as with one clock (``lazy_draws.py``).  Everything with
 u ≥ max ℓ is in it.  One that is drawn and has u < max ℓ is sent to sleep where a clock keeps it below max ℓ; where none
 does, it stays and is drawn in vain at times.
 """
@@ -19,7 +19,8 @@ from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
 from ascd.engine.oracles.reference import REFRESHES
 from ascd.engine.rules.heap import Heap
-from ascd.engine.rules.lazy_rules import ITS_PLACE, LAST_PICK, LIST_SIZE, count_reaching
+from ascd.engine.rules.lazy_draws import ITS_PLACE, LAST_PICK, LIST_SIZE
+from ascd.engine.rules.lazy_rules import count_reaching
 from ascd.engine.rules.order import shuffle
 from ascd.engine.rules.scan import LEAST
 from ascd.engine.rules.two_clock_lower import arrange_lower, largest_lower, raise_lower
