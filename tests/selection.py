@@ -16,6 +16,7 @@ import ascd
 from ascd.engine.descent import descend
 from ascd.engine.rules.adaptive import best_level
 from ascd.engine.rules.ascd import smallest_set_threshold
+from ascd.engine.rules.draw_list import LIST_SIZE
 from ascd.engine.rules.scan import highest
 from ascd.engine.tuning import BUCKETS, CHUNK, LEVELS
 
@@ -139,9 +140,14 @@ def redraws(assembly, count, seed=0):
 
 def redraw(rule, point, rng):
     """A pick with random numbers of its own, also where the rule has drawn some before."""
-    if hasattr(rule, "tickets"):
-        rule.tickets[:] = rng.random(2)
+    if hasattr(rule, "awake"):
+        rule.awake.tickets[:] = rng.random(2)
     return rule.select(point, 0, rng)
+
+
+def listed_in(awake):
+    """Those from which a rule draws."""
+    return awake.members[: awake.state[LIST_SIZE]].tolist()
 
 
 def held_by(sleepers):

@@ -9,11 +9,11 @@ import pytest
 import reference as ref
 from lockstep import assemble, score_tolerance
 from problems import CASES, Case
-from selection import bounds_of, follows, held_by, redraws, regression, sparse_matrix, watch
+from selection import bounds_of, follows, held_by, listed_in, redraws, regression, sparse_matrix, watch
 
 import ascd
 from ascd.engine.descent import descend
-from ascd.engine.rules.lazy_draws import CEILING, LIST_SIZE
+from ascd.engine.rules.sleepers import CEILING
 from ascd.engine.steepness import STEEPNESS
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
@@ -101,10 +101,10 @@ def test_lazy_a_ascd_has_the_scans_set(interpreted, steepness):
         sizes.append(len(active))
         assert pick in active
         assert lazy.rule.active_count(point) == scan.rule.active_count(point) == len(active)
-        members, asleep = lazy.rule.members[: lazy.rule.state[LIST_SIZE]], held_by(lazy.rule.asleep.heap)
+        members, asleep = listed_in(lazy.rule.awake), held_by(lazy.rule.asleep.heap)
         assert set(active) <= set(members)  # what is drawn from
         assert sorted([*members, *asleep]) == list(range(upper.size))
-        assert all(key < lazy.rule.real[CEILING] for key in asleep.values())
+        assert all(key < lazy.rule.asleep.heap.real[CEILING] for key in asleep.values())
 
     watch(lazy, 120, look)
     assert min(sizes) < 20 < max(sizes)

@@ -7,12 +7,11 @@ import pytest
 import reference as ref
 from lockstep import assemble
 from problems import Case
-from selection import bounds_of, follows, redraws, regression, sparse_matrix, watch
+from selection import bounds_of, follows, held_by, listed_in, redraws, regression, sparse_matrix, watch
 
 import ascd
 from ascd.engine.descent import descend
-from ascd.engine.rules import two_clocks
-from ascd.engine.rules.lazy_draws import LIST_SIZE
+from ascd.engine.rules import two_clocks, two_queues
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 
@@ -73,8 +72,20 @@ def test_u_ascd_picks_as_the_scan(number, steepness, patience):
     assert watch(lazy, until) == picks[:until]
 
 
+def clocks_of(rule):
+    return rule.queues.clocks if hasattr(rule, "queues") else rule.clocks
+
+
+def sleeping(rule):
+    """Those who sleep by the path, and by the plane, with their keys."""
+    if hasattr(rule, "queues"):
+        queues = rule.queues.by_path, rule.queues.by_plane()
+        return [dict(zip(each.order[: each.queued()], each.key, strict=False)) for each in queues]
+    return [held_by(rule.of_path), held_by(rule.of_plane)]
+
+
 def asleep_in(rule):
-    return [j for queue in (rule.clocks.by_path, rule.clocks.by_plane()) for j in queue.order[: queue.queued()]]
+    return [j for each in sleeping(rule) for j in each]
 
 
 @pytest.mark.parametrize("patience", PATIENCE)
@@ -91,7 +102,7 @@ def test_a_ascd_draws_from_the_scans_set(kind, patience):
             sizes.append(len(active))
             assert pick in active
             assert lazy.rule.active_count(point) == len(active)
-            members = list(lazy.rule.members[: lazy.rule.state[LIST_SIZE]])
+            members = listed_in(lazy.rule.awake)
             assert sorted(members + asleep_in(lazy.rule)) == list(range(upper.size))
             assert set(active) <= set(members) or not members
 
@@ -131,12 +142,12 @@ def test_keys_are_never_too_small(rule):
         lazy, _ = both(case, rule, 1e6, steepness=("gs-s", "gsl-s")[number % 2])
 
         def look(point, pick, lazy=lazy):
-            clocks, intervals = lazy.rule.clocks, point.intervals
+            clocks, intervals = clocks_of(lazy.rule), point.intervals
             shifts = clocks.path_shift(intervals), clocks.plane_shift()
-            for queue, shift in zip((clocks.by_path, clocks.by_plane()), shifts, strict=True):
-                for position in range(queue.queued()):
-                    bound = max(intervals.signed_upper_at(queue.order[position]), 0.0)
-                    assert bound <= max(queue.key[position] + shift, 0.0) + 1e-11 * (1.0 + abs(shift))
+            for keys, shift in zip(sleeping(lazy.rule), shifts, strict=True):
+                for j, key in keys.items():
+                    bound = max(intervals.signed_upper_at(j), 0.0)
+                    assert bound <= max(key + shift, 0.0) + 1e-11 * (1.0 + abs(shift))
             if hasattr(lazy.rule, "floor"):
                 heap = lazy.rule.floor
                 for j, key in zip(heap.order, heap.key, strict=True):
@@ -151,8 +162,8 @@ def test_nobody_is_lost_where_keys_are_rounded_in_two_ways(kind, monkeypatch):
     """A compiler may round one expression differently at every place: here by so much that it soon matters."""
     rng = np.random.default_rng(3)
     for name in ("path_on_top", "plane_on_top"):
-        plain = getattr(two_clocks.TwoClocks, name)
-        monkeypatch.setattr(two_clocks.TwoClocks, name, lambda *args, f=plain: f(*args) * rng.choice([0.99, 1.0, 1.01]))
+        plain = getattr(two_queues.TwoQueues, name)
+        monkeypatch.setattr(two_queues.TwoQueues, name, lambda *args, f=plain: f(*args) * rng.choice([0.99, 1.0, 1.01]))
     for patience in PATIENCE[1:]:
         lazy, _ = both(hard(kind), "u-ascd", patience, steepness="gsl-s")
         watch(lazy, 100, lambda point, pick, rule=lazy.rule: check_all_there(rule, pick))
@@ -171,10 +182,10 @@ def test_a_coordinate_that_goes_to_and_fro_is_taken_in_the_end(monkeypatch):
     def other_clock(clocks, intervals, left, other):
         asked.append(left)
         assert len(asked) < 2000
-        return not clocks.is_by_plane(intervals)
+        return not lazy.rule.queues.is_by_plane(intervals)
 
-    monkeypatch.setattr(two_clocks.TwoClocks, "prefers_plane", other_clock)
-    monkeypatch.setattr(two_clocks.TwoClocks, "rounding", lambda *_: -1e-9)
+    monkeypatch.setattr(two_clocks.Clocks, "prefers_plane", other_clock)
+    monkeypatch.setattr(two_clocks.Clocks, "rounding", lambda *_: -1e-9)
     watch(lazy, 3, lambda point, pick: check_all_there(lazy.rule, pick))
 
 
@@ -182,9 +193,9 @@ def test_all_wake_where_the_clock_has_no_number(monkeypatch):
     """Rounding beyond all bounds: everybody comes in, and nobody after the last."""
     lazy, _ = both(hard("plain"), "a-ascd", 1e6)
     watch(lazy, 3)
-    monkeypatch.setattr(two_clocks.TwoClocks, "rounding", lambda self, intervals: np.inf)
-    lazy.rule.wake_those_above(lazy.point.intervals, 1.0)
-    assert sorted(lazy.rule.members) == list(range(40))
+    monkeypatch.setattr(two_clocks.Clocks, "rounding", lambda self, intervals: np.inf)
+    lazy.rule.wake_those_above(lazy.point.intervals, 1.0, 3)
+    assert sorted(listed_in(lazy.rule.awake)) == list(range(40))
     assert not asleep_in(lazy.rule)
 
 
@@ -197,7 +208,7 @@ def test_few_bounds_are_looked_at(rule, monkeypatch):
         looks[0] += 1
         return plain(intervals, j)
 
-    for module in ("two_clocks", "two_clock_rules"):
+    for module in ("two_queues", "two_clock_rules", "two_clock_draws"):
         monkeypatch.setattr(f"ascd.engine.rules.{module}.upper_bounds", counted)
     assembly = assemble(problem, rule, "reference", "gsl-s")
     watch(assembly, 1200)

@@ -6,7 +6,7 @@ with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.
 (see ``scan.py``).
 
 With the "norm" oracle large problems are not scanned (``lazy_rules.py``, ``lazy_draws.py``), nor by u-ASCD and a-ASCD
-with "reference" (``two_clock_rules.py``); the picks are the same.  ``scan=True`` forces the scan.
+with "reference" (``two_clock_rules.py``, ``two_clock_draws.py``); the picks are the same.  ``scan=True`` forces it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ascd.engine.rules.lazy import Rates, lazy_applies
 from ascd.engine.rules.lazy_draws import LazyHeuristic
 from ascd.engine.rules.lazy_rules import LazyLower, LazyUpper
 from ascd.engine.rules.scan import count_at_least, fill_bounds, highest, least_threshold, pick_at_least
-from ascd.engine.rules.two_clock_rules import TwoClockHeuristic, TwoClockUpper
+from ascd.engine.rules.two_clock_draws import TwoClockHeuristic
+from ascd.engine.rules.two_clock_rules import TwoClockUpper
 from ascd.engine.rules.two_clocks import two_clocks_apply
 
 

@@ -1,4 +1,5 @@
-"""a-ASCD without scanning (see ``lazy.py``): draws from a list of those awake, which holds all with u ≥ max ℓ.
+"""a-ASCD without scanning (see ``lazy.py``): draws from a list of those awake (``draw_list.py``), which holds all with
+u ≥ max ℓ.
 
 The others sleep with their keys u − ρG as of their last evaluation (``sleepers.py``).  Between visits u_j rises and
 max ℓ falls.  So a coordinate becomes a member of the set only when its key reaches the threshold max ℓ − ρG, and it
@@ -10,96 +11,74 @@ u ≥ max ℓ, else drawn again (as a rule one in sixteen), so that picks stay u
 stays where it is if it would soon wake again.  Where many draws in turn are in vain (max ℓ has risen, or the threshold
 stands still), the list is gone through, and those that do not belong to the set fall asleep.
 
-**Drawing ahead.**  The random numbers of the next two picks are known: the memory of what they will probably be is
-asked for.  A processor foresees by itself what "uniform" picks next, but not what depends on the outcome of this step.
-
 A lower bound that is 0 after a visit need not be filed: max ℓ counts from 0 on.  Where max ℓ = 0, everything with u > 0
 is active (see ``scan.py``); where there is no such coordinate either, any is picked.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
+from ascd.engine.rules.draw_list import ITS_PLACE, LAST_PICK, LIST_SIZE, DrawList
 from ascd.engine.rules.lazy import LazyBounds, Rates
-from ascd.engine.rules.lazy_rules import ask_for_column, ask_for_numbers, count_reaching
+from ascd.engine.rules.lazy_rules import count_reaching
 from ascd.engine.rules.scan import LEAST
-from ascd.engine.rules.sleepers import Sleepers
-from ascd.engine.tuning import DRAWS_IN_VAIN, EARLY_SHARE, KEY_ROUNDING
-
-LAST_PICK, ITS_PLACE, LIST_SIZE, LAST_WAKING = range(4)
-CEILING, THRESHOLD_THEN = range(2)
+from ascd.engine.rules.sleepers import CEILING, Sleepers
+from ascd.engine.tuning import DRAWS_IN_VAIN, KEY_ROUNDING
 
 
 class LazyHeuristic(NamedTuple):
     """a-ASCD."""
 
     floor: LazyBounds
-    asleep: LazyBounds
-    members: Array
-    # the last pick (−1 before the first), its place in the list (−1: outside), the length of the list, the step of the
-    # last waking
-    state: Array
-    real: Array  # [what no key of those asleep reaches, the threshold at the last waking]
-    tickets: Array  # the random numbers of the next two draws
+    asleep: LazyBounds  # its heap: Sleepers
+    awake: DrawList
 
     @staticmethod
     def start(n: int, rates: Rates) -> LazyHeuristic:
-        asleep = LazyBounds(Sleepers.of(n), 1, np.array([rates.rise]), rates.are_even)
-        numbers = np.array([-1, -1, 0, 0]), np.array([np.inf, np.inf]), np.zeros(2)
-        return LazyHeuristic(LazyBounds.lower(n, rates), asleep, np.empty(n, dtype=np.int32), *numbers)
+        asleep = LazyBounds(Sleepers.sharing(n, 1)[0], 1, np.array([rates.rise]), rates.are_even)
+        return LazyHeuristic(LazyBounds.lower(n, rates), asleep, DrawList.of(n))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
-        intervals, state = point.intervals, self.state
-        if state[LAST_PICK] < 0:
+        intervals, last = point.intervals, self.awake.state[LAST_PICK]
+        if last < 0:
             self.let_all_sleep_first(intervals, rng)
-        elif intervals.bounds_at(state[LAST_PICK])[0] > 0.0:
-            self.floor.renew(intervals, state[LAST_PICK])
+        elif intervals.bounds_at(last)[0] > 0.0:
+            self.floor.renew(intervals, last)
         largest = max(self.floor.largest_bound(intervals), LEAST)
-        if state[LAST_PICK] >= 0:
+        if last >= 0:
             self.follow_visit(intervals, largest)
         threshold = self.wake_threshold(intervals, largest)
-        if threshold < self.real[CEILING]:
-            self.wake_early(intervals, t, threshold)
+        if threshold < self.asleep.heap.real[CEILING]:
+            self.wake_soon(intervals, t, threshold)
         return self.draw(point, largest, threshold, rng)
 
     @helper
     def let_all_sleep_first(self, intervals: Any, rng: Any) -> None:
-        """Start: the keys of all coordinates, and two random numbers ahead."""
+        """Start: the keys of all coordinates."""
         self.floor.evaluate_all(intervals, rng)
-        for j in range(self.members.size):
+        for j in range(intervals.x.size):
             self.asleep.heap.put_in(j, self.asleep.key_of(intervals, j, intervals.signed_upper_at(j)))
-        self.tickets[0], self.tickets[1] = rng.random(), rng.random()
+        self.awake.take_tickets(rng)
 
     @helper
     def draw(self, point: Any, largest: float, threshold: float, rng: Any) -> int:
         """Uniformly from those of the list with u ≥ max ℓ."""
-        intervals, state, in_vain = point.intervals, self.state, 0
-        while state[LIST_SIZE] > 0:
-            state[ITS_PLACE] = self.place_of(0)
-            self.tickets[0], self.tickets[1] = self.tickets[1], rng.random()
-            state[LAST_PICK] = wide(self.members[state[ITS_PLACE]])
-            bound = intervals.signed_upper_at(state[LAST_PICK])
+        intervals, awake, in_vain = point.intervals, self.awake, 0
+        while awake.state[LIST_SIZE] > 0:
+            j = awake.draw_one(rng)
+            bound = intervals.signed_upper_at(j)
             if bound >= largest:
-                ask_for_column(point, wide(self.members[self.place_of(0)]))
-                ask_for_numbers(point, wide(self.members[self.place_of(1)]))
-                return state[LAST_PICK]
+                awake.foresee(point)
+                return j
             if not self.falls_asleep(intervals, bound):
                 in_vain += 1
                 if in_vain == DRAWS_IN_VAIN:
                     self.go_through_list(intervals, largest, threshold)
-        state[LAST_PICK], state[ITS_PLACE] = int(rng.random() * point.x.size), -1
-        return state[LAST_PICK]
-
-    @helper
-    def place_of(self, ticket: int) -> int:
-        """The place in the list that a ticket stands for."""
-        return int(self.tickets[ticket] * self.state[LIST_SIZE])
+        return awake.draw_outside(point.x.size, rng)
 
     @helper
     def follow_visit(self, intervals: Any, largest: float) -> None:
@@ -107,63 +86,53 @@ class LazyHeuristic(NamedTuple):
 
         One from outside the list, picked where nobody could move, comes in where it can, with all others.
         """
-        bound = intervals.signed_upper_at(self.state[LAST_PICK])
-        if self.state[ITS_PLACE] >= 0:
+        bound = intervals.signed_upper_at(self.awake.state[LAST_PICK])
+        if self.awake.state[ITS_PLACE] >= 0:
             self.falls_asleep(intervals, bound)
         elif bound >= largest:
-            self.real[CEILING] = -math.inf
-            self.state[LIST_SIZE] = self.asleep.heap.wake_above(-math.inf, 0.0, self.members, self.state[LIST_SIZE])
+            self.asleep.heap.wake_all(self.awake)
 
     @helper
     def falls_asleep(self, intervals: Any, bound: float) -> bool:
-        """Let the last pick sleep, if it will not wake soon; the last of the list takes its place."""
-        place, j = self.state[ITS_PLACE], self.state[LAST_PICK]
+        """Let the last pick sleep, if it will not wake soon."""
+        j = self.awake.state[LAST_PICK]
         key = self.asleep.key_of(intervals, j, bound)
-        if not key < self.real[CEILING]:
+        if not key < self.asleep.heap.real[CEILING]:
             return False
-        self.state[LIST_SIZE] -= 1
-        self.members[place] = self.members[self.state[LIST_SIZE]]
+        self.awake.remove_at(self.awake.state[ITS_PLACE])
         self.asleep.heap.put_in(j, key)
         return True
 
     @helper
     def go_through_list(self, intervals: Any, largest: float, threshold: float) -> None:
         """Let all of the list sleep that do not belong to the set."""
-        state = self.state
-        self.real[CEILING] = threshold
-        for place in range(state[LIST_SIZE] - 1, -1, -1):
-            j = wide(self.members[place])
+        awake = self.awake
+        self.asleep.heap.real[CEILING] = threshold
+        for place in range(awake.state[LIST_SIZE] - 1, -1, -1):
+            j = wide(awake.members[place])
             bound = intervals.signed_upper_at(j)
             if not bound >= largest:
-                state[LIST_SIZE] -= 1
-                self.members[place] = self.members[state[LIST_SIZE]]
+                awake.remove_at(place)
                 self.asleep.heap.put_in(j, min(self.asleep.key_of(intervals, j, bound), threshold))
 
     @helper
-    def wake_early(self, intervals: Any, t: int, threshold: float) -> None:
-        """Wake those that the threshold is expected to reach while a share of the list is drawn."""
-        state, real, before = self.state, self.real, self.state[LIST_SIZE]
-        steps, fall, distance = t - state[LAST_WAKING], real[THRESHOLD_THEN] - threshold, 0.0
-        if steps > 0 and 0.0 < fall < math.inf:
-            distance = fall / steps * EARLY_SHARE * before
-        real[CEILING], real[THRESHOLD_THEN], state[LAST_WAKING] = threshold - distance, threshold, t
-        state[LIST_SIZE] = self.asleep.heap.wake_above(real[CEILING], distance, self.members, before)
+    def wake_soon(self, intervals: Any, t: int, threshold: float) -> None:
+        """Wake those that the threshold will soon reach; keys may have fallen since they were evaluated."""
+        before = self.awake.state[LIST_SIZE]
+        self.asleep.heap.wake_early(threshold, t, self.awake)
         if not self.asleep.is_static:
             self.look_again(intervals, before)
 
     @helper
     def look_again(self, intervals: Any, before: int) -> None:
-        """Keys may have fallen since they were evaluated: those that should not have woken sleep on."""
-        kept = before
-        for place in range(before, self.state[LIST_SIZE]):
-            j = wide(self.members[place])
+        """Of those that woke, the ones whose keys have fallen sleep on."""
+        awake = self.awake
+        for place in range(awake.state[LIST_SIZE] - 1, before - 1, -1):
+            j = wide(awake.members[place])
             key = self.asleep.key_of(intervals, j, intervals.signed_upper_at(j))
-            if key < self.real[CEILING]:
+            if key < self.asleep.heap.real[CEILING]:
+                awake.remove_at(place)
                 self.asleep.heap.put_in(j, key)
-            else:
-                self.members[kept] = j
-                kept += 1
-        self.state[LIST_SIZE] = kept
 
     @helper
     def wake_threshold(self, intervals: Any, largest: float) -> float:

@@ -1,9 +1,12 @@
 """Coordinates asleep, by key, for a rule that wakes many at a time: nobody needs to know who is first.
 
-The keys above a threshold wake, and the threshold falls, as a rule by a little in every step.  Level b holds the keys
-in [edge_b, edge_{b−1}) without order, in chunks of memory, each with the number of the one behind it.  A coordinate
-falls asleep by one write at the end of its level, which no other write waits for, and nobody has to make room.  To wake
-what reaches ``above``,
+Keys that reach a threshold wake, and the threshold falls, as a rule by a little in every step.  So those wake early
+that it is expected to reach while a share of those awake are drawn, and after that nobody for a while.  The ceiling is
+what no key of those asleep reaches.
+
+Level b holds the keys in [edge_b, edge_{b−1}) without order, in chunks of memory, each with the number of the one
+behind it.  A coordinate falls asleep by one write at the end of its level: nobody has to make room.  To wake what
+reaches ``above``,
 
     levels that lie above it are taken whole;   the one it lies in is gone through, and its rest divided.
 
@@ -21,43 +24,60 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
-from ascd.engine.tuning import CHUNK, LEVEL_GROWTH, LOOKS_A_WAKING, SLEEP_LEVELS
+from ascd.engine.rules.draw_list import LIST_SIZE, DrawList
+from ascd.engine.tuning import CHUNK, EARLY_SHARE, LEVEL_GROWTH, LOOKS_A_WAKING, SLEEP_LEVELS
 
-FREE, IN_VAIN = range(2)
+CEILING, THRESHOLD_THEN = range(2)
+IN_VAIN, LAST_WAKING = range(2)
+#: The smallest key that is not −inf.
+LEAST_KEY = -float(np.finfo(np.float64).max)
 
 
 class Sleepers(NamedTuple):
-    """Keys and coordinates in chunks; of each level its edge, first chunk, the place to write next, and its length."""
+    """Keys and coordinates in chunks; of each level its edge, first chunk, the place to write next, and its length.
+
+    Several may share the memory of the first five, where each coordinate sleeps in one of them at most.
+    """
 
     key: Array
     order: Array
     behind: Array  # the chunk behind a chunk, −1 for none
+    free: Array  # chunks that nobody uses
+    unused: Array  # [how many of those there are]
     edge: Array  # not increasing; the last level is for −inf alone, which hardly ever has to be looked at
     chunk: Array
     place: Array
     number: Array
-    free: Array  # chunks that nobody uses
-    account: Array  # [how many of those, looks in vain since all were arranged]
+    account: Array  # [looks in vain since all were arranged, the step of the last waking]
+    real: Array  # [the ceiling, the threshold at the last waking]
 
     @staticmethod
-    def of(n: int) -> Sleepers:
-        """Room for n coordinates; nobody is asleep."""
+    def sharing(n: int, several: int) -> list[Sleepers]:
+        """So many that share room for n coordinates; nobody is asleep."""
         # besides full ones: every level writes to one, and of a level that is gone through, the first and one in work
-        chunks = n // CHUNK + SLEEP_LEVELS + 2
-        edge = np.full(SLEEP_LEVELS, np.inf)
-        edge[-2:] = -np.finfo(np.float64).max, -np.inf
-        first = np.arange(SLEEP_LEVELS)
-        return Sleepers(
-            np.empty(chunks * CHUNK),
-            np.empty(chunks * CHUNK, dtype=np.int32),
-            np.full(chunks, -1),
-            edge,
-            first,
-            first * CHUNK,
-            np.zeros(SLEEP_LEVELS, dtype=np.int64),
-            np.arange(chunks)[::-1].copy(),
-            np.array([chunks - SLEEP_LEVELS, 0]),
-        )
+        chunks = n // CHUNK + several * SLEEP_LEVELS + 2
+        places = np.empty(chunks * CHUNK), np.empty(chunks * CHUNK, dtype=np.int32)
+        shared = *places, np.zeros(chunks, dtype=np.int64), np.zeros(chunks, dtype=np.int64), np.array([0])
+        found = []
+        for _ in range(several):
+            chunk, place, number = np.zeros((3, SLEEP_LEVELS), dtype=np.int64)
+            own = np.empty(SLEEP_LEVELS), chunk, place, number, np.array([0, 0]), np.empty(2)
+            found.append(Sleepers(*shared, *own))
+        for which, one in enumerate(found):
+            one.forget(which * SLEEP_LEVELS, several * SLEEP_LEVELS)
+        return found
+
+    @helper
+    def forget(self, first: int, taken: int) -> None:
+        """Nobody is asleep; of ``taken`` chunks for all that share them, this one's begin with ``first``."""
+        for b in range(self.edge.size):
+            self.edge[b], self.number[b], self.chunk[b] = math.inf, 0, first + b
+            self.place[b], self.behind[first + b] = CHUNK * (first + b), -1
+        self.edge[self.edge.size - 2], self.edge[self.edge.size - 1] = LEAST_KEY, -math.inf
+        self.account[IN_VAIN], self.real[CEILING], self.real[THRESHOLD_THEN] = 0, math.inf, math.inf
+        self.unused[0] = self.free.size - taken
+        for number in range(self.unused[0]):
+            self.free[number] = taken + number
 
     @helper
     def put_in(self, j: int, value: float) -> None:
@@ -81,32 +101,47 @@ class Sleepers(NamedTuple):
 
     @helper
     def new_chunk(self, before: int) -> int:
-        self.account[FREE] -= 1
-        chunk = wide(self.free[self.account[FREE]])
+        self.unused[0] -= 1
+        chunk = wide(self.free[self.unused[0]])
         self.behind[chunk] = before
         return chunk
 
     @helper
-    def wake_above(self, above: float, distance: float, members: Array, count: int) -> int:
-        """Add all whose keys reach ``above`` to the first ``count`` members; how many members there are then."""
-        b, before = 0, count
+    def wake_early(self, threshold: float, t: int, awake: DrawList) -> None:
+        """Wake those that the threshold, at its speed, will reach while a share of the list is drawn."""
+        steps, fall, distance = t - self.account[LAST_WAKING], self.real[THRESHOLD_THEN] - threshold, 0.0
+        if steps > 0 and 0.0 < fall < math.inf:
+            distance = fall / steps * EARLY_SHARE * awake.state[LIST_SIZE]
+        self.real[CEILING], self.real[THRESHOLD_THEN] = threshold - distance, threshold
+        self.account[LAST_WAKING] = t
+        self.wake_above(self.real[CEILING], distance, awake)
+
+    @helper
+    def wake_all(self, awake: DrawList) -> None:
+        self.real[CEILING] = -math.inf
+        self.wake_above(-math.inf, 0.0, awake)
+
+    @helper
+    def wake_above(self, above: float, distance: float, awake: DrawList) -> None:
+        """All whose keys reach ``above`` join those awake."""
+        b, before = 0, awake.state[LIST_SIZE]
         while above < self.edge[b]:
-            count = self.go_through(b, -math.inf, members, count)
+            self.go_through(b, -math.inf, awake)
             b += 1
         self.set_edges(b, above, distance)
         looks = self.number[b]
-        count = self.go_through(b, above, members, count)
-        self.account[IN_VAIN] = max(self.account[IN_VAIN] + looks - LOOKS_A_WAKING * (count - before), 0)
+        self.go_through(b, above, awake)
+        paid = LOOKS_A_WAKING * (awake.state[LIST_SIZE] - before)
+        self.account[IN_VAIN] = max(self.account[IN_VAIN] + looks - paid, 0)
         if self.account[IN_VAIN] > self.count_asleep() + CHUNK:
-            self.arrange_anew(above, distance, members)
-        return count
+            self.arrange_anew(above, distance, awake)
 
     @helper
-    def go_through(self, b: int, above: float, members: Array, count: int) -> int:
+    def go_through(self, b: int, above: float, awake: DrawList) -> None:
         """Wake those of level b that reach ``above``; the others are put where they belong by now."""
         if self.number[b] == 0:
-            return count
-        chunk, end = self.chunk[b], self.place[b]
+            return
+        chunk, end, count = self.chunk[b], self.place[b], awake.state[LIST_SIZE]
         self.chunk[b], self.number[b] = self.new_chunk(-1), 0
         self.place[b] = self.chunk[b] * CHUNK
         while chunk >= 0:
@@ -115,13 +150,13 @@ class Sleepers(NamedTuple):
                 if value < above:
                     self.put_in(j, value)
                 else:  # also what is no number: a draw finds out
-                    members[count] = j
+                    awake.members[count] = j
                     count += 1
-            self.free[self.account[FREE]] = chunk
-            self.account[FREE] += 1
+            self.free[self.unused[0]] = chunk
+            self.unused[0] += 1
             chunk = self.behind[chunk]
             end = (chunk + 1) * CHUNK
-        return count
+        awake.state[LIST_SIZE] = count
 
     @helper
     def set_edges(self, b: int, above: float, distance: float) -> None:
@@ -131,15 +166,15 @@ class Sleepers(NamedTuple):
             self.edge[level] = max(above - distance, self.edge[b])
 
     @helper
-    def arrange_anew(self, above: float, distance: float, members: Array) -> None:
+    def arrange_anew(self, above: float, distance: float, awake: DrawList) -> None:
         """Divide all that are left, none of whom reaches ``above``."""
         last = self.edge.size - 2
         for level in range(last):
             self.edge[level] = math.inf
         for level in range(last):
-            self.go_through(level, above, members, 0)
+            self.go_through(level, above, awake)
         self.set_edges(last, above, distance)
-        self.go_through(last, above, members, 0)
+        self.go_through(last, above, awake)
         self.account[IN_VAIN] = 0
 
     @helper

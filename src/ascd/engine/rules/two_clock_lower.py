@@ -13,7 +13,7 @@ from typing import Any
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
 from ascd.engine.rules.heap import Heap
-from ascd.engine.rules.two_clocks import TwoClocks
+from ascd.engine.rules.two_clocks import Clocks
 
 
 @helper
@@ -27,7 +27,7 @@ def lower_bound(intervals: Any, j: int) -> float:
 
 
 @helper
-def lower_key(intervals: Any, clocks: TwoClocks, j: int) -> float:
+def lower_key(intervals: Any, clocks: Clocks, j: int) -> float:
     """The key of a lower bound; that of a zero column stays, and is never too small."""
     bound = lower_bound(intervals, j)
     if intervals.reach[j] == 0.0:
@@ -36,7 +36,7 @@ def lower_key(intervals: Any, clocks: TwoClocks, j: int) -> float:
 
 
 @helper
-def arrange_lower(heap: Heap, intervals: Any, clocks: TwoClocks) -> None:
+def arrange_lower(heap: Heap, intervals: Any, clocks: Clocks) -> None:
     """The keys of all lower bounds."""
     for j in range(heap.key.size):
         heap.put(j, j, lower_key(intervals, clocks, j))
@@ -44,7 +44,7 @@ def arrange_lower(heap: Heap, intervals: Any, clocks: TwoClocks) -> None:
 
 
 @helper
-def raise_lower(heap: Heap, intervals: Any, clocks: TwoClocks, j: int, before: float) -> None:
+def raise_lower(heap: Heap, intervals: Any, clocks: Clocks, j: int, before: float) -> None:
     """Coordinate j was visited; a key that is too large may stay.
 
     Where x_j has not changed from ``before``, the visit has changed σ(g) − r alone, which counts where it is positive.
@@ -57,7 +57,7 @@ def raise_lower(heap: Heap, intervals: Any, clocks: TwoClocks, j: int, before: f
 
 
 @helper
-def largest_lower(heap: Heap, intervals: Any, clocks: TwoClocks, room: Array, first: int) -> float:
+def largest_lower(heap: Heap, intervals: Any, clocks: Clocks, room: Array, first: int) -> float:
     """The largest lower bound: all that may be larger than what was found are evaluated.
 
     Where a key is true and yet too large, because the interval in use is the wider one, it is set aside meanwhile: in

@@ -1,0 +1,158 @@
+"""a-ASCD with a reference (see ``two_clocks.py``): draws from a list, as with one clock (``lazy_draws.py``).
+
+Everything with u ≥ max ℓ is in the list.  The others sleep by one of the two clocks, and wake a little early, as soon
+as its threshold max ℓ − ρ·clock comes near to their keys.  One that is drawn and has u < max ℓ is sent to sleep where a
+clock keeps it below max ℓ; where none does, or where it would soon wake, it stays and is drawn in vain at times.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd._base.jit import helper, wide
+from ascd.engine.rules.draw_list import ITS_PLACE, LAST_PICK, LIST_SIZE, DrawList
+from ascd.engine.rules.heap import Heap
+from ascd.engine.rules.lazy_rules import count_reaching
+from ascd.engine.rules.scan import LEAST
+from ascd.engine.rules.sleepers import CEILING, Sleepers
+from ascd.engine.rules.two_clock_lower import arrange_lower, largest_lower, raise_lower
+from ascd.engine.rules.two_clocks import Clocks, never_or, upper_bounds
+from ascd.engine.tuning import DRAWS_IN_VAIN, SLEEP_LEVELS
+
+
+class TwoClockHeuristic(NamedTuple):
+    """a-ASCD."""
+
+    clocks: Clocks
+    of_path: Sleepers
+    of_plane: Sleepers  # on the same memory: each coordinate sleeps in one of them at most
+    floor: Heap  # of the lower bounds
+    awake: DrawList
+    before: Array  # [x of the last pick as it was then]
+
+    @staticmethod
+    def start(parts: Any, oracle: Any, steepness: Any) -> TwoClockHeuristic:
+        n, clocks = parts.norm.size, Clocks.of(parts, oracle, steepness)
+        path, plane = Sleepers.sharing(n, 2)
+        return TwoClockHeuristic(clocks, path, plane, Heap.of(n), DrawList.of(n), np.zeros(1))
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        intervals, awake = point.intervals, self.awake
+        if awake.state[LAST_PICK] < 0:
+            awake.take_tickets(rng)
+        largest = self.follow(intervals)
+        self.wake_those_above(intervals, largest, t)
+        in_vain = 0
+        while awake.state[LIST_SIZE] > 0 and in_vain <= awake.state[LIST_SIZE]:
+            if intervals.signed_upper_at(awake.draw_one(rng)) >= largest:
+                awake.foresee(point)
+                return self.picked(point)
+            in_vain += 1
+            if in_vain == DRAWS_IN_VAIN:
+                self.tidy_list(intervals, largest)
+            else:
+                self.send_to_sleep(intervals, largest, awake.state[ITS_PLACE])
+        place = self.place_that_reaches(intervals, largest, rng)
+        if place < 0:
+            return awake.draw_outside(point.x.size, rng)
+        awake.state[ITS_PLACE], awake.state[LAST_PICK] = place, wide(awake.members[place])
+        return self.picked(point)
+
+    @helper
+    def picked(self, point: Any) -> int:
+        """The last pick, whose x is kept."""
+        j = self.awake.state[LAST_PICK]
+        self.before[0] = point.x[j]
+        return j
+
+    @helper
+    def follow(self, intervals: Any) -> float:
+        """Bring list and bounds up to date after a step; returns max ℓ."""
+        clocks, state = self.clocks, self.awake.state
+        is_new = clocks.advance(intervals)
+        if is_new or state[ITS_PLACE] < 0:  # also after the visit of one that slept, where nobody could move
+            arrange_lower(self.floor, intervals, clocks)
+        else:
+            raise_lower(self.floor, intervals, clocks, state[LAST_PICK], self.before[0])
+        largest = max(largest_lower(self.floor, intervals, clocks, self.awake.members, state[LIST_SIZE]), LEAST)
+        if is_new or state[ITS_PLACE] < 0:
+            self.divide_all(intervals, largest)
+        elif not intervals.signed_upper_at(state[LAST_PICK]) >= largest:
+            self.send_to_sleep(intervals, largest, state[ITS_PLACE])
+        return largest
+
+    @helper
+    def divide_all(self, intervals: Any, largest: float) -> None:
+        """Start, or a new reference: all that a clock keeps below max ℓ sleep, and the others are the list."""
+        awake = self.awake
+        self.of_path.forget(0, 2 * SLEEP_LEVELS)
+        self.of_plane.forget(SLEEP_LEVELS, 2 * SLEEP_LEVELS)
+        awake.state[LIST_SIZE] = awake.members.size
+        for place in range(awake.members.size):
+            awake.members[place] = place
+        for place in range(awake.members.size - 1, -1, -1):
+            self.send_to_sleep(intervals, largest, place)
+
+    @helper
+    def threshold_of_path(self, intervals: Any, largest: float) -> float:
+        """Keys below this belong to upper bounds below max ℓ, also if they were rounded."""
+        return largest - self.clocks.rounding(intervals) - self.clocks.path_shift(intervals)
+
+    @helper
+    def threshold_of_plane(self, intervals: Any, largest: float) -> float:
+        """The same for the plane."""
+        return largest - self.clocks.rounding(intervals) - self.clocks.plane_shift()
+
+    @helper
+    def wake_those_above(self, intervals: Any, largest: float, t: int) -> None:
+        """Those that may have become large enough, or soon may, come in without a look: a draw has one anyway."""
+        path, plane = self.threshold_of_path(intervals, largest), self.threshold_of_plane(intervals, largest)
+        if path < self.of_path.real[CEILING]:
+            self.of_path.wake_early(path, t, self.awake)
+        if plane < self.of_plane.real[CEILING]:
+            self.of_plane.wake_early(plane, t, self.awake)
+
+    @helper
+    def send_to_sleep(self, intervals: Any, largest: float, place: int) -> None:
+        """Who is at this place leaves the list if a clock keeps it below max ℓ, and not only for a moment."""
+        j, clocks = wide(self.awake.members[place]), self.clocks
+        level = largest - 2.0 * clocks.rounding(intervals)  # bounds below it have keys below the thresholds
+        path, plane = upper_bounds(intervals, j)
+        if not (path < level or plane < level):
+            return
+        if clocks.prefers_plane(intervals, level - path, level - plane):
+            self.lay_down(self.of_plane, place, never_or(intervals, j, plane, clocks.plane_shift()))
+        else:
+            self.lay_down(self.of_path, place, never_or(intervals, j, path, clocks.path_shift(intervals)))
+
+    @helper
+    def lay_down(self, sleepers: Sleepers, place: int, key: float) -> None:
+        if key < sleepers.real[CEILING]:
+            j = wide(self.awake.members[place])
+            self.awake.remove_at(place)
+            sleepers.put_in(j, key)
+
+    @helper
+    def tidy_list(self, intervals: Any, largest: float) -> None:
+        """Many draws were in vain: all of the list that a clock keeps below max ℓ sleep."""
+        self.of_path.real[CEILING] = self.threshold_of_path(intervals, largest)
+        self.of_plane.real[CEILING] = self.threshold_of_plane(intervals, largest)
+        for place in range(self.awake.state[LIST_SIZE] - 1, -1, -1):
+            if not intervals.signed_upper_at(wide(self.awake.members[place])) >= largest:
+                self.send_to_sleep(intervals, largest, place)
+
+    @helper
+    def place_that_reaches(self, intervals: Any, largest: float, rng: Any) -> int:
+        """Many draws were in vain: the place of one of those in the list with u ≥ max ℓ, at random; −1 if none."""
+        found, count = -1, 0
+        for place in range(self.awake.state[LIST_SIZE]):
+            if intervals.signed_upper_at(wide(self.awake.members[place])) >= largest:
+                count += 1
+                found = place if int(rng.random() * count) == 0 else found
+        return found
+
+    def active_count(self, point: Any) -> int:
+        return count_reaching(point.intervals, 1, 0) or point.x.size
