@@ -165,8 +165,13 @@ def held_by(sleepers):
     return found
 
 
-def bytes_of(part):
-    """The memory of all arrays inside a part."""
-    if isinstance(part, np.ndarray):
-        return part.nbytes
-    return sum(map(bytes_of, part)) if isinstance(part, tuple) else 0
+def bytes_beside(parts, *others):
+    """The memory of all arrays inside some parts, each once, without those of the problem's parts."""
+    found = {id(array): array.nbytes for array in arrays_in(others)}
+    return sum(size for number, size in found.items() if number not in {id(array) for array in arrays_in(parts)})
+
+
+def arrays_in(part):
+    if isinstance(part, tuple):
+        return [array for each in part for array in arrays_in(each)]
+    return [part] if isinstance(part, np.ndarray) else []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from lockstep import assemble
-from selection import bytes_of, regression, watch
+from selection import bytes_beside, regression, watch
 from sklearn.linear_model import Lasso
 
 import ascd
@@ -93,7 +93,7 @@ def test_extra_memory_is_a_few_vectors(interpreted, rule, oracle):
     n, d = 4000, 10
     problem = ascd.Problem(sp.random_array((d, n), density=1e-2, rng=np.random.default_rng(0)), np.ones(d))
     assembly = assemble(problem, rule, oracle)
-    assert bytes_of(assembly.rule) + bytes_of(assembly.oracle) <= 8 * (8 * n + d) + 10_000
+    assert bytes_beside(problem.parts, assembly.rule, assembly.oracle) <= 8 * (8 * n + d) + 10_000
 
 
 def test_look_ahead_picks_somebody_where_no_bound_is_a_number(interpreted, monkeypatch):

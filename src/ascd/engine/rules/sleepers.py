@@ -29,8 +29,6 @@ from ascd.engine.tuning import CHUNK, EARLY_SHARE, LEVEL_GROWTH, LOOKS_A_WAKING,
 
 CEILING, THRESHOLD_THEN = range(2)
 IN_VAIN, LAST_WAKING = range(2)
-#: The smallest key that is not −inf.
-LEAST_KEY = -float(np.finfo(np.float64).max)
 
 
 class Sleepers(NamedTuple):
@@ -73,7 +71,7 @@ class Sleepers(NamedTuple):
         for b in range(self.edge.size):
             self.edge[b], self.number[b], self.chunk[b] = math.inf, 0, first + b
             self.place[b], self.behind[first + b] = CHUNK * (first + b), -1
-        self.edge[self.edge.size - 2], self.edge[self.edge.size - 1] = LEAST_KEY, -math.inf
+        self.edge[self.edge.size - 2], self.edge[self.edge.size - 1] = np.nextafter(-math.inf, 0.0), -math.inf
         self.account[IN_VAIN], self.real[CEILING], self.real[THRESHOLD_THEN] = 0, math.inf, math.inf
         self.unused[0] = self.free.size - taken
         for number in range(self.unused[0]):
@@ -162,8 +160,7 @@ class Sleepers(NamedTuple):
     def set_edges(self, b: int, above: float, distance: float) -> None:
         """The edges of the empty levels before level b."""
         for level in range(b):
-            distance *= LEVEL_GROWTH
-            self.edge[level] = max(above - distance, self.edge[b])
+            self.edge[level] = max(above - distance * LEVEL_GROWTH ** (level + 1), self.edge[b])
 
     @helper
     def arrange_anew(self, above: float, distance: float, awake: DrawList) -> None:
