@@ -53,7 +53,7 @@ def square_sums(vector: Array, other: Array, scale: float, weight: Any, sums: Ar
         for number in range(part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, vector.size)):
             k = wide(number)
             away, counted = vector[k] - scale * other[k], at(weight, k)
-            total += away * away / counted if counted > 0.0 else 0.0
+            total += away * (away / counted) if counted > 0.0 else 0.0
         sums[part] = total
 
 
