@@ -15,6 +15,7 @@ from fuzz.draw import draw
 from fuzz.steps import faults
 
 import ascd
+from ascd.problem.dual_samples import dual_length
 from ascd.problem.duality import open_coordinates
 from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
 from ascd.solver.gradient_bounds import pin_all
@@ -80,6 +81,13 @@ def test_compiled_widths_are_not_reordered(compiled):
     width, pinned = np.empty(1), [np.empty(1) for _ in range(3)]
     pin_all(np.array([6e199]), 1e-100, 0.0, np.array([1e300]), np.zeros(1), pinned[0], width, *pinned[1:], 0, 1)
     assert width[0] == pytest.approx(8e149)
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e-10, 1e170])
+def test_compiled_lengths_divide_by_the_weight_first(compiled, scale):
+    """θ²/s of θ = s·r is r²·s; the fuzzer's seed 9951000000019 of the family weighed had a reach of 0."""
+    residual, weight = np.arange(1.0, 41.0), np.full(40, scale)
+    assert dual_length(residual * weight, weight) == pytest.approx(np.sqrt(scale * np.sum(residual**2)))
 
 
 def test_what_a_slope_out_of_range_tells():

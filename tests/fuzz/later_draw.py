@@ -61,7 +61,9 @@ def _weighed(rng: Any) -> Case:
     chosen = pick(rng, [each for each in combinations() if each[3]])
     case = draw_plain(rng, chosen, False, pick(rng, ("solve", "path")))
     factor = float(10.0 ** rng.uniform(-250.0, 250.0))
-    strengths = {name: case.parameters[name] * factor for name in STRENGTHS if name in case.parameters}
     with np.errstate(all="ignore"):
+        strengths = {name: case.parameters[name] * factor for name in STRENGTHS if name in case.parameters}
         weight = case.weight * factor
+    if not all(np.isfinite(values).all() for values in (weight, *strengths.values())):
+        return case
     return case.changed(weight=weight, parameters={**case.parameters, **strengths})
