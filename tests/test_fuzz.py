@@ -11,9 +11,11 @@ from fuzz import command
 from fuzz.calls import problem_of, truth_of
 from fuzz.cases import SPARSE, STORAGES, Case, source, stored
 from fuzz.command import judge_seeds
-from fuzz.draw import BLOCKS, ESTIMATORS, STORED, _newer, combinations, draw, engines
+from fuzz.draw import BLOCKS, ESTIMATORS, LAST, STORED, _newer, draw, engines
+from fuzz.offsets import with_offset
 from fuzz.peers import from_scipy
 from fuzz.search import candidates
+from fuzz.single_draw import combinations
 from fuzz.truth import make_truth, penalty_arrays
 from fuzz.twists import twisted
 from fuzz_small import LOSSES, PENALTIES, small_case
@@ -30,6 +32,7 @@ SLICE = {
     "minimize": 60,
     "stochastic": 40,
     "steps": 40,
+    "offset": 40,
     "user": 30,
     "DualSVM": 60,
     "Lasso": 40,
@@ -140,10 +143,12 @@ def test_single_coordinates_can_be_asked_for():
     }
     assert all(seeds.values())
     assert all(source(draw(seed)) == source(draw(seed, family="single")) for seed in seeds[True])
-    assert not {draw(seed, family="single").family for seed in seeds[False]} & {"stochastic", *BLOCKS, *STORED}
+    assert not {draw(seed, family="single").family for seed in seeds[False]} & {"stochastic", *BLOCKS, *STORED, *LAST}
 
 
-@pytest.mark.parametrize("family", ["solve", "path", "minimize", "stochastic", "steps", "user", "DualSVM", *ESTIMATORS])
+@pytest.mark.parametrize(
+    "family", ["solve", "path", "minimize", "stochastic", "steps", "user", "DualSVM", *filter(None, LAST), *ESTIMATORS]
+)
 def test_a_case_prints_itself(family):
     for seed in range(20):
         case = draw(seed, family=family)
@@ -183,3 +188,12 @@ def test_a_twist_keeps_the_objective(twist):
         there = x[np.argsort(back(np.arange(3)))] if twist == "permuted" else x / back(np.ones(3))
         assert np.array_equal(back(there), x)
         assert float(mine.value(x)[0]) == float(theirs.value(there)[0])
+
+
+def test_an_offset_is_a_column_with_coefficient_one(interpreted):
+    offset, x = np.linspace(-1.0, 2.0, 8), np.array([0.5, -0.25, 1.0])
+    for loss in LOSSES:
+        case = small_case(loss, "L1", weight=np.arange(8.0))
+        truth = with_offset(truth_of(case), offset)
+        problem = problem_of(case.with_option(offset=offset))
+        assert float(truth.value(np.append(x, 1.0))[0]) == pytest.approx(problem.objective(x), rel=1e-12)

@@ -13,6 +13,7 @@ from fuzz.calls import CALLS, Answer, truth_of
 from fuzz.cases import Case
 from fuzz.checks import check_answer, judge
 from fuzz.draw import draw
+from fuzz.likely import TINY, with_oracle
 from fuzz.steps import faults, watched
 
 import ascd
@@ -40,6 +41,27 @@ def test_the_rounding_of_estimates_that_are_sums_is_counted(oracle):
     case = draw(2101000311395, False, "single")
     options = {**case.options, "oracle": oracle, "max_iter": 200}
     assert list(faults(replace(case, options=options))) == []
+
+
+@pytest.mark.parametrize("oracle", ["stochastic", "norm", "reference", "measured", "exact"])
+def test_the_rounding_of_steps_too_short_to_be_seen_is_counted(oracle):
+    """x moves by an ulp, 33 times in one direction, and v stays: nothing but x tells of it."""
+    case = with_oracle(draw(9942000038966))
+    assert case.options["oracle"].failure < TINY
+    options = {**case.options, "oracle": case.options["oracle"] if oracle == "stochastic" else oracle, "max_iter": 200}
+    assert list(faults(replace(case, options=options))) == []
+
+
+def test_the_rounding_of_a_start_is_counted():
+    """Ax of a given x is a sum of two hundred terms of one sign, and of two hundred that cancel them."""
+    rng = np.random.default_rng(0)
+    A = 1.0 + 1e-3 * rng.standard_normal((5, 400))
+    x0 = 1e6 * np.repeat([1.0, -1.0], 200) * rng.random(400)
+    options = {"rule": "u-ascd", "oracle": "norm", "x0": x0, "max_iter": 1, "tol": 0.0, "rng": 0}
+    case = Case(
+        "steps", A, A @ x0 + rng.standard_normal(5), penalty="L1", parameters={"strength": 1.0}, options=options
+    )
+    assert list(faults(case)) == []
 
 
 @pytest.mark.parametrize("seed", [2101000050975, 2101000945550, 2102000597479, 2103000125546])

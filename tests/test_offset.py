@@ -158,6 +158,14 @@ def test_what_rounding_takes_from_a_target_is_counted(name, far):
         assert found.gap >= exact_deficit(b, offset, None if name == "squared" else Fraction(1.35), found)
 
 
+def test_a_margin_that_rounding_makes_one_has_a_gap():
+    """o + c is 1 - 3.5e-17, which is rounded to 1: the loss has no curvature there, and on its other side 2."""
+    offset = -6.844218875699996e-10
+    found = ascd.solve(ascd.Problem([[0.0]], [1.0], "squared_hinge", offset=[offset]), intercept=True)
+    missing = 1 - Fraction(offset) - Fraction(found.intercept)
+    assert found.gap >= max(missing, 0) ** 2 > 0
+
+
 def test_exact_differences_cost_nothing():
     exact = ascd.Problem(np.eye(2), [3.0, 5.0], offset=[1.0, 0.5])
     assert exact.parts.target_error == 0.0

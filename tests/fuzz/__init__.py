@@ -12,6 +12,8 @@
 ``report``      counts a family, as a table
 ``block_…``     the same for groups of columns, several targets and several classes
 ``likely``      intervals that hold with a probability
+``offsets``     problems with an offset
+``stored…``     paths over files
 ``placed``      data in parts, in tables, as other kinds of numbers, on a disk
 ==============  ==============================================================================
 

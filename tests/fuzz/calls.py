@@ -100,7 +100,8 @@ def penalty_of(case: Case) -> Any:
 
 
 def problem_of(case: Case) -> Any:
-    return ascd.Problem(case.matrix(), case.b, loss_of(case), penalty_of(case), case.weight)
+    offset = case.options.get("offset")
+    return ascd.Problem(case.matrix(), case.b, loss_of(case), penalty_of(case), case.weight, offset)
 
 
 def truth_of(case: Case, factor: float = 1.0) -> Truth:
@@ -114,7 +115,7 @@ def truth_of(case: Case, factor: float = 1.0) -> Truth:
 
 def arguments_of(case: Case) -> dict[str, Any]:
     """The options of a call, with ``stop_after`` turned into a callback."""
-    options = dict(case.options)
+    options = {name: value for name, value in case.options.items() if name not in ("offset", "call")}
     if "stop_after" in options:
         left = [options.pop("stop_after")]
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import ascd
 
-from . import block_estimators, estimator_calls  # noqa: F401  (they enter their calls into the table)
+from . import block_estimators, estimator_calls, offsets, stored_paths  # noqa: F401  (they enter their calls into the table)
 from .block_calls import BLOCK_FAMILIES
 from .block_search import block_candidates, blocks_from_scipy
 from .block_steps import block_faults

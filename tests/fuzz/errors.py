@@ -18,7 +18,7 @@ from .placed import is_placed
 ARGUMENTS = (
     "A", "b", "X", "y", "x0", "tol", "alphas", "alpha", "sample_weight", "weights", "penalty", "steepness", "unbounded",
     "intercept0", "Cs", "cv", "scale", "classes", "groups", "positive", "loss", "dual", "rows",
-    "failure", "patience",
+    "failure", "patience", "offset",
 )  # fmt: skip
 
 
@@ -60,7 +60,8 @@ def is_justified(case: Case, message: str) -> bool:
         return bool(np.any(case.parameters.get("linear", 0.0)))
     if "alphas must be given" in message or "scaled" in message:
         weights = (case.options.get(name, 1.0) for name in ("penalty_weights", "weights"))
-        return case.family in ("path", "path_blocks") or not all(np.any(given) for given in weights)
+        called = case.options.get("call", case.family)
+        return called in ("path", "stored_path", "path_blocks") or not all(np.any(given) for given in weights)
     if "x0" in message:
         start = case.options.get("x0")  # squares of what is beyond 1e150 are not float64 numbers
         is_rounding = case.family not in BLOCK_FAMILIES and is_all_rounding(case.loss, case.A, start)

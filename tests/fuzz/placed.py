@@ -1,7 +1,8 @@
 """Data in other places than a plain array: in parts, in tables, read as they lie in memory, or on a disk.
 
 A storage's name says everything, so that a case can be printed: ``parted:7`` and ``table:7`` are cut as the seed 7
-says, ``held:C:int8`` is read in place by rows, ``npy:F:float32:7`` is a file whose pieces hold some seven rows.
+says, ``held:C:int8`` is read in place by rows, ``npy:F:float32:7`` is a file whose pieces hold some seven rows, and
+``npy:F:float32:7:9000`` may take 9,000 bytes of memory.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import ascd
 from ascd.data import prices
 from ascd.data.distant import Distant
 from ascd.data.executors import InTurn
+from ascd.data.filed import Filed
 from ascd.data.parted import Parted
 from ascd.data.storages import open_design
+from ascd.files.npy import NpyReader
 
 from .chance import chance, pick
 
@@ -52,7 +55,7 @@ def placed(A: Array, storage: str) -> Any:
     if kind == "held":
         with changed(prices, "SMALL_DATA", -1):
             return open_design(values)
-    return _on_disk(values, int(rest[2]))
+    return _on_disk(values, *map(int, rest[2:]))
 
 
 def fitting(rng: Any, A: Array, kind: str) -> tuple[Array, str]:
@@ -142,9 +145,13 @@ def _with_categories(rng: Any, A: Array) -> Array:
     return A
 
 
-def _on_disk(values: Array, rows: int) -> Any:
+def _on_disk(values: Array, rows: int, memory: int | None = None) -> Any:
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     np.save(folder / "A.npy", values)
+    if memory is not None:  # less than a user may ask for: the data are small
+        filed = Distant(Filed(NpyReader(folder / "A.npy"), memory))
+        weakref.finalize(filed, shutil.rmtree, folder, ignore_errors=True)
+        return filed
     data = ascd.open_data(folder / "A.npy")
     with changed(prices, "BLOCK_BYTES", max(1, rows * values.itemsize * values.shape[1])):
         design = data.as_design()

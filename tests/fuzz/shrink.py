@@ -21,6 +21,8 @@ from .placed import is_placed
 
 #: A violation beyond this share of the objective's terms is no matter of rounding.
 COARSE = 1e-11
+#: Options that are arrays, but not one number for each column.
+OF_NO_COLUMN = ("alphas", "offset")
 LABELLED = ("logistic", "squared_hinge", "softmax")
 Judge = Callable[[Case], list[Violation]]
 
@@ -92,14 +94,15 @@ def taken(case: Case, keep: Array, axis: int) -> Case:
     """Some of the rows or columns, with all that belongs to them."""
     if axis == 0:
         weight = None if case.weight is None else case.weight[keep]
-        return replace(case, A=case.A[keep], b=case.b[keep], weight=weight)
+        options = {name: value[keep] if name == "offset" else value for name, value in case.options.items()}
+        return replace(case, A=case.A[keep], b=case.b[keep], weight=weight, options=options)
     if is_of_blocks(case):
         return with_columns(case, keep)
 
     def of_columns(values: dict[str, Any]) -> dict[str, Any]:
         n = case.shape[1]
         return {
-            key: value[keep] if isinstance(value, np.ndarray) and value.size == n and key != "alphas" else value
+            key: value[keep] if isinstance(value, np.ndarray) and value.size == n and key not in OF_NO_COLUMN else value
             for key, value in values.items()
         }
 
@@ -121,6 +124,7 @@ NEEDED = {
     "oracle",
     "groups",
     "grouped",
+    "call",
 }
 
 

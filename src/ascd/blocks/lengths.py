@@ -18,7 +18,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel
-from ascd.blocks.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES
+from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES
 
 
 @helper

@@ -35,12 +35,12 @@ from ascd.blocks.problem import BlockProblem
 from ascd.blocks.row_sweeps import sweep_rows_from_zero
 from ascd.blocks.sweeps import rooms_for_past, sweep_from_zero
 from ascd.blocks.terms import list_open, scale_of_blocks, sum_of_costs, terms_of_blocks, weight_of_rows
-from ascd.blocks.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES
 from ascd.data.careful import UNIT
 from ascd.data.dense import LocalDense
 from ascd.problem.losses import Squared
 from ascd.problem.precise_gaps import precise_sample_gap
 from ascd.problem.proof import residual_rounding
+from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES
 from ascd.results.limits import Limits
 from ascd.solver import tuning as shared
 from ascd.solver.assessment import NOTHING, Standing

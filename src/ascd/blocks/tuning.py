@@ -135,8 +135,6 @@ SMALLEST_SHARE = 1e-280
 LONGEST_CONSTANT_STEP = 1e3
 #: Classes are numbered without gaps: a larger number is a label, not a class.
 MOST_CLASSES = 1_000_000
-#: A sum of squares outside of these has lost digits: it is taken again, relative to the largest entry.
-LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES = 1e-280, 1e300
 
 # ---- smooth problems
 

@@ -61,6 +61,7 @@ def descend(
         if new != old:
             x[i] = new
             shift(problem.matrix, i, new - old, problem.sample, problem.loss, image, slope)
+            intervals.stepped(i, new - old)
             oracle.update(point, i, new - old, rng)
         intervals.pin(i, gradient, error)
     return what_bounds_say(point, rule)

@@ -89,7 +89,7 @@ def raise_complaint(error: Exception, *parts: Any) -> None:
 def check_intervals(oracle: Any, intervals: Any, t: int) -> None:
     """Raise a ValueError where an oracle has left a radius below 0 or something that is no number."""
     with np.errstate(invalid="ignore"):
-        grown = (intervals.clock[0] - intervals.clock[1]) * intervals.reach
+        grown = intervals.clock[4] * intervals.reach
         radius, slack = intervals.offset + grown, RADIUS_ROUNDING * (np.abs(intervals.offset) + np.abs(grown))
         wrong = np.isnan(radius) | (radius < -slack) | np.isnan(intervals.estimate)
     if wrong.any():

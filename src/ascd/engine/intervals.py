@@ -16,14 +16,19 @@ on scores are taken over g̃_j ± (r_j + ε·reach_j) with
 
     ε  =  INTERVAL_ROUNDING · (‖v_0‖ + clock + max_i M‖a_i‖|x_i|),    v_0 = v at the start, the maximum over all visits.
 
-An oracle that moves estimates adds products to them, one a step, and each sum is rounded.  A step of length
-l = |γ|‖a_i‖M moves an entry by at most l·‖a_j‖, and with the length p of the path so far no entry is larger than
-(‖v_0‖ + p)·‖a_j‖: such a step (``moved``) adds INTERVAL_ROUNDING·l + SUM_ROUNDING·(‖v_0‖ + p) to ε.
+Every step adds a column to v, or to Ax, and each sum is rounded, to the same side again and again where steps are too
+short to be seen in v.  A step of length l = |γ|‖a_i‖M moves v by at most l, and with the length p of the path so far,
+x_0 counted as a step a coordinate, neither v nor M·Ax is longer than ‖v_0‖ + p: it (``stepped``) adds
+
+    INTERVAL_ROUNDING·l + SUM_ROUNDING·(‖v_0‖ + p)
+
+to ε.  An oracle that moves estimates adds products to them, one a step, which are rounded as often: ``moved`` adds the
+same once more.
 
 Hence a lower bound below the rounding error of its own computation is 0.  Without ε a coordinate at its minimum keeps a
 lower bound of 1e-16, the largest one where all others are 0, and a rule that looks for the largest lower bound never
-leaves it.  The definition is ours; the paper computes exactly (ε = 0).  Stored is clock + ε, so that reading a radius
-costs no more than without: ``pin`` takes away the clock alone.
+leaves it.  The definition is ours; the paper computes exactly (ε = 0).  Stored is clock + ε too, so that reading a
+radius costs no more than without: ``pin`` takes away the clock alone.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_finite_vector, as_vector, unknown_name
+from ascd._base.jit import helper
 from ascd.engine.tuning import INTERVAL_ROUNDING, SUM_ROUNDING
 from ascd.problem.problem import Parts
 
@@ -46,7 +52,7 @@ class Intervals(NamedTuple):
     estimate: Array
     offset: Array
     reach: Array
-    clock: Array  # [clock + ε, ε, the part of ε that comes from x, ‖v_0‖ + the path along which estimates moved]
+    clock: Array  # [clock + ε, ε, the part of ε that comes from x, ‖v_0‖ + the path of v, clock]
     x: Array
     penalty: Any
     steepness: Any
@@ -55,7 +61,7 @@ class Intervals(NamedTuple):
 
     def radius_at(self, j: int) -> float:
         """r_j, without rounding: 0 where the entry has been read and nothing has moved since."""
-        grown = (self.clock[0] - self.clock[1]) * self.reach[j]
+        grown = self.clock[4] * self.reach[j]
         radius = self.offset[j] + grown
         # a pinned offset is minus what the clock had added by then: their difference is 0 only up to rounding
         return radius if radius > INTERVAL_ROUNDING * grown else 0.0
@@ -69,21 +75,31 @@ class Intervals(NamedTuple):
         clock = self.clock
         growth = INTERVAL_ROUNDING * self.largest_curvature * self.reach[j] * abs(self.x[j]) - clock[2]
         if growth > 0.0:
-            for part in range(3):
-                clock[part] += growth
+            clock[2] += growth
+            self.add_to_clock(0.0, growth)
         self.estimate[j] = gradient
-        self.offset[j] = error - (clock[0] - clock[1]) * self.reach[j]
+        self.offset[j] = error - clock[4] * self.reach[j]
 
     def widen(self, amount: float) -> None:
-        self.clock[0] += amount + INTERVAL_ROUNDING * amount
-        self.clock[1] += INTERVAL_ROUNDING * amount
+        self.add_to_clock(amount, INTERVAL_ROUNDING * amount)
+
+    @helper
+    def add_to_clock(self, amount: float, rounding: float) -> None:
+        """The clock and ε grow; their sum is taken anew, so that no difference of it is needed."""
+        clock = self.clock
+        clock[4] += amount
+        clock[1] += rounding
+        clock[0] = clock[4] + clock[1]
+
+    def stepped(self, i: int, change: float) -> None:
+        """Count the rounding of v, to which a step of coordinate i by this much was added."""
+        length = abs(change) * self.reach[i] * self.largest_curvature
+        self.clock[3] += length
+        self.moved(length)
 
     def moved(self, length: float) -> None:
-        """Count the rounding of estimates to which the products of a step of this length were added."""
-        self.clock[3] += length
-        growth = INTERVAL_ROUNDING * length + SUM_ROUNDING * self.clock[3]
-        self.clock[0] += growth
-        self.clock[1] += growth
+        """Count the rounding of sums after the last step, which had this length: of v, or of estimates."""
+        self.add_to_clock(0.0, INTERVAL_ROUNDING * length + SUM_ROUNDING * self.clock[3])
 
     def score_at(self, j: int, g: float) -> float:
         """The steepness of coordinate j where ∇_j f(x) = g."""
@@ -115,8 +131,7 @@ def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: 
     ``init`` is "gradient" (exact), "none" (estimate 0, radius ∞) or the user's (estimate, radius).
     """
     n = x.size
-    size = size_of(slope, parts.sample.weight)
-    clock = np.array([INTERVAL_ROUNDING * size, INTERVAL_ROUNDING * size, 0.0, size])
+    clock = start_clock(size_of(slope, parts.sample.weight), x, parts)
     rest = (parts.norm, clock, x, parts.penalty, steepness, parts.gain + parts.slack, NothingElse())
     if isinstance(init, str):
         if init not in ("gradient", "none"):
@@ -129,6 +144,13 @@ def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: 
     if np.isnan(radius).any() or (radius < 0).any():
         raise ValueError("init radius must be non-negative (inf is allowed) and not nan")
     return Intervals(estimate, radius, *rest), False
+
+
+def start_clock(size: float, x: Array, parts: Any) -> Array:
+    """The clock before the first step, where ‖v_0‖ = ``size`` and the coordinates of x_0 have these lengths."""
+    path = (parts.gain + parts.slack) * float(np.abs(x) @ parts.norm)
+    rounding = INTERVAL_ROUNDING * size + SUM_ROUNDING * np.count_nonzero(x) * path
+    return np.array([rounding, rounding, 0.0, size + path, 0.0])
 
 
 def size_of(slope: Array, weight: Any) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import at, kernel, wide
+from ascd._base.jit import at, kernel, strict_helper, wide
 from ascd._base.threads import share
 from ascd.data import prices
 from ascd.problem.tuning import NEAR_END, SAMPLES_A_PART
@@ -45,6 +45,12 @@ def dual_distance(vector: Array, other: Array, scale: float, weight: Any) -> flo
     return math.sqrt(float(sums.sum()))
 
 
+@strict_helper
+def square_over(value: float, divisor: float) -> float:
+    """value²/divisor, where the square alone may leave the range of float64: the compiler must not take it first."""
+    return value * (value / divisor)
+
+
 @kernel
 def square_sums(vector: Array, other: Array, scale: float, weight: Any, sums: Array, start: int, stop: int) -> None:
     """For each part: Σ (vector_k − scale·other_k)²/s_k."""
@@ -53,7 +59,7 @@ def square_sums(vector: Array, other: Array, scale: float, weight: Any, sums: Ar
         for number in range(part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, vector.size)):
             k = wide(number)
             away, counted = vector[k] - scale * other[k], at(weight, k)
-            total += away * away / counted if counted > 0.0 else 0.0
+            total += square_over(away, counted) if counted > 0.0 else 0.0
         sums[part] = total
 
 

@@ -184,9 +184,10 @@ def list_open(
             j = wide(number)
             low, high = penalty.subgradient(x[j], j)
             violation = violation_of(low, high, estimate[j]) + radius[j]
-            is_open = violation > 0.0 or not may_rest(penalty, x[j], j, low, high)
+            violation += LAST_PLACES * kink_size(penalty, j, low, high)
+            is_at_rest = violation <= 0.0 and may_rest(penalty, x[j], j, low, high)  # nan is not
             listed[wide(count)] = j
-            count += 1 if is_open or violation + LAST_PLACES * kink_size(penalty, j, low, high) > 0.0 else 0
+            count += 0 if is_at_rest else 1
         counts[part] = count - first
 
 

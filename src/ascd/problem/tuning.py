@@ -35,6 +35,11 @@ SMALLEST_SQUARE = 1e-300
 #: Squares of lengths are sums of d terms with relative errors of d·2⁻⁵³ at most: they are taken this much longer, which
 #: is enough for 9,000 terms at their worst, and for far more in fact: errors of both signs add up as a root.
 SQUARE_ROUNDING = 1e-12
+#: A sum of squares outside of these has lost digits, or its share ``SQUARE_ROUNDING``² has: blocks take it again,
+#: relative to the largest entry; a slope of such a length is no reference.
+LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES = 1e-280, 1e300
+#: A length above all others that still is a number: times that of an empty column it is 0.
+NO_LIMIT = 1.7e308
 #: Relative errors of sums of terms that are not negative: (terms)·2⁻⁵³, enough for nine million of each kind.
 RELATIVE = 1e-9
 #: Where the scale of a dual point is below 1 it is made smaller by the first number, the rounding of its own product;

@@ -23,7 +23,7 @@ from ascd._base.jit import kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
 from ascd.problem.first_pass import FirstPass
-from ascd.problem.optimality import width_across
+from ascd.problem.optimality import inverse_square, width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 from ascd.solver import tuning
 from ascd.solver.samples import Samples
@@ -108,7 +108,7 @@ class GradientBounds:
         length, total = self.samples.keep(here, slope)
         refer(columns, self.slot, here, self.count)
         self.length[here], self.total[here] = length, total
-        return 1.0 / max(length, 1e-300), abs(total)
+        return inverse_square(length), abs(total)
 
     def _pin(self, columns: Array, products: Array, inverse: float, total: float) -> None:
         """The intervals of these columns become points."""

@@ -25,6 +25,7 @@ from ascd._base.threads import share
 from ascd.data import prices
 from ascd.problem.at_samples import evaluate_samples, most_curvature, price_of
 from ascd.problem.duality import sample_gap
+from ascd.problem.optimality import length_across, share_along
 from ascd.problem.tuning import SAMPLES_A_PART, SMALL, SQUARE_ROUNDING
 from ascd.solver import tuning
 
@@ -76,11 +77,13 @@ class Samples:
         price = prices.SAMPLE * self.size
         share(price, len(sums), slope_sums, slope, self.kept, slots, sums)
         size, sum_here, *along = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
-        shares = np.array(along) / np.maximum(length[slots], 1e-300)
+        squares = length[slots].tolist()
+        shares = np.array([share_along(product, square) for product, square in zip(along, squares, strict=True)])
         rest = np.zeros((len(sums), slots.size))
         share(price, len(sums), rest_sums, slope, self.kept, slots, shares, rest)
         out[0, slots] = shares
-        out[1, slots] = np.sqrt(rest.sum(axis=0) + SQUARE_ROUNDING * SQUARE_ROUNDING * size)
+        rounding = SQUARE_ROUNDING * SQUARE_ROUNDING * size
+        out[1, slots] = [length_across(square, rounding, size) for square in rest.sum(axis=0).tolist()]
         out[2, slots] = np.abs(sum_here - shares * total[slots])
 
 
@@ -124,11 +127,12 @@ def compare_slopes(slope: Array, kept: Array, length: Array, total: Array, used:
                 along += kept[r, k] * slope[k]
                 size += slope[k] * slope[k]
                 sum_here += slope[k]
-            along /= max(length[r], 1e-300)
+            along = share_along(along, length[r])
             for k in range(slope.size):
                 away = slope[k] - along * kept[r, k]
                 rest += away * away
-            out[0, r], out[1, r] = along, np.sqrt(rest + SQUARE_ROUNDING * SQUARE_ROUNDING * size)
+            rounding = SQUARE_ROUNDING * SQUARE_ROUNDING * size
+            out[0, r], out[1, r] = along, length_across(rest, rounding, size)
             out[2, r] = abs(sum_here - along * total[r])
 
 

@@ -23,7 +23,7 @@ from ascd.blocks.groups import Groups
 from ascd.blocks.lengths import length_of
 from ascd.engine.oracles.measured import HAS_REFERENCE, PATH, REFERENCE_SQUARE, measure_angle
 from ascd.engine.oracles.reference import DISTANCE, MOVES, PRODUCT, READS, SQUARE, STARTED, place_from
-from ascd.problem.optimality import width_across
+from ascd.problem.optimality import inverse_square, width_across
 
 
 class BlockAngle(NamedTuple):
@@ -142,7 +142,7 @@ class MeasuredBlocks(NamedTuple):
 def make_anchor(point: Any, bound: Any, anchor: Any) -> float:
     """The present V as V_ref; returns ‖V_ref‖².  At the start gradients that are known are not read again."""
     total, clock, ends = 0.0, point.intervals.clock, point.problem.ends
-    is_start = clock[0] == clock[1]
+    is_start = clock[4] == 0.0
     for k in range(anchor.slope.size):
         anchor.slope[k] = point.slope[k]
     for k in range(anchor.slope.size):
@@ -155,6 +155,6 @@ def make_anchor(point: Any, bound: Any, anchor: Any) -> float:
         bound.width[b] = anchor.norm[b]
         if point.problem.matrix.outputs == 1:
             along = length_of(bound.product[ends[b] : ends[b + 1]])
-            bound.width[b] = min(bound.width[b], width_across(anchor.square[b], along, 1.0 / max(total, 1e-300)))
+            bound.width[b] = min(bound.width[b], width_across(anchor.square[b], along, inverse_square(total)))
     bound.place[0], bound.place[1] = 1.0, 0.0
     return total

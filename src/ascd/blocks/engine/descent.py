@@ -34,6 +34,7 @@ def descend_blocks(
         point.reads[0] += problem.matrix.starts[i + 1] - problem.matrix.starts[i]
         error = step.take_block(point, i, x, g)
         if move(point, i, x, change):
+            intervals.stepped(i, length_of(change))
             oracle.update_block(point, i, change, rng)
             wipe(point.trail, problem.matrix.outputs)
         for p in range(high - low):

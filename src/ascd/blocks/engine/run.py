@@ -25,10 +25,9 @@ from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import add
 from ascd.blocks.solve import BlockSolution, as_reference
 from ascd.blocks.solver import Solver
-from ascd.engine.intervals import Intervals, NothingElse, size_of
+from ascd.engine.intervals import Intervals, NothingElse, size_of, start_clock
 from ascd.engine.minimize import chosen_parts, names_of, put_together
 from ascd.engine.run import Assembly, Run
-from ascd.engine.tuning import INTERVAL_ROUNDING
 from ascd.results.solution import Solution
 
 
@@ -128,7 +127,7 @@ def _start(problem: BlockProblem, parts: BlockParts, steepness: Scored, init: An
     # products of a block add up the rounding of its columns
     size = math.sqrt(longest) * size_of(slope, np.repeat(problem.weight, outputs))
     travelled = lengths_of_blocks(x, problem.groups.starts)
-    clock = np.array([INTERVAL_ROUNDING * size, INTERVAL_ROUNDING * size, 0.0, size])
+    clock = start_clock(size, travelled, parts)
     intervals = Intervals(
         np.zeros(count), radius, parts.norm, clock, travelled, parts.penalty, steepness, parts.gain + parts.slack,
         NothingElse(),

@@ -12,7 +12,6 @@ intervals hold after every step, whether or not anybody measures.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper
 from ascd.engine.oracles.reference import ReferenceBound, make_reference, start_reference
+from ascd.problem.optimality import length_across, share_along
 from ascd.problem.tuning import SQUARE_ROUNDING
 
 REFERENCE_SQUARE, PATH, HAS_REFERENCE = range(3)
@@ -81,9 +81,11 @@ def measure_angle(point: Any, reference: Array, account: Array, place: Array) ->
         away = point.slope[k] - reference[k]
         product += away * reference[k]
         distance += away * away
-    along = product / max(account[REFERENCE_SQUARE], 1e-300)
+    square = account[REFERENCE_SQUARE]
+    along = share_along(product, square)
     place[0] = 1.0 + along
-    place[1] = math.sqrt(max(distance - along * product, 0.0) + SQUARE_ROUNDING * distance)
+    across = max(distance - along * product, 0.0)
+    place[1] = length_across(across, SQUARE_ROUNDING * distance, max(square, distance))
     account[PATH] = 0.0
     place[2] = point.intervals.clock[1]
 

@@ -28,7 +28,7 @@ import numpy as np
 from ascd._base.checks import Array, as_number
 from ascd._base.jit import at, helper
 from ascd.data.local import fill_squares
-from ascd.problem.optimality import width_across
+from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 
 PRODUCT, DISTANCE, SQUARE, READS, MOVES, STARTED = range(6)
@@ -150,10 +150,11 @@ class Referenced(NamedTuple):
 @helper
 def place_from(account: Array, place: Array) -> None:
     """s and ‖e‖ from P and D."""
-    along = account[PRODUCT] / max(account[SQUARE], 1e-300)
-    across = max(account[DISTANCE] - along * account[PRODUCT], 0.0)
+    square, distance = account[SQUARE], account[DISTANCE]
+    along = share_along(account[PRODUCT], square)
+    across = max(distance - along * account[PRODUCT], 0.0)
     place[ALONG] = 1.0 + along
-    place[ACROSS] = math.sqrt(across + SQUARE_ROUNDING * abs(account[DISTANCE]))
+    place[ACROSS] = length_across(across, SQUARE_ROUNDING * abs(distance), max(square, distance))
 
 
 @helper
@@ -163,7 +164,7 @@ def make_reference(point: Any, bound: Any, square: Array, slope: Array) -> float
     At the start, before anything has moved, entries that are known are not read again.
     """
     total, clock = 0.0, point.intervals.clock
-    is_start = clock[0] == clock[1]
+    is_start = clock[4] == 0.0
     for k in range(slope.size):
         slope[k] = point.slope[k]
     for k in range(slope.size):
@@ -174,7 +175,7 @@ def make_reference(point: Any, bound: Any, square: Array, slope: Array) -> float
             g = point.partial(j)
             point.intervals.pin(j, g, 0.0)
         bound.product[j] = g
-        bound.width[j] = width_across(square[j], g, 1.0 / max(total, 1e-300))
+        bound.width[j] = width_across(square[j], g, inverse_square(total))
     bound.place[ALONG], bound.place[ACROSS], bound.place[LENGTH] = 1.0, 0.0, math.sqrt(total)
     bound.place[REFRESHES] += 1.0
     return total

@@ -18,6 +18,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel
 from ascd.data.local import fill_squares
 from ascd.data.sparse import CSC, as_rows
+from ascd.problem.optimality import has_digits
 
 
 class RowsInPlace(NamedTuple):
@@ -72,7 +73,7 @@ class RowSample(NamedTuple):
 
     @helper
     def weigh_rows(self, slope: Array, anchor: Array) -> tuple[float, float, int]:
-        """S, ‖e‖ and the last row that may be drawn, for e = slope − anchor."""
+        """S, ‖e‖ (inf where its square has lost digits) and the last row that may be drawn, for e = slope − anchor."""
         mass, square, last = 0.0, 0.0, -1
         for k in range(slope.size):
             away = slope[k] - anchor[k]
@@ -80,7 +81,7 @@ class RowSample(NamedTuple):
             mass += part
             square += away * away
             last = k if part > 0.0 else last
-        return mass, math.sqrt(square), last
+        return mass, math.sqrt(square) if has_digits(square) else math.inf, last
 
     @helper
     def draw_rows(self, slope: Array, anchor: Array, mass: float, last: int, rng: Any) -> int:

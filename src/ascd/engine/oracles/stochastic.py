@@ -12,9 +12,11 @@ Then y ∈ [−1, 1] for every column at once, S‖a_j‖·ȳ estimates ⟨a_j, 
     ∇_j ∈ c_j + S‖a_j‖·ȳ_j ± S‖a_j‖·radius(V̂_j, ‖e‖/S, m, η_s),        η_s = 6·failure/(π²s²n) in sample s.
 
 v may depend on all former samples, this one is independent of v: the bound holds given the past, and the union over
-entries and samples gives that **all intervals of a run hold together with probability at least 1 − failure**.  Between
-samples the clock of ``norm`` widens them.  Each is intersected with what was known; where the intersection is empty, a
-former interval or this one is wrong for certain, and the column is read.
+entries and samples gives that **all intervals of a run hold together with probability at least 1 − failure**.  Sums of
+m numbers that are at most 1, and of the d shares by which rows are drawn, are rounded: δ = (m + d)·SUM_ROUNDING is
+added to the radius and to ‖e‖/S, 2δ to V̂.  Between samples the clock of ``norm`` widens them.  Each is intersected with
+what was known; where the intersection is empty, a former interval or this one is wrong for certain, and the column is
+read.
 
 A sample costs m rows and two passes over v, counted as the columns that have as many entries.  It is drawn when the
 columns read since the last one come to that, and when the clock has added ``patience`` times what the last sample left
@@ -36,7 +38,7 @@ from ascd._base.contracts import likely
 from ascd._base.jit import helper
 from ascd.engine.oracles.concentration import sampled_radius, share_of_failure
 from ascd.engine.oracles.row_sample import RowSample, start_sample
-from ascd.engine.tuning import ANCHOR_WASTE, FEWEST_ROWS, LEAST_FAILURE
+from ascd.engine.tuning import ANCHOR_WASTE, FEWEST_ROWS, LEAST_FAILURE, SUM_ROUNDING
 
 SAMPLES, CLOCK, LEFT, SAMPLED_AT, MOVED_SINCE, WASTE_FROM, REFUTED = range(7)
 
@@ -169,9 +171,10 @@ class Sampled(NamedTuple):
         unit = mass * sample.length[j]
         if unit == 0.0:
             return self.product[j], 0.0
-        mean = sample.total[j] / draws
-        variance = max(0.0, sample.squares[j] - draws * mean * mean) / (draws - 1.0)
-        return self.product[j] + unit * mean, unit * sampled_radius(variance, moment, draws, eta)
+        mean, rounding = sample.total[j] / draws, SUM_ROUNDING * (draws + self.anchor.size)
+        variance = max(0.0, sample.squares[j] - draws * mean * mean) / (draws - 1.0) + 2.0 * rounding
+        radius = sampled_radius(variance, moment + rounding, draws, eta) + rounding
+        return self.product[j] + unit * mean, unit * radius
 
     @helper
     def cut(self, point: Any, j: int, middle: float, radius: float) -> None:

@@ -70,7 +70,7 @@ class Clocks(NamedTuple):
         is_new = place[REFRESHES] != state[SEEN_REFRESHES]
         if is_new:
             self.see_reference(intervals)
-        elif along != state[SEEN_ALONG] or across != state[SEEN_ACROSS]:
+        elif along != state[SEEN_ALONG] or across != state[SEEN_ACROSS] or rounding != state[SEEN_ROUNDING]:
             farther = across - state[SEEN_ACROSS]
             rest = state[SIDEWAYS] * abs(along - state[SEEN_ALONG])
             rest += (rounding - state[SEEN_ROUNDING]) * self.path_rate / self.plane_rate

@@ -6,8 +6,9 @@ sample.  With f_k(z) = loss(b_k, o_k + z),
 
     f_k'(z) = loss'(b_k, o_k + z),   f_k*(u) = loss*(b_k, u) − u·o_k.
 
-The sum o_k + z is rounded, by at most 2⁻⁵³·|o_k + z|: the divergence, whose derivative in z is loss' − u and which
-bends by at most loss'' there, adds what that can change.
+The sum o_k + z is rounded, by at most δ = 2⁻⁵³·|o_k + z|: the divergence, whose derivative in z is loss' − u and which
+bends by loss'', adds what that can change.  A curvature that jumps, such as that of the squared hinge where a margin is
+1, is the larger one of both sides.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class Shifted(NamedTuple):
         if term == math.inf:
             return term
         away = OF_A_SUM * abs(there)
-        return term + away * (abs(self.loss.derivative(target, there) - u) + away * self.loss.curvature(target, there))
+        bend = max(self.loss.curvature(target, there - away), self.loss.curvature(target, there + away))
+        return term + away * (abs(self.loss.derivative(target, there) - u) + away * bend)
 
     def curvature_bound(self) -> float:
         return float(self.loss.curvature_bound())
