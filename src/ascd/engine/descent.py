@@ -15,7 +15,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import at, helper, kernel, optional_method
 from ascd.data.matrices import dot, multiply, shift
 from ascd.engine.intervals import Intervals
-from ascd.engine.tuning import VIOLATION_ROUNDING
+from ascd.engine.tuning import FEWEST_STEPS, SUMS_A_STEP, VIOLATION_ROUNDING
 from ascd.problem.problem import Parts
 
 
@@ -53,7 +53,12 @@ def descend(
     problem, x, image, slope, intervals = point.problem, point.x, point.image, point.slope, point.intervals
     if unread:
         begin(oracle, point, rng)
+    every = slope.size // SUMS_A_STEP + FEWEST_STEPS
+    due = first + (-first) % every  # at steps that depend on the problem alone
     for t in range(first, last):
+        if t == due:
+            intervals.measured(square_of_sums(point))
+            due += every
         i = rule.select(point, t, rng)
         point.reads[0] += 1.0
         old = x[i]
@@ -65,6 +70,20 @@ def descend(
             oracle.update(point, i, new - old, rng)
         intervals.pin(i, gradient, error)
     return what_bounds_say(point, rule)
+
+
+@helper
+def square_of_sums(point: Any) -> float:
+    """The square of what steps add to, in the norm of the columns: v where the loss is quadratic, M·Ax elsewhere."""
+    sample, slope, image, total = point.problem.sample, point.slope, point.image, 0.0
+    if point.problem.loss.is_quadratic():
+        for k in range(slope.size):
+            weight = at(sample.weight, k)
+            total += slope[k] * slope[k] / weight if weight > 0.0 else 0.0
+        return total
+    for k in range(image.size):
+        total += at(sample.weight, k) * image[k] * image[k]
+    return total * point.intervals.largest_curvature * point.intervals.largest_curvature
 
 
 @helper

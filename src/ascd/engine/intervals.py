@@ -18,12 +18,13 @@ on scores are taken over g̃_j ± (r_j + ε·reach_j) with
 
 Every step adds a column to v, or to Ax, and each sum is rounded, to the same side again and again where steps are too
 short to be seen in v.  A step of length l = |γ|‖a_i‖M moves v by at most l, and with the length p of the path so far,
-x_0 counted as a step a coordinate, neither v nor M·Ax is longer than ‖v_0‖ + p: it (``stepped``) adds
+x_0 counted as a step a coordinate, neither v nor M·Ax is longer than ‖v_0‖ + p.  Now and then the one that is added to
+is measured anew (``measured``), so that with its length s then and the path p' since it (``stepped``) adds
 
-    INTERVAL_ROUNDING·l + SUM_ROUNDING·(‖v_0‖ + p)
+    INTERVAL_ROUNDING·l + STEP_ROUNDING·(s + p')
 
-to ε.  An oracle that moves estimates adds products to them, one a step, which are rounded as often: ``moved`` adds the
-same once more.
+to ε.  An oracle that moves estimates adds products to them, one a step, which are rounded as often: ``moved`` adds
+INTERVAL_ROUNDING·l + SUM_ROUNDING·(‖v_0‖ + p) once more.
 
 Hence a lower bound below the rounding error of its own computation is 0.  Without ε a coordinate at its minimum keeps a
 lower bound of 1e-16, the largest one where all others are 0, and a rule that looks for the largest lower bound never
@@ -33,14 +34,17 @@ radius costs no more than without: ``pin`` takes away the clock alone.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import Array, as_finite_vector, as_vector, unknown_name
 from ascd._base.jit import helper
-from ascd.engine.tuning import INTERVAL_ROUNDING, SUM_ROUNDING
+from ascd.engine.tuning import INTERVAL_ROUNDING, STEP_ROUNDING, SUM_ROUNDING
+from ascd.problem.optimality import has_digits
 from ascd.problem.problem import Parts
+from ascd.problem.tuning import SQUARE_ROUNDING
 
 
 class Intervals(NamedTuple):
@@ -52,7 +56,7 @@ class Intervals(NamedTuple):
     estimate: Array
     offset: Array
     reach: Array
-    clock: Array  # [clock + ε, ε, the part of ε that comes from x, ‖v_0‖ + the path of v, clock]
+    clock: Array  # [clock + ε, ε, the part of ε that comes from x, ‖v_0‖ + the path of v, clock, s + the path since]
     x: Array
     penalty: Any
     steepness: Any
@@ -95,10 +99,17 @@ class Intervals(NamedTuple):
         """Count the rounding of v, to which a step of coordinate i by this much was added."""
         length = abs(change) * self.reach[i] * self.largest_curvature
         self.clock[3] += length
-        self.moved(length)
+        self.clock[5] += length
+        self.add_to_clock(0.0, INTERVAL_ROUNDING * length + STEP_ROUNDING * self.clock[5])
+
+    @helper
+    def measured(self, square: float) -> None:
+        """What steps add to, v or M·Ax, has this square: where that has lost no digits, it bounds their rounding."""
+        if has_digits(square):
+            self.clock[5] = min(self.clock[5], (1.0 + SQUARE_ROUNDING) * math.sqrt(square))
 
     def moved(self, length: float) -> None:
-        """Count the rounding of sums after the last step, which had this length: of v, or of estimates."""
+        """Count the rounding of estimates to which the products of a step of this length were added."""
         self.add_to_clock(0.0, INTERVAL_ROUNDING * length + SUM_ROUNDING * self.clock[3])
 
     def score_at(self, j: int, g: float) -> float:
@@ -150,7 +161,7 @@ def start_clock(size: float, x: Array, parts: Any) -> Array:
     """The clock before the first step, where ‖v_0‖ = ``size`` and the coordinates of x_0 have these lengths."""
     path = (parts.gain + parts.slack) * float(np.abs(x) @ parts.norm)
     rounding = INTERVAL_ROUNDING * size + SUM_ROUNDING * np.count_nonzero(x) * path
-    return np.array([rounding, rounding, 0.0, size + path, 0.0])
+    return np.array([rounding, rounding, 0.0, size + path, 0.0, size + path])
 
 
 def size_of(slope: Array, weight: Any) -> float:

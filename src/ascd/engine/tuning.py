@@ -19,6 +19,8 @@ SHORTEST_PIECE, LONGEST_PIECE = 0.05, 0.2
 PIECE_GROWTH = 16
 #: The bounds are asked for convergence this many times in an epoch, but not after fewer steps than this.
 CHECKS_AN_EPOCH, FEWEST_STEPS = 4, 64
+#: v is measured so often that it costs so many samples a step; they are a nanosecond each.
+SUMS_A_STEP = 4
 #: Where the bounds do not certify convergence, all columns are read once in this many epochs to see.
 EPOCHS_A_LOOK = 10
 #: Line search: bisection alone halves the bracket to nothing in this many rounds; Newton's steps need about five.
@@ -36,6 +38,8 @@ SMALL_GROWTH, LARGEST_GROWTH = 0.02, 30.0
 INTERVAL_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 #: The same of one sum: an ulp is twice what it can be wrong.
 SUM_ROUNDING = float(np.finfo(np.float64).eps)
+#: And of one sum at a time, of all steps: half an ulp of the result, and a little for the products of such errors.
+STEP_ROUNDING = 0.5 * float(np.finfo(np.float64).eps) * (1.0 + 1e-6)
 #: A radius may be below 0 by this share of the numbers whose difference it is; an exact gradient entry may lie outside
 #: its interval by this share of its column.  Sums of a million terms are that good; a wrong one is off by far more.
 RADIUS_ROUNDING, VIOLATION_ROUNDING = 1e-9, 1e-9
