@@ -14,8 +14,11 @@ from pathlib import Path
 import pytest
 
 import ascd
+from ascd._base import jit
+from ascd._base.cache import NotKept, open_folder
 from ascd._base.compilers import _named_apart
 from ascd._base.tuning import SECONDS_KEPT
+from ascd.problem.problem import evaluate_at, fill_curvatures
 
 PACKAGE = Path(ascd.__file__).parent
 
@@ -151,6 +154,23 @@ def test_old_files_of_former_sources_are_removed_and_nothing_else(site, filled, 
         os.utime(path, (aged, aged))
     assert report(tmp_path, site)[1:] == ([1, 1], [0, 0])
     assert [path.exists() for path in (old, young, other, current)] == [False, True, True, True]
+
+
+def test_all_kernels_of_a_folder_look_through_it_once(tmp_path, monkeypatch):
+    looked = []
+    monkeypatch.setattr("ascd._base.cache.remove_stale", looked.append)
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    dispatchers = [jit._make_dispatcher(each.py_func, True, False) for each in (evaluate_at, fill_curvatures)]
+    (folder,) = {each.stats.cache_path for each in dispatchers}
+    assert Path(folder).is_relative_to(tmp_path)
+    assert looked == [folder]
+
+
+def test_a_folder_that_cannot_be_written_is_not_taken_for_one_that_can(tmp_path):
+    (tmp_path / "file").touch()
+    for _ in range(2):
+        with pytest.raises(NotKept, match="cannot be written"):
+            open_folder(str(tmp_path / "file" / "folder"))
 
 
 def test_importing_the_library_does_not_import_numba(tmp_path):
