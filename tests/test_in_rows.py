@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from pairs import in_pairs
 from solving import LOSSES, make_case
 
 import ascd
@@ -114,9 +115,7 @@ def point_and_look(problem, design, x, constant, intercept):
     return design.source.over_rows(look_at_rows, kept, *step)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("loss", LOSSES)
+@in_pairs(loss=LOSSES, intercept=[False, True], weighted=[False, True])
 def test_a_gap_from_sums_is_one(loss, intercept, weighted):
     """Near and far from the minimum it is no less than F − min F; and about that of a proof without an intercept."""
     case = make_case(loss, "l1", intercept, weighted, seed=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairs import in_pairs
 from penalty_table import some_weights
 from solving import LOSSES, make_case
 
@@ -51,9 +52,11 @@ def value_of(problem, x, c):
     return losses + sum(parts.penalty.cost(value, j) for j, value in enumerate(x))
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("penalty", [ascd.L1(1.0), ascd.L1(0.5, [1.0, 2.0, 3.0, 1.0, 1.0]), ascd.L1L2(0.5, 0.5)])
+@in_pairs(
+    loss=LOSSES,
+    intercept=[False, True],
+    penalty=[ascd.L1(1.0), ascd.L1(0.5, [1.0, 2.0, 3.0, 1.0, 1.0]), ascd.L1L2(0.5, 0.5)],
+)
 def test_the_grid_starts_where_all_coefficients_are_zero(loss, intercept, penalty):
     result = ascd.path(problem_for(loss, penalty), n_alphas=5, eps=0.2, intercept=intercept, early_stop=False, tol=1e-9)
     np.testing.assert_allclose(result.alphas, result.alphas[0] * np.geomspace(1.0, 0.2, 5))
