@@ -55,7 +55,7 @@ exec(script, {"__name__": "__main__"})
 
 #: What commands import.
 MODULES = (
-    "numba", "pandas", "rich.progress", "sklearn.linear_model", "sklearn.model_selection", "ascd.cli.app",
+    "matplotlib.figure", "matplotlib.backends.backend_svg", "numba", "pandas", "rich.progress", "sklearn.linear_model", "sklearn.model_selection", "ascd.cli.app",
     *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "race", "reproduce")),
     "ascd.estimators", "ascd.solver", "ascd.experiments.demo", "ascd.files.converting", "ascd.racing.runs",
 )  # fmt: skip
