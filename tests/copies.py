@@ -9,13 +9,17 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 from select import select
+
+import ascd
 
 #: Takes orders, and is copied for each: a keeper, which tells number and exit code of its child, the process wanted.
 SERVER = """
@@ -50,12 +54,18 @@ script, sys.argv[1:], folder, surroundings = json.loads(order)
 os.chdir(folder)
 os.environ.clear()
 os.environ.update(surroundings)
+sys.path[1:1] = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+sys.modules["numba"].config.reload_config()
 exec(script, {"__name__": "__main__"})
 """
 
+#: What kernels need, without the library itself: it may be another one.
+NUMBA = ("numba", "scipy.sparse", "scipy.linalg")
 #: What commands import.
-MODULES = (
-    "matplotlib.figure", "matplotlib.backends.backend_svg", "numba", "pandas", "rich.progress", "sklearn.linear_model", "sklearn.model_selection", "ascd.cli.app",
+COMMANDS = (
+    "matplotlib.figure", "matplotlib.backends.backend_svg", "numba", "pandas", "rich.progress", "sklearn.linear_model",
+    "sklearn.model_selection", "ascd.cli.app",
     *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "race", "reproduce")),
     "ascd.estimators", "ascd.solver", "ascd.experiments.demo", "ascd.files.converting", "ascd.racing.runs",
 )  # fmt: skip
@@ -65,10 +75,10 @@ can_copy = sys.platform == "linux"
 class Copy:
     """What ``subprocess.Popen`` is for a process of its own."""
 
-    def __init__(self, script, arguments, folder, surroundings):
+    def __init__(self, script, arguments, folder, surroundings, modules=COMMANDS):
         pipes = [os.pipe() for _ in range(3)]
         order = json.dumps([script, arguments, str(folder), surroundings]).encode()
-        socket.send_fds(_server(surroundings.get("NUMBA_DISABLE_JIT")), [order], [write for _, write in pipes])
+        socket.send_fds(_server(modules, surroundings.get("NUMBA_DISABLE_JIT")), [order], [write for _, write in pipes])
         for _, write in pipes:
             os.close(write)
         self.stdout, self.stderr, self._told = (os.fdopen(read) for read, _ in pipes)
@@ -100,13 +110,31 @@ class Copy:
         return out, error
 
 
+def copy_of_package(folder):
+    """The package in another folder, with Python's bytecode but without kernels; returns the folder."""
+    package = Path(ascd.__file__).parent
+    shutil.copytree(package, folder / "ascd", ignore=shutil.ignore_patterns("*.nb[ic]"))
+    return folder
+
+
+def ended(script, surroundings, modules, before=()):
+    """Exit code and outputs of a script; ``before`` are words before the command, which then begins from nothing."""
+    if before or not can_copy:
+        command = [*before, sys.executable, "-c", script]
+        done = subprocess.run(command, capture_output=True, text=True, env=surroundings, check=False)
+        return done.returncode, done.stdout, done.stderr
+    child = Copy(script, [], os.getcwd(), surroundings, modules)
+    told = child.communicate()
+    return child.returncode, *told
+
+
 @cache
-def _server(_disabled):
+def _server(modules, disabled):
     """The way to the process that is copied: one that compiles, or one that does not, as its surroundings say."""
     here, there = socket.socketpair()
-    switch = {} if _disabled is None else {"NUMBA_DISABLE_JIT": _disabled}
+    switch = {} if disabled is None else {"NUMBA_DISABLE_JIT": disabled}
     server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, str(there.fileno()), *MODULES],
+        [sys.executable, "-c", SERVER, str(there.fileno()), *modules],
         pass_fds=[there.fileno()], stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, **switch},
     )  # fmt: skip
     there.close()
