@@ -99,7 +99,7 @@ def wide_problem():
     return ascd.Problem(A, A[:, :5] @ [3.0, -2.0, 2.0, 1.0, -1.0] + 0.1 * rng.standard_normal(40), penalty=ascd.L1(1.0))
 
 
-def test_what_was_learned_is_carried_along():
+def test_what_was_learned_is_carried_along(compiled):
     problem = wide_problem()
     result = ascd.path(problem, n_alphas=12, eps=0.1, tol=1e-6, early_stop=False)
     alone = [
@@ -112,7 +112,7 @@ def test_what_was_learned_is_carried_along():
     assert result.n_iters.sum() <= sum(solution.n_iter for solution in alone)
 
 
-def test_it_stops_early_where_everything_is_explained():
+def test_it_stops_early_where_everything_is_explained(compiled):
     problem = ascd.Problem(np.eye(30)[:, :10], np.r_[np.ones(10), np.zeros(20)], penalty=ascd.L1(1.0))
     stopped = ascd.path(problem, n_alphas=50, eps=1e-4)
     whole = ascd.path(problem, n_alphas=50, eps=1e-4, early_stop=False)
@@ -125,7 +125,7 @@ def test_it_stops_early_where_everything_is_explained():
     assert given.alphas.size == 50  # chosen by the user: all of them
 
 
-def test_an_early_stop_is_confirmed_like_the_end(monkeypatch):
+def test_an_early_stop_is_confirmed_like_the_end(monkeypatch, compiled):
     """The last point has had an exact pass, whatever ended the path; gaps before it are bounds from intervals."""
     from ascd.solver.assessment import Assessment
 
@@ -148,7 +148,7 @@ def test_an_early_stop_is_confirmed_like_the_end(monkeypatch):
     assert stopped.gaps[-1] == pytest.approx(exact, rel=1e-9)
 
 
-def test_limits_and_interruptions():
+def test_limits_and_interruptions(compiled):
     problem = wide_problem()
     assert ascd.path(problem, n_alphas=5, max_time=0.0).status is Status.TIME_LIMIT
     short = ascd.path(problem, n_alphas=5, eps=0.1, tol=1e-9, max_iter=1, early_stop=False)
