@@ -89,7 +89,7 @@ def test_new_parts_reach_the_minimum_compiled(compiled, rule, oracle, loss):
 
 @pytest.mark.parametrize("rule", [*NEW_RULES, "ascd", "l-ascd"])
 @pytest.mark.parametrize("oracle", ["norm", "reference", "random"])
-def test_extra_memory_is_a_few_vectors(interpreted, rule, oracle):
+def test_extra_memory_is_a_few_vectors(compiled, rule, oracle):
     n, d = 4000, 10
     problem = ascd.Problem(sp.random_array((d, n), density=1e-2, rng=np.random.default_rng(0)), np.ones(d))
     assembly = assemble(problem, rule, oracle)
