@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from copies import Copy, can_copy
+
 from ascd.cli import main
 
 #: A process that says on standard output when a function is called; then it goes on, or sleeps so many seconds.
@@ -36,7 +38,9 @@ import os, pty, sys
 
 pid, master = pty.fork()
 if pid == 0:
-    os.execv(sys.executable, [sys.executable, "-m", "ascd", *sys.argv[1:]])
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
+    from ascd.cli import main
+    sys.exit(main())
 shown = b""
 while True:
     try:
@@ -60,7 +64,14 @@ def run(capsys, *arguments):
 
 
 def start(script, *arguments, folder, **switches):
-    """A process with a group of its own, as a terminal gives it."""
+    """A process with a group of its own, as a terminal gives it, that has imported what commands need where it can."""
+    if not can_copy:
+        return start_afresh(script, *arguments, folder=folder, **switches)
+    return Copy(script, list(map(str, arguments)), folder, {**os.environ, **switches})
+
+
+def start_afresh(script, *arguments, folder, **switches):
+    """The same for a process that has imported nothing."""
     search = os.pathsep.join([str(Path(main.__code__.co_filename).parents[2]), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, "-c", script, *map(str, arguments)],

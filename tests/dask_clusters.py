@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -20,10 +21,15 @@ KINDS = ("rows", "columns", "both", "sparse", "frame", "unknown")
 
 @contextmanager
 def local_cluster(n_workers=2, interpreted=True):
+    """Workers are copies of a process that has imported Dask, where the system has such: many begin, and some again."""
     distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    import dask
+
     how = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     env = {"NUMBA_DISABLE_JIT": str(int(interpreted))}
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     with (
+        dask.config.set({"distributed.worker.multiprocessing-method": method}),
         distributed.LocalCluster(n_workers=n_workers, env=env, **how) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from lockstep import assemble
+from pairs import in_pairs
 from penalty_table import BOUNDED_BELOW
 from problems import CASES
 from reference.awake import Awake as NaiveAwake
@@ -102,9 +103,7 @@ def naive(assembly):
     return NaiveAwake(prices, scan, 0.7, STEEP_BUCKETS, lipschitz, lambda: list(bounds_of(point)[1]), measure, refresh)
 
 
-@pytest.mark.parametrize("oracle", ["measured", "norm", "exact"])
-@pytest.mark.parametrize("init", ["gradient", "none"])
-@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@in_pairs(oracle=["measured", "norm", "exact"], init=["gradient", "none"], storage=["dense", "sparse"])
 def test_picks_are_those_of_the_transcription(oracle, init, storage):
     first = 2 * ["measured", "norm", "exact"].index(oracle)
     for seed in (first, first + 1):

@@ -14,8 +14,6 @@ from ascd.blocks.coupled_gram import coupled_gram, flat, gram_of_block, without_
 from ascd.blocks.pieces import Working
 from ascd.blocks.softmax import Softmax
 
-pytestmark = pytest.mark.usefixtures("plain_python")
-
 D, M, T = 30, 4, 3
 RNG = np.random.default_rng(0)
 BLOCK = RNG.standard_normal((D, M)) * (RNG.random((D, M)) < 0.7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairs import in_pairs
 
 import ascd
 from ascd.blocks import solve, tuning
@@ -62,9 +63,7 @@ def test_it_finds_the_minimum_of_the_general_solver(name, intercept, general):
     assert problem.objective(found.x, found.intercept) == pytest.approx(found.objective, rel=1e-13)
 
 
-@pytest.mark.parametrize("tol", [1e-2, 1e-5, 1e-9])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("name", PENALTIES)
+@in_pairs(name=PENALTIES, intercept=[False, True], tol=[1e-2, 1e-5, 1e-9])
 def test_its_gap_bounds_the_distance_from_the_minimum(name, intercept, tol, general):
     for seed in range(4):
         problem = problem_of(name, seed, shift=5.0 * intercept)

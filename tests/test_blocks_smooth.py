@@ -14,8 +14,6 @@ from ascd.blocks.smooth import Smooth
 from ascd.blocks.solver import Solver
 from ascd.blocks.variables import Coefficients, Rounded, Span, variables_of
 
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 
 def classes(d=60, n=12, count=4, ridge=0.5, **penalty):
     rng = np.random.default_rng(3)

@@ -6,16 +6,18 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from copies import NUMBA, copy_of_package, ended
 
 import ascd
+from ascd._base import jit
+from ascd._base.cache import NotKept, open_folder
 from ascd._base.compilers import _named_apart
 from ascd._base.tuning import SECONDS_KEPT
+from ascd.problem.problem import evaluate_at, fill_curvatures
 
 PACKAGE = Path(ascd.__file__).parent
 
@@ -48,13 +50,14 @@ class Theirs(NamedTuple):
 """
 
 
-def python(code, cache, *path):
-    """What a fresh process prints."""
+def python(code, cache, *path, before=()):
+    """What a process of its own prints."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, path or [PACKAGE.parent]))
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    code = f"import warnings\nwarnings.simplefilter('error')\n{code}"
+    exit_code, out, error = ended(code, environment, NUMBA, before)
+    assert exit_code == 0, error
+    return out
 
 
 def report(cache, *path, penalty="ascd.L1(1.0)"):
@@ -69,9 +72,7 @@ def contents(folder):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """A copy of the package."""
-    folder = tmp_path_factory.mktemp("site")
-    shutil.copytree(PACKAGE, folder / "ascd", ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
+    return copy_of_package(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")
@@ -153,11 +154,28 @@ def test_old_files_of_former_sources_are_removed_and_nothing_else(site, filled, 
     assert [path.exists() for path in (old, young, other, current)] == [False, True, True, True]
 
 
+def test_all_kernels_of_a_folder_look_through_it_once(tmp_path, monkeypatch):
+    looked = []
+    monkeypatch.setattr("ascd._base.cache.remove_stale", looked.append)
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    dispatchers = [jit._make_dispatcher(each.py_func, True, False) for each in (evaluate_at, fill_curvatures)]
+    (folder,) = {each.stats.cache_path for each in dispatchers}
+    assert Path(folder).is_relative_to(tmp_path)
+    assert looked == [folder]
+
+
+def test_a_folder_that_cannot_be_written_is_not_taken_for_one_that_can(tmp_path):
+    (tmp_path / "file").touch()
+    for _ in range(2):
+        with pytest.raises(NotKept, match="cannot be written"):
+            open_folder(str(tmp_path / "file" / "folder"))
+
+
 def test_importing_the_library_does_not_import_numba(tmp_path):
     code = (
         "import sys, ascd; print(sorted({'numba', 'llvmlite', 'sklearn', 'matplotlib', 'pandas'} & set(sys.modules)))"
     )
-    assert python(code, tmp_path).strip() == "[]"
+    assert python(code, tmp_path, before=["env"]).strip() == "[]"
 
 
 def test_three_modules_only_import_numba():
@@ -197,7 +215,7 @@ assert ascd.deep.er._cache.digest() == ascd._base.cache.digest()
 
 
 def test_an_edit_of_any_file_that_kernels_reach_changes_the_digest_wherever_it_is_computed(tmp_path):
-    shutil.copytree(PACKAGE, tmp_path / "ascd", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_of_package(tmp_path)
     deeper = tmp_path / "ascd" / "deep" / "er"
     deeper.mkdir(parents=True)
     for folder in (deeper, deeper.parent):

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
-from command_line import run, start  # noqa: E402
+from command_line import run, start_afresh  # noqa: E402
 
 from ascd.cli import ERROR, INTERRUPTED, USAGE, main  # noqa: E402
 from ascd.cli.app import COMMANDS  # noqa: E402
@@ -154,7 +154,7 @@ def test_output_that_knows_few_letters(houses, tmp_path):
     houses.write_text(houses.read_text(encoding="utf-8").replace("a,", "größe≤,", 1), encoding="utf-8")
     switches = {"PYTHONIOENCODING": "ascii", "NUMBA_DISABLE_JIT": "1"}
     script = "import sys; from ascd.cli import main; sys.exit(main())"
-    child = start(script, "fit", houses, "--alpha", 0.01, "--out", "m.npz", folder=tmp_path, **switches)
+    child = start_afresh(script, "fit", houses, "--alpha", 0.01, "--out", "m.npz", folder=tmp_path, **switches)
     out, error = child.communicate(timeout=120)
     assert (child.returncode, error) == (0, "")
     assert "\\u2264" in out

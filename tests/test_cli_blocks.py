@@ -14,8 +14,6 @@ from command_line import run  # noqa: E402
 from ascd.cli import ERROR, USAGE  # noqa: E402
 from ascd.cli.models import load_model  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 
 class TestBlocks:
     """Groups of features, several targets, several classes."""

@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
-from command_line import TELLING, press_ctrl_c, run, start
+from command_line import TELLING, press_ctrl_c, run, start, start_afresh
 
 from ascd.cli import INTERRUPTED, TERMINATED
 
@@ -116,7 +116,7 @@ sys.exit(main())
 
 @pytest.mark.parametrize("module", ["click", "rich", "ascd.cli.app", "ascd.cli.fit", "numpy", "numba", "pandas"])
 def test_a_command_that_is_still_importing_stops_in_one_line(tmp_path, houses, module):
-    child = start(IMPORTING, module, "fit", "houses.csv", folder=tmp_path)
+    child = start_afresh(IMPORTING, module, "fit", "houses.csv", folder=tmp_path)
     assert "running\n" in iter(child.stdout.readline, ""), "it did not get there"
     code, out, error = press_ctrl_c(child)
     assert (code, out, error) == (INTERRUPTED, "", "ascd: interrupted\n")

@@ -22,7 +22,7 @@ has_terminals = pytest.mark.skipif(not hasattr(os, "fork"), reason="terminals ar
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["fit", "houses.csv", "--cv", "4"], r"\d+%"),
+        (["fit", "houses.csv", "--cv", "2"], r"\d+%"),
         (["path", "houses.csv", "--points", "30"], r"\d+%"),
         (["race", "houses.csv", "--epochs", "3", "--rule", "uniform", "--rule", "cyclic"], r"3 of 5: cyclic.*\d+%"),
     ],

@@ -21,7 +21,6 @@ dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 import dask.array as da  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4))
 Y = X[:, 0] - 2.0 * X[:, 3] + 0.3 * RNG.standard_normal(60)

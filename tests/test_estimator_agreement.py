@@ -65,7 +65,7 @@ def test_several_targets_are_fitted_as_one_after_the_other(name):
         np.testing.assert_allclose(together.intercept_[k], alone.intercept_, atol=1e-6)
 
 
-@pytest.mark.usefixtures("interpreted")
+@pytest.mark.usefixtures("compiled")
 def test_more_classes_of_a_machine_are_fitted_one_against_the_rest():
     """Those of a logistic regression are fitted at once: see test_multinomial.py."""
     y, make = np.array(["a", "b", "c"])[np.digitize(DATA.y, [-1.0, 2.0])], ours.LinearSVC
@@ -85,7 +85,7 @@ def test_probabilities_of_two_classes_are_scikit_learns():
     assert mine.score(DATA.X, DATA.labels) == theirs.score(DATA.X, DATA.labels)
 
 
-@pytest.mark.usefixtures("interpreted")
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", ["logistic", "svm squared hinge"])
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 3.0, 1: 0.5}])
 def test_class_weights_are_scikit_learns(name, class_weight):

@@ -71,7 +71,7 @@ def test_a_linear_term_that_the_intercept_follows_for_ever():
 
 @pytest.mark.parametrize("tol", [0.0, 1e-17])
 @pytest.mark.parametrize("factor", [1.0, 1.5])
-def test_a_penalty_beyond_the_largest_useful_one_and_no_tolerance(tol, factor):
+def test_a_penalty_beyond_the_largest_useful_one_and_no_tolerance(tol, factor, compiled):
     A, b = gaussian(30, 150)
     strength = factor * float(np.abs(A.T @ b).max())
     problem = Problem(A, b, penalty=L1(strength))
@@ -132,7 +132,7 @@ def test_small_tilts_count_where_both_bounds_are_finite():
     assert L1(1.0).cost_conjugate(1.0 + 1e-13, 0) == INF
 
 
-def test_a_support_vector_machine_with_large_bounds():
+def test_a_support_vector_machine_with_large_bounds(compiled):
     A, b = gaussian(40, 3)
     svm = ascd.DualSVM(A, np.sign(A[:, 0] + 0.3 * b), C=1e6)
     first, second = (solve(svm, tol=tol) for tol in (1e-8, 1e-13))
@@ -141,7 +141,7 @@ def test_a_support_vector_machine_with_large_bounds():
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_unpenalised_logistic_gaps_are_not_short(intercept):
+def test_unpenalised_logistic_gaps_are_not_short(intercept, compiled):
     A, b = gaussian(60, 4, seed=3)
     problem = Problem(A, np.sign(b), "logistic")
     best = solve(problem, tol=1e-15, intercept=intercept)

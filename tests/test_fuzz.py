@@ -19,6 +19,7 @@ from fuzz.single_draw import combinations
 from fuzz.truth import make_truth, penalty_arrays
 from fuzz.twists import twisted
 from fuzz_small import LOSSES, PENALTIES, small_case
+from pairs import in_pairs
 
 import ascd
 from ascd._base.jit import debugging
@@ -105,9 +106,7 @@ def test_truth_says_infinity_outside_the_box():
 # ------------------------------------------------------------------------------------------- the search
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("penalty", [name for name in PENALTIES if name != "Zero"])
-@pytest.mark.parametrize("intercept", [False, True])
+@in_pairs(loss=LOSSES, penalty=[name for name in PENALTIES if name != "Zero"], intercept=[False, True])
 def test_search_and_scipy_agree(loss, penalty, intercept):
     case = small_case(loss, penalty, options={"intercept": intercept}, weight=np.r_[0.0, np.ones(7)])
     truth = truth_of(case)

@@ -18,6 +18,7 @@ from fuzz.draw import draw
 from fuzz.placed import HELD, ON_DISK, as_held, fitting, is_category, placed
 from fuzz.shrink import as_test, shrink, taken
 from fuzz.twists import twisted
+from pairs import in_pairs
 
 import ascd
 from ascd.data.local import as_block
@@ -111,9 +112,7 @@ def test_truth_is_sure_of_a_softmax_far_away():
 # ------------------------------------------------------------------------------------------- the search
 
 
-@pytest.mark.parametrize("loss", TARGETS)
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("intercept", [False, True])
+@in_pairs(loss=TARGETS, penalty=PENALTIES, intercept=[False, True])
 def test_search_scipy_and_the_library_agree(interpreted, loss, penalty, intercept):
     case = block_case(loss, penalty, options={"intercept": intercept, "tol": 1e-10}, weight=np.r_[0.0, np.ones(7)])
     if penalty == "None" and loss != "squared":

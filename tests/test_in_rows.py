@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from pairs import in_pairs
 from solving import LOSSES, make_case
 
 import ascd
@@ -96,7 +97,7 @@ def test_few_rounds_and_no_vector_of_samples(loss, intercept):
     assert 0.0 <= found.objective - expected.objective + 1e-12 <= found.gap + 1e-11
 
 
-def test_steps_go_farther_than_their_model():
+def test_steps_go_farther_than_their_model(compiled):
     """Far from the minimum a logistic loss is much flatter than its first model."""
     problem = stated(in_parts(X), "logistic", 100)
     looks, over_rows = [], problem.design.source.over_rows
@@ -114,9 +115,7 @@ def point_and_look(problem, design, x, constant, intercept):
     return design.source.over_rows(look_at_rows, kept, *step)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("loss", LOSSES)
+@in_pairs(loss=LOSSES, intercept=[False, True], weighted=[False, True])
 def test_a_gap_from_sums_is_one(loss, intercept, weighted):
     """Near and far from the minimum it is no less than F − min F; and about that of a proof without an intercept."""
     case = make_case(loss, "l1", intercept, weighted, seed=2)
@@ -178,7 +177,7 @@ def test_offsets_and_weights(loss):
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
 
 
-def test_a_start_is_looked_at_in_one_round():
+def test_a_start_is_looked_at_in_one_round(compiled):
     first = ascd.solve(stated(X, "logistic", 20), tol=1e-9, intercept=True)
     problem = stated(in_parts(X), "logistic", 20)
     found = ascd.solve(problem, tol=1e-6, x0=first.x, intercept=True, intercept0=first.intercept)
@@ -194,7 +193,7 @@ def test_a_penalty_of_a_path_begins_where_the_last_one_ended():
     assert problem.design.source.rounds <= 1 + 6
 
 
-def test_data_that_go_away_leave_the_best_point():
+def test_data_that_go_away_leave_the_best_point(compiled):
     """The gap is the one that sums have proved there."""
     problem = stated(in_parts(X, fails_at=3), "logistic", 20)
     with pytest.warns(RuntimeWarning, match="best point so far"):
@@ -214,7 +213,7 @@ def test_data_that_go_away_leave_the_best_point():
         ({"callback": lambda now: now.iteration == 2}, "interrupted"),
     ],
 )
-def test_limits(how, status):
+def test_limits(how, status, compiled):
     problem = stated(in_parts(X), "logistic", 100)
     found = ascd.solve(problem, tol=1e-12, **how)
     assert str(found.status) == status
@@ -233,7 +232,7 @@ def test_a_constant_column_is_put_where_the_rows_are():
     assert in_parts(X, 2, 2).with_constant(1.0) is None
 
 
-def test_columns_come_near_with_their_products():
+def test_columns_come_near_with_their_products(compiled):
     """One round for each working set after the first."""
     rng = np.random.default_rng(5)
     wide = rng.standard_normal((20, 400))
@@ -271,7 +270,7 @@ def test_empty_columns_are_not_fetched():
     assert design.source.executor.questions == ["first"]
 
 
-def test_losses_that_do_not_curve_at_the_start():
+def test_losses_that_do_not_curve_at_the_start(compiled):
     """All residuals are far beyond the threshold: there is no model."""
     b = np.where(SIGNAL > 0.0, 1e6, -1e6)
     found, expected = (

@@ -63,7 +63,7 @@ def with_value(x, j, value):
 
 
 @pytest.mark.parametrize("rule", ["cyclic", "awake"])
-def test_every_local_step_descends_and_they_lead_further(rule):
+def test_every_local_step_descends_and_they_lead_further(rule, compiled):
     problem = regression(30, 40, "logistic", share=0.02, seed=4).library()
     reached = {}
     for step in ("coordinate", "local"):

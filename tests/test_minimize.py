@@ -6,6 +6,7 @@ import numpy as np
 import peers
 import pytest
 from formulas import targets
+from pairs import in_pairs
 from scipy import sparse
 
 import ascd
@@ -89,9 +90,7 @@ def test_peers_find_the_same_minimum(loss, penalty, peer, arguments):
     np.testing.assert_allclose(solution.x, theirs, atol=1e-4)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("C", [0.05, 1.0])
+@in_pairs(make=[np.asarray, sparse.csr_array], loss=["hinge", "squared_hinge"], C=[0.05, 1.0])
 def test_the_dual_svm_agrees_with_liblinear(make, loss, C, monkeypatch):
     """Compiled for the hinge on dense data, as plain Python else."""
     monkeypatch.setattr("ascd._base.jit.is_interpreted", make is not np.asarray or loss != "hinge")

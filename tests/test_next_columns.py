@@ -29,7 +29,7 @@ def stated(A, share, labels=LABELS):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_products_of_few_columns_travel(intercept):
+def test_products_of_few_columns_travel(intercept, compiled):
     problem = stated(in_parts(X), 3)
     found = ascd.solve(problem, tol=1e-8, intercept=intercept)
     expected = ascd.solve(stated(X, 3), tol=1e-10, intercept=intercept)
@@ -43,7 +43,7 @@ def test_products_of_few_columns_travel(intercept):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_columns_that_were_left_out_join_when_they_must_move(monkeypatch, intercept):
+def test_columns_that_were_left_out_join_when_they_must_move(monkeypatch, intercept, compiled):
     monkeypatch.setattr(tuning, "FEWEST_NEXT", 0)
     monkeypatch.setattr(tuning, "NEXT_SHARE", 0.0)
     problem = stated(in_parts(FEW), 30, THEIRS)

@@ -30,7 +30,7 @@ def text_of(html):
     return " | ".join(piece.strip() for piece in ElementTree.fromstring(html).itertext() if piece.strip())
 
 
-def test_a_solution_tells_what_is_proved_and_draws_its_trace(problem):
+def test_a_solution_tells_what_is_proved_and_draws_its_trace(problem, compiled):
     solution = ascd.solve(problem, tol=1e-10)
     html = solution._repr_html_()
     shown = text_of(html)
@@ -138,7 +138,7 @@ def test_a_notebook_has_a_bar_of_its_own(notebook):
     assert notebook.shown[-1] == ""
 
 
-def test_runs_show_their_bar_in_the_notebook(notebook, problem):
+def test_runs_show_their_bar_in_the_notebook(notebook, problem, compiled):
     ascd.minimize(problem, progress=True, rng=0)
     ascd.LassoCV(cv=3, alphas=5, progress=True).fit(np.eye(12) + 1.0, np.arange(12.0))
     assert sum("<progress" in content for content in notebook.shown) >= 4

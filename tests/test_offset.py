@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from pairs import in_pairs
 from scipy import sparse
 
 import ascd
@@ -39,9 +40,7 @@ def held(strength):
     return ascd.BoundedL1L2(strength, 0.0, lower, upper, weights)
 
 
-@pytest.mark.parametrize("stored", [np.asarray, sparse.csc_array])
-@pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("intercept", [False, True])
+@in_pairs(name=LOSSES, stored=[np.asarray, sparse.csc_array], intercept=[False, True])
 def test_an_offset_is_a_column_with_coefficient_one(name, stored, intercept):
     A, b, offset = data(name)
     ours = ascd.solve(

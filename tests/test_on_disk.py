@@ -19,9 +19,6 @@ from ascd.files.npy import NpyReader
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.tuning import LARGEST_SET
 
-pytestmark = pytest.mark.usefixtures("plain_python")
-
-
 FORMS = ["C", "F", "float32", "int8", "bool", "parquet", "zarr", "zarr rows", "csv", "libsvm"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairs import in_pairs
 from penalty_table import some_weights
 from solving import LOSSES, make_case
 
@@ -51,9 +52,11 @@ def value_of(problem, x, c):
     return losses + sum(parts.penalty.cost(value, j) for j, value in enumerate(x))
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("penalty", [ascd.L1(1.0), ascd.L1(0.5, [1.0, 2.0, 3.0, 1.0, 1.0]), ascd.L1L2(0.5, 0.5)])
+@in_pairs(
+    loss=LOSSES,
+    intercept=[False, True],
+    penalty=[ascd.L1(1.0), ascd.L1(0.5, [1.0, 2.0, 3.0, 1.0, 1.0]), ascd.L1L2(0.5, 0.5)],
+)
 def test_the_grid_starts_where_all_coefficients_are_zero(loss, intercept, penalty):
     result = ascd.path(problem_for(loss, penalty), n_alphas=5, eps=0.2, intercept=intercept, early_stop=False, tol=1e-9)
     np.testing.assert_allclose(result.alphas, result.alphas[0] * np.geomspace(1.0, 0.2, 5))
@@ -96,7 +99,7 @@ def wide_problem():
     return ascd.Problem(A, A[:, :5] @ [3.0, -2.0, 2.0, 1.0, -1.0] + 0.1 * rng.standard_normal(40), penalty=ascd.L1(1.0))
 
 
-def test_what_was_learned_is_carried_along():
+def test_what_was_learned_is_carried_along(compiled):
     problem = wide_problem()
     result = ascd.path(problem, n_alphas=12, eps=0.1, tol=1e-6, early_stop=False)
     alone = [
@@ -109,7 +112,7 @@ def test_what_was_learned_is_carried_along():
     assert result.n_iters.sum() <= sum(solution.n_iter for solution in alone)
 
 
-def test_it_stops_early_where_everything_is_explained():
+def test_it_stops_early_where_everything_is_explained(compiled):
     problem = ascd.Problem(np.eye(30)[:, :10], np.r_[np.ones(10), np.zeros(20)], penalty=ascd.L1(1.0))
     stopped = ascd.path(problem, n_alphas=50, eps=1e-4)
     whole = ascd.path(problem, n_alphas=50, eps=1e-4, early_stop=False)
@@ -122,7 +125,7 @@ def test_it_stops_early_where_everything_is_explained():
     assert given.alphas.size == 50  # chosen by the user: all of them
 
 
-def test_an_early_stop_is_confirmed_like_the_end(monkeypatch):
+def test_an_early_stop_is_confirmed_like_the_end(monkeypatch, compiled):
     """The last point has had an exact pass, whatever ended the path; gaps before it are bounds from intervals."""
     from ascd.solver.assessment import Assessment
 
@@ -145,7 +148,7 @@ def test_an_early_stop_is_confirmed_like_the_end(monkeypatch):
     assert stopped.gaps[-1] == pytest.approx(exact, rel=1e-9)
 
 
-def test_limits_and_interruptions():
+def test_limits_and_interruptions(compiled):
     problem = wide_problem()
     assert ascd.path(problem, n_alphas=5, max_time=0.0).status is Status.TIME_LIMIT
     short = ascd.path(problem, n_alphas=5, eps=0.1, tol=1e-9, max_iter=1, early_stop=False)

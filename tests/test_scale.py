@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairs import in_pairs
 from scipy.optimize import minimize_scalar
 
 import ascd
@@ -75,9 +76,7 @@ def make(alpha=0.1, bounds=None, weight=None, intercept=True, n=30, outliers=3):
     return A, y, problem_at, solve_at
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("bounds", [None, (-1.0, 0.8)])
+@in_pairs(intercept=[False, True], weighted=[False, True], bounds=[None, (-1.0, 0.8)])
 def test_the_joint_fit_is_optimal_in_coefficients_and_scale(intercept, weighted, bounds):
     weight = np.arange(30) % 3 + 0.5 if weighted else None
     A, y, problem_at, solve_at = make(bounds=bounds, weight=weight, intercept=intercept)

@@ -89,7 +89,7 @@ def test_new_parts_reach_the_minimum_compiled(compiled, rule, oracle, loss):
 
 @pytest.mark.parametrize("rule", [*NEW_RULES, "ascd", "l-ascd"])
 @pytest.mark.parametrize("oracle", ["norm", "reference", "random"])
-def test_extra_memory_is_a_few_vectors(interpreted, rule, oracle):
+def test_extra_memory_is_a_few_vectors(compiled, rule, oracle):
     n, d = 4000, 10
     problem = ascd.Problem(sp.random_array((d, n), density=1e-2, rng=np.random.default_rng(0)), np.ones(d))
     assembly = assemble(problem, rule, oracle)
@@ -105,12 +105,12 @@ def test_look_ahead_picks_somebody_where_no_bound_is_a_number(interpreted, monke
 
 
 def test_two_clocks_compiled_find_the_minimum_of_the_scan():
-    """Everything else about them is tested as plain Python."""
+    """Everything else about them is tested as plain Python; these types are those of ``make demo``."""
     rng = np.random.default_rng(7)
     A = sp.random(100, 400, density=0.05, format="csc", random_state=rng)
     b = A[:, :40] @ rng.standard_normal(40) + 0.1 * rng.standard_normal(100)
     problem = ascd.Problem(A, b, penalty=ascd.L1(0.1 * np.abs(A.T @ b).max()))
-    found = ascd.minimize(problem, rule="a-ascd", oracle="reference", steepness="gsl-s", tol=1e-8, rng=0)
+    found = ascd.minimize(problem, rule="a-ascd", oracle="reference", step="fixed", tol=1e-8, rng=0)
     assert found.converged
     assert found.objective == pytest.approx(ascd.solve(problem, tol=1e-12).objective, rel=1e-7)
 

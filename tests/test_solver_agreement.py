@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from pairs import in_pairs
 from penalty_table import BOUNDED_BELOW
 from solving import LOSSES, make_case
 from user_parts.my_parts import Asymmetric, SmoothAbsolute
@@ -62,9 +63,11 @@ def test_every_loss_and_penalty_agrees_with_scipy(loss, penalty, intercept, weig
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("penalty", ["l1", "l1, some free", "elastic net", "half-infinite box", "box", "none", "l2"])
-@pytest.mark.parametrize("max_iter", [0, 1, 2])
+@in_pairs(
+    loss=LOSSES,
+    penalty=["l1", "l1, some free", "elastic net", "half-infinite box", "box", "none", "l2"],
+    max_iter=[0, 1, 2],
+)
 def test_the_gap_bounds_the_error_wherever_the_run_stops(loss, penalty, max_iter):
     case = make_case(loss, penalty, intercept=max_iter % 2 == 0, weighted=True, seed=max_iter)
     solution = ascd.solve(case.problem(), tol=1e-13, intercept=case.intercept, max_iter=max_iter)

@@ -151,7 +151,7 @@ def test_those_that_drift_most_are_chosen_as_many_as_can_be_paid():
     assert sizes[-1] <= tuning.MOST_DRIFTING
 
 
-def test_squared_hinge_has_curvature_and_no_upper_end():
+def test_squared_hinge_has_curvature_and_no_upper_end(compiled):
     problem = dual(5.0, "squared_hinge")
     outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda slope: 1e-6, 3000)
     assert primal_gap(problem, outcome.x, 5.0, loss="squared_hinge") <= 1.01e-6
@@ -190,7 +190,7 @@ def test_sweeps_stop_where_nothing_is_gained_and_where_they_may_not_go_on():
     assert BoxDescent(dual(1.0), np.zeros(40)).minimise(lambda slope: 0.0, 3).n_iter == 3
 
 
-def test_the_gap_is_that_of_the_point_or_unknown():
+def test_the_gap_is_that_of_the_point_or_unknown(compiled):
     """Also where the last look was some rounds ago: gaps rise and fall."""
     known = []
     for most in range(1, 12):

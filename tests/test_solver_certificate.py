@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pairs import in_pairs
 from penalty_table import BOUNDED_BELOW
 from solving import LOSSES, make_case
 
@@ -66,9 +67,7 @@ def test_the_gap_from_intervals_bounds_the_exact_gap(seed, loss, penalty, weight
     assert cost == same_cost == pytest.approx(case.cost(x), abs=1e-12)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("penalty", SCALED)
-@pytest.mark.parametrize("weighted", [False, True])
+@in_pairs(loss=LOSSES, penalty=SCALED, weighted=[False, True])
 def test_from_exact_entries_it_is_the_gap_of_the_problem(loss, penalty, weighted):
     case = make_case(loss, penalty, weighted=weighted, seed=3)
     problem = case.problem()
@@ -96,11 +95,11 @@ def test_a_coordinate_that_is_free_to_move_always_belongs_to_the_working_set():
     assert np.isinf(score).tolist() == [False, True, True, False, True]
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(
-    "penalty", ["none", "l1, some free", "half-infinite box", "l1 of strength 0", "l2 weighted, linear"]
+@in_pairs(
+    loss=LOSSES,
+    penalty=["none", "l1, some free", "half-infinite box", "l1 of strength 0", "l2 weighted, linear"],
+    intercept=[False, True],
 )
-@pytest.mark.parametrize("intercept", [False, True])
 def test_a_dual_point_is_found_for_unpenalised_coordinates(loss, penalty, intercept):
     """No scale fits them; the certificate moves the dual point instead, and the tolerance is reached."""
     case = make_case(loss, penalty, intercept, seed=2)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from pairs import in_pairs
 from solving import LOSSES, make_case, target_of
 
 import ascd
@@ -116,9 +117,7 @@ def test_scales_from_1e_8_to_1e8(loss, number, penalty):
         assert solution.objective == pytest.approx(plain.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("shape", [(1, 5), (28, 1), (1, 1), (4, 30), (60, 3)])
+@in_pairs(loss=LOSSES, intercept=[False, True], shape=[(1, 5), (28, 1), (1, 1), (4, 30), (60, 3)])
 def test_few_samples_or_features(loss, intercept, shape):
     rng = np.random.default_rng(1)
     A, b = rng.standard_normal(shape), np.r_[1.0, -np.ones(shape[0] - 1)]

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pairs import in_pairs
 
 import ascd
 from ascd.solver.column_model import ColumnModel
@@ -66,9 +67,7 @@ def bounds_of(penalty):
     return getattr(penalty, "lower", -math.inf), getattr(penalty, "upper", math.inf)
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@in_pairs(name=MODELS, intercept=[False, True], storage=["dense", "sparse"])
 def test_both_models_find_the_minimum_of_a_long_descent(name, intercept, storage):
     G, g, penalty, start, models = both_models(MODELS[name], intercept, storage, 3)
     best = model_value(G, g, penalty, start, long_descent(G, g, penalty, start, 1500))

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from lockstep import assemble, record
+from pairs import in_pairs
 from problems import CASES
 from reference.stochastic import Stochastic as NaiveStochastic
 from reference.stochastic import draw
@@ -50,9 +51,7 @@ def shares_outside(radius_of, draws, runs=4000):
     return np.array(found)
 
 
-@pytest.mark.parametrize("draws", [3, 20, 200])
-@pytest.mark.parametrize("eta", [0.05, 0.5])
-@pytest.mark.parametrize("kind", ["bernstein", "empirical", "both"])
+@in_pairs(draws=[3, 20, 200], eta=[0.05, 0.5], kind=["bernstein", "empirical", "both"])
 def test_radii_fail_no_more_often_than_they_say(draws, eta, kind):
     radius = {
         "bernstein": lambda variance, moment, m: concentration.bernstein_radius(moment, m, eta),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 import zipfile
+from compileall import compile_dir
 from pathlib import Path
 
 import pytest
+from copies import NUMBA, copy_of_package, ended
 
 import ascd
 
@@ -34,28 +34,23 @@ ANSWERS = [2.5, 0.0]
 NOT_KEPT = "compiled code is not kept on disk, so every process compiles anew"
 
 
-def python(*arguments, site=PACKAGE.parent, before=(), **variables):
-    """What a fresh process prints; a variable that is None is absent."""
+def python(code, site=PACKAGE.parent, before=(), **variables):
+    """What a process of its own prints; a variable that is None is absent."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0", "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
     given = {"NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": None, **variables}
     environment = {name: str(value) for name, value in {**environment, **given}.items() if value is not None}
-    done = subprocess.run([*before, sys.executable, *arguments], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    exit_code, out, error = ended(code, environment, NUMBA, before)
+    assert exit_code == 0, error
+    return out
 
 
 def costs(**surroundings):
-    return json.loads(python("-c", COSTS, **surroundings))
+    return json.loads(python(COSTS, **surroundings))
 
 
 def costs_and_more(more, **surroundings):
     """Of one process; what the second line of code prints, too."""
-    return map(json.loads, python("-c", COSTS + more, **surroundings).splitlines())
-
-
-def copy_of_package(folder):
-    shutil.copytree(PACKAGE, folder / "ascd", ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
+    return map(json.loads, python(COSTS + more, **surroundings).splitlines())
 
 
 @pytest.fixture
@@ -122,7 +117,7 @@ def test_a_full_disk_leaves_compiled_code_in_memory(tmp_path):
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
     )
-    values, hits, told = json.loads(python("-c", full + COSTS, NUMBA_CACHE_DIR=tmp_path))
+    values, hits, told = json.loads(python(full + COSTS, NUMBA_CACHE_DIR=tmp_path))
     assert (values, hits) == (ANSWERS, 0)
     assert len(told) == 1
     assert told[0].startswith(NOT_KEPT)
@@ -139,7 +134,7 @@ def test_an_edit_in_a_zip_file_is_seen(tmp_path):
     for factor, answer in (("", 2.5), ("2.0 * ", 5.0)):
         norms.write_text(source.replace(once, factor + once))
         with zipfile.ZipFile(archive, "w") as packed:
-            for path in sorted(site.rglob("*.*")):
+            for path in sorted(each for each in site.rglob("*.*") if each.suffix != ".pyc"):
                 packed.write(path, path.relative_to(site))
         values, _, told = costs(site=archive, HOME=tmp_path / "home")
         assert values[0] == answer
@@ -148,7 +143,7 @@ def test_an_edit_in_a_zip_file_is_seen(tmp_path):
 
 def test_a_package_without_sources_is_not_cached(tmp_path):
     site = copy_of_package(tmp_path / "site")
-    python("-m", "compileall", "-q", "-b", str(site))
+    assert compile_dir(site, quiet=1, legacy=True)
     for path in site.rglob("*.py"):
         path.unlink()
     values, hits, told = costs(site=site, NUMBA_CACHE_DIR=tmp_path / "cache")
@@ -182,7 +177,7 @@ assert all(kernel.stored.signatures for kernel in (careful_products, cost_of))
 def test_where_numba_has_changed_inside_plain_numba_compiles(broken, tmp_path):
     """Several kernels where a class has gone; from there on all is the same where an option has."""
     code = f"{broken}\n{COSTS}{SEVERAL if 'Library' in broken else ''}"
-    values, _, told = json.loads(python("-c", code, NUMBA_CACHE_DIR=tmp_path))
+    values, _, told = json.loads(python(code, NUMBA_CACHE_DIR=tmp_path))
     assert values == ANSWERS
     assert len(told) == 1
     assert f"has changed inside {BROKEN[broken]}" in told[0]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import reference as ref
 from lockstep import assemble
+from pairs import in_pairs
 from problems import Case
 from selection import bounds_of, follows, held_by, listed_in, redraws, regression, sparse_matrix, watch
 
@@ -54,9 +55,7 @@ CASES = [regression(25, 40, "squared", seed=11), regression(25, 40, "logistic", 
 CASES += [regression(25, 40, "huber", seed=3, weights=WEIGHTS), hard("l2"), hard("plain")]
 
 
-@pytest.mark.parametrize("patience", PATIENCE)
-@pytest.mark.parametrize("steepness", ["gs-s", "gsl-s"])
-@pytest.mark.parametrize("number", range(len(CASES)))
+@in_pairs(number=range(len(CASES)), steepness=["gs-s", "gsl-s"], patience=PATIENCE)
 def test_u_ascd_picks_as_the_scan(number, steepness, patience):
     """Pick for pick, as long as the largest and the next differ by more than rounding."""
     lazy, scan = both(CASES[number], "u-ascd", patience, steepness=steepness)
@@ -88,26 +87,27 @@ def asleep_in(rule):
     return [j for each in sleeping(rule) for j in each]
 
 
-@pytest.mark.parametrize("patience", PATIENCE)
-@pytest.mark.parametrize("kind", ["plain", "zero columns", "duplicates", "scales", "l2", "box"])
-def test_a_ascd_draws_from_the_scans_set(kind, patience):
-    case = hard(kind)
-    for step, steepness, init in (("fixed", "gs-s", "gradient"), ("coordinate", "gsl-s", "none")):
-        lazy, _ = both(case, "a-ascd", patience, steepness=steepness, step=step, init=init)
-        sizes = []
+@in_pairs(
+    kind=["plain", "zero columns", "duplicates", "scales", "l2", "box"],
+    how=[("fixed", "gs-s", "gradient"), ("coordinate", "gsl-s", "none")],
+    patience=PATIENCE,
+)
+def test_a_ascd_draws_from_the_scans_set(kind, how, patience):
+    lazy, _ = both(hard(kind), "a-ascd", patience, **dict(zip(("step", "steepness", "init"), how, strict=True)))
+    sizes = []
 
-        def look(point, pick, lazy=lazy, sizes=sizes):
-            lower, upper = bounds_of(point)
-            active = ref.active_set("a-ascd", upper, lower)
-            sizes.append(len(active))
-            assert pick in active
-            assert lazy.rule.active_count(point) == len(active)
-            members = listed_in(lazy.rule.awake)
-            assert sorted(members + asleep_in(lazy.rule)) == list(range(upper.size))
-            assert set(active) <= set(members) or not members
+    def look(point, pick):
+        lower, upper = bounds_of(point)
+        active = ref.active_set("a-ascd", upper, lower)
+        sizes.append(len(active))
+        assert pick in active
+        assert lazy.rule.active_count(point) == len(active)
+        members = listed_in(lazy.rule.awake)
+        assert sorted(members + asleep_in(lazy.rule)) == list(range(upper.size))
+        assert set(active) <= set(members) or not members
 
-        watch(lazy, 150, look)
-        assert min(sizes) < max(sizes)
+    watch(lazy, 150, look)
+    assert min(sizes) < max(sizes)
 
 
 @pytest.mark.parametrize("kind", ["zero columns", "duplicates", "scales", "box"])

@@ -65,6 +65,13 @@ def _sources(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
             yield from _sources(item, f"{name}/")
 
 
+@cache
+def open_folder(folder: str) -> None:
+    """Can a folder be written?  Then remove what is stale there; once a process, for it may hold thousands of files."""
+    check_folder(folder)
+    remove_stale(folder)
+
+
 def check_folder(folder: str) -> None:
     """Can compiled code be written to this folder?  It is made where it is missing."""
     import tempfile

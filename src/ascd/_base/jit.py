@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ascd._base.blame import compile_error, named_error
-from ascd._base.cache import NotKept, check_folder, digest, may_be_stored, namesakes, nests, remove_stale, tell_not_kept
+from ascd._base.cache import NotKept, digest, may_be_stored, namesakes, nests, open_folder, tell_not_kept
 from ascd._base.clock import compiling, timed
 from ascd._base.compilers import collector_paused, kernel_options, name_files_apart, part_options
 from ascd._base.contracts import compiled_methods, share_method
@@ -250,8 +250,7 @@ def _make_dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool
     finally:
         function.__qualname__ = plain
     name_files_apart(dispatcher)
-    check_folder(dispatcher.stats.cache_path)
-    remove_stale(dispatcher.stats.cache_path)
+    open_folder(dispatcher.stats.cache_path)
     return dispatcher
 
 

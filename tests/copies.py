@@ -1,0 +1,142 @@
+"""Processes that have imported everything: copies of one that did, each with outputs, folder and group of its own.
+
+A command imports for two seconds before it does what a test looks at.  Here one process imports once, and is copied
+(fork) for every command; a copy runs a script as ``python -c`` does, hears signals and ends as any process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from select import select
+
+import ascd
+
+#: Takes orders, and is copied for each: a keeper, which tells number and exit code of its child, the process wanted.
+SERVER = """
+import json, os, socket, sys
+from importlib import import_module
+
+orders = socket.socket(fileno=int(sys.argv[1]))
+for name in sys.argv[2:]:
+    import_module(name)
+while True:
+    order, handles, _, _ = socket.recv_fds(orders, 1 << 20, 3)
+    if not order:
+        sys.exit()
+    if os.fork() == 0:
+        break
+    for handle in handles:
+        os.close(handle)
+orders.close()
+child = os.fork()
+if child:
+    os.close(handles[0]), os.close(handles[1])
+    os.write(handles[2], f"{child}\\n".encode())
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.write(handles[2], f"{code}\\n".encode())
+    os._exit(0)
+os.setsid()
+os.dup2(handles[0], 1), os.dup2(handles[1], 2)
+for handle in handles:
+    os.close(handle)
+sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
+script, sys.argv[1:], folder, surroundings = json.loads(order)
+os.chdir(folder)
+os.environ.clear()
+os.environ.update(surroundings)
+sys.path[1:1] = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+sys.modules["numba"].config.reload_config()
+exec(script, {"__name__": "__main__"})
+"""
+
+#: What kernels need, without the library itself: it may be another one.
+NUMBA = ("numba", "scipy.sparse", "scipy.linalg")
+#: What commands import.
+COMMANDS = (
+    "matplotlib.figure", "matplotlib.backends.backend_svg", "numba", "pandas", "rich.progress", "sklearn.linear_model",
+    "sklearn.model_selection", "ascd.cli.app",
+    *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "race", "reproduce")),
+    "ascd.estimators", "ascd.solver", "ascd.experiments.demo", "ascd.files.converting", "ascd.racing.runs",
+)  # fmt: skip
+can_copy = sys.platform == "linux"
+
+
+class Copy:
+    """What ``subprocess.Popen`` is for a process of its own."""
+
+    def __init__(self, script, arguments, folder, surroundings, modules=COMMANDS):
+        pipes = [os.pipe() for _ in range(3)]
+        order = json.dumps([script, arguments, str(folder), surroundings]).encode()
+        socket.send_fds(_server(modules, surroundings.get("NUMBA_DISABLE_JIT")), [order], [write for _, write in pipes])
+        for _, write in pipes:
+            os.close(write)
+        self.stdout, self.stderr, self._told = (os.fdopen(read) for read, _ in pipes)
+        self.pid, self.returncode = int(self._told.readline()), None
+
+    def poll(self):
+        """None while the process lives."""
+        return "ended" if select([self._told], [], [], 0.0)[0] else None
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout=None):
+        """The rest of both outputs, when the process has ended."""
+        streams = (self.stdout, self.stderr, self._told)
+        with ThreadPoolExecutor(len(streams)) as pool:
+            reads = [pool.submit(stream.read) for stream in streams]
+            try:
+                out, error, code = (read.result(timeout) for read in reads)
+            except TimeoutError:
+                os.killpg(self.pid, signal.SIGKILL)
+                raise
+        for stream in streams:
+            stream.close()
+        self.returncode = int(code)
+        return out, error
+
+
+def copy_of_package(folder):
+    """The package in another folder, with Python's bytecode but without kernels; returns the folder."""
+    package = Path(ascd.__file__).parent
+    shutil.copytree(package, folder / "ascd", ignore=shutil.ignore_patterns("*.nb[ic]"))
+    return folder
+
+
+def ended(script, surroundings, modules, before=()):
+    """Exit code and outputs of a script; ``before`` are words before the command, which then begins from nothing."""
+    if before or not can_copy:
+        command = [*before, sys.executable, "-c", script]
+        done = subprocess.run(command, capture_output=True, text=True, env=surroundings, check=False)
+        return done.returncode, done.stdout, done.stderr
+    child = Copy(script, [], os.getcwd(), surroundings, modules)
+    told = child.communicate()
+    return child.returncode, *told
+
+
+@cache
+def _server(modules, disabled):
+    """The way to the process that is copied: one that compiles, or one that does not, as its surroundings say."""
+    here, there = socket.socketpair()
+    switch = {} if disabled is None else {"NUMBA_DISABLE_JIT": disabled}
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER, str(there.fileno()), *modules],
+        pass_fds=[there.fileno()], stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, **switch},
+    )  # fmt: skip
+    there.close()
+    atexit.register(lambda: here.close() or server.wait())
+    return here
