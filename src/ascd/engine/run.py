@@ -55,7 +55,7 @@ class Run:
         self.is_watched = users_part(self.oracle) is not None
         self.is_trusted = all(users_part(part) is None for part in (self.oracle, self.rule, self.step))
         self.piece, self.next_check = 100, 0
-        self.next_look, self.next_guess = EPOCHS_A_LOOK * self.count, 0
+        self.next_look, self.next_guess, self.guesses = EPOCHS_A_LOOK * self.count, 0, 0
         steepness = self.point.intervals.steepness
         self.rate = float(steepness.rates(self.point.problem.norm).max()) if hasattr(steepness, "rates") else 0.0
 
@@ -133,10 +133,12 @@ class Run:
         if self.survey[0] <= tol:
             if self.safe and self.is_trusted:
                 return True
-        elif self.t < self.next_look and not self._is_rounding(tol):
+        elif self._is_rounding(tol):
+            self.guesses += 1
+            self.next_guess = self.t + self.count * 2**self.guesses  # those in vain become rare
+        elif self.t < self.next_look:
             return False
         self.next_look = self.t + EPOCHS_A_LOOK * self.count
-        self.next_guess = self.t + self.count * 2**self.looks  # guesses in vain become rare
         if self.looks == 0:
             self._steepest()  # compiling is not counted
         self.looks += 1

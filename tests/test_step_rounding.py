@@ -1,0 +1,97 @@
+"""The rounding of v grows by what a step can be wrong: a bound that is true, and not larger than it has to be."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from lockstep import assemble
+from problems import CASES
+
+import ascd
+from ascd import Status
+from ascd.engine.descent import descend, square_of_sums
+from ascd.engine.run import Run
+from ascd.engine.tuning import FEWEST_STEPS, SUMS_A_STEP
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+LASSO = "squared, sparse, l1, weights"
+
+
+def lasso(d=60, n=100, size=1.0, seed=2):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((d, n))
+    b = size * (A[:, :5].sum(axis=1) + rng.standard_normal(d))
+    return A, b, ascd.Problem(A, b, penalty=ascd.L1(0.05 * np.abs(A.T @ b).max()))
+
+
+@pytest.mark.parametrize("pieces", [[700], [64, 636], [1] * 70 + [630], [333, 1, 366]])
+def test_v_is_measured_at_steps_that_depend_on_the_problem_alone(pieces):
+    """However the run is cut into pieces, which depends on the time they take."""
+    runs = []
+    for cuts in ([700], pieces):
+        assembly, first = assemble(CASES[LASSO].library("sparse"), "a-ascd", seed=3), 0
+        for piece in cuts:
+            assembly.descend(first, first + piece, descend.py_func)
+            first += piece
+        runs.append((assembly.point.x.tolist(), assembly.point.intervals.clock.tolist()))
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize(
+    "name", [LASSO, "squared, tall, none", "logistic, sparse, l1, weights", "huber, wide, l1, start"]
+)
+def test_what_is_measured_is_what_steps_add_to(name):
+    assembly = assemble(CASES[name].library("dense"), "cyclic")
+    every = assembly.point.slope.size // SUMS_A_STEP + FEWEST_STEPS
+    assembly.descend(0, every, descend.py_func)
+    point, before = assembly.point, assembly.point.intervals.clock[5]
+    weight = np.broadcast_to(point.problem.sample.weight, point.slope.shape)
+    moving = weight > 0.0
+    if point.problem.loss.is_quadratic():
+        expected = np.sum(point.slope[moving] ** 2 / weight[moving])
+    else:
+        expected = point.intervals.largest_curvature**2 * np.sum(weight * point.image**2)
+    assert square_of_sums(point) == pytest.approx(expected, rel=1e-12)
+    point.intervals.measured(square_of_sums(point))
+    assert point.intervals.clock[5] == pytest.approx(min(before, np.sqrt(expected)), rel=1e-9)
+    for lost in (0.0, 1e-320, np.inf, np.nan):
+        point.intervals.measured(lost)
+    assert point.intervals.clock[5] == pytest.approx(min(before, np.sqrt(expected)), rel=1e-9)
+
+
+def test_the_rounding_of_v_is_bounded():
+    """The exact v of the steps as they were taken, in fractions, beside the computed one."""
+    A, b, problem = lasso(d=6, n=9, seed=4)
+    assembly = assemble(problem, "uniform", seed=1)
+    exact = [-Fraction(float(value)) for value in b]
+    for t in range(300):
+        old = assembly.point.x.copy()
+        assembly.descend(t, t + 1, descend.py_func)
+        for j in np.flatnonzero(assembly.point.x != old):
+            change = Fraction(float(assembly.point.x[j])) - Fraction(float(old[j]))
+            exact = [value + change * Fraction(float(entry)) for value, entry in zip(exact, A[:, j], strict=True)]
+    wrong = np.linalg.norm([float(Fraction(float(v)) - e) for v, e in zip(assembly.point.slope, exact, strict=True)])
+    assert 0.0 < wrong <= assembly.point.intervals.clock[1]
+    assert assembly.point.intervals.clock[1] < 1e-11
+
+
+@pytest.mark.parametrize("rule", ["a-ascd", "u-ascd", "awake"])
+def test_a_tolerance_below_the_rounding_of_bounds_is_seen_at_once(rule, monkeypatch):
+    """All columns are read when nothing but rounding is in the way, and not after ten epochs."""
+    problem = lasso(d=400, n=40, size=100.0)[2]
+    solution = ascd.minimize(problem, rule=rule, tol=1e-9, rng=0)
+    assert solution.status is Status.CONVERGED
+    assert solution.trace.bound[-1] > 1e-9 >= solution.steepness
+    monkeypatch.setattr(Run, "_is_rounding", lambda *_: False)
+    assert solution.n_iter < ascd.minimize(problem, rule=rule, tol=1e-9, rng=0).n_iter
+
+
+def test_guesses_in_vain_become_rare():
+    """A tolerance that nobody reaches: 100 epochs see the looks after ten epochs each, and few besides."""
+    problem = lasso(d=400, n=40, size=1e6)[2]
+    solution = ascd.minimize(problem, rule="cyclic", tol=1e-13, max_iter=100 * 40, rng=0)
+    assert solution.status is Status.ITERATION_LIMIT
+    assert solution.reads - 100 * 40 <= 20 * 40
