@@ -91,6 +91,8 @@ EARLY_SHARE, DRAWS_IN_VAIN = 0.125, 16
 #: Two clocks: ν, by which share the clock of the plane runs faster where ‖e‖ rises, so that an entry that was read may
 #: lie higher than what the reference says by this share of what its radius has grown beyond the reference's.
 NEARNESS = 0.05
+#: Lower bounds whose keys are true and yet too large are set aside while the largest is looked for, so many at least.
+ROOM_FOR_LOWER = 256
 
 # ---- oracles
 

@@ -26,9 +26,9 @@ class DrawList(NamedTuple):
     tickets: Array  # the random numbers of the next two draws
 
     @staticmethod
-    def of(n: int) -> DrawList:
-        """Nobody is in it; there is room for n."""
-        return DrawList(np.empty(n, dtype=np.int32), np.array([-1, -1, 0]), np.zeros(2))
+    def of(n: int, spare: int = 0) -> DrawList:
+        """Nobody is in it; there is room for n, and some to spare behind them."""
+        return DrawList(np.empty(n + spare, dtype=np.int32), np.array([-1, -1, 0]), np.zeros(2))
 
     @helper
     def take_tickets(self, rng: Any) -> None:

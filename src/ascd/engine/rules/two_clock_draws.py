@@ -20,7 +20,7 @@ from ascd.engine.rules.scan import LEAST
 from ascd.engine.rules.sleepers import CEILING, Sleepers
 from ascd.engine.rules.two_clock_lower import arrange_lower, largest_lower, raise_lower
 from ascd.engine.rules.two_clocks import Clocks, never_or, upper_bounds
-from ascd.engine.tuning import DRAWS_IN_VAIN, SLEEP_LEVELS
+from ascd.engine.tuning import DRAWS_IN_VAIN, ROOM_FOR_LOWER, SLEEP_LEVELS
 
 
 class TwoClockHeuristic(NamedTuple):
@@ -37,7 +37,7 @@ class TwoClockHeuristic(NamedTuple):
     def start(parts: Any, oracle: Any, steepness: Any) -> TwoClockHeuristic:
         n, clocks = parts.norm.size, Clocks.of(parts, oracle, steepness)
         path, plane = Sleepers.sharing(n, 2)
-        return TwoClockHeuristic(clocks, path, plane, Heap.of(n), DrawList.of(n), np.zeros(1))
+        return TwoClockHeuristic(clocks, path, plane, Heap.of(n), DrawList.of(n, ROOM_FOR_LOWER), np.zeros(1))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, awake = point.intervals, self.awake
@@ -90,10 +90,10 @@ class TwoClockHeuristic(NamedTuple):
         awake = self.awake
         self.of_path.forget(0, 2 * SLEEP_LEVELS)
         self.of_plane.forget(SLEEP_LEVELS, 2 * SLEEP_LEVELS)
-        awake.state[LIST_SIZE] = awake.members.size
-        for place in range(awake.members.size):
+        awake.state[LIST_SIZE] = intervals.x.size
+        for place in range(intervals.x.size):
             awake.members[place] = place
-        for place in range(awake.members.size - 1, -1, -1):
+        for place in range(intervals.x.size - 1, -1, -1):
             self.send_to_sleep(intervals, largest, place)
 
     @helper
