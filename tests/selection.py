@@ -150,6 +150,17 @@ def listed_in(awake):
     return awake.members[: awake.state[LIST_SIZE]].tolist()
 
 
+def check_draw(rule, point, pick, asleep):
+    """The pick belongs to a-ASCD's set, which is awake; everybody is awake or asleep.  How large the set is."""
+    lower, upper = bounds_of(point)
+    active, members = ref.active_set("a-ascd", upper, lower), listed_in(rule.awake)
+    assert pick in active
+    assert rule.active_count(point) == len(active)
+    assert set(active) <= set(members) or not members
+    assert sorted([*members, *asleep]) == list(range(upper.size))
+    return len(active)
+
+
 def held_by(sleepers):
     """Coordinates asleep and their keys; each stands in the level of its key."""
     found = {}
@@ -163,15 +174,3 @@ def held_by(sleepers):
             end = (chunk + 1) * CHUNK
         assert sleepers.number[b] == len(found) - before
     return found
-
-
-def bytes_beside(parts, *others):
-    """The memory of all arrays inside some parts, each once, without those of the problem's parts."""
-    found = {id(array): array.nbytes for array in arrays_in(others)}
-    return sum(size for number, size in found.items() if number not in {id(array) for array in arrays_in(parts)})
-
-
-def arrays_in(part):
-    if isinstance(part, tuple):
-        return [array for each in part for array in arrays_in(each)]
-    return [part] if isinstance(part, np.ndarray) else []

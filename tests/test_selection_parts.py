@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+import sys
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from lockstep import assemble
-from selection import bytes_beside, regression, watch
+from selection import regression, watch
 from sklearn.linear_model import Lasso
 
 import ascd
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from choosing.prices import bytes_beside
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 

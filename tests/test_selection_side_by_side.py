@@ -9,7 +9,7 @@ import pytest
 import reference as ref
 from lockstep import assemble, score_tolerance
 from problems import CASES, Case
-from selection import bounds_of, follows, held_by, listed_in, redraws, regression, sparse_matrix, watch
+from selection import bounds_of, check_draw, follows, held_by, redraws, regression, sparse_matrix, watch
 
 import ascd
 from ascd.engine.descent import descend
@@ -96,14 +96,9 @@ def test_lazy_a_ascd_has_the_scans_set(interpreted, steepness):
     sizes = []
 
     def look(point, pick):
-        lower, upper = bounds_of(point)
-        active = ref.active_set("a-ascd", upper, lower)
-        sizes.append(len(active))
-        assert pick in active
-        assert lazy.rule.active_count(point) == scan.rule.active_count(point) == len(active)
-        members, asleep = listed_in(lazy.rule.awake), held_by(lazy.rule.asleep.heap)
-        assert set(active) <= set(members)  # what is drawn from
-        assert sorted([*members, *asleep]) == list(range(upper.size))
+        asleep = held_by(lazy.rule.asleep.heap)
+        sizes.append(check_draw(lazy.rule, point, pick, asleep))
+        assert scan.rule.active_count(point) == sizes[-1]
         assert all(key < lazy.rule.asleep.heap.real[CEILING] for key in asleep.values())
 
     watch(lazy, 120, look)

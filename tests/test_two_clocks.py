@@ -8,7 +8,7 @@ import reference as ref
 from lockstep import assemble
 from pairs import in_pairs
 from problems import Case
-from selection import bounds_of, follows, held_by, listed_in, redraws, regression, sparse_matrix, watch
+from selection import bounds_of, check_draw, follows, held_by, listed_in, redraws, regression, sparse_matrix, watch
 
 import ascd
 from ascd.engine.descent import descend
@@ -95,18 +95,7 @@ def asleep_in(rule):
 def test_a_ascd_draws_from_the_scans_set(kind, how, patience):
     lazy, _ = both(hard(kind), "a-ascd", patience, **dict(zip(("step", "steepness", "init"), how, strict=True)))
     sizes = []
-
-    def look(point, pick):
-        lower, upper = bounds_of(point)
-        active = ref.active_set("a-ascd", upper, lower)
-        sizes.append(len(active))
-        assert pick in active
-        assert lazy.rule.active_count(point) == len(active)
-        members = listed_in(lazy.rule.awake)
-        assert sorted(members + asleep_in(lazy.rule)) == list(range(upper.size))
-        assert set(active) <= set(members) or not members
-
-    watch(lazy, 150, look)
+    watch(lazy, 150, lambda point, pick: sizes.append(check_draw(lazy.rule, point, pick, asleep_in(lazy.rule))))
     assert min(sizes) < max(sizes)
 
 

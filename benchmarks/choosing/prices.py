@@ -105,12 +105,12 @@ def memory(folder, quick):
         row = {"rule": rule}
         for oracle in ("norm", "reference"):
             compiled = as_oracle(oracle, problem.parts, np.random.default_rng(SEED))
-            size = _bytes_beside(problem.parts, compiled, as_rule(rule, problem.parts, compiled, steepness))
+            size = bytes_beside(problem.parts, compiled, as_rule(rule, problem.parts, compiled, steepness))
             row[oracle] = size / 8 / problem.n_features
         yield row
 
 
-def _bytes_beside(parts, *others):
+def bytes_beside(parts, *others):
     """The memory of all arrays inside the others, each once, without those of the problem's parts."""
     found = {id(array): array.nbytes for array in _arrays(others)}
     return sum(size for number, size in found.items() if number not in {id(array) for array in _arrays(parts)})
