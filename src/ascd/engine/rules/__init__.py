@@ -21,6 +21,11 @@ A rule is a NamedTuple with the compiled method ``select(point, t, rng)`` that r
 ``prepare(parts, oracle, steepness)`` may return another one with its work arrays, and ``active_count(point)``
 tells the trace how many coordinates it chooses from.  The picks of a rule from elsewhere are checked
 (``guards``).
+
+What a rule is stands in the file of its name, or in ``heuristic`` (u-, l- and a-ascd) and ``oblivious`` (the first
+three).  How it is done without scanning: ``lazy`` (the argument), ``lazy_rules`` and ``lazy_draws`` with the oracle
+"norm", ``two_clocks`` and the ``two_…`` beside it with "reference".  These keep coordinates in ``heap``, ``queue``,
+``sleepers`` and ``draw_list``; ``scan`` and ``order`` are what scanning rules share.
 """
 
 from __future__ import annotations
