@@ -95,3 +95,14 @@ def test_guesses_in_vain_become_rare():
     solution = ascd.minimize(problem, rule="cyclic", tol=1e-13, max_iter=100 * 40, rng=0)
     assert solution.status is Status.ITERATION_LIMIT
     assert solution.reads - 100 * 40 <= 20 * 40
+
+
+def test_squares_out_of_range_of_weighted_samples_count():
+    """Of a slope of 1e-165 and a weight of 1e-300 the square is lost, its quotient is not."""
+    weight = np.array([1e-300, 1.0, 1.0])
+    problem = ascd.Problem(np.eye(3), [1e135, 1e-3, 1e-3], penalty=ascd.L1(1e-6), sample_weight=weight)
+    point = assemble(problem, "cyclic").point
+    assert point.slope[0] ** 2 == pytest.approx(0.0, abs=1e-320)
+    assert square_of_sums(point) == pytest.approx(1e-30 + 2e-6, rel=1e-12)
+    point.slope[1:] = 1e-60
+    assert square_of_sums(point) == pytest.approx(1e-30, rel=1e-12)

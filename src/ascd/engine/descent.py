@@ -16,6 +16,7 @@ from ascd._base.jit import at, helper, kernel, optional_method
 from ascd.data.matrices import dot, multiply, shift
 from ascd.engine.intervals import Intervals
 from ascd.engine.tuning import FEWEST_STEPS, SUMS_A_STEP, VIOLATION_ROUNDING
+from ascd.problem.optimality import square_over, square_times
 from ascd.problem.problem import Parts
 
 
@@ -79,10 +80,10 @@ def square_of_sums(point: Any) -> float:
     if point.problem.loss.is_quadratic():
         for k in range(slope.size):
             weight = at(sample.weight, k)
-            total += slope[k] * slope[k] / weight if weight > 0.0 else 0.0
+            total += square_over(slope[k], weight) if weight > 0.0 else 0.0
         return total
     for k in range(image.size):
-        total += at(sample.weight, k) * image[k] * image[k]
+        total += square_times(image[k], at(sample.weight, k))
     return total * point.intervals.largest_curvature * point.intervals.largest_curvature
 
 

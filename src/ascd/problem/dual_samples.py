@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import at, kernel, strict_helper, wide
+from ascd._base.jit import at, kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
+from ascd.problem.optimality import square_over
 from ascd.problem.tuning import NEAR_END, SAMPLES_A_PART
 
 
@@ -43,12 +44,6 @@ def dual_distance(vector: Array, other: Array, scale: float, weight: Any) -> flo
     sums = np.empty(-(-vector.size // SAMPLES_A_PART))
     share(prices.SUMMED * vector.size, sums.size, square_sums, vector, other, scale, weight, sums)
     return math.sqrt(float(sums.sum()))
-
-
-@strict_helper
-def square_over(value: float, divisor: float) -> float:
-    """value²/divisor, where the square alone may leave the range of float64: the compiler must not take it first."""
-    return value * (value / divisor)
 
 
 @kernel

@@ -61,6 +61,12 @@ def square_times(value: float, factor: float) -> float:
     return factor * value * value
 
 
+@strict_helper
+def square_over(value: float, divisor: float) -> float:
+    """value²/divisor, where the square alone may leave the range of float64: the compiler must not take it first."""
+    return value * (value / divisor)
+
+
 @helper
 def width_across(square: float, along: float, inverse: float) -> float:
     """√(‖a‖² − along²/‖v_r‖²), rounding added; ``inverse`` is 1/‖v_r‖².
