@@ -99,12 +99,13 @@ def test_no_kernel_can_reach_what_the_digest_leaves_out():
 
 @cache
 def constants(path: Path) -> dict[str, ast.expr | None]:
-    """Names in capitals that a module defines, and their values."""
+    """Names in capitals that a module defines, each once, and their values."""
     found = {}
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = (name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+            names = {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+            assert not names & found.keys(), f"{path} defines {names & found.keys()} twice: the first is lost"
             found |= {name: node.value for name in names if name.isupper()}
     return found
 

@@ -12,6 +12,7 @@ from problems import CASES
 import ascd
 from ascd import Status
 from ascd.engine.descent import descend, square_of_sums
+from ascd.engine.oracles.reference import DISTANCE, PRODUCT, STRAYED, TURNED
 from ascd.engine.run import Run
 from ascd.engine.tuning import FEWEST_STEPS, SUMS_A_STEP
 
@@ -76,6 +77,38 @@ def test_the_rounding_of_v_is_bounded():
     wrong = np.linalg.norm([float(Fraction(float(v)) - e) for v, e in zip(assembly.point.slope, exact, strict=True)])
     assert 0.0 < wrong <= assembly.point.intervals.clock[1]
     assert assembly.point.intervals.clock[1] < 1e-11
+
+
+def fractions(values):
+    return [Fraction(float(value)) for value in values]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e-12])
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 6)], ids=["products", "rows"])
+def test_sums_since_the_reference_are_wrong_by_what_is_counted(weights, scale):
+    """P and D of the steps as they were taken, in fractions; the reference near the minimum, where little is left."""
+    A, b, _ = lasso(d=6, n=9, seed=5)
+    problem = ascd.Problem(A, b, penalty=ascd.L1(0.01 * np.abs(A.T @ b).max()), sample_weight=weights)
+    assembly = assemble(problem, "uniform", ascd.Reference(1e9), seed=1, x0=ascd.solve(problem, tol=1e-14).x + scale)
+    assembly.descend(0, 1, descend.py_func)
+    account, factor = assembly.oracle.account, fractions(np.ones(6) if weights is None else weights)
+    reference = fractions(assembly.oracle.slope)
+    exact, moves = list(reference), 0
+    for t in range(1, 250):
+        old = assembly.point.x.copy()
+        assembly.descend(t, t + 1, descend.py_func)
+        for j in np.flatnonzero(assembly.point.x != old):
+            change = Fraction(float(assembly.point.x[j] - old[j]))
+            exact = [v + w * change * a for v, w, a in zip(exact, factor, fractions(A[:, j]), strict=True)]
+            moves += 1
+        now = exact if weights is None else fractions(assembly.point.slope)
+        away = [v - r for v, r in zip(now, reference, strict=True)]
+        product = sum(v * r for v, r in zip(away, reference, strict=True))
+        distance = sum(v * v for v in away)
+        assert abs(Fraction(float(account[PRODUCT])) - product) <= account[TURNED]
+        assert abs(Fraction(float(account[DISTANCE])) - distance) <= account[STRAYED]
+    assert moves > 50
+    assert 0.0 < account[STRAYED] < 1e-10 * max(scale, 1e-12)
 
 
 @pytest.mark.parametrize("rule", ["a-ascd", "u-ascd", "awake"])

@@ -36,9 +36,9 @@ class Replay(NamedTuple):
         return self.picks[t]
 
 
-def iteration(folder, quick):
+def iteration(folder, quick, wanted=""):
     """Each rule's first 3n steps: as they are, and replayed."""
-    for name, (A, y) in cases(folder, quick):
+    for name, (A, y) in cases(folder, quick, wanted):
         largest = np.abs(A.T @ y).max()
         for part in (20, 100):
             problem = ascd.Problem(A, y, penalty=ascd.L1(largest / part))

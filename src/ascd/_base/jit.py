@@ -30,6 +30,7 @@ from ascd._base.clock import compiling, timed
 from ascd._base.compilers import collector_paused, kernel_options, name_files_apart, part_options
 from ascd._base.contracts import compiled_methods, share_method
 from ascd._base.scalars import at as at
+from ascd._base.scalars import is_one as is_one
 from ascd._base.scalars import teach_numba
 from ascd._base.scalars import wide as wide
 

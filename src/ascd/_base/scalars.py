@@ -26,6 +26,19 @@ def at(parameter: Any, j: int) -> Any:
     return parameter[j] if is_array and parameter.ndim else parameter
 
 
+def is_one(parameter: Any) -> bool:
+    """Is this parameter one number for all coordinates?  Compiled code knows it beforehand, and leaves out the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ascd._base.scalars import is_one
+    >>> is_one(0.5), is_one(np.array([1.0, 2.0]))
+    (True, False)
+    """
+    return np.ndim(parameter) == 0
+
+
 def wide(index: Any) -> int:
     """An index read from an array of integers, as the integer that all methods take, and known not to be negative.
 
@@ -68,6 +81,11 @@ def teach_numba(options: dict[str, Any]) -> None:
         if isinstance(parameter, types.Array):
             return lambda parameter, j: parameter[j]
         return lambda parameter, j: parameter
+
+    @overload(is_one, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
+    def _is_one(parameter: Any) -> Any:
+        is_number = not isinstance(parameter, types.Array)
+        return lambda parameter: is_number
 
     @overload(wide, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
     def _wide(index: Any) -> Any:

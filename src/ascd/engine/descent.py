@@ -28,7 +28,7 @@ class Point(NamedTuple):
     image: Array  # Ax; kept current for losses that are not quadratic
     slope: Array  # v = ∇f(Ax)
     intervals: Intervals
-    reads: Array  # [column reads so far]
+    reads: Array  # [column reads so far, the gradient entry that the present step has read]
 
     def partial(self, j: int) -> float:
         """∇_j f(x), read exactly."""
@@ -63,7 +63,8 @@ def descend(
         i = rule.select(point, t, rng)
         point.reads[0] += 1.0
         old = x[i]
-        new, gradient, error = step.take(point, i, dot(problem.matrix, i, slope))
+        point.reads[1] = dot(problem.matrix, i, slope)
+        new, gradient, error = step.take(point, i, point.reads[1])
         if new != old:
             x[i] = new
             shift(problem.matrix, i, new - old, problem.sample, problem.loss, image, slope)

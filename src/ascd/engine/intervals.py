@@ -21,7 +21,7 @@ short to be seen in v.  A step of length l = |γ|‖a_i‖M moves v by at most l
 x_0 counted as a step a coordinate, neither v nor M·Ax is longer than ‖v_0‖ + p.  Now and then the one that is added to
 is measured anew (``measured``), so that with its length s then and the path p' since it (``stepped``) adds
 
-    INTERVAL_ROUNDING·l + STEP_ROUNDING·(s + p')
+    INTERVAL_ROUNDING·l + ADDITION_ROUNDING·(s + p')
 
 to ε.  An oracle that moves estimates adds products to them, one a step, which are rounded as often: ``moved`` adds
 INTERVAL_ROUNDING·l + SUM_ROUNDING·(‖v_0‖ + p) once more.
@@ -41,7 +41,7 @@ import numpy as np
 
 from ascd._base.checks import Array, as_finite_vector, as_vector, unknown_name
 from ascd._base.jit import helper
-from ascd.engine.tuning import INTERVAL_ROUNDING, STEP_ROUNDING, SUM_ROUNDING
+from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, SUM_ROUNDING
 from ascd.problem.optimality import has_digits
 from ascd.problem.problem import Parts
 from ascd.problem.tuning import SQUARE_ROUNDING
@@ -100,7 +100,7 @@ class Intervals(NamedTuple):
         length = abs(change) * self.reach[i] * self.largest_curvature
         self.clock[3] += length
         self.clock[5] += length
-        self.add_to_clock(0.0, INTERVAL_ROUNDING * length + STEP_ROUNDING * self.clock[5])
+        self.add_to_clock(0.0, INTERVAL_ROUNDING * length + ADDITION_ROUNDING * self.clock[5])
 
     @helper
     def measured(self, square: float) -> None:

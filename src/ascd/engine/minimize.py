@@ -204,4 +204,4 @@ def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point,
         raise ValueError("A and b are too large: the objective at the start overflows float64; rescale them")
     if not np.isfinite(objective):
         raise ValueError(f"x0 must have a finite objective (lie inside the box, if there is one); F(x0) = {objective}")
-    return Point(parts, x, image, slope, intervals, np.zeros(1)), unread
+    return Point(parts, x, image, slope, intervals, np.zeros(2)), unread

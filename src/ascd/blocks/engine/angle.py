@@ -22,7 +22,16 @@ from ascd.blocks.engine.products import widen_by
 from ascd.blocks.groups import Groups
 from ascd.blocks.lengths import length_of
 from ascd.engine.oracles.measured import HAS_REFERENCE, PATH, REFERENCE_SQUARE, measure_angle
-from ascd.engine.oracles.reference import DISTANCE, MOVES, PRODUCT, READS, SQUARE, STARTED, place_from
+from ascd.engine.oracles.reference import (
+    MOVES,
+    READS,
+    SQUARE,
+    STARTED,
+    add_from_rows,
+    begin_account,
+    place_from,
+    turned_by,
+)
 from ascd.problem.optimality import inverse_square, width_across
 
 
@@ -91,23 +100,23 @@ class ReferencedBlocks(NamedTuple):
         wasted = point.reads[0] - account[READS] - account[MOVES]
         if account[STARTED] == 0.0 or wasted > self.patience * matrix.order.size:
             account[SQUARE] = make_anchor(point, self.angle, self.anchor)
-            account[PRODUCT], account[DISTANCE], account[MOVES], account[STARTED] = 0.0, 0.0, 0.0, 1.0
-            account[READS] = point.reads[0]
+            begin_account(account, point.reads[0])
         else:
             self.follow_trail(point)
-        self.angle.place[2] = point.intervals.clock[1]
+        self.angle.place[2] = point.intervals.clock[1] + turned_by(account)
 
     @helper
     def follow_trail(self, point: Any) -> None:
         """P and D after the step, from the rows that it changed."""
-        account, trail, outputs = self.account, point.trail, point.problem.matrix.outputs
+        trail, outputs, product, distance = point.trail, point.problem.matrix.outputs, 0.0, 0.0
         for r in range(trail.filled[0]):
             k = wide(trail.rows[r])
             for p in range(k * outputs, (k + 1) * outputs):
                 new, old, ref = point.slope[p], trail.slope[p], self.anchor.slope[p]
-                account[PRODUCT] += (new - old) * ref
-                account[DISTANCE] += (new - ref) ** 2 - (old - ref) ** 2
-        place_from(account, self.angle.place)
+                product += (new - old) * ref
+                distance += (new - ref) ** 2 - (old - ref) ** 2
+        add_from_rows(self.account, product, distance)
+        place_from(self.account, self.angle.place)
 
 
 class MeasuredBlocks(NamedTuple):

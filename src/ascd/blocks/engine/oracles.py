@@ -101,7 +101,7 @@ def _blind(oracle: Blind, start: Start) -> Any:
 def _reference(oracle: Reference, start: Start) -> Any:
     patience = as_number(oracle.patience, "Reference patience", low=0.0, high=1e300, strict=True)
     made = angle.start_angle(start.parts, start.coefficients, start.steepness)
-    return angle.ReferencedBlocks(*made, np.zeros(6), patience)
+    return angle.ReferencedBlocks(*made, np.zeros(8), patience)
 
 
 def _measured(oracle: Measured, start: Start) -> Any:

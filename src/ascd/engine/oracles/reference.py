@@ -13,6 +13,15 @@ s and ‖e‖ follow from P = ⟨v − v_ref, v_ref⟩ and D = ‖v − v_ref‖
 
     s = 1 + P/‖v_ref‖²,       ‖e‖² = D − P²/‖v_ref‖².
 
+Where the loss is quadratic and samples have no weights, v moves by a multiple δ of a_i.  Then no row has to be read:
+with the entry ∇_i that the step has read anyway,
+
+    P grows by δ·g_ref,i,       D by δ·(2(∇_i − g_ref,i) + δ‖a_i‖²).
+
+**Rounding** of P and D is counted, in ``STRAYED`` and ``TURNED``: they are sums over all steps since the reference.
+With ε of ``engine.intervals`` both products are wrong by ε‖a_i‖ at most, and the sums by an ulp each time.  What P is
+wrong by turns v a little, and moves an entry by ‖a_j‖/‖v_ref‖ times as much: it is counted beside ε.
+
 **Refreshing.**  A read that moves nothing is wasted: better bounds would have spared it.  When the reads wasted since
 the last refresh reach ``patience`` times the n reads of a refresh, the present point becomes the reference.  So
 refreshing never costs more than a fixed multiple of what it might have saved.
@@ -26,12 +35,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_number
-from ascd._base.jit import at, helper
+from ascd._base.jit import at, helper, is_one
 from ascd.data.local import fill_squares
-from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
+from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, PRODUCTS_ROUNDING
+from ascd.problem.optimality import has_digits, inverse_square, length_across, share_along, width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 
-PRODUCT, DISTANCE, SQUARE, READS, MOVES, STARTED = range(6)
+#: What ``account`` holds: P, D and ‖v_ref‖², reads and moves at and since the refresh, whether there is a reference,
+#: and what D and P may be wrong by.
+PRODUCT, DISTANCE, SQUARE, READS, MOVES, STARTED, STRAYED, TURNED = range(8)
 #: What ``ReferenceBound.place`` holds: s, ‖e‖, ε, ‖v_ref‖ and how often there was a new reference.
 ALONG, ACROSS, ROUNDING, LENGTH, REFRESHES = range(5)
 
@@ -55,7 +67,7 @@ class Reference(NamedTuple):
 
     def prepare(self, parts: Any, rng: Any) -> Referenced:
         patience = as_number(self.patience, "Reference patience", low=0.0, high=1e300, strict=True)
-        return Referenced(*start_reference(parts), np.zeros(6), patience)
+        return Referenced(*start_reference(parts), np.zeros(8), patience)
 
 
 def start_reference(parts: Any) -> tuple[ReferenceBound, Array, Array]:
@@ -115,11 +127,30 @@ class Referenced(NamedTuple):
             self.refresh(point)
         else:
             self.follow_step(point, i, change)
-        self.angle.place[ROUNDING] = point.intervals.clock[1]
+        self.angle.place[ROUNDING] = point.intervals.clock[1] + turned_by(account)
 
     @helper
     def follow_step(self, point: Any, i: int, change: float) -> None:
-        """P and D after the step, from the rows of column i; then s and ‖e‖."""
+        """P and D after the step; then s and ‖e‖."""
+        if point.problem.loss.is_quadratic() and is_one(point.problem.sample.weight):  # known to the compiler
+            self.follow_products(point, i, change * point.problem.gain * at(point.problem.sample.weight, 0))
+        else:
+            self.follow_rows(point, i, change)
+        place_from(self.account, self.angle.place)
+
+    @helper
+    def follow_products(self, point: Any, i: int, step: float) -> None:
+        """v has moved by ``step`` times column i."""
+        account, known = self.account, self.angle.product[i]
+        account[PRODUCT] += step * known
+        account[DISTANCE] += step * (2.0 * (point.reads[1] - known) + step * self.square[i])
+        error = abs(step) * point.intervals.reach[i] * point.intervals.clock[1]
+        account[STRAYED] += PRODUCTS_ROUNDING[0] * error + ADDITION_ROUNDING * abs(account[DISTANCE])
+        account[TURNED] += PRODUCTS_ROUNDING[1] * error + ADDITION_ROUNDING * abs(account[PRODUCT])
+
+    @helper
+    def follow_rows(self, point: Any, i: int, change: float) -> None:
+        """The same from the rows of column i."""
         problem, account = point.problem, self.account
         matrix, sample, loss = problem.matrix, problem.sample, problem.loss
         product, distance = 0.0, 0.0  # numbers of their own: sums in an array would wait for its memory
@@ -134,17 +165,32 @@ class Referenced(NamedTuple):
             ref = self.slope[k]
             product += (new - old) * ref
             distance += (new - ref) ** 2 - (old - ref) ** 2
-        account[PRODUCT] += product
-        account[DISTANCE] += distance
-        place_from(account, self.angle.place)
+        add_from_rows(account, product, distance)
 
     @helper
     def refresh(self, point: Any) -> None:
         """Make the present point the reference."""
         account = self.account
         account[SQUARE] = make_reference(point, self.angle, self.square, self.slope)
-        account[PRODUCT], account[DISTANCE], account[MOVES], account[STARTED] = 0.0, 0.0, 0.0, 1.0
-        account[READS] = point.reads[0]
+        begin_account(account, point.reads[0])
+
+
+@helper
+def begin_account(account: Array, reads: float) -> None:
+    """There is a new reference, after so many reads."""
+    account[PRODUCT], account[DISTANCE], account[STRAYED], account[TURNED] = 0.0, 0.0, 0.0, 0.0
+    account[READS], account[MOVES], account[STARTED] = reads, 0.0, 1.0
+
+
+@helper
+def add_from_rows(account: Array, product: float, distance: float) -> None:
+    """What P and D have changed by, from the rows of a step: their terms are no larger than D before and after."""
+    before = account[DISTANCE]
+    account[PRODUCT] += product
+    account[DISTANCE] += distance
+    larger = max(before, account[DISTANCE])
+    account[STRAYED] += INTERVAL_ROUNDING * larger
+    account[TURNED] += INTERVAL_ROUNDING * math.sqrt(max(larger, 0.0) * account[SQUARE])
 
 
 @helper
@@ -153,8 +199,15 @@ def place_from(account: Array, place: Array) -> None:
     square, distance = account[SQUARE], account[DISTANCE]
     along = share_along(account[PRODUCT], square)
     across = max(distance - along * account[PRODUCT], 0.0)
+    rounding = SQUARE_ROUNDING * abs(distance) + account[STRAYED] + 2.0 * abs(along) * account[TURNED]
     place[ALONG] = 1.0 + along
-    place[ACROSS] = length_across(across, SQUARE_ROUNDING * abs(distance), max(square, distance))
+    place[ACROSS] = length_across(across, rounding, max(square, distance))
+
+
+@helper
+def turned_by(account: Array) -> float:
+    """How far the rounding of P may have moved s·v_ref; without s there is nothing to move."""
+    return account[TURNED] / math.sqrt(account[SQUARE]) if has_digits(account[SQUARE]) else 0.0
 
 
 @helper
