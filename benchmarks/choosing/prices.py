@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from common.stepping import interleaved, stepper
 
 import ascd
+from ascd._base.contracts import asked
 from ascd.engine.oracles import as_oracle
-from ascd.engine.rules import as_rule
+from ascd.engine.rules import as_part, as_rule
 from ascd.engine.steepness import as_steepness
 from choosing.data import SEED, cases
 
@@ -21,6 +22,10 @@ class Recorder(NamedTuple):
 
     inner: Any
     picks: Any
+    patient: bool
+
+    def is_patient(self):
+        return self.patient
 
     def select(self, point, t, rng):
         self.picks[t] = self.inner.select(point, t, rng)
@@ -31,6 +36,10 @@ class Replay(NamedTuple):
     """Picks made before: the same steps without any selection."""
 
     picks: Any
+    patient: bool
+
+    def is_patient(self):
+        return self.patient
 
     def select(self, point, t, rng):
         return self.picks[t]
@@ -58,8 +67,9 @@ def iteration_rows(problem, repeats):
         picks = np.zeros(3 * n, dtype=np.int64)
         compiled_oracle = as_oracle(oracle, problem.parts, np.random.default_rng(SEED))
         compiled = as_rule(rule, problem.parts, compiled_oracle, as_steepness("gsl-s", problem.parts))
-        stepper(problem, Recorder(compiled, picks), oracle, steepness="gsl-s")(3 * n)
-        runs |= {(rule, oracle): (rule, oracle), (rule, oracle, "replayed"): (Replay(picks), oracle)}
+        patient = asked(as_part(rule), "is_patient", False)
+        stepper(problem, Recorder(compiled, picks, patient), oracle, steepness="gsl-s")(3 * n)
+        runs |= {(rule, oracle): (rule, oracle), (rule, oracle, "replayed"): (Replay(picks, patient), oracle)}
         entries[rule, oracle] = float(counts[picks].mean() / counts.mean())
 
     def seconds(rule, oracle):

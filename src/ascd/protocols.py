@@ -196,12 +196,15 @@ class RuleOptions(Protocol):
     """Uncompiled and optional.
 
     ``prepare`` returns the rule that will be compiled; ``is_blind`` says that it never looks at bounds, so that oracle
-    and steepness do not matter (false by default); ``is_random`` whether the seed matters to it (true by default).
+    and steepness do not matter (false by default); ``is_random`` whether the seed matters to it (true by default);
+    ``is_patient`` that it draws at random from a set, so that a read that moves nothing says little of the bounds and
+    "reference" waits longer for a refresh (false by default).
     """
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any: ...
     def is_blind(self) -> bool: ...
     def is_random(self) -> bool: ...
+    def is_patient(self) -> bool: ...
 
 
 class CountingRule(Rule, Protocol):

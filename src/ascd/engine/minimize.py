@@ -14,7 +14,8 @@ from ascd.engine.constant import seen_without, started, with_constant, with_loca
 from ascd.engine.descent import Point
 from ascd.engine.intervals import start_intervals
 from ascd.engine.oracles import as_oracle
-from ascd.engine.rules import Awake, as_rule
+from ascd.engine.oracles.reference import suited_to
+from ascd.engine.rules import Awake, as_part, as_rule
 from ascd.engine.run import Assembly, Run
 from ascd.engine.steepness import as_steepness
 from ascd.engine.steps import as_step
@@ -171,7 +172,7 @@ def put_together(
     parts: Any, point: Any, unread: bool, rule: Any, ready: tuple[Any, Any], generator: Any, names: dict[str, str]
 ) -> Assembly:
     """The run of a prepared oracle and step: the oracle may tighten intervals, the rule is made for it."""
-    oracle, step = ready
+    oracle, step = suited_to(ready[0], as_part(rule)), ready[1]
     if hasattr(oracle, "tightening"):
         point = point._replace(intervals=point.intervals._replace(extra=oracle.tightening()))
     compiled_rule = as_rule(rule, parts, oracle, point.intervals.steepness)

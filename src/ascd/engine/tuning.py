@@ -99,6 +99,12 @@ ROOM_FOR_LOWER = 256
 
 # ---- oracles
 
+#: "reference" is refreshed when this many times its price was read in vain: of 1/4, 1/2, 1, 2 and 4 the first was the
+#: fastest for "u-ascd" and "block" in most of 14 Lasso problems (``benchmarks/references.py --patience``).
+#: Rules that draw at random took as long with any of them up to 2 ("look-ahead" 0.9 of the time with 1), and with 1
+#: read 0.6 ("a-ascd") and 0.5 ("look-ahead") of the columns.
+LITTLE_PATIENCE, MUCH_PATIENCE = 0.25, 1.0
+
 #: A Gram matrix above this many bytes is refused: it is no longer "accessible without extra cost".
 LARGEST_EXACT = 2 * 2**30
 #: "sketch", "stochastic": the least probability of failure and the least relative error; what is divided by shares of

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, as_number, unknown_name
+from ascd._base.checks import Array, as_count, unknown_name
 from ascd._base.contracts import prepared
 from ascd.blocks.engine import angle, products
 from ascd.blocks.engine.parts import BlockParts
@@ -99,9 +99,8 @@ def _blind(oracle: Blind, start: Start) -> Any:
 
 
 def _reference(oracle: Reference, start: Start) -> Any:
-    patience = as_number(oracle.patience, "Reference patience", low=0.0, high=1e300, strict=True)
     made = angle.start_angle(start.parts, start.coefficients, start.steepness)
-    return angle.ReferencedBlocks(*made, np.zeros(8), patience)
+    return angle.ReferencedBlocks(*made, np.zeros(8), oracle.checked_patience())
 
 
 def _measured(oracle: Measured, start: Start) -> Any:

@@ -24,7 +24,8 @@ wrong by turns v a little, and moves an entry by ‖a_j‖/‖v_ref‖ times as 
 
 **Refreshing.**  A read that moves nothing is wasted: better bounds would have spared it.  When the reads wasted since
 the last refresh reach ``patience`` times the n reads of a refresh, the present point becomes the reference.  So
-refreshing never costs more than a fixed multiple of what it might have saved.
+refreshing never costs more than a fixed multiple of what it might have saved.  A rule that draws at random from a set
+wastes reads whatever the bounds are, so that it has more patience (``RuleOptions.is_patient``).
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_number
+from ascd._base.contracts import asked
 from ascd._base.jit import at, helper, is_one
 from ascd.data.local import fill_squares
-from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, PRODUCTS_ROUNDING
+from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, LITTLE_PATIENCE, MUCH_PATIENCE, PRODUCTS_ROUNDING
 from ascd.problem.optimality import has_digits, inverse_square, length_across, share_along, width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 
@@ -53,7 +55,8 @@ class Reference(NamedTuple):
 
     Parameters
     ----------
-    patience : refresh when this many times n reads have moved nothing
+    patience : refresh when this many times n reads have moved nothing; by default 1/4, or 1 with rules that draw at
+        random from a set (a-ascd, ascd, look-ahead, adaptive)
 
     Examples
     --------
@@ -63,11 +66,22 @@ class Reference(NamedTuple):
     4.5
     """
 
-    patience: float = 0.25
+    patience: float | None = None
 
     def prepare(self, parts: Any, rng: Any) -> Referenced:
-        patience = as_number(self.patience, "Reference patience", low=0.0, high=1e300, strict=True)
-        return Referenced(*start_reference(parts), np.zeros(8), patience)
+        return Referenced(*start_reference(parts), np.zeros(8), self.checked_patience())
+
+    def checked_patience(self) -> float:
+        """What was asked for; the usual with a minus sign where another may suit the rule."""
+        if self.patience is None:
+            return -LITTLE_PATIENCE
+        return as_number(self.patience, "Reference patience", low=0.0, high=1e300, strict=True)
+
+
+def suited_to(oracle: Any, rule: Any) -> Any:
+    """The oracle with the patience for the rule, where none was asked for."""
+    is_open = getattr(oracle, "patience", 0.0) < 0.0
+    return oracle._replace(patience=MUCH_PATIENCE) if is_open and asked(rule, "is_patient", False) else oracle
 
 
 def start_reference(parts: Any) -> tuple[ReferenceBound, Array, Array]:
@@ -123,7 +137,7 @@ class Referenced(NamedTuple):
         point.intervals.widen(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
         account[MOVES] += 1.0
         wasted = point.reads[0] - account[READS] - account[MOVES]
-        if account[STARTED] == 0.0 or wasted > self.patience * point.x.size:
+        if account[STARTED] == 0.0 or wasted > abs(self.patience) * point.x.size:
             self.refresh(point)
         else:
             self.follow_step(point, i, change)

@@ -39,6 +39,9 @@ class Adaptive(NamedTuple):
 
     unit: float = 1.0
 
+    def is_patient(self) -> bool:
+        return True
+
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> AdaptiveSet:
         n = parts.norm.size
         work = (np.empty(n), np.empty(n), np.empty((BUCKETS, 2)), np.empty(n, dtype=np.int32), np.empty((LEVELS, 4)))

@@ -75,6 +75,9 @@ class HeuristicASCD(NamedTuple):
 
     scan: bool = False
 
+    def is_patient(self) -> bool:
+        return True
+
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
         if not self.scan and two_clocks_apply(parts.norm.size, oracle, steepness):
             return TwoClockHeuristic.start(parts, oracle, steepness)

@@ -47,6 +47,9 @@ class LookAhead(NamedTuple):
 
     unit: float = 1.0
 
+    def is_patient(self) -> bool:
+        return True
+
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> WindowedSet:
         n = parts.norm.size
         return WindowedSet(
