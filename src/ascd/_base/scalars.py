@@ -66,7 +66,8 @@ def from_bits(bits: int) -> float:
 
 
 def fetch(array: Any, place: int) -> None:
-    """Ask for the memory of an entry that will be read soon; in plain Python there is nothing to ask for."""
+    """Ask for the memory of an entry that will be read soon; there is nothing to ask for in plain Python, nor where
+    the parameter is one number for all."""
 
 
 def teach_numba(options: dict[str, Any]) -> None:
@@ -101,7 +102,9 @@ def teach_numba(options: dict[str, Any]) -> None:
 
     @overload(fetch, strict=False, jit_options=options)  # type: ignore[untyped-decorator]
     def _fetch(array: Any, place: Any) -> Any:
-        return lambda array, place: ask_for(array, np.int64(place))
+        if isinstance(array, types.Array):
+            return lambda array, place: ask_for(array, np.int64(place))
+        return lambda array, place: None
 
 
 def _instructions() -> tuple[Any, Any, Any, Any]:

@@ -36,6 +36,7 @@ import numpy as np
 from ascd._base.checks import Array, unknown_name
 from ascd._base.contracts import check_methods
 from ascd._base.jit import at, helper
+from ascd._base.scalars import fetch
 from ascd.engine.tuning import BEND_ROUNDING
 from ascd.problem.optimality import violation_of
 from ascd.problem.problem import Parts
@@ -52,6 +53,10 @@ class Subgradient(NamedTuple):
 
     def falls_evenly(self) -> bool:
         return True
+
+    @helper
+    def bring(self, j: int) -> None:
+        fetch(self.scale, j)
 
     def score(self, penalty: Any, j: int, x: float, g: float) -> float:
         low, high = penalty.subgradient(x, j)

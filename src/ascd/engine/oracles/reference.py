@@ -38,6 +38,7 @@ import numpy as np
 from ascd._base.checks import Array, as_number
 from ascd._base.contracts import asked
 from ascd._base.jit import at, helper, is_one
+from ascd._base.scalars import fetch
 from ascd.data.local import fill_squares
 from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, LITTLE_PATIENCE, MUCH_PATIENCE, PRODUCTS_ROUNDING
 from ascd.problem.optimality import has_digits, inverse_square, length_across, share_along, width_across
@@ -100,6 +101,11 @@ class ReferenceBound(NamedTuple):
     width: Array
     place: Array
     reach: Array
+
+    @helper
+    def bring(self, j: int) -> None:
+        fetch(self.product, j)
+        fetch(self.width, j)
 
     @helper
     def interval_at(self, j: int) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd._base.jit import helper, wide
+from ascd._base.jit import helper, optional_method, wide
 from ascd._base.scalars import fetch
 from ascd.data.matrices import ask_for_start
 from ascd.engine.rules.lazy import LazyBounds, Rates
@@ -106,6 +106,13 @@ def ask_for_numbers(point: Any, j: int) -> None:
     fetch(intervals.reach, j)
     fetch(intervals.x, j)
     fetch(point.problem.lipschitz, j)
+    bring(intervals.steepness, j)
+    bring(intervals.extra, j)
+
+
+@optional_method
+def bring(part: Any, j: int) -> None:
+    """Ask for what a part keeps of coordinate j."""
 
 
 @helper

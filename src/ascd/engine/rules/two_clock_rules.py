@@ -50,6 +50,7 @@ class TwoClockUpper(NamedTuple):
         for number in range(count):
             if number != best:
                 queues.let_sleep(intervals, wide(self.woken[number]), largest)
+        queues.foresee_next(point)
         self.last[0] = self.woken[best]
         return wide(self.last[0])
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
+from ascd.engine.rules.lazy_rules import ask_for_column, ask_for_numbers
 from ascd.engine.rules.queue import Queue
 from ascd.engine.rules.two_clocks import Clocks, never_or, upper_bounds
 
@@ -51,6 +52,15 @@ class TwoQueues(NamedTuple):
     def is_by_plane(self, intervals: Any) -> bool:
         """Does the one with the highest key sleep by the plane?"""
         return self.by_path.queued() == 0 or self.plane_on_top() > self.path_on_top(intervals)
+
+    @helper
+    def foresee_next(self, point: Any) -> None:
+        """Ask for the memory of the one on top, who is likely to be taken next."""
+        if self.by_path.queued() + self.by_plane().queued() > 0:
+            is_by_plane = self.is_by_plane(point.intervals)
+            j = wide(self.by_plane().order[0]) if is_by_plane else wide(self.by_path.order[0])
+            ask_for_numbers(point, j)
+            ask_for_column(point, j)
 
     @helper
     def take_highest(self, intervals: Any) -> int:
