@@ -18,7 +18,7 @@ from ascd.engine.rules.heap import Heap
 from ascd.engine.rules.lazy_rules import count_reaching
 from ascd.engine.rules.scan import LEAST
 from ascd.engine.rules.sleepers import CEILING, Sleepers
-from ascd.engine.rules.two_clock_lower import arrange_lower, largest_lower, raise_lower
+from ascd.engine.rules.two_clock_lower import arrange_lower, largest_lower, raise_lower, signed_bounds
 from ascd.engine.rules.two_clocks import Clocks, never_or, upper_bounds
 from ascd.engine.tuning import DRAWS_IN_VAIN, ROOM_FOR_LOWER, SLEEP_LEVELS
 
@@ -75,14 +75,29 @@ class TwoClockHeuristic(NamedTuple):
         is_new = clocks.advance(intervals)
         if is_new or state[ITS_PLACE] < 0:  # also after the visit of one that slept, where nobody could move
             arrange_lower(self.floor, intervals, clocks)
-        else:
-            raise_lower(self.floor, intervals, clocks, state[LAST_PICK], self.before[0])
-        largest = max(largest_lower(self.floor, intervals, clocks, self.awake.members, state[LIST_SIZE]), LEAST)
-        if is_new or state[ITS_PLACE] < 0:
+            largest = self.max_lower(intervals)
             self.divide_all(intervals, largest)
-        elif not intervals.signed_upper_at(state[LAST_PICK]) >= largest:
+            return largest
+        j = state[LAST_PICK]
+        lower, upper = signed_bounds(intervals, j)
+        if lower > 0.0 or intervals.x[j] != self.before[0]:
+            raise_lower(self.floor, intervals, clocks, j)
+        largest = self.max_lower(intervals)
+        if not upper >= largest and self.may_sleep(intervals, upper):
             self.send_to_sleep(intervals, largest, state[ITS_PLACE])
         return largest
+
+    @helper
+    def max_lower(self, intervals: Any) -> float:
+        awake = self.awake
+        found = largest_lower(self.floor, intervals, self.clocks, awake.members, awake.state[LIST_SIZE])
+        return found if found > LEAST else LEAST
+
+    @helper
+    def may_sleep(self, intervals: Any, upper: float) -> bool:
+        """Could somebody with this upper bound be laid down?  Neither clock's bound is smaller."""
+        by_path = upper - self.clocks.path_shift(intervals) < self.of_path.real[CEILING]
+        return by_path or upper - self.clocks.plane_shift() < self.of_plane.real[CEILING]
 
     @helper
     def divide_all(self, intervals: Any, largest: float) -> None:

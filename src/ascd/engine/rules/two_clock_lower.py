@@ -44,13 +44,20 @@ def arrange_lower(heap: Heap, intervals: Any, clocks: Clocks) -> None:
 
 
 @helper
-def raise_lower(heap: Heap, intervals: Any, clocks: Clocks, j: int, before: float) -> None:
+def signed_bounds(intervals: Any, j: int) -> tuple[float, float]:
+    """The bounds of j with their signs: a lower bound counts where it is positive."""
+    steepness, penalty, x = intervals.steepness, intervals.penalty, intervals.x[j]
+    g, r = intervals.extra.tighten(j, intervals.estimate[j], intervals.width_at(j))
+    return steepness.signed_upper(penalty, j, x, g, -r), steepness.signed_upper(penalty, j, x, g, r)
+
+
+@helper
+def raise_lower(heap: Heap, intervals: Any, clocks: Clocks, j: int) -> None:
     """Coordinate j was visited; a key that is too large may stay.
 
-    Where x_j has not changed from ``before``, the visit has changed σ(g) − r alone, which counts where it is positive.
+    There is no need for it where x_j has not changed and the lower bound is not positive: such a visit has changed
+    σ(g) − r alone, which counts where it is positive.
     """
-    if intervals.x[j] == before and intervals.bounds_at(j)[0] == 0.0:
-        return
     key = lower_key(intervals, clocks, j)
     if key > heap.key[wide(heap.place[j])]:
         heap.settle(j, key)
