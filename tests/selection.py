@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,8 +133,20 @@ def follows(picks, chance):
 
 def redraws(assembly, count, seed=0):
     """Picks from the present state, again and again; the rule is restored after each."""
-    rng = np.random.default_rng(seed)
-    return [redraw(copy.deepcopy(assembly.rule), assembly.point, rng) for _ in range(count)]
+    rng, arrays = np.random.default_rng(seed), arrays_of(assembly.rule)
+    saved, picks = [array.copy() for array in arrays], []
+    for _ in range(count):
+        picks.append(redraw(assembly.rule, assembly.point, rng))
+        for array, before in zip(arrays, saved, strict=True):
+            array[...] = before
+    return picks
+
+
+def arrays_of(part):
+    """All arrays that a part holds, also in parts of its own: what a pick may change."""
+    if isinstance(part, np.ndarray):
+        return [part]
+    return [array for field in part for array in arrays_of(field)] if isinstance(part, tuple) else []
 
 
 def redraw(rule, point, rng):
