@@ -68,9 +68,9 @@ def regression(d, n, loss="squared", share=0.1, seed=0, weights=None):
 def few_steep():
     """Fixed steps are short here, because of one long column: small sets that live through many steps."""
     rng = np.random.default_rng(6)
-    A = np.diag(np.where(np.arange(150) == 0, 10.0, 1.0)) + 0.02 * rng.standard_normal((150, 150))
-    b = A @ np.where(np.arange(150) % 15 == 1, 3.0, 0.02 * rng.standard_normal(150))
-    return Case("few steep", A, b, "squared", ascd.L1(0.05), ref.L1(np.full(150, 0.05)))
+    A = np.diag(np.where(np.arange(75) == 0, 10.0, 1.0)) + 0.02 * rng.standard_normal((75, 75))
+    b = A @ np.where(np.arange(75) % 15 == 1, 3.0, 0.02 * rng.standard_normal(75))
+    return Case("few steep", A, b, "squared", ascd.L1(0.05), ref.L1(np.full(75, 0.05)))
 
 
 def leaning():
