@@ -17,9 +17,10 @@ from ascd.blocks.engine.run import assemble_blocks
 from ascd.engine.rules.scan import fill_bounds
 
 RNG = np.random.default_rng(7)
-A = np.where(RNG.random((14, 9)) < 0.4, 0.0, RNG.standard_normal((14, 9)))
-Y = A[:, [0, 3]] @ RNG.standard_normal((2, 3)) + 0.3 * RNG.standard_normal((14, 3))
-WEIGHT = RNG.integers(0, 3, 14) * 0.7 + 0.1
+ROWS = 10
+A = np.where(RNG.random((ROWS, 9)) < 0.4, 0.0, RNG.standard_normal((ROWS, 9)))
+Y = A[:, [0, 3]] @ RNG.standard_normal((2, 3)) + 0.3 * RNG.standard_normal((ROWS, 3))
+WEIGHT = RNG.integers(0, 3, ROWS) * 0.7 + 0.1
 LABELS = np.argmax(Y + 0.5 * RNG.standard_normal(Y.shape), axis=1)
 GROUPS = [[4, 0, 7], [2], [1, 8], [3, 5, 6]]
 LAM = np.array([1.0, 0.5, 0.8, 1.2])

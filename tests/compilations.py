@@ -1,10 +1,15 @@
-"""How often numba compiled a kernel: what a test may count, whatever was compiled before it in the same process."""
+"""What numba compiles: how often, as a test may count it whatever was compiled before it; and little of it at a time.
+
+Kernels with parts of a test's own are compiled in every run of the tests, so the fewer the better.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+import pytest
 
 from ascd._base.jit import Kernel
 
@@ -33,3 +38,16 @@ def compilations_of(kernel: Kernel) -> Iterator[Compilations]:
     found = Compilations([])
     with event.install_listener("numba:compile", Listener()):
         yield found
+
+
+@contextmanager
+def only_loops_compiled() -> Iterator[None]:
+    """Kernels run as plain Python, but for the loops of the engines, which hold parts of almost all kinds."""
+    from ascd.blocks.engine import run as of_blocks
+    from ascd.engine import run
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ascd._base.jit.is_interpreted", True)
+        patch.setattr(run, "descend", run.descend._compiled)
+        patch.setattr(of_blocks, "descend_blocks", of_blocks.descend_blocks._compiled)
+        yield

@@ -27,7 +27,7 @@ from ascd.engine.tuning import INTERVAL_ROUNDING
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
-N_ITER = 25
+N_ITER = 18
 RUNS = list(pairwise_runs())
 GROUPS: dict[str, list] = {}
 for run in RUNS:

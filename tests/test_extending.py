@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from compilations import compilations_of
+from compilations import compilations_of, only_loops_compiled
 
 import ascd
+from ascd._base.jit import Kernel
 from ascd.engine.descent import descend
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
@@ -60,17 +61,44 @@ def test_the_engines_parts_reach_the_minimum(page, part):
     assert solution.objective == pytest.approx(ascd.solve(page.problem, tol=1e-10).objective, rel=1e-6)
 
 
-def test_all_parts_of_the_page_are_compiled_together(page, compiled):
-    """One run has them all; each of its steps is one that plain Python takes, so that it ends at the same point."""
+def test_all_parts_of_the_page_are_compiled_together(page):
+    """One loop has them all; each of its steps is one that plain Python takes, so that it ends at the same point."""
     problem = ascd.Problem(page.design, page.b, page.LogCosh(), page.Pinball(1.0, 2.0))
     own = {"rule": page.BestOfThree(), "oracle": page.Positive(), "step": page.Half()}
     how = {**own, "steepness": page.PerEntry(np.full(30, 2.0)), "rng": 0, "max_iter": 300, "tol": 0.0}
-    with compilations_of(descend) as compilations:
-        found, expected = ascd.minimize(problem, **how), ascd.minimize(problem, **how, debug=True)
+    with compilations_of(descend) as compilations, only_loops_compiled():
+        found = ascd.minimize(problem, **how)
+    expected = ascd.minimize(problem, **how)
     assert compilations.kept == [False]
     np.testing.assert_allclose(found.x, expected.x, rtol=1e-9, atol=1e-12)
     assert np.count_nonzero(found.x) > 3
     assert found.gap == pytest.approx(expected.gap, rel=1e-6)
+
+
+def beyond_the_loop(loss, penalty, steepness, z, j, found):
+    """What the loop does not call: losses and penalties as objectives and gaps read them, and exact scores."""
+    found[0], found[1], found[2] = loss.value(0.5, z), loss.curvature(0.5, z), loss.conjugate(0.5, 0.3 * z)
+    found[3], found[4] = penalty.cost(z, j), penalty.cost_conjugate(z, j)
+    found[5], found[6] = penalty.dual_scale(3.0 * z, j), steepness.score(penalty, j, z, 2.5)
+
+
+def test_the_other_methods_of_the_page_are_compiled_too(page):
+    parts = page.LogCosh(), page.Pinball(1.0, 2.0), page.PerEntry(np.full(30, 2.0))
+    kernel, found, expected = Kernel(beyond_the_loop)._compiled, np.empty(7), np.empty(7)
+    for z in (-1.7, 0.4):
+        kernel(*parts, z, 3, found)
+        beyond_the_loop(*parts, z, 3, expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_passes_over_the_storage_of_the_page_are_compiled(page, compiled):
+    numbers, v, columns = page.genotypes.astype(float), np.linspace(-1.0, 1.0, 40), np.arange(30)
+    survey, image = page.design.survey(1.0, v[None]), np.zeros(40)
+    np.testing.assert_allclose(survey.products, v[None] @ numbers, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(survey.square, np.sum(numbers**2, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(page.design.dots(columns, v), v @ numbers, rtol=1e-12, atol=1e-12)
+    page.design.add(columns, columns - 7.5, image)
+    np.testing.assert_allclose(image, numbers @ (columns - 7.5), rtol=1e-12, atol=1e-12)
 
 
 class Looking(NamedTuple):

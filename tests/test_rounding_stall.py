@@ -51,7 +51,7 @@ def test_no_rule_stays_with_a_coordinate_at_its_minimum(rule, oracle, interprete
     turn = ORACLES.index(oracle) + list(RULES).index(rule)
     for seed, steepness in enumerate(STEEPNESS[turn % 2 :: 2]):
         init = ("gradient", "none")[(seed + turn // 2) % 2]
-        assert excess((rule, oracle, steepness), seed % 2, init, d=20, n=10) <= 1e-6
+        assert excess((rule, oracle, steepness), seed % 2, init, d=20, n=7) <= 1e-6
 
 
 @pytest.mark.parametrize("oracle", ["norm", "cached", "sketch"])
@@ -122,13 +122,16 @@ import ascd
 from ascd.experiments.demo import synthetic_data
 
 _, problem = synthetic_data()
-for seed in range(4):
-    for rule in sys.argv[2:]:
-        ascd.minimize(problem, rule, sys.argv[1], step="fixed", max_iter=30_000, rng=seed, record=None)
+for call in sys.argv[1:]:
+    print(call, flush=True)
+    oracle, *rules = call.split()
+    for seed in range(4):
+        for rule in rules:
+            ascd.minimize(problem, rule, oracle, step="fixed", max_iter=30_000, rng=seed, record=None)
 """
 
 
-@pytest.mark.parametrize("call", ["norm a-ascd l-ascd", "reference a-ascd u-ascd"])
-def test_compiled_searches_for_the_largest_bound_end(call):
+def test_compiled_searches_for_the_largest_bound_end():
     """On the data of ``make demo``, a key that was rounded in another way kept a-ascd from ending."""
-    subprocess.run([sys.executable, "-c", FULL_SIZE, *call.split()], check=True, timeout=600)
+    calls = ["norm a-ascd l-ascd", "reference a-ascd u-ascd"]
+    subprocess.run([sys.executable, "-c", FULL_SIZE, *calls], check=True, timeout=600)

@@ -64,7 +64,7 @@ MINIMA = [
 COMPILED = [(rule, "reference", "squared") for rule in ("adaptive", "block")]
 
 
-SIZE = 24, 12
+SIZE = 16, 8
 
 
 @cache

@@ -210,15 +210,20 @@ def check_top(lazy, point):
         assert sorted(lazy.heap.order) == list(range(point.x.size))
 
 
+FIELDS = {"u-ascd": "ceiling", "l-ascd": "floor", "a-ascd": "floor"}
+
+
 @pytest.mark.parametrize("steepness", STEEPNESS)
-@pytest.mark.parametrize(("rule", "field"), [("u-ascd", "ceiling"), ("l-ascd", "floor"), ("a-ascd", "floor")])
-def test_lazy_top_is_the_largest_bound(rule, field, steepness):
-    for seed, case in enumerate(CASES.values()):
+@pytest.mark.parametrize("rule", FIELDS)
+def test_lazy_top_is_the_largest_bound(rule, steepness):
+    """Every two of rule, steepness and problem meet: each pair of the first two has a third of the problems."""
+    turn = list(FIELDS).index(rule) + list(STEEPNESS).index(steepness)
+    for seed, case in list(enumerate(CASES.values()))[turn % 3 :: 3]:
         if STEEPNESS[steepness][2] and not case.is_smooth:
             continue
         init = ("gradient", "none")[seed % 2]
         assembly = assemble(case.library("sparse"), rule, steepness=steepness, init=init, x0=case.x0, seed=seed)
-        lazy = getattr(assembly.rule, field)
+        lazy = getattr(assembly.rule, FIELDS[rule])
         watch(assembly, 25, lambda point, pick, lazy=lazy: check_top(lazy, point))
 
 

@@ -10,8 +10,6 @@ The reference oracle's part is in ``test_selection_reference.py``.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 import pytest
 import reference as ref
@@ -31,7 +29,8 @@ from selection import (
 )
 
 import ascd
-from ascd.engine.descent import descend
+from ascd._base.jit import Kernel
+from ascd.engine.rules.lookahead import STEPS_TAKEN
 from ascd.engine.steepness import STEEPNESS, as_steepness
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
@@ -132,31 +131,18 @@ def test_lookahead_keeps_the_sandwich(interpreted, oracle, turn):
         assert any(small_and_old) or step != "fixed"
 
 
-class CountBuilds(NamedTuple):
-    """Look-ahead that writes down at which steps it built a set."""
-
-    rule: Any
-    built: np.ndarray
-
-    def select(self, point: Any, t: int, rng: Any) -> int:
-        pick = self.rule.select(point, t, rng)
-        self.built[t] = self.rule.whole[2] == 1
-        return pick
-
-    def active_count(self, point: Any) -> int:
-        return self.rule.active_count(point)
-
-
 def test_lookahead_window_pays_for_itself(compiled):
-    n, steps = 2000, 20_000
-    assembly = assemble(regression(400, n, share=0.2, seed=5).library("sparse"), "look-ahead")
-    counting = CountBuilds(assembly.rule, np.zeros(steps))
-    assembly.descend(0, steps, rule=counting)
-    for part in np.split(counting.built[steps // 4 :], 3):
-        assert 0 < part.sum() <= part.size * 64 / n
+    """Step by step: a set that has just been built has served one pick."""
+    n, steps = 1000, 10_000
+    assembly, ages = assemble(regression(200, n, share=0.2, seed=5).library("sparse"), "look-ahead"), []
+    for t in range(steps):
+        assembly.descend(t, t + 1)
+        ages.append(assembly.rule.whole[STEPS_TAKEN])
+    for part in np.split(np.array(ages[steps // 4 :]), 3):
+        assert 0 < np.sum(part == 1) <= part.size * 64 / n
     small = regression(40, 20, seed=13).library("sparse")
     assembly = assemble(small, "look-ahead")
-    assembly.descend(0, steps, rule=CountBuilds(assembly.rule, counting.built))
+    assembly.descend(0, 20_000)
     assert small.objective(assembly.point.x) == pytest.approx(ascd.solve(small, tol=1e-10).objective, rel=1e-8)
 
 
@@ -198,16 +184,20 @@ SHARED = np.array([2.0, 1.98, 1.99, *[0.0] * 6]), np.array([2.2, 2.1, 2.0, 5.0, 
 PICKS = [EXAMPLE, EQUAL, SHARED, (np.zeros(4), np.array([1.0, 0.0, 2.0, INF]))]
 
 
+def draw_many(rule, point, rng, picks):
+    for t in range(picks.size):
+        picks[t] = rule.select(point, t, rng)
+
+
 @pytest.mark.parametrize("bounds", PICKS)
 def test_adaptive_picks_with_these_chances(interpreted, bounds):
-    history = record(standing_still("adaptive", *bounds, seed=8), 3000)
+    """Compiled; the first picks are those of plain Python."""
+    plain, compiled = (standing_still("adaptive", *bounds, seed=8) for _ in range(2))
+    history, picks = record(plain, 200), np.empty(20_000, dtype=np.int64)
     np.testing.assert_allclose(history.upper[5], bounds[1], rtol=1e-15)
-    assert follows(history.picks, adaptive_chances(*bounds)[0])
-
-
-def test_adaptive_picks_with_these_chances_when_compiled(compiled):
-    history = record(standing_still("adaptive", *SHARED, seed=9), 20_000, descend)
-    assert follows(history.picks, adaptive_chances(*SHARED)[0])
+    Kernel(draw_many).stored(compiled.rule, compiled.point, compiled.rng, picks)
+    assert follows(picks, adaptive_chances(*bounds)[0])
+    assert np.array_equal(picks[:200], history.picks)
 
 
 # ---------------------------------------------------------------------------------------------- blocks

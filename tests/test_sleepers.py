@@ -82,7 +82,7 @@ def test_keys_of_no_number_or_no_size():
 
 def test_looks_are_paid_for():
     """Distances that shrink by thousands make levels too long: they are arranged anew, and looks stay few."""
-    n, rng = 20_000, np.random.default_rng(0)
+    n, rng = 8000, np.random.default_rng(0)
     (sleepers,), keys = Sleepers.sharing(n, 1), -rng.random(n)
     for j in range(n):
         sleepers.put_in(j, keys[j])

@@ -12,14 +12,14 @@ import ascd
 from ascd.solver import tuning
 from ascd.solver.box.descent import BoxDescent
 
-pytestmark = pytest.mark.usefixtures("interpreted", "forty_are_many")
+pytestmark = pytest.mark.usefixtures("interpreted", "thirty_are_many")
 RNG = np.random.default_rng(0)
-X = RNG.standard_normal((40, 6)) * np.linspace(0.5, 2.0, 6)
-Y = np.where(X[:, 0] - X[:, 1] + RNG.standard_normal(40) > 0.0, 1.0, -1.0)
+X = RNG.standard_normal((30, 6)) * np.linspace(0.5, 2.0, 6)
+Y = np.where(X[:, 0] - X[:, 1] + RNG.standard_normal(30) > 0.0, 1.0, -1.0)
 
 
 @pytest.fixture
-def forty_are_many(monkeypatch):
+def thirty_are_many(monkeypatch):
     monkeypatch.setattr(tuning, "FEW_IN_BOX", 20)
 
 
@@ -47,12 +47,12 @@ def test_solve_descends_in_the_box_first(C, turn, monkeypatch):
     assert abs(first.objective - second.objective) <= first.gap + second.gap
 
 
-@pytest.mark.parametrize("how", [{"callback": bool}, {"max_time": 100.0}, {"x0": np.zeros(40)}, {"tol": 0.0}])
+@pytest.mark.parametrize("how", [{"callback": bool}, {"max_time": 100.0}, {"x0": np.zeros(30)}, {"tol": 0.0}])
 def test_solve_does_without_the_box_where_the_descent_could_not_be_watched_or_stopped(how, monkeypatch):
     monkeypatch.setattr(BoxDescent, "minimise", None)
     if "callback" in how:
         how = {"callback": lambda snapshot: False}
-    assert ascd.solve(svm(), **{"tol": 1e-6, "max_iter": 50, **how}).gap < 1e-5
+    assert ascd.solve(svm(), **{"tol": 1e-6, "max_iter": 8, **how}).gap < 1e-5
 
 
 def test_an_interrupted_descent_ends_the_run_with_its_point(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,12 +45,6 @@ def test_a_pick_that_does_not_exist(rule, pick, step, interpreted):
     assert str(caught.value) == f"rule {name}: select returned {pick:g} in step {step}; it must return one of 0 .. 4"
 
 
-@pytest.mark.parametrize("rule", [Wild(N), Wild(-(10**12), 3), Counted(10**15)])
-def test_a_pick_that_does_not_exist_compiled(rule, compiled):
-    with pytest.raises(IndexError, match=rf"rule {type(rule).__name__}: select returned -?\d.* one of 0 \.\. 4"):
-        ascd.minimize(PROBLEM, rule=rule, rng=0)
-
-
 def test_a_pick_may_be_a_whole_float(interpreted):
     assert ascd.minimize(PROBLEM, rule=Wild(2.0), max_iter=3).n_iter == 3
 
@@ -60,9 +55,12 @@ def test_a_step_that_is_none(answer, interpreted):
         ascd.minimize(PROBLEM, step=Lost(*answer), rng=0)
 
 
-def test_a_step_that_is_none_compiled(compiled):
+def test_a_pick_or_a_step_that_is_none_compiled(compiled):
+    """What is compiled for a good pick sees a bad one."""
     with pytest.raises(ValueError, match=r"step Lost: take returned \(1, nan, 0\) for coordinate"):
-        ascd.minimize(PROBLEM, rule="cyclic", step=Lost(1.0, np.nan, 0.0), rng=0)
+        ascd.minimize(PROBLEM, rule=Counted(2), step=Lost(1.0, np.nan, 0.0), rng=0)
+    with pytest.raises(IndexError, match=r"rule Counted: select returned 1e\+15 in step 0; .* one of 0 \.\. 4"):
+        ascd.minimize(PROBLEM, rule=Counted(10**15), step=Lost(1.0, np.nan, 0.0), rng=0)
 
 
 @pytest.mark.parametrize("new", [np.nan, np.inf])
@@ -98,12 +96,20 @@ def test_debug_checks_bounds(compiled):
 
 
 def test_debug_compiles_nothing_and_agrees(compiled):
+    """Also about picks that do not exist, of a rule whose picks were good before."""
+    good = {"rule": Wild(0.0, 10**9), "tol": 1e-8}
     with compilations_of(descend) as compilations:
-        plain = ascd.minimize(PROBLEM, rule=Backwards(), tol=1e-8, debug=True)
+        plain = ascd.minimize(PROBLEM, **good, debug=True)
         assert compilations.kept == []
-        fast = ascd.minimize(PROBLEM, rule=Backwards(), tol=1e-8)
+        fast = ascd.minimize(PROBLEM, **good)
+        for rule in (Wild(float(N)), Wild(-1e12, 3)):
+            words = f"rule Wild: select returned {rule.pick:g} in step {rule.since}; it must return one of 0 .. 4"
+            for debug in (False, True):
+                with pytest.raises(IndexError, match=re.escape(words)):
+                    ascd.minimize(PROBLEM, rule=rule, rng=0, debug=debug)
         assert compilations.kept == [False]
     assert plain.n_iter == fast.n_iter
+    assert plain.converged
     np.testing.assert_allclose(plain.x, fast.x, rtol=1e-10, atol=1e-14)
 
 

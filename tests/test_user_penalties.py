@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from test_user_parts import spoiled
+from user_parts.my_parts import Asymmetric
 from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
 
 import ascd
+from ascd._base.jit import Kernel
 from ascd.engine.constant import with_constant
 from ascd.estimators._engine import minimize_problem
 from ascd.problem.penalties import is_held, nearest_allowed
@@ -73,11 +75,27 @@ def test_path_gives_the_librarys_answer(name, storage, interpreted):
     np.testing.assert_allclose(mine.coefs, theirs.coefs, atol=1e-4)
 
 
-def test_box_and_l1_of_ones_own_compiled(compiled):
-    for name in ("box [1, 2]", "l1"):
-        mine, theirs = (ascd.solve(problem, tol=1e-10) for problem in problems(TWINS[name], "dense"))
-        assert mine.converged
-        assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
+def test_a_penalty_of_ones_own_is_solved_compiled(compiled):
+    """The class is that of test_user_parts, which has compiled a part of this for it."""
+    twin = Asymmetric(STRENGTH, STRENGTH), ascd.L1(STRENGTH)
+    mine, theirs = (ascd.solve(problem, tol=1e-10) for problem in problems(twin, "dense"))
+    assert mine.converged
+    assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
+
+
+def every_method(penalty, v, j, found):
+    found[0], found[1] = penalty.cost(v, j), penalty.prox(v, 0.5, j)
+    found[2], found[3] = penalty.subgradient(found[1], j)
+    found[4], found[5] = penalty.cost_conjugate(v, j), penalty.dual_scale(v, j)
+
+
+@pytest.mark.parametrize("name", ["box [1, 2]", "l1"])
+def test_methods_do_compiled_what_they_do_in_plain_python(name):
+    penalty, kernel, found, expected = TWINS[name][0], Kernel(every_method)._compiled, np.empty(6), np.empty(6)
+    for v in (-STRENGTH, -0.1, 0.0, 1.5, 2.5, 2.0 * STRENGTH):
+        kernel(penalty, v, 3, found)
+        every_method(penalty, v, 3, expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", TWINS)

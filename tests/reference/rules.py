@@ -10,16 +10,23 @@ import numpy as np
 from reference.steepness import bounds, scores
 
 
+def _exact_squares(*arrays):
+    """The squares of all entries as integers, multiples of one unit: they compare as exactly; infinity stays."""
+    squares = [[np.inf if v == np.inf else Fraction(float(v)) ** 2 for v in values] for values in arrays]
+    unit = max((v.denominator for values in squares for v in values if v != np.inf), default=1)  # powers of 2
+    return [[v if v == np.inf else int(v * unit) for v in values] for values in squares]
+
+
 def _valid(upper, lower, active):
-    """u_j^2 < av(I) = mean of l_i^2 over I, for all j outside I (exact rational arithmetic)."""
-    average = sum(Fraction(float(lower[i])) ** 2 for i in active) / len(active)
-    outside = [float(upper[j]) for j in range(len(upper)) if j not in active]
-    return all(u < np.inf and Fraction(u) ** 2 < average for u in outside)
+    """u_j^2 < av(I) = mean of l_i^2 over I, for all j outside I; upper and lower are squares."""
+    total, inside = sum(lower[i] for i in active), set(active)
+    return all(u * len(active) < total for j, u in enumerate(upper) if j not in inside)
 
 
 def smallest_active_set(upper, lower):
     """(E5) the first valid prefix of the coordinates sorted by decreasing upper bound."""
     order = [int(j) for j in np.argsort(-np.asarray(upper), kind="stable")]
+    upper, lower = _exact_squares(upper, lower)
     for k in range(1, len(order) + 1):
         if _valid(upper, lower, order[:k]):
             return sorted(order[:k])
@@ -27,6 +34,7 @@ def smallest_active_set(upper, lower):
 
 def smallest_active_set_bruteforce(upper, lower):
     """A valid set of minimum size, by trying all nonempty subsets in order of size."""
+    upper, lower = _exact_squares(upper, lower)
     for k in range(1, len(upper) + 1):
         for active in combinations(range(len(upper)), k):
             if _valid(upper, lower, active):
@@ -35,10 +43,10 @@ def smallest_active_set_bruteforce(upper, lower):
 
 def active_set_by_peeling(upper, lower):
     """(E5, wrong) from the full set, drop the smallest u while the rest stays valid."""
-    active = list(range(len(upper)))
+    active, squares = list(range(len(upper))), _exact_squares(upper, lower)
     while len(active) > 1:
         rest = [j for j in active if j != min(active, key=lambda i: upper[i])]
-        if not _valid(upper, lower, rest):
+        if not _valid(*squares, rest):
             break
         active = rest
     return active
@@ -65,7 +73,8 @@ def active_set(rule, upper, lower):
     if rule == "l-ascd":
         return argmax_set(lower)
     if rule == "a-ascd":
-        return [i for i in range(len(upper)) if upper[i] >= max(lower)]
+        largest = max(lower)
+        return [i for i in range(len(upper)) if upper[i] >= largest]
     raise ValueError(rule)
 
 

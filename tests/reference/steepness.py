@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 
-def _family(problem, steepness, j):
-    """("s", "r" or "q"; the model's curvature kappa; a factor: 1/sqrt(L_j) for gsl, else 1)."""
+@cache
+def _words(steepness):
+    """("gs" or "gsl"; "s", "r" or "q")."""
     rule, _, family = steepness.partition("-")
     family = family or "s"
     if rule not in ("gs", "gsl") or family not in ("s", "r", "q"):
         raise ValueError(steepness)
+    return rule, family
+
+
+def _family(problem, steepness, j):
+    """("s", "r" or "q"; the model's curvature kappa; a factor: 1/sqrt(L_j) for gsl, else 1)."""
+    rule, family = _words(steepness)
     if rule == "gsl":
         return family, problem.Lj[j], 1.0 / np.sqrt(problem.Lj[j])
     return family, problem.L, 1.0

@@ -9,17 +9,17 @@ import numpy as np
 
 
 class Wild(NamedTuple):
-    """Picks a coordinate that may not exist, from step ``since`` on."""
+    """Takes turns, and picks a coordinate that may not exist from step ``since`` on."""
 
     pick: float
     since: int = 0
 
     def select(self, point, t, rng):
-        return self.pick if t >= self.since else 0
+        return self.pick if t >= self.since else t % point.x.size
 
 
 class Counted(NamedTuple):
-    """The same, and counts."""
+    """The same coordinate from the first step on, and it counts."""
 
     pick: int
 
