@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -44,13 +46,20 @@ MODELS = {
 FORMS = {"columns": lambda A: cut(A, "columns", "mixed"), "rows": lambda A: cut(A, "rows")}
 
 
+WEIGHT = np.arange(40) % 3 + 1.0
+
+
+@cache
+def fitted_to_the_array(name):
+    model, kind = MODELS[name]
+    return type(model)(**model.get_params()).fit(X, TARGETS[kind], sample_weight=WEIGHT)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", MODELS)
 def test_estimators_give_the_answer_of_the_array(name, form):
-    model, kind = MODELS[name]
-    weight = np.arange(40) % 3 + 1.0
-    plain = type(model)(**model.get_params()).fit(X, TARGETS[kind], sample_weight=weight)
-    found = type(model)(**model.get_params()).fit(FORMS[form](X), TARGETS[kind], sample_weight=weight)
+    (model, kind), plain = MODELS[name], fitted_to_the_array(name)
+    found = type(model)(**model.get_params()).fit(FORMS[form](X), TARGETS[kind], sample_weight=WEIGHT)
     assert found.coef_.shape == plain.coef_.shape
     np.testing.assert_allclose(found.coef_, plain.coef_, atol=2e-4)
     assert found.certificate_.gap <= found.certificate_.tolerance
