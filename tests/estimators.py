@@ -184,8 +184,8 @@ REGRESSORS = {
 }
 CLASSIFIERS = {"LogisticRegression": ours.LogisticRegression, "LinearSVC": ours.LinearSVC}
 CROSS_VALIDATED = {
-    "LassoCV": partial(ours.LassoCV, alphas=10, cv=3),
-    "ElasticNetCV": partial(ours.ElasticNetCV, alphas=10, cv=3),
+    "LassoCV": partial(ours.LassoCV, alphas=4, cv=3),
+    "ElasticNetCV": partial(ours.ElasticNetCV, alphas=4, cv=3),
     "LogisticRegressionCV": partial(ours.LogisticRegressionCV, Cs=[0.1, 1.0], cv=3),
 }
 #: Every estimator by its name; those that choose a parameter do so from few.

@@ -100,7 +100,7 @@ class Case:
         return float(found.fun)
 
 
-def make_case(loss, penalty, intercept=False, weighted=False, shape=(28, 5), seed=0):
+def make_case(loss, penalty, intercept=False, weighted=False, shape=(18, 5), seed=0):
     rng = np.random.default_rng(seed)
     A = alike(shape, rng)
     b = target_of(loss, A, rng)

@@ -50,7 +50,7 @@ WEIGHT = np.arange(40) % 3 + 1.0
 
 
 @cache
-def of_the_array(name):
+def fitted_to_the_array(name):
     model, kind = MODELS[name]
     return type(model)(**model.get_params()).fit(X, TARGETS[kind], sample_weight=WEIGHT)
 
@@ -58,8 +58,7 @@ def of_the_array(name):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", MODELS)
 def test_estimators_give_the_answer_of_the_array(name, form):
-    model, kind = MODELS[name]
-    plain = of_the_array(name)
+    (model, kind), plain = MODELS[name], fitted_to_the_array(name)
     found = type(model)(**model.get_params()).fit(FORMS[form](X), TARGETS[kind], sample_weight=WEIGHT)
     assert found.coef_.shape == plain.coef_.shape
     np.testing.assert_allclose(found.coef_, plain.coef_, atol=2e-4)

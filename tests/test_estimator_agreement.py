@@ -24,15 +24,12 @@ def fit_theirs(model, X, y, weight):
         return clone(model).fit(X, y, sample_weight=weight)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("how", FORMS)
 @pytest.mark.parametrize("name", MODELS)
-def test_the_objective_agrees_with_scikit_learn(name, how, monkeypatch):
-    """Every two of model, form of the data and weights meet; each model is compiled for dense data, as others are.
-
-    Huber's is compiled for all: each of its fits is hundreds of runs of the solver.
-    """
+def test_the_objective_agrees_with_scikit_learn(name, how):
+    """Every two of model, form of the data and weights meet; other tests need the same kernels."""
     number = list(MODELS).index(name) + FORMS.index(how)
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", how != "dense" and not name.startswith("huber"))
     model, weighted = MODELS[name], bool(number % 2)
     X = form(DATA.X, how)
     exact = X.toarray() if sparse.issparse(X) else X.astype(float)

@@ -67,8 +67,9 @@ def test_every_estimator_has_what_is_added(name):
 def test_a_fit_has_scikit_learns_attributes(name):
     y = LABELS if "Logistic" in name or "SVC" in name else DATA.counts
     extra = {"LogisticRegressionCV": {"use_legacy_attributes": False, "l1_ratios": (0,), "scoring": "accuracy"}}
-    theirs = PEERS[name](**extra.get(name, {})).fit(X, y)
-    mine = getattr(ours, name)().fit(X, y)
+    folds = {"cv": 2} if name in CROSS_VALIDATED else {}
+    theirs = PEERS[name](**extra.get(name, {}), **folds).fit(X, y)
+    mine = getattr(ours, name)(**folds).fit(X, y)
     for attribute in (a for a in vars(theirs) if a.endswith("_") and not a.startswith("_")):
         assert hasattr(mine, attribute), attribute
         assert np.shape(getattr(mine, attribute)) == np.shape(getattr(theirs, attribute)), attribute

@@ -117,7 +117,7 @@ TARGETS = {"poisson": lambda y: (y - y.min()).round(), "logistic": lambda y: y >
 
 
 @pytest.mark.parametrize("options", MODELS, ids=lambda options: "-".join(map(str, options)))
-def test_a_model_of_words_is_the_model_of_their_columns(capsys, files, tmp_path, options, plain_but_huber):
+def test_a_model_of_words_is_the_model_of_their_columns(capsys, files, tmp_path, options, compiled):
     model, *others = options
     words, plain = files(gaps=True, target=TARGETS.get(model))
     shared = ("--model", model, *others, "--target", "rent", "--impute", "mean", "--tol", 1e-9)

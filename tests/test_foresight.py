@@ -17,13 +17,21 @@ from ascd.results.solution import Status
 from ascd.solver import tuning
 from ascd.solver.foresight import Foresight
 
-D, N = 200, 2000
+D, N = 200, 1000
 RNG = np.random.default_rng(5)
 A = np.asfortranarray(RNG.standard_normal((D, N)) + 0.5 * np.repeat(RNG.standard_normal((D, N // 20)), 20, axis=1))
-B = A[:, ::100] @ RNG.standard_normal(20) + 0.1 * RNG.standard_normal(D)
+B = A[:, ::100] @ RNG.standard_normal(N // 100) + 0.1 * RNG.standard_normal(D)
 LABELS = np.where(np.median(B) < B, 1.0, -1.0)
 #: A third of the data; room for some 300 columns near, and four guesses.
-MEMORY = 1 << 20
+MEMORY = 1 << 19
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_pieces():
+    """A pass has a dozen pieces, not a hundred of a few kilobytes: most of the time was spent on handing them over."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ascd.data.prices.FILE_PIECE", 0.25)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +87,12 @@ def test_where_columns_have_no_room_their_products_are_enough(folder, monkeypatc
     np.save(folder / f"tall-{order}.npy", tall)
     options = {"n_alphas": 40, "eps": 1e-3, "tol": 1e-7, "intercept": True, "early_stop": False}
     monkeypatch.setattr(tuning, "GUESSES_SHARE", 4.0)  # vectors of samples are as long as columns here
+    expected = ascd.path(ascd.Problem(tall, y, penalty=ascd.L1(1.0)), **options)
     read = []
     for pays in (Foresight.pays, lambda solver: False):
         monkeypatch.setattr(Foresight, "pays", staticmethod(pays))
         design = Distant(Filed(NpyReader(folder / f"tall-{order}.npy"), tall.nbytes / 3.0))
         found = ascd.path(ascd.Problem(design, y, penalty=ascd.L1(1.0)), **options)
-        expected = ascd.path(ascd.Problem(tall, y, penalty=ascd.L1(1.0)), **options)
         assert found.status is Status.CONVERGED
         assert (np.abs(found.objectives - expected.objectives) <= 1e-7 * expected.zero_objective).all()
         read.append(design.bytes_read)
@@ -195,7 +203,7 @@ def test_a_source_that_has_no_way_for_several_is_asked_one_by_one():
 
 
 def test_several_targets_are_multiplied_in_one_pass(folder):
-    targets = A[:, ::100] @ RNG.standard_normal((20, 5)) + 0.1 * RNG.standard_normal((D, 5))
+    targets = A[:, ::100] @ RNG.standard_normal((N // 100, 5)) + 0.1 * RNG.standard_normal((D, 5))
     strength = np.linalg.norm(A.T @ (targets - targets.mean(axis=0)), axis=1).max() / 20.0
     together, one_by_one = opened(folder), opened(folder)
     one_by_one.answers_several = False

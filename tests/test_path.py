@@ -14,7 +14,7 @@ Status = ascd.Status
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 
-def problem_for(loss="squared", penalty=None, seed=0, shape=(28, 5)):
+def problem_for(loss="squared", penalty=None, seed=0, shape=(18, 5)):
     case = make_case(loss, "none", seed=seed, shape=shape)
     return ascd.Problem(case.A, case.b, loss, penalty or ascd.L1(1.0))
 

@@ -120,7 +120,7 @@ FREE = {
 def test_free_coordinates_are_projected(loss, penalty):
     A, b, _ = data(loss)
     problem = ascd.Problem(A, b, loss, penalty)
-    solution = ascd.minimize(problem, rule="cyclic", step="line-search", tol=1e-12, max_iter=4000)
+    solution = ascd.solve(problem, tol=1e-12)
     assert problem.gap(solution.x) <= 1e-9 * (1.0 + abs(solution.objective))
 
 

@@ -40,6 +40,7 @@ def exp_of_negative(t: float) -> float:
     >>> exp_of_negative(0.0), round(exp_of_negative(-1.0), 12)
     (1.0, 0.367879441171)
     """
+    t = float(t)  # plain Python computes with these in half the time that NumPy's numbers take
     is_nothing = t < LOWEST_EXPONENT
     t = LOWEST_EXPONENT if is_nothing else t
     k = float(math.floor(t * PER_LOG_2 + 0.5)) if t <= 0.0 else t

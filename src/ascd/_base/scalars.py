@@ -48,6 +48,10 @@ def wide(index: Any) -> int:
     return int(index)
 
 
+_write_number, _read_number = struct.Struct("<d").pack, struct.Struct("<d").unpack
+_write_bits, _read_integer = struct.Struct("<Q").pack, struct.Struct("<q").unpack
+
+
 def bits_of(value: float) -> int:
     """The 64 bits of a double, read as an integer with a sign.
 
@@ -57,12 +61,12 @@ def bits_of(value: float) -> int:
     >>> hex(bits_of(1.0)), from_bits(bits_of(1.0) + (3 << 52))
     ('0x3ff0000000000000', 8.0)
     """
-    return int(struct.unpack("<q", struct.pack("<d", value))[0])
+    return _read_integer(_write_number(value))[0]
 
 
 def from_bits(bits: int) -> float:
     """The double with these 64 bits; what stands beyond them is left out, as in compiled code."""
-    return float(struct.unpack("<d", struct.pack("<Q", bits & 0xFFFFFFFFFFFFFFFF))[0])
+    return _read_number(_write_bits(bits & 0xFFFFFFFFFFFFFFFF))[0]
 
 
 def fetch(array: Any, place: int) -> None:

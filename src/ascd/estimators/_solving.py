@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ascd.estimators._engine import minimize_problem
 from ascd.estimators._fitting import Settings
 from ascd.estimators._penalty import curvatures
 from ascd.estimators._rounding import rounded
-from ascd.estimators._tuning import FALL, FINEST, ROUNDS
+from ascd.estimators._tuning import FALL, FINEST, LAST_DIGITS, ROUNDS
 from ascd.problem.problem import Problem
 from ascd.results.lost import tell_of_loss
 from ascd.results.solution import Solution, Status
@@ -109,11 +110,46 @@ def refined(
     return found
 
 
+def polished(
+    problem: Problem, settings: Settings, *, intercept: bool, x0: Array | None, intercept0: float | None
+) -> Solution:
+    """All the precision there is: one round at a time, until one leaves every coefficient where it was.
+
+    A tolerance below the rounding errors is never met, and the solver would go on to its last round.
+    """
+    if settings.solver != "ascd":
+        return solve_problem(problem, settings, intercept=intercept, x0=x0, intercept0=intercept0, closely=False)
+    limited = replace(settings, max_iter=min(1, settings.max_iter))
+    one_round = partial(solve_problem, problem, limited, intercept=intercept, closely=False)
+    found = one_round(x0=x0, intercept0=intercept0)
+    while found.status is Status.ITERATION_LIMIT and found.n_iter < settings.max_iter:
+        try:
+            finer = one_round(x0=found.x, intercept0=found.intercept)
+        except (KeyboardInterrupt, DataGone):  # before it has looked at its start: that is known already
+            break
+        stays = _is_same(found, finer)
+        found = _added(found, finer, finer)
+        if stays:
+            break
+    return found
+
+
+def _is_same(first: Solution, second: Solution) -> bool:
+    """Are they one point, but for the last digits?"""
+    before, after = np.append(first.x, first.intercept), np.append(second.x, second.intercept)
+    return bool(np.all(np.abs(after - before) <= LAST_DIGITS * np.abs(before)))
+
+
 def _joined(first: Any, second: Any) -> Any:
     """The one with the smaller gap, and what both took."""
+    best = second if second.gap <= first.gap else first
+    return _added(first, second, replace(best, status=first.status))
+
+
+def _added(first: Any, second: Any, best: Any) -> Any:
+    """The best one with what both took."""
     return replace(
-        second if second.gap <= first.gap else first,
-        status=first.status,
+        best,
         n_iter=first.n_iter + second.n_iter,
         reads=first.reads + second.reads,
         seconds=first.seconds + second.seconds,

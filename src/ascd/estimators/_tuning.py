@@ -44,6 +44,8 @@ LONGEST_STEP = 3.0
 #: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, some more rounds are spent
 #: on all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
 SCALE_SHARE, POLISH, POLISHING = 0.1, 1e-20, 10
+#: Those rounds end where one moves no coefficient by more than this part of it.
+LAST_DIGITS = 1e-14
 
 # ---- normal equations (_normal_equations)
 

@@ -13,7 +13,7 @@ from ascd.estimators._base import COMMON, NON_NEGATIVE, NON_NEGATIVE_COUNT, Line
 from ascd.estimators._fitting import check_finite
 from ascd.estimators._given import fit_method
 from ascd.estimators._scale import fit_with_scale
-from ascd.estimators._solving import solve_problem
+from ascd.estimators._solving import polished, solve_problem
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem
 
@@ -129,8 +129,8 @@ class HuberRegressor(LinearRegressor):
 
         def solve_at(problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int | None) -> Any:
             how = replace(settings, tol=tol, max_iter=min(rounds or settings.max_iter, settings.max_iter))
-            start = {"x0": x0, "intercept0": intercept0}
-            return solve_problem(problem, how, intercept=self.fit_intercept, closely=rounds is None, **start)
+            solver = solve_problem if rounds is None else polished
+            return solver(problem, how, intercept=self.fit_intercept, x0=x0, intercept0=intercept0)
 
         coefs, constants = self._starts((1, X.shape[1]))
         start = (coefs[0], constants[0], None if coefs[0] is None else getattr(self, "scale_", None))
