@@ -101,10 +101,10 @@ def test_lazy_a_ascd_has_the_scans_set(interpreted, steepness):
     sizes = []
 
     def look(point, pick):
-        asleep = held_by(lazy.rule.asleep.heap)
+        asleep = held_by(lazy.rule.asleep.holder)
         sizes.append(check_draw(lazy.rule, point, pick, asleep))
         assert scan.rule.active_count(point) == sizes[-1]
-        assert all(key < lazy.rule.asleep.heap.real[CEILING] for key in asleep.values())
+        assert all(key < lazy.rule.asleep.holder.real[CEILING] for key in asleep.values())
 
     watch(lazy, 120, look)
     assert min(sizes) < N / 2 < max(sizes)

@@ -115,7 +115,7 @@ def test_draws_in_vain_end(steepness, oracle):
     A = sp.random(30, 60, 0.3, format="csc", random_state=5)
     lazy = assemble(ascd.Problem(A, rng.standard_normal(30), penalty=ascd.L1(1e3)), "a-ascd", oracle, steepness)
     watch(lazy, 5)
-    rule, places = lazy.rule, [lazy.rule.asleep.heap] if oracle == "norm" else [lazy.rule.of_path, lazy.rule.of_plane]
+    rule, places = lazy.rule, [lazy.rule.asleep.holder] if oracle == "norm" else [lazy.rule.of_path, lazy.rule.of_plane]
     for each in places:
         each.wake_all(rule.awake)
     assert sorted(listed_in(rule.awake)) == list(range(60))  # though nobody belongs to the set

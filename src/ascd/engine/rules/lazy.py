@@ -65,7 +65,7 @@ class LazyBounds(NamedTuple):
     ``which`` is 0 for lower bounds and 1 for upper bounds; keys are the bounds minus ``drift`` times the clock.
     """
 
-    heap: Any  # a Heap of lower bounds, a Queue of upper ones
+    holder: Any  # a Heap of lower bounds, a Queue of upper ones; of a-ASCD's, those asleep
     which: int
     drift: Array
     is_static: bool  # do the keys of nonzero columns stay true between visits?
@@ -88,18 +88,18 @@ class LazyBounds(NamedTuple):
         """The largest bound, which then stands on top: re-evaluate the top until it stays there."""
         shift = self.drift[0] * intervals.clock[0]
         while True:
-            if self.which == 0 and self.heap.key[0] + shift <= 0.0:
+            if self.which == 0 and self.holder.key[0] + shift <= 0.0:
                 return 0.0  # those that have fallen to 0 stay there
-            top = wide(self.heap.order[0])
+            top = wide(self.holder.order[0])
             if self.is_static and intervals.reach[top] > 0.0:
-                return self.heap.key[0] + shift
+                return self.holder.key[0] + shift
             bound = self.bound(intervals, top)
             key = self.key_of(intervals, top, bound)
             # What is compared is what replaces it: keys fall in every round, also where a compiler rounds the same
             # expression in two ways.  Not <: a bound that is no number (inf − inf) stays on top, and the search ends.
-            if not key < self.heap.key[0] - KEY_ROUNDING * abs(shift):
+            if not key < self.holder.key[0] - KEY_ROUNDING * abs(shift):
                 return bound
-            self.heap.replace_top(key)
+            self.holder.replace_top(key)
 
     @helper
     def key_of(self, intervals: Any, j: int, bound: float) -> float:
@@ -111,24 +111,24 @@ class LazyBounds(NamedTuple):
     @helper
     def evaluate_all(self, intervals: Any, rng: Any) -> None:
         """Start: the keys of all coordinates, and their order; those of equal upper bounds in random order."""
-        heap = self.heap
+        holder = self.holder
         if self.which == 1:
-            shuffle(heap.order, heap.order.size, rng)
-        for j in range(heap.key.size):
+            shuffle(holder.order, holder.order.size, rng)
+        for j in range(holder.key.size):
             if self.which == 0 and intervals.reach[j] == 0.0 and intervals.signed_upper_at(j) > 0.0:
                 self.drift[0] = 0.0
-        for position in range(heap.key.size):
-            j = wide(heap.order[position])
-            heap.key[position] = self.key_of(intervals, j, self.bound(intervals, j))
-        heap.arrange()
+        for position in range(holder.key.size):
+            j = wide(holder.order[position])
+            holder.key[position] = self.key_of(intervals, j, self.bound(intervals, j))
+        holder.arrange()
 
     @helper
     def renew(self, intervals: Any, j: int) -> None:
         """Coordinate j was visited: its bounds may have moved either way."""
-        self.heap.settle(j, self.key_of(intervals, j, self.bound(intervals, j)))
+        self.holder.settle(j, self.key_of(intervals, j, self.bound(intervals, j)))
 
     @helper
     def renew_top(self, intervals: Any) -> None:
         """The top was visited."""
-        top = wide(self.heap.order[0])
-        self.heap.replace_top(self.key_of(intervals, top, self.bound(intervals, top)))
+        top = wide(self.holder.order[0])
+        self.holder.replace_top(self.key_of(intervals, top, self.bound(intervals, top)))

@@ -34,7 +34,7 @@ class LazyHeuristic(NamedTuple):
     """a-ASCD."""
 
     floor: LazyBounds
-    asleep: LazyBounds  # its heap: Sleepers
+    asleep: LazyBounds  # its holder: Sleepers
     awake: DrawList
 
     @staticmethod
@@ -52,7 +52,7 @@ class LazyHeuristic(NamedTuple):
         if last >= 0:
             self.follow_visit(intervals, largest)
         threshold = self.wake_threshold(intervals, largest)
-        if threshold < self.asleep.heap.real[CEILING]:
+        if threshold < self.asleep.holder.real[CEILING]:
             self.wake_soon(intervals, t, threshold)
         return self.draw(point, largest, threshold, rng)
 
@@ -61,7 +61,7 @@ class LazyHeuristic(NamedTuple):
         """Start: the keys of all coordinates."""
         self.floor.evaluate_all(intervals, rng)
         for j in range(intervals.x.size):
-            self.asleep.heap.put_in(j, self.asleep.key_of(intervals, j, intervals.signed_upper_at(j)))
+            self.asleep.holder.put_in(j, self.asleep.key_of(intervals, j, intervals.signed_upper_at(j)))
         self.awake.take_tickets(rng)
 
     @helper
@@ -90,36 +90,36 @@ class LazyHeuristic(NamedTuple):
         if self.awake.state[ITS_PLACE] >= 0:
             self.falls_asleep(intervals, bound)
         elif bound >= largest:
-            self.asleep.heap.wake_all(self.awake)
+            self.asleep.holder.wake_all(self.awake)
 
     @helper
     def falls_asleep(self, intervals: Any, bound: float) -> bool:
         """Let the last pick sleep, if it will not wake soon."""
         j = self.awake.state[LAST_PICK]
         key = self.asleep.key_of(intervals, j, bound)
-        if not key < self.asleep.heap.real[CEILING]:
+        if not key < self.asleep.holder.real[CEILING]:
             return False
         self.awake.remove_at(self.awake.state[ITS_PLACE])
-        self.asleep.heap.put_in(j, key)
+        self.asleep.holder.put_in(j, key)
         return True
 
     @helper
     def go_through_list(self, intervals: Any, largest: float, threshold: float) -> None:
         """Let all of the list sleep that do not belong to the set."""
         awake = self.awake
-        self.asleep.heap.real[CEILING] = threshold
+        self.asleep.holder.real[CEILING] = threshold
         for place in range(awake.state[LIST_SIZE] - 1, -1, -1):
             j = wide(awake.members[place])
             bound = intervals.signed_upper_at(j)
             if not bound >= largest:
                 awake.remove_at(place)
-                self.asleep.heap.put_in(j, min(self.asleep.key_of(intervals, j, bound), threshold))
+                self.asleep.holder.put_in(j, min(self.asleep.key_of(intervals, j, bound), threshold))
 
     @helper
     def wake_soon(self, intervals: Any, t: int, threshold: float) -> None:
         """Wake those that the threshold will soon reach; keys may have fallen since they were evaluated."""
         before = self.awake.state[LIST_SIZE]
-        self.asleep.heap.wake_early(threshold, t, self.awake)
+        self.asleep.holder.wake_early(threshold, t, self.awake)
         if not self.asleep.is_static:
             self.look_again(intervals, before)
 
@@ -130,9 +130,9 @@ class LazyHeuristic(NamedTuple):
         for place in range(awake.state[LIST_SIZE] - 1, before - 1, -1):
             j = wide(awake.members[place])
             key = self.asleep.key_of(intervals, j, intervals.signed_upper_at(j))
-            if key < self.asleep.heap.real[CEILING]:
+            if key < self.asleep.holder.real[CEILING]:
                 awake.remove_at(place)
-                self.asleep.heap.put_in(j, key)
+                self.asleep.holder.put_in(j, key)
 
     @helper
     def wake_threshold(self, intervals: Any, largest: float) -> float:

@@ -34,10 +34,10 @@ class LazyUpper(NamedTuple):
     def select(self, point: Any, t: int, rng: Any) -> int:
         follow_top(self.ceiling, point.intervals, self.started, rng)
         self.ceiling.largest_bound(point.intervals)
-        soon = self.ceiling.heap.after_top()
+        soon = self.ceiling.holder.after_top()
         ask_for_numbers(point, soon)
         ask_for_column(point, soon)
-        return wide(self.ceiling.heap.order[0])
+        return wide(self.ceiling.holder.order[0])
 
     def active_count(self, point: Any) -> int:
         return count_reaching(point.intervals, 1, 1)
@@ -57,7 +57,7 @@ class LazySteepest(NamedTuple):
         follow_top(self.ceiling, point.intervals, self.started, rng)
         while True:
             self.ceiling.largest_bound(point.intervals)
-            top = wide(self.ceiling.heap.order[0])
+            top = wide(self.ceiling.holder.order[0])
             if point.intervals.radius_at(top) == 0.0:
                 return top
             point.intervals.pin(top, point.partial(top), 0.0)
@@ -83,7 +83,7 @@ class LazyLower(NamedTuple):
         else:
             self.floor.renew(point.intervals, self.last[0])
         largest = self.floor.largest_bound(point.intervals)
-        self.last[0] = wide(self.floor.heap.order[0]) if largest > 0.0 else int(rng.random() * point.x.size)
+        self.last[0] = wide(self.floor.holder.order[0]) if largest > 0.0 else int(rng.random() * point.x.size)
         return self.last[0]
 
     def active_count(self, point: Any) -> int:
