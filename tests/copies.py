@@ -60,8 +60,8 @@ sys.modules["numba"].config.reload_config()
 exec(script, {"__name__": "__main__"})
 """
 
-#: What kernels need, without the library itself: it may be another one.
-NUMBA = ("numba", "scipy.sparse", "scipy.linalg")
+#: What kernels and estimators need, without the library itself: it may be another one.
+OTHERS = ("numba", "scipy.sparse", "scipy.linalg", "sklearn.linear_model")
 #: What commands import.
 COMMANDS = (
     "matplotlib.figure", "matplotlib.backends.backend_svg", "numba", "pandas", "rich.progress", "sklearn.linear_model",

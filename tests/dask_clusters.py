@@ -18,16 +18,16 @@ import scipy.sparse as sp
 #: name → chunks, as shares of rows and columns; "frame" and "unknown" do not say how many rows they have
 KINDS = ("rows", "columns", "both", "sparse", "frame", "unknown")
 #: What every worker would import before its first answer.
-OF_WORKERS = ["pytest", "distributed", "pandas", "scipy.sparse", "dask.array", "ascd.data.on_dask", "ascd.data.device"]
+OF_WORKERS = [
+    "pytest", "distributed", "pandas", "scipy.sparse", "dask.array", "dask.dataframe",
+    "ascd.data.on_dask", "ascd.data.device", "ascd.estimators.least_squares", "ascd.solver",
+]  # fmt: skip
 
 
 @cache
-def start_method(interpreted):
-    """How workers begin: many do, and some again, so they are copies of a process that has imported all, where it can.
-
-    Such a process is one for all clusters, and has looked once whether kernels are compiled.
-    """
-    if not interpreted or "forkserver" not in multiprocessing.get_all_start_methods():
+def start_method():
+    """How workers begin: many do, and some again, so they are copies of a process that has imported all."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
         return "spawn"
     multiprocessing.set_forkserver_preload(OF_WORKERS)
     with pytest.MonkeyPatch.context() as patch:
@@ -37,16 +37,16 @@ def start_method(interpreted):
 
 
 @contextmanager
-def local_cluster(n_workers=2, interpreted=True):
+def local_cluster(n_workers=2):
     """A client of workers on this machine."""
     distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     import dask
 
     how = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    env = {"NUMBA_DISABLE_JIT": str(int(interpreted))}
+    how["env"] = {"NUMBA_DISABLE_JIT": "1"}
     with (
-        dask.config.set({"distributed.worker.multiprocessing-method": start_method(interpreted)}),
-        distributed.LocalCluster(n_workers=n_workers, env=env, **how) as cluster,
+        dask.config.set({"distributed.worker.multiprocessing-method": start_method()}),
+        distributed.LocalCluster(n_workers=n_workers, **how) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -67,6 +67,13 @@ def as_chunks(X, kind):
     chunks = {"rows": (third, n), "columns": (d, half), "both": (third, half), "sparse": (third, half)}[kind]
     array = da.from_array(np.asarray(X), chunks=chunks)
     return array.map_blocks(sp.csr_array) if kind == "sparse" else array
+
+
+def compile_kernels():
+    """Run by a worker that has not met numba yet: it compiles what it calls from now on."""
+    from ascd._base import jit
+
+    os.environ["NUMBA_DISABLE_JIT"], jit.is_interpreted = "0", False
 
 
 def kill_a_worker(client):
@@ -96,7 +103,7 @@ def run_program(name, folder, options):
 def programs(folder):
     """A scheduler and a worker as programs of their own: the scheduler's process and a client."""
     distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    where, context = folder / "scheduler.json", multiprocessing.get_context(start_method(interpreted=True))
+    where, context = folder / "scheduler.json", multiprocessing.get_context(start_method())
     started = [
         context.Process(target=run_program, args=[name, folder, ["--scheduler-file", str(where), *options]])
         for name, options in (

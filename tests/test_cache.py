@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from copies import NUMBA, copy_of_package, ended
+from copies import OTHERS, copy_of_package, ended
 
 import ascd
 from ascd._base import jit
@@ -55,7 +55,7 @@ def python(code, cache, *path, before=()):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, path or [PACKAGE.parent]))
     code = f"import warnings\nwarnings.simplefilter('error')\n{code}"
-    exit_code, out, error = ended(code, environment, NUMBA, before)
+    exit_code, out, error = ended(code, environment, OTHERS, before)
     assert exit_code == 0, error
     return out
 

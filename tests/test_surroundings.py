@@ -10,7 +10,7 @@ from compileall import compile_dir
 from pathlib import Path
 
 import pytest
-from copies import NUMBA, copy_of_package, ended
+from copies import OTHERS, copy_of_package, ended
 
 import ascd
 
@@ -39,7 +39,7 @@ def python(code, site=PACKAGE.parent, before=(), **variables):
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0", "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
     given = {"NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": None, **variables}
     environment = {name: str(value) for name, value in {**environment, **given}.items() if value is not None}
-    exit_code, out, error = ended(code, environment, NUMBA, before)
+    exit_code, out, error = ended(code, environment, OTHERS, before)
     assert exit_code == 0, error
     return out
 
