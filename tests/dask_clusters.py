@@ -36,16 +36,22 @@ def start_method():
     return "forkserver"
 
 
+def workers_are_copies():
+    """Also those that a command starts inside of this."""
+    import dask
+    import distributed  # noqa: F401 - it has settings of its own, which are there before they are changed
+
+    return dask.config.set({"distributed.worker.multiprocessing-method": start_method()})
+
+
 @contextmanager
 def local_cluster(n_workers=2):
     """A client of workers on this machine."""
     distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    import dask
-
     how = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     how["env"] = {"NUMBA_DISABLE_JIT": "1"}
     with (
-        dask.config.set({"distributed.worker.multiprocessing-method": start_method()}),
+        workers_are_copies(),
         distributed.LocalCluster(n_workers=n_workers, **how) as cluster,
         distributed.Client(cluster) as client,
     ):
