@@ -26,7 +26,9 @@ import ascd
 SERVER = """
 import json, os, socket, sys
 from importlib import import_module
+import numba, numpy
 
+numba.njit(lambda x: x[0] + x.size)(numpy.ones(1))  # before its first compilation numba gets ready for 0.3 s
 handles, words, script = [int(sys.argv[1])], sys.argv[2:], None
 while script is None:
     orders = socket.socket(fileno=handles[0])
@@ -35,7 +37,7 @@ while script is None:
     while True:
         order, handles, _, _ = socket.recv_fds(orders, 1 << 20, 3)
         if not order:
-            sys.exit()
+            os._exit(0)
         if os.fork() == 0:
             break
         for handle in handles:
@@ -60,18 +62,24 @@ os.environ.clear()
 os.environ.update(surroundings)
 sys.path[1:1] = os.environ.get("PYTHONPATH", "").split(os.pathsep)
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
-sys.modules["numba"].config.reload_config()
+numba.config.reload_config()
 if "ascd._base.jit" in sys.modules:
-    sys.modules["ascd._base.jit"].is_interpreted = bool(sys.modules["numba"].config.DISABLE_JIT)
+    sys.modules["ascd._base.jit"].is_interpreted = bool(numba.config.DISABLE_JIT)
 exec(script, {"__name__": "__main__"})
 """
 
+#: The end of a process that has shown all: to take apart what it has imported takes longer than most of what it did.
+LEAVE = """
+import os, sys
+sys.stdout.flush(), sys.stderr.flush()
+os._exit({})
+"""
 #: What kernels and estimators need, without the library itself: it may be another one.
-OTHERS = ("numba", "scipy.sparse", "scipy.linalg", "sklearn.linear_model")
+OTHERS = ("scipy.sparse", "scipy.linalg", "sklearn.linear_model")
 #: What commands import.
 COMMANDS = (
-    "matplotlib.figure", "matplotlib.backends.backend_svg", "numba", "pandas", "rich.progress", "sklearn.linear_model",
-    "sklearn.model_selection", "ascd.cli.app",
+    "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg", "pandas",
+    "rich.progress", "sklearn.linear_model", "sklearn.model_selection", "ascd.cli.app",
     *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "race", "reproduce")),
     "ascd.estimators", "ascd.solver", "ascd.experiments.demo", "ascd.files.converting", "ascd.racing.runs",
 )  # fmt: skip
@@ -129,7 +137,7 @@ def ended(script, surroundings, modules, before=()):
         command = [*before, sys.executable, "-c", script]
         done = subprocess.run(command, capture_output=True, text=True, env=surroundings, check=False)
         return done.returncode, done.stdout, done.stderr
-    child = Copy(script, [], os.getcwd(), surroundings, modules)
+    child = Copy(script + LEAVE.format(0), [], os.getcwd(), surroundings, modules)
     told = child.communicate()
     return child.returncode, *told
 

@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import TELLING, press_ctrl_c, run, start, start_afresh
-from copies import OTHERS, Copy, can_copy
+from copies import LEAVE, OTHERS, Copy, can_copy
 
 import ascd
 from ascd.cli import INTERRUPTED, TERMINATED
@@ -165,13 +165,13 @@ def test_the_draft_of_a_process_that_was_killed_is_removed_by_the_next(tmp_path,
     assert not list(tmp_path.glob(".ascd-draft-*"))
 
 
-SLOW_RUNS = """
+SLOW_RUNS = f"""
 import sys, time
 from ascd.experiments import conduct, data, table, tuning
 
 size = table.Size(*map(int, sys.argv.pop(1).split("x")))
-table.PANELS = {name: panel._replace(quick=size) for name, panel in table.PANELS.items()}
-tuning.SEARCH_SECONDS, data.GENERATED = {"quick": 0.02}, {"quick": (40, 60)}
+table.PANELS = {{name: panel._replace(quick=size) for name, panel in table.PANELS.items()}}
+tuning.SEARCH_SECONDS, data.GENERATED = {{"quick": 0.02}}, {{"quick": (40, 60)}}
 measure, nap = conduct.measure, float(sys.argv.pop(1))
 
 def slow(*arguments):
@@ -180,7 +180,8 @@ def slow(*arguments):
 
 conduct.measure = slow
 from ascd.cli import main
-sys.exit(main())
+code = main()
+{LEAVE.format("code")}
 """
 
 
