@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from copies import Copy, can_copy
+from copies import LEAVE, Copy, can_copy
 
 from ascd.cli import main
 
@@ -33,14 +33,14 @@ sys.exit(main())
 
 
 #: A process that runs a command on a terminal of its own, and passes on what is shown there.
-TERMINAL = """
+TERMINAL = f"""
 import os, pty, sys
 
 pid, master = pty.fork()
 if pid == 0:
     sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
     from ascd.cli import main
-    sys.exit(main())
+    code = main(){LEAVE.format("code").replace(chr(10), chr(10) + "    ")}
 shown = b""
 while True:
     try:
@@ -52,7 +52,7 @@ while True:
     shown += got
 code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 sys.stdout.buffer.write(shown)
-sys.exit(code)
+{LEAVE.format("code")}
 """
 
 

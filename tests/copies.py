@@ -21,23 +21,29 @@ from select import select
 
 import ascd
 
-#: Takes orders, and is copied for each: a keeper, which tells number and exit code of its child, the process wanted.
+#: Takes orders, and is copied for each: another server that imports more, and takes orders from there on; or a keeper,
+#: which tells number and exit code of its child, the process wanted.
 SERVER = """
 import json, os, socket, sys
 from importlib import import_module
+import numba, numpy
 
-orders = socket.socket(fileno=int(sys.argv[1]))
-for name in sys.argv[2:]:
-    import_module(name)
-while True:
-    order, handles, _, _ = socket.recv_fds(orders, 1 << 20, 3)
-    if not order:
-        sys.exit()
-    if os.fork() == 0:
-        break
-    for handle in handles:
-        os.close(handle)
-orders.close()
+numba.njit(lambda x: x[0] + x.size)(numpy.ones(1))  # before its first compilation numba gets ready for 0.3 s
+handles, words, script = [int(sys.argv[1])], sys.argv[2:], None
+while script is None:
+    orders = socket.socket(fileno=handles[0])
+    for name in words:
+        import_module(name)
+    while True:
+        order, handles, _, _ = socket.recv_fds(orders, 1 << 20, 3)
+        if not order:
+            os._exit(0)
+        if os.fork() == 0:
+            break
+        for handle in handles:
+            os.close(handle)
+    orders.close()
+    script, words, folder, surroundings = json.loads(order)
 child = os.fork()
 if child:
     os.close(handles[0]), os.close(handles[1])
@@ -50,22 +56,30 @@ os.dup2(handles[0], 1), os.dup2(handles[1], 2)
 for handle in handles:
     os.close(handle)
 sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
-script, sys.argv[1:], folder, surroundings = json.loads(order)
+sys.argv[1:] = words
 os.chdir(folder)
 os.environ.clear()
 os.environ.update(surroundings)
 sys.path[1:1] = os.environ.get("PYTHONPATH", "").split(os.pathsep)
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
-sys.modules["numba"].config.reload_config()
+numba.config.reload_config()
+if "ascd._base.jit" in sys.modules:
+    sys.modules["ascd._base.jit"].is_interpreted = bool(numba.config.DISABLE_JIT)
 exec(script, {"__name__": "__main__"})
 """
 
-#: What kernels need, without the library itself: it may be another one.
-NUMBA = ("numba", "scipy.sparse", "scipy.linalg")
+#: The end of a process that has shown all: to take apart what it has imported takes longer than most of what it did.
+LEAVE = """
+import os, sys
+sys.stdout.flush(), sys.stderr.flush()
+os._exit({})
+"""
+#: What kernels and estimators need, without the library itself: it may be another one.
+OTHERS = ("scipy.sparse", "scipy.linalg", "sklearn.linear_model")
 #: What commands import.
 COMMANDS = (
-    "matplotlib.figure", "matplotlib.backends.backend_svg", "numba", "pandas", "rich.progress", "sklearn.linear_model",
-    "sklearn.model_selection", "ascd.cli.app",
+    "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg", "pandas",
+    "rich.progress", "sklearn.linear_model", "sklearn.model_selection", "ascd.cli.app",
     *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "race", "reproduce")),
     "ascd.estimators", "ascd.solver", "ascd.experiments.demo", "ascd.files.converting", "ascd.racing.runs",
 )  # fmt: skip
@@ -78,7 +92,7 @@ class Copy:
     def __init__(self, script, arguments, folder, surroundings, modules=COMMANDS):
         pipes = [os.pipe() for _ in range(3)]
         order = json.dumps([script, arguments, str(folder), surroundings]).encode()
-        socket.send_fds(_server(modules, surroundings.get("NUMBA_DISABLE_JIT")), [order], [write for _, write in pipes])
+        socket.send_fds(_server(modules), [order], [write for _, write in pipes])
         for _, write in pipes:
             os.close(write)
         self.stdout, self.stderr, self._told = (os.fdopen(read) for read, _ in pipes)
@@ -123,20 +137,24 @@ def ended(script, surroundings, modules, before=()):
         command = [*before, sys.executable, "-c", script]
         done = subprocess.run(command, capture_output=True, text=True, env=surroundings, check=False)
         return done.returncode, done.stdout, done.stderr
-    child = Copy(script, [], os.getcwd(), surroundings, modules)
+    child = Copy(script + LEAVE.format(0), [], os.getcwd(), surroundings, modules)
     told = child.communicate()
     return child.returncode, *told
 
 
 @cache
-def _server(modules, disabled):
-    """The way to the process that is copied: one that compiles, or one that does not, as its surroundings say."""
+def _server(modules):
+    """The way to the process that is copied; it could compile, and each copy does as its surroundings say."""
     here, there = socket.socketpair()
-    switch = {} if disabled is None else {"NUMBA_DISABLE_JIT": disabled}
-    server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, str(there.fileno()), *modules],
-        pass_fds=[there.fileno()], stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, **switch},
-    )  # fmt: skip
+    if modules == OTHERS:
+        server = subprocess.Popen(
+            [sys.executable, "-c", SERVER, str(there.fileno()), *modules],
+            pass_fds=[there.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
+            env={**os.environ, "NUMBA_DISABLE_JIT": "0"},
+        )  # fmt: skip
+        atexit.register(lambda: here.close() or server.wait())
+    else:
+        socket.send_fds(_server(OTHERS), [json.dumps([None, modules, "", {}]).encode()], [there.fileno()])
+        atexit.register(here.close)
     there.close()
-    atexit.register(lambda: here.close() or server.wait())
     return here

@@ -6,10 +6,10 @@ import logging
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
+from functools import cache
+from multiprocessing import forkserver
 
 import numpy as np
 import pytest
@@ -17,20 +17,42 @@ import scipy.sparse as sp
 
 #: name → chunks, as shares of rows and columns; "frame" and "unknown" do not say how many rows they have
 KINDS = ("rows", "columns", "both", "sparse", "frame", "unknown")
+#: What every worker would import before its first answer.
+OF_WORKERS = [
+    "pytest", "distributed", "pandas", "scipy.sparse", "dask.array", "dask.dataframe",
+    "ascd.data.on_dask", "ascd.data.device", "ascd.estimators.least_squares", "ascd.solver",
+]  # fmt: skip
+
+
+@cache
+def start_method():
+    """How workers begin: many do, and some again, so they are copies of a process that has imported all."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return "spawn"
+    multiprocessing.set_forkserver_preload(OF_WORKERS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_DISABLE_JIT", "1")
+        forkserver.ensure_running()
+    return "forkserver"
+
+
+def workers_are_copies():
+    """Also those that a command starts inside of this."""
+    import dask
+    import distributed  # noqa: F401 - it has settings of its own, which are there before they are changed
+
+    return dask.config.set({"distributed.worker.multiprocessing-method": start_method()})
 
 
 @contextmanager
-def local_cluster(n_workers=2, interpreted=True):
-    """Workers are copies of a process that has imported Dask, where the system has such: many begin, and some again."""
+def local_cluster(n_workers=2):
+    """A client of workers on this machine."""
     distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    import dask
-
     how = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    env = {"NUMBA_DISABLE_JIT": str(int(interpreted))}
-    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    how["env"] = {"NUMBA_DISABLE_JIT": "1"}
     with (
-        dask.config.set({"distributed.worker.multiprocessing-method": method}),
-        distributed.LocalCluster(n_workers=n_workers, env=env, **how) as cluster,
+        workers_are_copies(),
+        distributed.LocalCluster(n_workers=n_workers, **how) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -53,6 +75,13 @@ def as_chunks(X, kind):
     return array.map_blocks(sp.csr_array) if kind == "sparse" else array
 
 
+def compile_kernels():
+    """Run by a worker that has not met numba yet: it compiles what it calls from now on."""
+    from ascd._base import jit
+
+    os.environ["NUMBA_DISABLE_JIT"], jit.is_interpreted = "0", False
+
+
 def kill_a_worker(client):
     os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
@@ -66,27 +95,41 @@ def ready(client):
         client.wait_for_workers(1, timeout=300)
 
 
+def run_program(name, folder, options):
+    """What ``dask NAME OPTIONS`` does, without a word."""
+    from importlib import import_module
+
+    os.chdir(folder)
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    import_module(f"distributed.cli.dask_{name}").main(options)
+
+
 @contextmanager
 def programs(folder):
     """A scheduler and a worker as programs of their own: the scheduler's process and a client."""
     distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    where = folder / "scheduler.json"
-    begin, env = [sys.executable, "-m", "dask"], {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    how = {"env": env, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-    options = ["--scheduler-file", str(where), "--no-dashboard"]
-    started = [subprocess.Popen([*begin, "scheduler", "--port", "0", *options], **how)]
-    started.append(subprocess.Popen([*begin, "worker", "--nthreads", "1", *options], **how))
+    where, context = folder / "scheduler.json", multiprocessing.get_context(start_method())
+    started = [
+        context.Process(target=run_program, args=[name, folder, ["--scheduler-file", str(where), *options]])
+        for name, options in (
+            ("scheduler", ["--port", "0", "--no-dashboard"]),
+            ("worker", ["--nthreads", "1", "--no-nanny", "--no-dashboard"]),
+        )
+    ]
+    for process in started:
+        process.start()
     try:
         for _ in range(1200):
             if where.exists():
                 break
-            assert started[0].poll() is None, "the scheduler has ended"
+            assert started[0].is_alive(), "the scheduler has ended"
             time.sleep(0.05)
         with distributed.Client(scheduler_file=str(where), timeout=60) as client:
             client.wait_for_workers(1, timeout=60)
-            client._timeout = 2.0  # seconds in which it tries to find a scheduler that has gone away
+            client._timeout = 0.5  # seconds in which it tries to find a scheduler that has gone away
             yield started[0]
     finally:
         for process in started:
             process.kill()
-            process.wait()
+            process.join()

@@ -1,7 +1,8 @@
 """Conversions that end at each of their steps, by Ctrl-C or killed, and what the folder holds then: old, new or both.
 
-``python tests/ended_conversions.py FOLDER ctrl-c|kill nothing|first|now`` prints a word for every step.  A step is a
-file or folder that is about to be made, renamed or removed, as Python's audit events tell.
+``python tests/ended_conversions.py FOLDER`` prints a line for each way to end and each conversion from before, with a
+word for every step.  A step is a file or folder that is about to be made, renamed or removed, as Python's audit events
+tell.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,8 @@ import numpy as np
 from ascd.files import convert, converting, open_data
 
 STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
-HEIGHT, OLD, NEW = 30, 1.0, 2.0
+HOW, BEFORE = ("ctrl-c", "kill"), ("nothing", "first", "now")
+HEIGHT, OLD, NEW = 20, 1.0, 2.0
 
 
 def write_csv(path: Path, value: float) -> Path:
@@ -64,8 +67,8 @@ def held(folder: Path) -> str:
     return {(OLD,): "old", (NEW,): "new"}.get(tuple(values), "both")
 
 
-def main(outer: Path, how: str, before: str) -> None:
-    converting.PORTION = 2e-4  # groups of eight rows
+def after_each_step(outer: Path, how: str, before: str) -> Iterator[str]:
+    """What the folder holds after a conversion that ended at the first step, the second, and so on to the last."""
     kept, folder, source = outer / "kept", outer / "place" / "out", write_csv(outer / "new.csv", NEW)
     if before != "nothing":
         convert(write_csv(outer / "old.csv", OLD), kept, memory="1MiB")
@@ -85,7 +88,7 @@ def main(outer: Path, how: str, before: str) -> None:
                 os._exit(1)
             os._exit(0)
         code = os.waitpid(child, 0)[1]
-        print(held(folder), flush=True)
+        yield held(folder)
         convert(source, folder, memory="1MiB", force=True)
         left = {path.name for path in (*folder.iterdir(), *folder.parent.iterdir())}
         if before == "first":  # these might be somebody else's
@@ -96,5 +99,17 @@ def main(outer: Path, how: str, before: str) -> None:
             break
 
 
+def main(outer: Path) -> None:
+    converting.PORTION = 2e-4  # groups of eight rows
+    for how, before in itertools.product(HOW, BEFORE):
+        (outer / how / before).mkdir(parents=True)
+        words = []
+        try:
+            words.extend(after_each_step(outer / how / before, how, before))
+        except AssertionError as error:
+            words.append(f"what is left is wrong: {error}")
+        print(json.dumps([how, before, words]), flush=True)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:])
+    main(Path(sys.argv[1]))

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from copies import NUMBA, copy_of_package, ended
+from copies import OTHERS, copy_of_package, ended
 
 import ascd
 from ascd._base import jit
@@ -55,7 +55,7 @@ def python(code, cache, *path, before=()):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, path or [PACKAGE.parent]))
     code = f"import warnings\nwarnings.simplefilter('error')\n{code}"
-    exit_code, out, error = ended(code, environment, NUMBA, before)
+    exit_code, out, error = ended(code, environment, OTHERS, before)
     assert exit_code == 0, error
     return out
 
@@ -185,9 +185,10 @@ def test_three_modules_only_import_numba():
 
 
 EDITS = """
+from importlib import resources
 from pathlib import Path
 import ascd
-from ascd._base.cache import WITHOUT_KERNELS, digest
+from ascd._base.cache import WITHOUT_KERNELS, _sources, digest
 
 def changed():
     digest.cache_clear()
@@ -196,10 +197,14 @@ def changed():
 root = Path(ascd.__file__).parent
 seen, sources = set(), sorted(root.rglob("*.py"))
 assert changed() and not changed() and len(sources) > 100
-for path in sources:
+ends = {one for some in (sources, sources[::-1]) for one in {path.parent: path for path in some}.values()}
+for path in ends:
     path.write_bytes(path.read_bytes() + b"#")
     assert changed() == (path.relative_to(root).parts[0] not in WITHOUT_KERNELS), path
 sources = [path for path in sources if path.relative_to(root).parts[0] not in WITHOUT_KERNELS]
+assert len(ends) > 40 and len(sources) > 100
+contents = {path.relative_to(root).as_posix(): path.read_bytes() for path in sources}
+assert dict(_sources(resources.files("ascd"))) == contents, "all files are in it, and nothing else"
 sources[-1].rename(sources[-1].with_name("renamed.py"))
 assert changed()
 sources[0].parent.joinpath("added.py").touch()

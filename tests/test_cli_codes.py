@@ -5,6 +5,8 @@ Files of every kind are there, so that what is wrong is the one thing that the r
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -12,29 +14,37 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run  # noqa: E402
 
-from ascd.cli import ERROR, USAGE  # noqa: E402
+from ascd.cli import ERROR, USAGE, main  # noqa: E402
 from ascd.cli.app import COMMANDS  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch, capsys):
+@pytest.fixture(scope="module")
+def files(plain_python, tmp_path_factory):
     """A folder with a table, one with a gap, one that is text alone, a model and a folder of ``ascd convert``."""
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path_factory.mktemp("files")
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20, 2)).round(3)
     frame = pandas.DataFrame(X, columns=["a", "b"]).assign(y=(X @ [1.0, -2.0]).round(3))
-    frame.to_csv("t.csv", index=False)
-    frame.to_csv("noext", index=False)
-    frame.mask(frame == frame["a"][3]).to_csv("gap.csv", index=False)
-    frame.assign(y="one").to_csv("same.csv", index=False)
-    (tmp_path / "ragged.csv").write_text("a,b,y\n1,2,3\n4,5,6,7\n", encoding="utf-8")
-    (tmp_path / "empty.csv").write_text("", encoding="utf-8")
-    (tmp_path / "other.npz").write_text("no model", encoding="utf-8")
-    (tmp_path / "badgroups").write_text("{broken", encoding="utf-8")
-    assert run(capsys, "fit", "t.csv", "--alpha", 0.1, "--out", "m.npz")[0] == 0
-    assert run(capsys, "convert", "t.csv", "folder")[0] == 0
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_csv(folder / "noext", index=False)
+    frame.mask(frame == frame["a"][3]).to_csv(folder / "gap.csv", index=False)
+    frame.assign(y="one").to_csv(folder / "same.csv", index=False)
+    (folder / "ragged.csv").write_text("a,b,y\n1,2,3\n4,5,6,7\n", encoding="utf-8")
+    (folder / "empty.csv").write_text("", encoding="utf-8")
+    (folder / "other.npz").write_text("no model", encoding="utf-8")
+    (folder / "badgroups").write_text("{broken", encoding="utf-8")
+    assert main(["fit", str(folder / "t.csv"), "--alpha", "0.1", "--out", str(folder / "m.npz")]) == 0
+    assert main(["convert", str(folder / "t.csv"), str(folder / "folder")]) == 0
+    return folder
+
+
+@pytest.fixture
+def place(files, tmp_path, monkeypatch):
+    """A folder of one's own with all that; it is the present one."""
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 
 import numpy as np
 import pytest
+from copies import OTHERS, ended
 
 import ascd
 from ascd._base import clock as _clock
@@ -90,8 +92,9 @@ assert solution.trace.seconds[-1] <= solution.seconds
 
 def test_the_first_fit_of_a_process_tells_compiling_from_work():
     """Kernels are compiled, or loaded from disk, in the first fit and never again."""
-    ended = subprocess.run([sys.executable, "-c", FIRST_CALL], capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
+    search = {"PYTHONPATH": str(Path(ascd.__file__).parents[1])}
+    exit_code, _, error = ended(FIRST_CALL, {**os.environ, **search}, OTHERS)
+    assert exit_code == 0, error
 
 
 def test_a_path_and_the_engine_and_huber_tell_too():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import subprocess
-import sys
 import warnings
+from textwrap import dedent
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from dask_clusters import KINDS, as_chunks, local_cluster
+from copies import OTHERS, ended
+from dask_clusters import KINDS, as_chunks, compile_kernels, local_cluster, start_method
+from dask_memory import fit_tall
 from solving import LOSSES, make_case
 
 import ascd
@@ -31,10 +33,10 @@ COUNTS = RNG.poisson(np.exp(0.3 * SIGNAL)).astype(float)
 MODELS = {
     "lasso": (ascd.Lasso(0.05), SIGNAL),
     "lasso, standardised": (ascd.Lasso(0.05, standardize=True), SIGNAL),
-    "elastic net, positive": (ascd.ElasticNet(0.05, positive=True, penalty_weights=np.arange(8.0)), SIGNAL),
+    "elastic net, positive": (ascd.ElasticNet(0.05, positive=True, penalty_weights=np.arange(4.0)), SIGNAL),
     "ridge": (ascd.Ridge(2.0, tol=1e-12), SIGNAL),
     "lasso with bounds": (ascd.Lasso(0.05, bounds=(-1.0, 0.5)), SIGNAL),
-    "huber": (ascd.HuberRegressor(tol=1e-8), SIGNAL),
+    "huber": (ascd.HuberRegressor(alpha=1.0, tol=1e-10), SIGNAL),
     "poisson": (ascd.PoissonRegressor(alpha=0.1, tol=1e-12), COUNTS),
     "logistic": (ascd.LogisticRegression(tol=1e-12, l1_ratio=1.0), LABELS),
     "svm": (ascd.LinearSVC(dual=False, tol=1e-12), LABELS),
@@ -75,17 +77,16 @@ LONG = ("huber", "logistic cv", "three classes")
 
 @pytest.mark.parametrize(("name", "kind"), [(name, KINDS[number % 6]) for number, name in enumerate(MODELS)])
 def test_estimators(client, name, kind):
-    d, n = (45, 4) if name in LONG else X.shape
     with dask.config.set(scheduler="sync" if name in LONG else None):
-        compare_estimator(*MODELS[name], kind, d, n)
+        compare_estimator(*MODELS[name], kind, 30 if name in LONG else 45, 4)
 
 
 def compare_estimator(model, y, kind, d, n):
     dense, y, weight = X[:d, :n], y[:d], WEIGHT[:d]
     expected = model.fit(dense, y, sample_weight=weight)
     coef, predicted, score = expected.coef_.copy(), expected.predict(dense), expected.score(dense, y)
-    data, target = as_chunks(dense, kind), da.from_array(y, chunks=40)
-    found = model.fit(data, target, sample_weight=da.from_array(weight, chunks=30))
+    data, target = as_chunks(dense, kind), da.from_array(y, chunks=20)
+    found = model.fit(data, target, sample_weight=da.from_array(weight, chunks=16))
     np.testing.assert_allclose(found.coef_, coef, atol=1e-6)
     assert found.n_features_in_ == n
     assert hasattr(found, "feature_names_in_") == (kind == "frame")
@@ -187,48 +188,30 @@ def test_mixed_kinds_of_numbers_and_of_chunks(client):
 
 
 def test_nothing_of_dask_is_imported_without_its_collections():
-    code = "import sys, numpy, ascd; ascd.Lasso().fit(numpy.eye(3), [1.0, 2.0, 3.0]); print('dask' in sys.modules)"
-    how = {"capture_output": True, "text": True, "env": {**os.environ, "NUMBA_DISABLE_JIT": "1"}}
-    assert subprocess.run([sys.executable, "-c", code], check=True, **how).stdout == "False\n"
+    code = """
+        import sys, numpy, ascd
+        from ascd._base.jit import debugging
+        with debugging(True):
+            ascd.Lasso().fit(numpy.eye(3), [1.0, 2.0, 3.0])
+        print("dask" in sys.modules)
+    """
+    surroundings = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
+    assert ended(dedent(code), surroundings, OTHERS) == (0, "False\n", "")
 
 
-MEMORY = """
-import resource, sys
-import numpy as np, dask.array as da, ascd
-from distributed import Client
-
-def chunk(block_info=None):
-    (rows, columns) = block_info[None]["chunk-location"]
-    shape = block_info[None]["chunk-shape"]
-    return np.random.default_rng([rows, columns]).standard_normal(shape)
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-if __name__ == "__main__":
-    with Client(sys.argv[1]) as client:
-        small = da.map_blocks(chunk, chunks=((500,) * 2, (8,)), dtype=float)
-        ascd.Lasso(0.5).fit(small, np.arange(1000.0))
-        before = peak()
-        tall = da.map_blocks(chunk, chunks=((3_125,) * 8, (400,)), dtype=float)
-        y = tall[:, 0] - tall[:, 1]
-        found = ascd.Lasso(0.1).fit(tall, y)
-        assert found.certificate_.converged
-        print(tall.nbytes, peak() - before)
-"""
-
-
-def test_the_clients_memory_grows_by_vectors_not_by_the_data(tmp_path):
-    """80 MB of data on the workers; the client's largest size is measured in a process of its own."""
-    script = tmp_path / "memory.py"
-    script.write_text(MEMORY)
-    with local_cluster(1, interpreted=False) as client:
-        command, alone = [sys.executable, str(script), client.scheduler.address], {"NUMBA_DISABLE_JIT": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **alone}, check=False)
-    assert done.returncode == 0, done.stderr
-    data, grown = map(int, done.stdout.split())
-    assert data == 80e6
-    assert grown < 0.125 * data  # 50 vectors of 25,000 samples are 10 MB
+def test_the_clients_memory_grows_by_vectors_not_by_the_data():
+    """20 MB of data on the worker, in four chunks; the client's largest size is measured in a process of its own."""
+    context = multiprocessing.get_context(start_method())
+    answers, way = context.Pipe(duplex=False)
+    with local_cluster(1) as client:
+        client.run(compile_kernels)
+        alone = context.Process(target=fit_tall, args=[client.scheduler.address, way])
+        alone.start()
+        way.close()
+        data, grown = answers.recv()
+        alone.join()
+    assert data == 20e6
+    assert grown < 10e6  # 50 vectors of 25,000 samples
 
 
 def test_warnings_of_dask_do_not_come_through(client):

@@ -22,7 +22,7 @@ from ascd.experiments.measure import measure
 from ascd.experiments.reproduce import publish
 
 pytestmark = pytest.mark.usefixtures("interpreted")
-TINY = table.Size(12, 15, 2, 2)
+TINY = table.Size(8, 10, 2, 2)
 
 
 @contextmanager

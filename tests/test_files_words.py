@@ -110,8 +110,8 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
 
 MODELS = [
     ("lasso", "--alpha", 0.05), ("elastic-net", "--alpha", 0.05), ("ridge",), ("nnls",), ("huber",),
-    ("lasso", "--cv", 3), ("group-lasso", "--alpha", 0.05, "--groups", 1), ("multi-task-lasso", "--alpha", 0.05),
-    ("poisson", "--alpha", 0.05), ("logistic",), ("svm",), ("logistic", "--cv", 3),
+    ("lasso", "--cv", 2), ("group-lasso", "--alpha", 0.05, "--groups", 1), ("multi-task-lasso", "--alpha", 0.05),
+    ("poisson", "--alpha", 0.05), ("logistic",), ("svm",), ("logistic", "--cv", 2),
 ]  # fmt: skip
 TARGETS = {"poisson": lambda y: (y - y.min()).round(), "logistic": lambda y: y > 9.0, "svm": lambda y: y > 9.0}
 
@@ -136,7 +136,9 @@ def test_a_model_of_words_is_the_model_of_their_columns(capsys, files, tmp_path,
         )
 
 
-def test_explained_raced_and_followed_too(capsys, files, tmp_path):
+def test_explained_raced_and_followed_too(capsys, files, tmp_path, monkeypatch):
+    monkeypatch.setattr("ascd.cli.path.draw_charts", lambda *given: [])
+    monkeypatch.setattr("ascd.cli.race._has_matplotlib", lambda: False)
     words, plain = files()
     for name, path in (("w", words), ("p", plain)):
         shared = (path, "--target", "rent", "--out", tmp_path / f"{name}.npz", "--alpha", 0.05)

@@ -11,7 +11,7 @@ import pytest
 from dying import dies_at_three
 from fuzz.cases import Case
 from fuzz.checks import Violation, judge
-from fuzz.command import judge_seeds, judge_watched, side_by_side
+from fuzz.command import apart, judge_seeds, judge_watched, side_by_side
 from fuzz.draw import draw
 from fuzz.report import Tally, markdown
 from fuzz.shrink import as_test, shrink
@@ -183,7 +183,7 @@ def test_a_process_that_dies_is_a_violation():
 
 def test_a_case_that_does_not_end_is_a_violation():
     """With a thousandth of a second no case ends in time."""
-    (tally,) = side_by_side([(0, 1)], 2, partial(judge_watched, few=True, family="solve", seconds=1e-3))
+    (tally,) = apart((0, 1), partial(judge_watched, few=True, family="solve", seconds=1e-3))
     assert [(found.seed, found.violation.kind) for found in tally.found] == [(0, "process died")]
 
 

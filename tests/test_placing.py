@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ended_conversions import as_version_1
+from ended_conversions import BEFORE, HOW, as_version_1
 from on_disk import A, B, csv, libsvm, write
 
 from ascd.data.local import as_block
@@ -21,14 +21,20 @@ pytestmark = pytest.mark.usefixtures("plain_python")
 STEPS_OF = Path(__file__).with_name("ended_conversions.py")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="every step needs a process that may be killed")
-@pytest.mark.parametrize("before", ["nothing", "first", "now"])
-@pytest.mark.parametrize("how", ["ctrl-c", "kill"])
-def test_a_conversion_that_ends_at_any_step_leaves_the_old_one_or_the_new(how, before, tmp_path):
-    arguments = [sys.executable, str(STEPS_OF), str(tmp_path), how, before]
+@pytest.fixture(scope="module")
+def after_steps(tmp_path_factory):
+    """What folders hold after each step, of all ways to end, from one process."""
+    arguments = [sys.executable, str(STEPS_OF), str(tmp_path_factory.mktemp("steps"))]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    words = done.stdout.splitlines()
+    return {(how, before): words for how, before, words in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="every step needs a process that may be killed")
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("how", HOW)
+def test_a_conversion_that_ends_at_any_step_leaves_the_old_one_or_the_new(how, before, after_steps):
+    words = after_steps[how, before]
     assert len(words) > 20
     in_turn = [word for word, _ in groupby(words)]
     if before != "nothing":

@@ -53,7 +53,7 @@ def memory(quick):
         A = sp.random(d, n, density=0.01, format="csc", random_state=rng)
         b = rng.standard_normal(d)
         for rule in ("ascd", "a-ascd"):
-            options = {"rule": rule, "max_iter": 50, "rng": 0, "record": None}
+            options = {"rule": rule, "max_iter": 10 if quick else 50, "rng": 0, "record": None}
             ascd.minimize(ascd.Problem(A, b, penalty=ascd.L1(1.0)), **options)  # compiled code is not counted
             tracemalloc.start()
             ascd.minimize(ascd.Problem(A, b, penalty=ascd.L1(1.0)), **options)
