@@ -81,12 +81,13 @@ SMALLEST_LAZY = 1500
 KEY_ROUNDING = 1e-14
 #: Children of a node in a heap: eight keys lie in one line of the cache.
 CHILDREN = 8
-#: Queues: about so many keys are kept in a heap, the others in levels so many times as long as all before; the edges of
-#: levels come from so many keys.
-FRONT, LEVEL_GROWTH, LEVEL_SAMPLE = 64, 4, 16
-#: a-ASCD: those asleep stand in this many levels (a power of two), in chunks of this many; a waking that looks at more
-#: than this many for each that wakes is counted as in vain.
-SLEEP_LEVELS, CHUNK, LOOKS_A_WAKING = 8, 64, 8
+#: Queues: about so many keys are kept in a heap, the others in levels so many times as long as all before (4, 8 and 16
+#: cost the same within 4 % in ten cases of ``benchmarks/selection.py --only iteration``); the edges of levels come from
+#: so many keys.
+FRONT, LEVEL_GROWTH, LEVEL_SAMPLE = 64, 8, 16
+#: a-ASCD: those asleep stand in this many levels (a power of two), each so many times as wide as the one before, in
+#: chunks of this many; a waking that looks at more than this many for each that wakes is counted as in vain.
+SLEEP_LEVELS, SLEEP_GROWTH, CHUNK, LOOKS_A_WAKING = 8, 4, 64, 8
 #: Those wake early that would wake while this share of the list is drawn; after this many draws in vain in turn the
 #: list is gone through.  In five cases of ``benchmarks/selection.py --only iteration`` an eighth was within 5 % of the
 #: best of a quarter, an eighth and a 16th.

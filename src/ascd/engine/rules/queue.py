@@ -2,7 +2,7 @@
 
 A visited coordinate is at its minimum: its upper bound falls below almost all others, and a heap of all coordinates
 would move it down through every level, to a place in memory that nobody has looked at for long.  So only the few with
-the largest keys form a heap.  The others stand behind it in levels, each four times as long as all before it, without
+the largest keys form a heap.  The others stand behind it in levels, each eight times as long as all before it, without
 order inside: level b holds the keys in [edge_b, edge_{b−1}).  A key that has become small goes to the end of its level,
 by one move for each level passed.  When the heap is empty, the first level that is not is divided: the edges come from
 a sample of its keys, which decides how long the new levels are and nothing else.

@@ -25,7 +25,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
 from ascd.engine.rules.draw_list import LIST_SIZE, DrawList
-from ascd.engine.tuning import CHUNK, EARLY_SHARE, LEVEL_GROWTH, LOOKS_A_WAKING, SLEEP_LEVELS
+from ascd.engine.tuning import CHUNK, EARLY_SHARE, LOOKS_A_WAKING, SLEEP_GROWTH, SLEEP_LEVELS
 
 CEILING, THRESHOLD_THEN = range(2)
 IN_VAIN, LAST_WAKING = range(2)
@@ -160,7 +160,7 @@ class Sleepers(NamedTuple):
     def set_edges(self, b: int, above: float, distance: float) -> None:
         """The edges of the empty levels before level b."""
         for level in range(b):
-            self.edge[level] = max(above - distance * LEVEL_GROWTH ** (level + 1), self.edge[b])
+            self.edge[level] = max(above - distance * SLEEP_GROWTH ** (level + 1), self.edge[b])
 
     @helper
     def arrange_anew(self, above: float, distance: float, awake: DrawList) -> None:
