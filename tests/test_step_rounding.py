@@ -124,7 +124,7 @@ def test_a_tolerance_below_the_rounding_of_bounds_is_seen_at_once(rule, monkeypa
 
 def test_guesses_in_vain_become_rare():
     """A tolerance that nobody reaches: 100 epochs see the looks after ten epochs each, and few besides."""
-    problem = lasso(d=400, n=40, size=1e6)[2]
+    problem = lasso(d=80, n=40, size=1e6)[2]
     solution = ascd.minimize(problem, rule="cyclic", tol=1e-13, max_iter=100 * 40, rng=0)
     assert solution.status is Status.ITERATION_LIMIT
     assert solution.reads - 100 * 40 <= 20 * 40
