@@ -87,6 +87,8 @@ def test_each_false_word_is_found(monkeypatch, changes, kind):
         (ZeroDivisionError("division by zero"), "exception ZeroDivisionError"),
         (ValueError("something went wrong"), "unclear error"),
         (ValueError("x0 must be finite"), "unjustified error"),
+        (ValueError("alphas must be smaller: with 2 the penalty overflows"), "unjustified error"),
+        (ValueError("F at zero coefficients is inf: A and b must not be too large"), "unjustified error"),
     ],
 )
 def test_errors_are_judged(monkeypatch, error, kind):

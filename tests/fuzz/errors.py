@@ -54,6 +54,14 @@ def is_justified(case: Case, message: str) -> bool:
         rows = (case.A * case.A).sum(axis=1)  # the columns of a dual
         is_small = ((strength * squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any()
         return bool(is_small or ((rows < 1e-300) & (case.A != 0.0).any(axis=1)).any())
+    if "the penalty overflows" in message:  # its strengths times those of a path
+        largest = float(np.max(case.options.get("alphas", 1.0)))
+        strengths = (np.asarray(case.parameters.get(name, 0.0)) for name in ("l1", "l2"))
+        with np.errstate(over="ignore"):
+            return not all(np.isfinite(largest * strength).all() for strength in strengths)
+    if "F at zero coefficients is inf" in message:
+        with np.errstate(over="ignore"):
+            return not np.isfinite(np.sum(np.square(case.b)))
     if "overflow" in message or "large values" in message or "not finite" in message:
         return not np.isfinite(squares).all() or np.abs(case.A).max() > 1e100 or np.abs(case.b).max() > 1e100
     if "unbounded" in message:
