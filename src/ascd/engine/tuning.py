@@ -101,9 +101,9 @@ ROOM_FOR_LOWER = 256
 # ---- oracles
 
 #: "reference" is refreshed when this many times its price was read in vain: of 1/4, 1/2, 1 and 2 the first was the
-#: fastest for "u-ascd" and "block" (``benchmarks/references.py --patience``).  With 1 instead of 1/4, rules that draw at
-#: random read 0.75 ("a-ascd") and 0.5 ("look-ahead") of the columns in 1.15 and 0.96 of the time on ARM, 0.99 and 0.90 on
-#: x86 (geometric means of 14 Lasso problems).
+#: fastest for "u-ascd" and "block" (``benchmarks/references.py --patience``).  With 1 instead of 1/4, rules that draw
+#: at random read 0.75 ("a-ascd") and 0.5 ("look-ahead") of the columns, in 1.15 and 0.96 of the time on ARM, 0.99 and
+#: 0.90 on x86 (geometric means of 14 Lasso problems).
 LITTLE_PATIENCE, MUCH_PATIENCE = 0.25, 1.0
 
 #: A Gram matrix above this many bytes is refused: it is no longer "accessible without extra cost".
