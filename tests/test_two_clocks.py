@@ -121,7 +121,8 @@ def test_a_ascd_is_uniform_on_its_set(steps):
         lazy.descend(0, 0, descend.py_func)
         lower, upper = bounds_of(lazy.point)
         active = np.isin(np.arange(upper.size), ref.active_set("a-ascd", upper, lower))
-        assert follows(redraws(lazy, 1500, seed=steps), active / active.sum())
+        draws = 1500 if steps else 600  # the first selection divides all: it costs more, and its set is large
+        assert follows(redraws(lazy, draws, seed=steps), active / active.sum())
 
 
 @pytest.mark.parametrize("rule", RULES)
