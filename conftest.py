@@ -18,6 +18,7 @@ def pytest_collection(session):
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 50)  # most of what tests make lives no longer than they do, and is in no circle
         gc.enable()
 
 
