@@ -15,8 +15,10 @@ from problems import CASES, Case
 from selection import LOSSES, bounds_of, regression, watch
 
 import ascd
+from ascd.blocks.engine.run import assemble_blocks
 from ascd.engine import descent
 from ascd.engine.oracles.reference import DISTANCE, PRODUCT, SQUARE, STARTED, STRAYED, TURNED, Referenced
+from ascd.engine.rules import RULES
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 
@@ -131,7 +133,7 @@ def test_reference_interval_is_tight(seed):
     assembly = assemble(problem, "cyclic", "reference")
     point, oracle = assembly.point, assembly.oracle
     oracle.refresh(point)
-    point.reads[1] = moving @ start
+    point.entry[0] = moving @ start
     point.x[0] += change
     point.slope[:] = now
     oracle.follow_step(point, 0, change)
@@ -141,6 +143,21 @@ def test_reference_interval_is_tight(seed):
 
 
 # ----------------------------------------------------------------------------------------- refreshing
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_that_draw_at_random_are_patient(rule):
+    """By name and as parts, on coordinates and on blocks; what was asked for is kept."""
+    case = regression(15, 20)
+    blocks = ascd.BlockProblem(case.A, case.b, penalty=ascd.GroupL2(0.1, [[0, 1, 2], list(range(3, 20))]))
+    patience = 1.0 if rule in ("ascd", "a-ascd", "look-ahead", "adaptive") else 0.25
+    for oracle in ("reference", ascd.Reference()):
+        assert assemble(case.library(), rule, oracle).oracle.patience == patience
+        assert assemble_blocks(blocks, rule, oracle).oracle.patience == patience
+        assert assemble(case.library(), rule, ascd.Cached(fallback=oracle)).oracle.fallback.patience == 0.25
+    assert assemble(case.library(), rule, ascd.Reference(2.0)).oracle.patience == 2.0
+    with pytest.raises(TypeError, match="oracle must be a name or a NamedTuple"):
+        assemble(case.library(), rule, ascd.Reference)
 
 
 def count_refreshes(monkeypatch):

@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from common.stepping import interleaved, stepper
 
 import ascd
-from ascd._base.contracts import asked
-from ascd.engine.oracles import as_oracle
-from ascd.engine.rules import as_part, as_rule
+from ascd.engine.oracles import as_oracle, oracle_part
+from ascd.engine.rules import as_rule, rule_part
 from ascd.engine.steepness import as_steepness
 from choosing.data import SEED, cases
 
@@ -22,10 +21,6 @@ class Recorder(NamedTuple):
 
     inner: Any
     picks: Any
-    patient: bool
-
-    def is_patient(self):
-        return self.patient
 
     def select(self, point, t, rng):
         self.picks[t] = self.inner.select(point, t, rng)
@@ -36,10 +31,6 @@ class Replay(NamedTuple):
     """Picks made before: the same steps without any selection."""
 
     picks: Any
-    patient: bool
-
-    def is_patient(self):
-        return self.patient
 
     def select(self, point, t, rng):
         return self.picks[t]
@@ -65,11 +56,11 @@ def iteration_rows(problem, repeats):
     runs, entries = {("uniform", "norm"): ("uniform", "norm")}, {}
     for rule, oracle in CHOICES:
         picks = np.zeros(3 * n, dtype=np.int64)
-        compiled_oracle = as_oracle(oracle, problem.parts, np.random.default_rng(SEED))
+        suited = oracle_part(oracle, rule_part(rule))  # as the rule has it, also where its picks are replayed
+        compiled_oracle = as_oracle(suited, problem.parts, np.random.default_rng(SEED))
         compiled = as_rule(rule, problem.parts, compiled_oracle, as_steepness("gsl-s", problem.parts))
-        patient = asked(as_part(rule), "is_patient", False)
-        stepper(problem, Recorder(compiled, picks, patient), oracle, steepness="gsl-s")(3 * n)
-        runs |= {(rule, oracle): (rule, oracle), (rule, oracle, "replayed"): (Replay(picks, patient), oracle)}
+        stepper(problem, Recorder(compiled, picks), suited, steepness="gsl-s")(3 * n)
+        runs |= {(rule, oracle): (rule, suited), (rule, oracle, "replayed"): (Replay(picks), suited)}
         entries[rule, oracle] = float(counts[picks].mean() / counts.mean())
 
     def seconds(rule, oracle):

@@ -162,15 +162,17 @@ class BlockOracle(Protocol):
 class OracleOptions(Protocol):
     """Uncompiled and optional.
 
-    ``prepare`` returns the oracle that will be compiled; ``is_safe`` says whether its intervals always hold (true by
-    default); ``confidence`` with which probability all intervals of a run hold together, where they are likely rather
-    than certain (1 by default, 0 for an oracle that is not safe); ``is_random`` whether the seed matters to it (false
-    by default); ``keeps_estimates`` that it leaves the estimates of other coordinates alone and widens all radii by the
-    clock, which lets rules select lazily (false by default); ``tightening`` returns what else is known of the entries,
-    a ``Tightening``.  ``begin`` is compiled: what the oracle learns of the gradient before the first step of a run with
-    ``init="gradient"``, instead of all of it.
+    ``suited_to`` returns the oracle with what was left open decided for a rule; ``prepare`` the oracle that will be
+    compiled; ``is_safe`` says whether its intervals always hold (true by default); ``confidence`` with which
+    probability all intervals of a run hold together, where they are likely rather than certain (1 by default, 0 for an
+    oracle that is not safe); ``is_random`` whether the seed matters to it (false by default); ``keeps_estimates`` that
+    it leaves the estimates of other coordinates alone and widens all radii by the clock, which lets rules select lazily
+    (false by default); ``tightening`` returns what else is known of the entries, a ``Tightening``.  ``begin`` is
+    compiled: what the oracle learns of the gradient before the first step of a run with ``init="gradient"``, instead of
+    all of it.
     """
 
+    def suited_to(self, rule: Any) -> Any: ...
     def prepare(self, parts: Any, rng: Any) -> Any: ...
     def is_safe(self) -> bool: ...
     def confidence(self) -> float: ...
@@ -232,7 +234,8 @@ class StepOptions(Protocol):
 
 
 class Point(Protocol):
-    """Where the descent stands (``ascd.engine.descent.Point``): fields problem, x, image, slope, intervals, reads."""
+    """Where the descent stands (``ascd.engine.descent.Point``): fields problem, x, image, slope, intervals, reads,
+    entry."""
 
     def partial(self, j: int) -> float: ...
 

@@ -28,7 +28,8 @@ class Point(NamedTuple):
     image: Array  # Ax; kept current for losses that are not quadratic
     slope: Array  # v = ∇f(Ax)
     intervals: Intervals
-    reads: Array  # [column reads so far, the gradient entry that the present step has read]
+    reads: Array  # [column reads so far]
+    entry: Array  # [∇_i f(x) as the present step has read it, before it]
 
     def partial(self, j: int) -> float:
         """∇_j f(x), read exactly."""
@@ -63,8 +64,8 @@ def descend(
         i = rule.select(point, t, rng)
         point.reads[0] += 1.0
         old = x[i]
-        point.reads[1] = dot(problem.matrix, i, slope)
-        new, gradient, error = step.take(point, i, point.reads[1])
+        point.entry[0] = dot(problem.matrix, i, slope)
+        new, gradient, error = step.take(point, i, point.entry[0])
         if new != old:
             x[i] = new
             shift(problem.matrix, i, new - old, problem.sample, problem.loss, image, slope)

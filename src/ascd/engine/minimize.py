@@ -13,9 +13,8 @@ from ascd._base.jit import debugging
 from ascd.engine.constant import seen_without, started, with_constant, with_local_columns, without_constant
 from ascd.engine.descent import Point
 from ascd.engine.intervals import start_intervals
-from ascd.engine.oracles import as_oracle
-from ascd.engine.oracles.reference import suited_to
-from ascd.engine.rules import Awake, as_part, as_rule
+from ascd.engine.oracles import as_oracle, oracle_part
+from ascd.engine.rules import Awake, as_rule, rule_part
 from ascd.engine.run import Assembly, Run
 from ascd.engine.steepness import as_steepness
 from ascd.engine.steps import as_step
@@ -163,7 +162,8 @@ def assemble(
     rule, oracle, step = chosen_parts(rule, oracle, step)
     generator = np.random.default_rng(rng)
     point, unread = _start(problem, steepness, init, x0)
-    ready = as_oracle(oracle, problem.parts, generator), as_step(step, problem.parts)
+    suited = oracle_part(oracle, rule_part(rule))
+    ready = as_oracle(suited, problem.parts, generator), as_step(step, problem.parts)
     names = names_of(rule=rule, oracle=oracle, steepness=steepness, step=step)
     return put_together(problem.parts, point, unread, rule, ready, generator, names)
 
@@ -172,7 +172,7 @@ def put_together(
     parts: Any, point: Any, unread: bool, rule: Any, ready: tuple[Any, Any], generator: Any, names: dict[str, str]
 ) -> Assembly:
     """The run of a prepared oracle and step: the oracle may tighten intervals, the rule is made for it."""
-    oracle, step = suited_to(ready[0], as_part(rule)), ready[1]
+    oracle, step = ready
     if hasattr(oracle, "tightening"):
         point = point._replace(intervals=point.intervals._replace(extra=oracle.tightening()))
     compiled_rule = as_rule(rule, parts, oracle, point.intervals.steepness)
@@ -205,4 +205,4 @@ def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point,
         raise ValueError("A and b are too large: the objective at the start overflows float64; rescale them")
     if not np.isfinite(objective):
         raise ValueError(f"x0 must have a finite objective (lie inside the box, if there is one); F(x0) = {objective}")
-    return Point(parts, x, image, slope, intervals, np.zeros(2)), unread
+    return Point(parts, x, image, slope, intervals, np.zeros(1), np.zeros(1)), unread

@@ -42,7 +42,7 @@ SUM_ROUNDING = float(np.finfo(np.float64).eps)
 ADDITION_ROUNDING = 0.5 * float(np.finfo(np.float64).eps) * (1.0 + 1e-6)
 #: What one step's known products may add wrongly to ‖v − v_ref‖² and ⟨v − v_ref, v_ref⟩, in lengths of the step times
 #: ε: twice two entries that are wrong by ε‖a_i‖ each, and a few operations; and one entry, and as few.
-PRODUCTS_ROUNDING = (8.0, 2.0)
+STRAY_ROUNDING, TURN_ROUNDING = 8.0, 2.0
 #: A radius may be below 0 by this share of the numbers whose difference it is; an exact gradient entry may lie outside
 #: its interval by this share of its column.  Sums of a million terms are that good; a wrong one is off by far more.
 RADIUS_ROUNDING, VIOLATION_ROUNDING = 1e-9, 1e-9

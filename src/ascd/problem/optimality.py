@@ -46,7 +46,8 @@ def share_along(product: float, square: float) -> float:
 @helper
 def length_across(rest: float, rounding: float, size: float) -> float:
     """‖e‖ from its square, rounding added to it, where ``size``, of the squares that it came from, is in range."""
-    return math.sqrt(rest + rounding) if has_digits(size) else NO_LIMIT
+    length = math.sqrt(rest + rounding) if has_digits(size) else NO_LIMIT
+    return length if length < NO_LIMIT else NO_LIMIT  # also where it is no number
 
 
 @helper

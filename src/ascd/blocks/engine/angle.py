@@ -98,7 +98,7 @@ class ReferencedBlocks(NamedTuple):
         widen_by(point, i, change, point.problem.gain + point.problem.slack)
         account[MOVES] += matrix.starts[i + 1] - matrix.starts[i]
         wasted = point.reads[0] - account[READS] - account[MOVES]
-        if account[STARTED] == 0.0 or wasted > abs(self.patience) * matrix.order.size:
+        if account[STARTED] == 0.0 or wasted > self.patience * matrix.order.size:
             account[SQUARE] = make_anchor(point, self.angle, self.anchor)
             begin_account(account, point.reads[0])
         else:

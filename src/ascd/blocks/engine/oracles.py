@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, unknown_name
+from ascd._base.checks import Array, as_count
 from ascd._base.contracts import prepared
 from ascd.blocks.engine import angle, products
 from ascd.blocks.engine.parts import BlockParts
 from ascd.engine.oracles import (
-    ORACLES,
     Blind,
     Cached,
     Exact,
@@ -23,6 +22,7 @@ from ascd.engine.oracles import (
     Simulated,
     Sketch,
     Stochastic,
+    oracle_part,
 )  # fmt: skip
 from ascd.engine.oracles.exact import Gram
 from ascd.problem.problem import Parts
@@ -45,10 +45,7 @@ class Start(NamedTuple):
 
 def as_block_oracle(oracle: Any, start: Start) -> Any:
     """The compiled oracle for a name or a part, ours or the user's own."""
-    if isinstance(oracle, str):
-        if oracle not in ORACLES:
-            raise unknown_name(oracle, "oracle", ORACLES)
-        oracle = ORACLES[oracle]()
+    oracle = oracle_part(oracle)
     build = FORMS_OF_ORACLES.get(type(oracle))
     return prepared(oracle, BlockOracle, "oracle", start.parts, start.rng) if build is None else build(oracle, start)
 

@@ -27,6 +27,8 @@ from ascd.blocks.solve import BlockSolution, as_reference
 from ascd.blocks.solver import Solver
 from ascd.engine.intervals import Intervals, NothingElse, size_of, start_clock
 from ascd.engine.minimize import chosen_parts, names_of, put_together
+from ascd.engine.oracles import oracle_part
+from ascd.engine.rules import rule_part
 from ascd.engine.run import Assembly, Run
 from ascd.results.solution import Solution
 
@@ -90,7 +92,7 @@ def assemble_blocks(
     parts = block_parts(problem, _local_columns(problem))
     point, unread = _start(problem, parts, as_block_steepness(steepness, parts), init, x0)
     begin = Start(parts, column_parts(problem, parts), point.coefficients, point.intervals.steepness, generator)
-    ready = as_block_oracle(oracle, begin), as_block_step(step, parts)
+    ready = as_block_oracle(oracle_part(oracle, rule_part(rule)), begin), as_block_step(step, parts)
     names = names_of(rule=rule, oracle=oracle, steepness=steepness, step=step)
     return put_together(parts, point, unread, rule, ready, generator, names)
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 from ascd.engine.oracles.blind import Blind
 from ascd.engine.oracles.cached import Cached
 from ascd.engine.oracles.exact import Exact
-from ascd.engine.oracles.known import ORACLES, as_oracle
+from ascd.engine.oracles.known import ORACLES, as_oracle, oracle_part
 from ascd.engine.oracles.measured import Measured
 from ascd.engine.oracles.norm import Norm
 from ascd.engine.oracles.random import Random
@@ -52,6 +52,7 @@ __all__ = [
     "Sketch",
     "Stochastic",
     "as_oracle",
+    "oracle_part",
 ]
 
 ORACLES.update(

@@ -11,10 +11,16 @@ from ascd.protocols import Oracle
 ORACLES: dict[str, Any] = {}
 
 
-def as_oracle(oracle: Any, parts: Any, rng: Any) -> Any:
-    """The compiled oracle for a name or a part, ours or the user's own."""
+def oracle_part(oracle: Any, rule: Any = None) -> Any:
+    """The oracle of a name with its usual options, or the part itself, as it suits the rule's part."""
     if isinstance(oracle, str):
         if oracle not in ORACLES:
             raise unknown_name(oracle, "oracle", ORACLES)
         oracle = ORACLES[oracle]()
-    return prepared(oracle, Oracle, "oracle", parts, rng)
+    is_open = hasattr(oracle, "suited_to") and not isinstance(oracle, type)
+    return oracle.suited_to(rule) if is_open else oracle
+
+
+def as_oracle(oracle: Any, parts: Any, rng: Any) -> Any:
+    """The compiled oracle for a name or a part, ours or the user's own."""
+    return prepared(oracle_part(oracle), Oracle, "oracle", parts, rng)

@@ -40,9 +40,16 @@ from ascd._base.contracts import asked
 from ascd._base.jit import at, helper, is_one
 from ascd._base.scalars import fetch
 from ascd.data.local import fill_squares
-from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, LITTLE_PATIENCE, MUCH_PATIENCE, PRODUCTS_ROUNDING
+from ascd.engine.tuning import (
+    ADDITION_ROUNDING,
+    INTERVAL_ROUNDING,
+    LITTLE_PATIENCE,
+    MUCH_PATIENCE,
+    STRAY_ROUNDING,
+    TURN_ROUNDING,
+)
 from ascd.problem.optimality import has_digits, inverse_square, length_across, share_along, width_across
-from ascd.problem.tuning import SQUARE_ROUNDING
+from ascd.problem.tuning import NO_LIMIT, SQUARE_ROUNDING
 
 #: What ``account`` holds: P, D and ‖v_ref‖², reads and moves at and since the refresh, whether there is a reference,
 #: and what D and P may be wrong by.
@@ -69,20 +76,16 @@ class Reference(NamedTuple):
 
     patience: float | None = None
 
+    def suited_to(self, rule: Any) -> Reference:
+        """The same with the patience for the rule, where none was asked for."""
+        usual = MUCH_PATIENCE if asked(rule, "is_patient", False) else LITTLE_PATIENCE
+        return Reference(usual if self.patience is None else self.patience)
+
     def prepare(self, parts: Any, rng: Any) -> Referenced:
         return Referenced(*start_reference(parts), np.zeros(8), self.checked_patience())
 
     def checked_patience(self) -> float:
-        """What was asked for; the usual with a minus sign where another may suit the rule."""
-        if self.patience is None:
-            return -LITTLE_PATIENCE
         return as_number(self.patience, "Reference patience", low=0.0, high=1e300, strict=True)
-
-
-def suited_to(oracle: Any, rule: Any) -> Any:
-    """The oracle with the patience for the rule, where none was asked for."""
-    is_open = getattr(oracle, "patience", 0.0) < 0.0
-    return oracle._replace(patience=MUCH_PATIENCE) if is_open and asked(rule, "is_patient", False) else oracle
 
 
 def start_reference(parts: Any) -> tuple[ReferenceBound, Array, Array]:
@@ -143,7 +146,7 @@ class Referenced(NamedTuple):
         point.intervals.widen(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
         account[MOVES] += 1.0
         wasted = point.reads[0] - account[READS] - account[MOVES]
-        if account[STARTED] == 0.0 or wasted > abs(self.patience) * point.x.size:
+        if account[STARTED] == 0.0 or wasted > self.patience * point.x.size:
             self.refresh(point)
         else:
             self.follow_step(point, i, change)
@@ -163,10 +166,10 @@ class Referenced(NamedTuple):
         """v has moved by ``step`` times column i."""
         account, known = self.account, self.angle.product[i]
         account[PRODUCT] += step * known
-        account[DISTANCE] += step * (2.0 * (point.reads[1] - known) + step * self.square[i])
+        account[DISTANCE] += step * (2.0 * (point.entry[0] - known) + step * self.square[i])
         error = abs(step) * point.intervals.reach[i] * point.intervals.clock[1]
-        account[STRAYED] += PRODUCTS_ROUNDING[0] * error + ADDITION_ROUNDING * abs(account[DISTANCE])
-        account[TURNED] += PRODUCTS_ROUNDING[1] * error + ADDITION_ROUNDING * abs(account[PRODUCT])
+        account[STRAYED] += STRAY_ROUNDING * error + ADDITION_ROUNDING * abs(account[DISTANCE])
+        account[TURNED] += TURN_ROUNDING * error + ADDITION_ROUNDING * abs(account[PRODUCT])
 
     @helper
     def follow_rows(self, point: Any, i: int, change: float) -> None:
@@ -210,7 +213,7 @@ def add_from_rows(account: Array, product: float, distance: float) -> None:
     account[DISTANCE] += distance
     larger = max(before, account[DISTANCE])
     account[STRAYED] += INTERVAL_ROUNDING * larger
-    account[TURNED] += INTERVAL_ROUNDING * math.sqrt(max(larger, 0.0) * account[SQUARE])
+    account[TURNED] += INTERVAL_ROUNDING * math.sqrt(max(larger, 0.0)) * math.sqrt(account[SQUARE])
 
 
 @helper
@@ -227,7 +230,8 @@ def place_from(account: Array, place: Array) -> None:
 @helper
 def turned_by(account: Array) -> float:
     """How far the rounding of P may have moved s·v_ref; without s there is nothing to move."""
-    return account[TURNED] / math.sqrt(account[SQUARE]) if has_digits(account[SQUARE]) else 0.0
+    turned = account[TURNED] / math.sqrt(account[SQUARE]) if has_digits(account[SQUARE]) else 0.0
+    return turned if turned < NO_LIMIT else NO_LIMIT  # also where it is no number
 
 
 @helper

@@ -78,7 +78,7 @@ RULES: dict[str, Any] = {
 }
 
 
-def as_part(rule: Any) -> Any:
+def rule_part(rule: Any) -> Any:
     """The rule of a name with its usual options, or the part itself."""
     if isinstance(rule, str):
         if rule not in RULES:
@@ -89,6 +89,6 @@ def as_part(rule: Any) -> Any:
 
 def as_rule(rule: Any, parts: Any, oracle: Any, steepness: Any = None) -> Any:
     """The compiled rule for a name or a part, ours or the user's own; without a steepness it scans."""
-    rule = prepared(as_part(rule), Rule, "rule", parts, oracle, steepness)
+    rule = prepared(rule_part(rule), Rule, "rule", parts, oracle, steepness)
     counting = rule if hasattr(rule, "active_count") else Uncounted(rule)
     return guarded_rule(counting)

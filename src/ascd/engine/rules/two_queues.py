@@ -57,8 +57,7 @@ class TwoQueues(NamedTuple):
     def foresee_next(self, point: Any) -> None:
         """Ask for the memory of the one on top, who is likely to be taken next."""
         if self.by_path.queued() + self.by_plane().queued() > 0:
-            is_by_plane = self.is_by_plane(point.intervals)
-            j = wide(self.by_plane().order[0]) if is_by_plane else wide(self.by_path.order[0])
+            j = self.top_of(self.is_by_plane(point.intervals))
             ask_for_numbers(point, j)
             ask_for_column(point, j)
 
@@ -70,13 +69,17 @@ class TwoQueues(NamedTuple):
     @helper
     def wake_top(self, of_plane: bool) -> int:
         """Wake the one with the highest key of a queue."""
+        j = self.top_of(of_plane)
         if of_plane:
-            j = wide(self.by_plane().order[0])
             self.by_plane().drop_top()
         else:
-            j = wide(self.by_path.order[0])
             self.by_path.drop_top()
         return j
+
+    @helper
+    def top_of(self, of_plane: bool) -> int:
+        """Who has the highest key of a queue that is not empty."""
+        return wide(self.by_plane().order[0]) if of_plane else wide(self.by_path.order[0])
 
     @helper
     def let_sleep(self, intervals: Any, j: int, level: float) -> None:
@@ -100,7 +103,7 @@ class TwoQueues(NamedTuple):
         asked twice in two ways, and another one than j would be woken, or j put back where it was.
         """
         is_by_plane = self.is_by_plane(intervals)
-        j = wide(self.by_plane().order[0]) if is_by_plane else wide(self.by_path.order[0])
+        j = self.top_of(is_by_plane)
         path, plane = upper_bounds(intervals, j)
         if not (path < level or plane < level):
             return False
