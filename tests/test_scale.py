@@ -161,5 +161,6 @@ def test_polishing_goes_on_while_a_coefficient_moves(monkeypatch, ends, rounds):
     how = Settings(tol=1e-20, max_iter=4)
     found = _solving.polished(problem_at(0.3), how, intercept=True, x0=np.ones(4), intercept0=first.intercept)
     assert found.n_iter == rounds
+    assert found.status is (Status.INTERRUPTED if ends == "is interrupted" else Status.ITERATION_LIMIT)
     assert found.seconds == pytest.approx(rounds * first.seconds)
     assert set(asked) == {1}

@@ -126,7 +126,7 @@ def polished(
         try:
             finer = one_round(x0=found.x, intercept0=found.intercept)
         except (KeyboardInterrupt, DataGone):  # before it has looked at its start: that is known already
-            break
+            return replace(found, status=Status.INTERRUPTED)
         stays = _is_same(found, finer)
         found = _added(found, finer, finer)
         if stays:
