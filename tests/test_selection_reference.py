@@ -133,7 +133,7 @@ def test_reference_interval_is_tight(seed):
     assembly = assemble(problem, "cyclic", "reference")
     point, oracle = assembly.point, assembly.oracle
     oracle.refresh(point)
-    point.entry[0] = moving @ start
+    point.entry_read[0] = moving @ start
     point.x[0] += change
     point.slope[:] = now
     oracle.follow_step(point, 0, change)

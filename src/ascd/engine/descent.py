@@ -29,7 +29,7 @@ class Point(NamedTuple):
     slope: Array  # v = ∇f(Ax)
     intervals: Intervals
     reads: Array  # [column reads so far]
-    entry: Array  # [∇_i f(x) as the present step has read it, before it]
+    entry_read: Array  # [∇_i f(x) as the present step has read it, before it]
 
     def partial(self, j: int) -> float:
         """∇_j f(x), read exactly."""
@@ -64,8 +64,8 @@ def descend(
         i = rule.select(point, t, rng)
         point.reads[0] += 1.0
         old = x[i]
-        point.entry[0] = dot(problem.matrix, i, slope)
-        new, gradient, error = step.take(point, i, point.entry[0])
+        point.entry_read[0] = dot(problem.matrix, i, slope)
+        new, gradient, error = step.take(point, i, point.entry_read[0])
         if new != old:
             x[i] = new
             shift(problem.matrix, i, new - old, problem.sample, problem.loss, image, slope)

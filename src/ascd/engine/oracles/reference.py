@@ -166,7 +166,7 @@ class Referenced(NamedTuple):
         """v has moved by ``step`` times column i."""
         account, known = self.account, self.angle.product[i]
         account[PRODUCT] += step * known
-        account[DISTANCE] += step * (2.0 * (point.entry[0] - known) + step * self.square[i])
+        account[DISTANCE] += step * (2.0 * (point.entry_read[0] - known) + step * self.square[i])
         error = abs(step) * point.intervals.reach[i] * point.intervals.clock[1]
         account[STRAYED] += STRAY_ROUNDING * error + ADDITION_ROUNDING * abs(account[DISTANCE])
         account[TURNED] += TURN_ROUNDING * error + ADDITION_ROUNDING * abs(account[PRODUCT])
