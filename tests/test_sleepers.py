@@ -14,24 +14,30 @@ from selection import held_by, listed_in, watch
 
 import ascd
 from ascd.engine.rules.draw_list import ITS_PLACE, LAST_PICK, LIST_SIZE, DrawList
-from ascd.engine.rules.sleepers import Sleepers
-from ascd.engine.tuning import CHUNK, DRAWS_IN_VAIN, LOOKS_A_WAKING, SLEEP_LEVELS
+from ascd.engine.rules.sleepers import Rooms
+from ascd.engine.rules.two_clocks import CLOCKS
+from ascd.engine.tuning import CHUNK, DRAWS_IN_VAIN, LOOKS_A_WAKING
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 
 STEPS = st.lists(st.tuples(st.floats(-2.0, 4.0), st.floats(0.0, 3.0), st.integers(0, 60)), min_size=1, max_size=30)
 
 
-def check_chunks(*sharing):
+def sharing(n, several):
+    rooms = Rooms.of(n, several)
+    return [rooms.room_of(which) for which in range(several)]
+
+
+def check_chunks(*rooms):
     """Every chunk is free or in one chain."""
     used = []
-    for sleepers in sharing:
+    for sleepers in rooms:
         for chunk in sleepers.chunk.tolist():
             while chunk >= 0:
                 used.append(chunk)
                 chunk = int(sleepers.behind[chunk])
-    free = sharing[0].free[: sharing[0].unused[0]].tolist()
-    assert sorted(used + free) == list(range(sharing[0].behind.size))
+    free = rooms[0].free[: rooms[0].unused[0]].tolist()
+    assert sorted(used + free) == list(range(rooms[0].behind.size))
 
 
 def woken(sleepers, above, distance):
@@ -45,7 +51,7 @@ def woken(sleepers, above, distance):
 @given(st.integers(1, 700), st.integers(0, 10**6), STEPS)
 def test_who_reaches_the_threshold_wakes(n, seed, steps):
     """The threshold falls and rises; some fall asleep in between, in one of two places that share their memory."""
-    rng, (sleepers, other) = np.random.default_rng(seed), Sleepers.sharing(n, 2)
+    rng, (sleepers, other) = np.random.default_rng(seed), sharing(n, 2)
     keys = dict(enumerate(np.round(rng.standard_normal(n) * 10.0 ** rng.integers(-3, 2), seed % 3).tolist()))
     for j, key in keys.items():
         sleepers.put_in(j, key)
@@ -69,7 +75,7 @@ def test_who_reaches_the_threshold_wakes(n, seed, steps):
 
 def test_keys_of_no_number_or_no_size():
     """inf and what is no number wake first; −inf sleeps until all wake."""
-    (sleepers,), awake = Sleepers.sharing(4, 1), DrawList.of(4)
+    (sleepers,), awake = sharing(4, 1), DrawList.of(4)
     for j, key in enumerate((-math.inf, math.inf, math.nan, 1.0)):
         sleepers.put_in(j, key)
     assert sorted(woken(sleepers, 2.0, 1.0)) == [1, 2]
@@ -83,7 +89,7 @@ def test_keys_of_no_number_or_no_size():
 def test_looks_are_paid_for():
     """Distances that shrink by thousands make levels too long: they are arranged anew, and looks stay few."""
     n, rng = 8000, np.random.default_rng(0)
-    (sleepers,), keys = Sleepers.sharing(n, 1), -rng.random(n)
+    (sleepers,), keys = sharing(n, 1), -rng.random(n)
     for j in range(n):
         sleepers.put_in(j, keys[j])
     looks, above, count = 0, 0.0, len(woken(sleepers, 0.0, 0.2))
@@ -97,7 +103,7 @@ def test_looks_are_paid_for():
 
 def test_those_wake_early_whose_turn_will_come_soon():
     """The threshold falls by one in two steps: by ten while an eighth of 160 in the list are drawn."""
-    (sleepers,), awake = Sleepers.sharing(400, 1), DrawList.of(400)
+    (sleepers,), awake = sharing(400, 1), DrawList.of(400)
     for j in range(400):
         sleepers.put_in(j, -float(j))
     sleepers.wake_early(-159.5, 100, awake)
@@ -115,7 +121,8 @@ def test_draws_in_vain_end(steepness, oracle):
     A = sp.random(30, 60, 0.3, format="csc", random_state=5)
     lazy = assemble(ascd.Problem(A, rng.standard_normal(30), penalty=ascd.L1(1e3)), "a-ascd", oracle, steepness)
     watch(lazy, 5)
-    rule, places = lazy.rule, [lazy.rule.asleep.holder] if oracle == "norm" else [lazy.rule.of_path, lazy.rule.of_plane]
+    rule, asleep = lazy.rule, lazy.rule.asleep
+    places = [asleep.holder] if oracle == "norm" else [asleep.room_of(which) for which in range(CLOCKS)]
     for each in places:
         each.wake_all(rule.awake)
     assert sorted(listed_in(rule.awake)) == list(range(60))  # though nobody belongs to the set
@@ -129,7 +136,7 @@ def test_draws_in_vain_end(steepness, oracle):
 @pytest.mark.parametrize("n", [1, CHUNK - 1, CHUNK, 5 * CHUNK - 1, 5 * CHUNK])
 def test_there_is_room_for_all(n):
     """Also while all of them go from one level to others, and there from level to level."""
-    one, other = Sleepers.sharing(n, 2)
+    one, other = sharing(n, 2)
     for j in range(n):
         (one, other)[j % 3 % 2].put_in(j, -float(j))
     for above in np.linspace(1.0, -n, 40):
@@ -141,11 +148,11 @@ def test_there_is_room_for_all(n):
 
 
 def test_all_is_forgotten():
-    one, other = Sleepers.sharing(500, 2)
+    rooms = Rooms.of(500, 2)
+    one, other = rooms.room_of(0), rooms.room_of(1)
     for j in range(500):
         (one, other)[j % 2].put_in(j, float(j))
     woken(one, 250.0, 3.0)
-    one.forget(0, 2 * SLEEP_LEVELS)
-    other.forget(SLEEP_LEVELS, 2 * SLEEP_LEVELS)
+    rooms.forget_all()
     assert held_by(one) == held_by(other) == {}
     check_chunks(one, other)

@@ -12,7 +12,11 @@ from selection import bounds_of, check_draw, follows, held_by, listed_in, redraw
 
 import ascd
 from ascd.engine.descent import descend
-from ascd.engine.rules import two_clocks, two_queues
+from ascd.engine.oracles.reference import ACROSS, ALONG, LENGTH
+from ascd.engine.rules.clock_queues import ClockQueues
+from ascd.engine.rules.two_clock_lower import lower_key
+from ascd.engine.rules.two_clocks import BY_PLANE, CLOCKS, FLATTEST, NARROWEST, STEEPEST, TRAVELLED, WIDEST, Clocks
+from ascd.engine.tuning import CHILDREN, PLANE_KINDS
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 
@@ -76,11 +80,11 @@ def clocks_of(rule):
 
 
 def sleeping(rule):
-    """Those who sleep by the path, and by the plane, with their keys."""
+    """Those who sleep by each clock, with their keys."""
     if hasattr(rule, "queues"):
-        queues = rule.queues.by_path, rule.queues.by_plane()
-        return [dict(zip(each.order[: each.queued()], each.key, strict=False)) for each in queues]
-    return [held_by(rule.of_path), held_by(rule.of_plane)]
+        queues = [rule.queues.queue_of(which) for which in range(CLOCKS)]
+        return [dict(zip(each.order[: each.queued()].tolist(), each.key, strict=False)) for each in queues]
+    return [held_by(rule.asleep.room_of(which)) for which in range(CLOCKS)]
 
 
 def asleep_in(rule):
@@ -125,35 +129,86 @@ def test_a_ascd_is_uniform_on_its_set(steps):
         assert follows(redraws(lazy, draws, seed=steps), active / active.sum())
 
 
+@in_pairs(kind=["plain", "zero columns", "scales", "l2", "box"], steepness=["gs-s", "gsl-s"], away=[0.0, 0.7])
+def test_the_clocks_of_the_plane_are_never_behind(kind, steepness, away):
+    """Wherever s and ‖e‖ go, also forth and back and below 0: bounds move by no more than the clock of their class."""
+    case, rng = hard(kind), np.random.default_rng(7)
+    x0 = None if kind == "box" else rng.choice([0.0, 0.1], 40, p=[1.0 - away, away])
+    lazy, _ = both(case, "a-ascd", 1e6, steepness=steepness, x0=x0)
+    watch(lazy, 4)
+    point, clocks = lazy.point, lazy.rule.clocks
+    intervals, place = point.intervals, point.intervals.extra.place
+    intervals.offset[:] = np.inf  # nothing is known but by the reference
+    clocks.advance(intervals)
+    upper = [clocks.upper_bounds(intervals, j)[1:] for j in range(40)]
+    lower = [lower_key(intervals, clocks, j) for j in range(40)]
+    before = clocks.shift.copy()
+    for move in rng.standard_normal((150, 2)):
+        place[ALONG], place[ACROSS] = place[ALONG] + 0.4 * move[0], abs(place[ACROSS] + move[1])
+        clocks.advance(intervals)
+        room = 1e-11 * (1.0 + clocks.state[TRAVELLED])
+        for j in np.flatnonzero(intervals.reach > 0.0):
+            (bound, which), (k, key) = upper[j], lower[j]
+            assert clocks.upper_bounds(intervals, j)[1] <= bound + clocks.shift[which] - before[which] + room
+            now, its_key = lower_key(intervals, clocks, j)
+            assert its_key + clocks.lower_shift[now] <= key + clocks.lower_shift[k] + room
+
+
+def test_the_clocks_of_the_plane_go_back():
+    """Where s and ‖e‖ return, so do the clocks of zeros, up to how much the columns of a class differ."""
+    lazy, _ = both(hard("plain"), "u-ascd", 1e6, steepness="gsl-s")
+    watch(lazy, 1)
+    clocks, place = lazy.rule.queues.clocks, lazy.point.intervals.extra.place
+    place[ALONG], place[ACROSS] = 1.0, 1.0
+    clocks.advance(lazy.point.intervals)
+    before, limit, length = clocks.shift.copy(), clocks.limit, place[LENGTH]
+    for _ in range(3):
+        for place[ALONG], place[ACROSS] in ((0.5, 3.0), (1.0, 1.0)):
+            clocks.advance(lazy.point.intervals)
+    gone = clocks.shift[BY_PLANE:] - before[BY_PLANE:]
+    apart = limit[:, STEEPEST] - limit[:, FLATTEST], limit[:, WIDEST] - limit[:, NARROWEST]
+    assert gone == pytest.approx(3 * (0.5 * length * apart[0] + 2.0 * apart[1]), rel=1e-9, abs=1e-9)
+    assert gone[1] < gone[PLANE_KINDS + 1] / 4  # where σ is known to fall with s, and where it is not
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_keys_are_never_too_small(rule):
     """Whatever s and ‖e‖ do, no bound of those asleep is above its key; lower bounds are not above theirs either."""
-    for number, case in enumerate([*CASES, hard("zero columns"), hard("scales")]):
+    weighted = regression(25, 40, "squared", seed=4, weights=np.logspace(-3, 3, 25))
+    for number, case in enumerate([*CASES, hard("zero columns"), hard("scales"), weighted]):
         lazy, _ = both(case, rule, 1e6, steepness=("gs-s", "gsl-s")[number % 2])
 
         def look(point, pick, lazy=lazy):
             clocks, intervals = clocks_of(lazy.rule), point.intervals
-            shifts = clocks.path_shift(intervals), clocks.plane_shift()
-            for keys, shift in zip(sleeping(lazy.rule), shifts, strict=True):
+            for keys, shift in zip(sleeping(lazy.rule), clocks.shift, strict=True):
                 for j, key in keys.items():
                     bound = max(intervals.signed_upper_at(j), 0.0)
                     assert bound <= max(key + shift, 0.0) + 1e-11 * (1.0 + abs(shift))
             if hasattr(lazy.rule, "floor"):
-                heap = lazy.rule.floor
-                for j, key in zip(heap.order, heap.key, strict=True):
-                    bound = intervals.bounds_at(j)[0]
-                    assert bound <= max(key + clocks.lower_shift(), 0.0) + 1e-11 * (1.0 + abs(clocks.lower_shift()))
+                check_lower_keys(lazy.rule.floor, intervals, clocks)
 
         watch(lazy, 120, look)
+
+
+def check_lower_keys(floor, intervals, clocks):
+    """Everybody is in the heap of one class, and no lower bound is above its key."""
+    found = []
+    for k, shift in enumerate(clocks.lower_shift):
+        heap = floor.heap_of(clocks, k)
+        assert all(heap.key[(p - 1) // CHILDREN] >= heap.key[p] for p in range(1, heap.key.size))
+        for position, (j, key) in enumerate(zip(heap.order.tolist(), heap.key, strict=True)):
+            found.append(j)
+            assert (floor.home[j], floor.position[j]) == (k, position)
+            assert intervals.bounds_at(j)[0] <= max(key + shift, 0.0) + 1e-11 * (1.0 + abs(shift))
+    assert sorted(found) == list(range(intervals.x.size))
 
 
 @pytest.mark.parametrize("kind", ["plain", "zero columns", "duplicates", "scales"])
 def test_nobody_is_lost_where_keys_are_rounded_in_two_ways(kind, monkeypatch):
     """A compiler may round one expression differently at every place: here by so much that it soon matters."""
     rng = np.random.default_rng(3)
-    for name in ("path_on_top", "plane_on_top"):
-        plain = getattr(two_queues.TwoQueues, name)
-        monkeypatch.setattr(two_queues.TwoQueues, name, lambda *args, f=plain: f(*args) * rng.choice([0.99, 1.0, 1.01]))
+    plain = ClockQueues.top_bound
+    monkeypatch.setattr(ClockQueues, "top_bound", lambda *args: plain(*args) * rng.choice([0.99, 1.0, 1.01]))
     for patience in PATIENCE[1:]:
         lazy, _ = both(hard(kind), "u-ascd", patience, steepness="gsl-s")
         watch(lazy, 100, lambda point, pick, rule=lazy.rule: check_all_there(rule, pick))
@@ -169,13 +224,13 @@ def test_a_coordinate_that_goes_to_and_fro_is_taken_in_the_end(monkeypatch):
     watch(lazy, 3)
     asked = []
 
-    def other_clock(clocks, intervals, left, other):
+    def other_clock(clocks, which, left, other):
         asked.append(left)
         assert len(asked) < 2000
-        return not lazy.rule.queues.is_by_plane(intervals)
+        return lazy.rule.queues.on_top()[0] != which
 
-    monkeypatch.setattr(two_clocks.Clocks, "prefers_plane", other_clock)
-    monkeypatch.setattr(two_clocks.Clocks, "rounding", lambda *_: -1e-9)
+    monkeypatch.setattr(Clocks, "prefers_plane", other_clock)
+    monkeypatch.setattr(Clocks, "rounding", lambda *_: -1e-9)
     watch(lazy, 3, lambda point, pick: check_all_there(lazy.rule, pick))
 
 
@@ -183,23 +238,22 @@ def test_all_wake_where_the_clock_has_no_number(monkeypatch):
     """Rounding beyond all bounds: everybody comes in, and nobody after the last."""
     lazy, _ = both(hard("plain"), "a-ascd", 1e6)
     watch(lazy, 3)
-    monkeypatch.setattr(two_clocks.Clocks, "rounding", lambda self, intervals: np.inf)
-    lazy.rule.wake_those_above(lazy.point.intervals, 1.0, 3)
+    monkeypatch.setattr(Clocks, "rounding", lambda self: np.inf)
+    lazy.rule.wake_those_above(1.0, 3)
     assert sorted(listed_in(lazy.rule.awake)) == list(range(40))
     assert not asleep_in(lazy.rule)
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_few_bounds_are_looked_at(rule, monkeypatch):
-    case, looks, plain = regression(120, 400, seed=5), [0], two_clocks.upper_bounds
+    case, looks, plain = regression(120, 400, seed=5), [0], Clocks.upper_bounds
     problem = case.library("sparse")
 
-    def counted(intervals, j):
+    def counted(clocks, intervals, j):
         looks[0] += 1
-        return plain(intervals, j)
+        return plain(clocks, intervals, j)
 
-    for module in ("two_queues", "two_clock_rules", "two_clock_draws"):
-        monkeypatch.setattr(f"ascd.engine.rules.{module}.upper_bounds", counted)
+    monkeypatch.setattr(Clocks, "upper_bounds", counted)
     assembly = assemble(problem, rule, "reference", "gsl-s")
     watch(assembly, 1200)
     refreshes = assembly.point.intervals.extra.place[4] + 1

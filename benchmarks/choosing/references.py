@@ -67,7 +67,7 @@ class SpanBound(NamedTuple):
         low = g - r if g - r > middle - half else middle - half
         high = g + r if g + r < middle + half else middle + half
         width = high - low if high > low else 0.0
-        return (0.5 * (low + high) if half < r else g), (0.5 * width if half < r else r)
+        return (0.5 * (low + high) if half < np.inf else g), (0.5 * width if half < np.inf else r)
 
 
 class Span(NamedTuple):

@@ -131,7 +131,11 @@ class BlockSteepness(Protocol):
 
 
 class LazySteepness(Steepness, Protocol):
-    """A steepness for lazy selection: the upper bound with its sign; also ``SteepnessOptions``."""
+    """A steepness for lazy selection: the upper bound with its sign; also ``SteepnessOptions``.
+
+    Where the signed bound is convex in g and grows by the same number with g and with r, ``slack_slope(j)`` may say
+    that number: then rules are lazy with the oracle "reference", too.
+    """
 
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float: ...
 

@@ -55,6 +55,11 @@ class Subgradient(NamedTuple):
         return True
 
     @helper
+    def slack_slope(self, j: int) -> float:
+        """How fast the signed slack, which is convex, changes with g."""
+        return at(self.scale, j)
+
+    @helper
     def bring(self, j: int) -> None:
         fetch(self.scale, j)
 

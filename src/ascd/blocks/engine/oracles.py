@@ -63,8 +63,8 @@ def _exact(oracle: Exact, start: Start) -> Any:
 
 def _sketch(oracle: Sketch, start: Start) -> Any:
     made = oracle.prepare(start.columns, start.rng)
-    moved = np.empty(made.images.shape[0] * start.parts.matrix.outputs)
-    return products.EmbeddedBlocks(made.images, made.epsilon, made.failure, moved, np.empty(start.longest))
+    embedded = np.empty(made.images.shape[0] * start.parts.matrix.outputs)
+    return products.EmbeddedBlocks(made.images, made.epsilon, made.failure, embedded, np.empty(start.longest))
 
 
 def _simulated(oracle: Simulated, start: Start) -> Any:

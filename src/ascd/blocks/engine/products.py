@@ -79,7 +79,7 @@ class EmbeddedBlocks(NamedTuple):
     images: Array
     epsilon: float
     failure: float
-    moved: Array  # SA_iΔ
+    embedded: Array  # SA_iΔ
     room: Array
 
     def confidence(self) -> float:
@@ -107,13 +107,13 @@ class EmbeddedBlocks(NamedTuple):
     def embed(self, matrix: Any, i: int, change: Array) -> None:
         """SA_iΔ, from the images of the block's columns."""
         outputs, first = matrix.outputs, matrix.starts[i]
-        for p in range(self.moved.size):
-            self.moved[p] = 0.0
+        for p in range(self.embedded.size):
+            self.embedded[p] = 0.0
         for q in range(first, matrix.starts[i + 1]):
             j = wide(matrix.order[q])
             for k in range(self.images.shape[0]):
                 for t in range(outputs):
-                    self.moved[k * outputs + t] += self.images[k, j] * change[(q - first) * outputs + t]
+                    self.embedded[k * outputs + t] += self.images[k, j] * change[(q - first) * outputs + t]
 
     @helper
     def estimate_change(self, matrix: Any, b: int, out: Array) -> None:
@@ -125,7 +125,7 @@ class EmbeddedBlocks(NamedTuple):
             j = wide(matrix.order[q])
             for k in range(self.images.shape[0]):
                 for t in range(outputs):
-                    out[(q - first) * outputs + t] += self.images[k, j] * self.moved[k * outputs + t]
+                    out[(q - first) * outputs + t] += self.images[k, j] * self.embedded[k * outputs + t]
 
 
 class BlurredBlocks(NamedTuple):

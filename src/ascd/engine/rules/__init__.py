@@ -24,8 +24,8 @@ tells the trace how many coordinates it chooses from.  The picks of a rule from 
 
 What a rule is stands in the file of its name, or in ``heuristic`` (u-, l- and a-ascd) and ``oblivious`` (the first
 three).  How it is done without scanning: ``lazy`` (the argument), ``lazy_rules`` and ``lazy_draws`` with the oracle
-"norm", ``two_clocks`` and the ``two_…`` beside it with "reference".  These keep coordinates in ``heap``, ``queue``,
-``sleepers`` and ``draw_list``; ``scan`` and ``order`` are what scanning rules share.
+"norm", ``two_clocks``, the ``two_clock_…`` and ``clock_queues`` with "reference".  These keep coordinates in ``heap``,
+``queue``, ``sleepers`` and ``draw_list``; ``scan`` and ``order`` are what scanning rules share.
 """
 
 from __future__ import annotations

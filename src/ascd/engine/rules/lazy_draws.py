@@ -26,7 +26,7 @@ from ascd.engine.rules.draw_list import ITS_PLACE, LAST_PICK, LIST_SIZE, DrawLis
 from ascd.engine.rules.lazy import LazyBounds, Rates
 from ascd.engine.rules.lazy_rules import count_reaching
 from ascd.engine.rules.scan import LEAST
-from ascd.engine.rules.sleepers import CEILING, Sleepers
+from ascd.engine.rules.sleepers import CEILING, Rooms
 from ascd.engine.tuning import DRAWS_IN_VAIN, KEY_ROUNDING
 
 
@@ -39,7 +39,7 @@ class LazyHeuristic(NamedTuple):
 
     @staticmethod
     def start(n: int, rates: Rates) -> LazyHeuristic:
-        asleep = LazyBounds(Sleepers.sharing(n, 1)[0], 1, np.array([rates.rise]), rates.are_even)
+        asleep = LazyBounds(Rooms.of(n, 1).room_of(0), 1, np.array([rates.rise]), rates.are_even)
         return LazyHeuristic(LazyBounds.lower(n, rates), asleep, DrawList.of(n))
 
     def select(self, point: Any, t: int, rng: Any) -> int:

@@ -47,12 +47,6 @@ class Queue(NamedTuple):
         return queue
 
     @helper
-    def take_first(self, count: int) -> None:
-        """Take the coordinates and keys of the first positions, whatever was there before."""
-        self.end[self.end.size - 1] = count
-        self.arrange()
-
-    @helper
     def queued(self) -> int:
         return self.end[self.end.size - 1]
 

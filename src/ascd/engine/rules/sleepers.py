@@ -32,10 +32,7 @@ IN_VAIN, LAST_WAKING = range(2)
 
 
 class Sleepers(NamedTuple):
-    """Keys and coordinates in chunks; of each level its edge, first chunk, the place to write next, and its length.
-
-    Several may share the memory of the first five, where each coordinate sleeps in one of them at most.
-    """
+    """Keys and coordinates in chunks; of each level its edge, first chunk, the place to write next, and its length."""
 
     key: Array
     order: Array
@@ -48,22 +45,6 @@ class Sleepers(NamedTuple):
     number: Array
     account: Array  # [looks in vain since all were arranged, the step of the last waking]
     real: Array  # [the ceiling, the threshold at the last waking]
-
-    @staticmethod
-    def sharing(n: int, several: int) -> list[Sleepers]:
-        """So many that share room for n coordinates; nobody is asleep."""
-        # besides full ones: every level writes to one, and of a level that is gone through, the first and one in work
-        chunks = n // CHUNK + several * SLEEP_LEVELS + 2
-        places = np.empty(chunks * CHUNK), np.empty(chunks * CHUNK, dtype=np.int32)
-        shared = *places, np.zeros(chunks, dtype=np.int64), np.zeros(chunks, dtype=np.int64), np.array([0])
-        found = []
-        for _ in range(several):
-            chunk, place, number = np.zeros((3, SLEEP_LEVELS), dtype=np.int64)
-            own = np.empty(SLEEP_LEVELS), chunk, place, number, np.array([0, 0]), np.empty(2)
-            found.append(Sleepers(*shared, *own))
-        for which, one in enumerate(found):
-            one.forget(which * SLEEP_LEVELS, several * SLEEP_LEVELS)
-        return found
 
     @helper
     def forget(self, first: int, taken: int) -> None:
@@ -180,3 +161,50 @@ class Sleepers(NamedTuple):
         for level in range(self.number.size):
             count += self.number[level]
         return count
+
+
+class Rooms(NamedTuple):
+    """Several sleepers on the same memory, as each coordinate sleeps in one of them at most.
+
+    They share the first five of what ``Sleepers`` have, and have a row each of the others.
+    """
+
+    key: Array
+    order: Array
+    behind: Array
+    free: Array
+    unused: Array
+    edge: Array
+    chunk: Array
+    place: Array
+    number: Array
+    account: Array
+    real: Array
+
+    @staticmethod
+    def of(n: int, several: int) -> Rooms:
+        """So many for n coordinates; nobody is asleep."""
+        # besides full ones: every level writes to one, and of a level that is gone through, the first and one in work
+        chunks = n // CHUNK + several * SLEEP_LEVELS + 2
+        places = np.empty(chunks * CHUNK), np.empty(chunks * CHUNK, dtype=np.int32)
+        shared = *places, np.zeros(chunks, dtype=np.int64), np.zeros(chunks, dtype=np.int64), np.array([0])
+        chunk, place, number = np.zeros((3, several, SLEEP_LEVELS), dtype=np.int64)
+        own = np.empty((several, SLEEP_LEVELS)), chunk, place, number
+        rooms = Rooms(*shared, *own, np.zeros((several, 2), dtype=np.int64), np.empty((several, 2)))
+        rooms.forget_all()
+        return rooms
+
+    @helper
+    def room_of(self, which: int) -> Sleepers:
+        """One of them."""
+        levels = self.edge[which], self.chunk[which], self.place[which], self.number[which]
+        return Sleepers(
+            self.key, self.order, self.behind, self.free, self.unused, *levels, self.account[which], self.real[which]
+        )
+
+    @helper
+    def forget_all(self) -> None:
+        """Nobody is asleep."""
+        several, levels = self.edge.shape
+        for which in range(several):
+            self.room_of(which).forget(which * levels, several * levels)

@@ -14,37 +14,35 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
 from ascd.engine.rules.draw_list import ITS_PLACE, LAST_PICK, LIST_SIZE, DrawList
-from ascd.engine.rules.heap import Heap
 from ascd.engine.rules.lazy_rules import count_reaching
 from ascd.engine.rules.scan import LEAST
-from ascd.engine.rules.sleepers import CEILING, Sleepers
-from ascd.engine.rules.two_clock_lower import arrange_lower, largest_lower, raise_lower, signed_bounds
-from ascd.engine.rules.two_clocks import Clocks, never_or, upper_bounds
-from ascd.engine.tuning import DRAWS_IN_VAIN, ROOM_FOR_LOWER, SLEEP_LEVELS
+from ascd.engine.rules.sleepers import CEILING, Rooms
+from ascd.engine.rules.two_clock_lower import LowerBounds, signed_bounds
+from ascd.engine.rules.two_clocks import CLOCKS, Clocks
+from ascd.engine.tuning import DRAWS_IN_VAIN, ROOM_FOR_LOWER
 
 
 class TwoClockHeuristic(NamedTuple):
     """a-ASCD."""
 
     clocks: Clocks
-    of_path: Sleepers
-    of_plane: Sleepers  # on the same memory: each coordinate sleeps in one of them at most
-    floor: Heap  # of the lower bounds
+    asleep: Rooms  # by clock
+    floor: LowerBounds
     awake: DrawList
     before: Array  # [x of the last pick as it was then]
 
     @staticmethod
     def start(parts: Any, oracle: Any, steepness: Any) -> TwoClockHeuristic:
         n, clocks = parts.norm.size, Clocks.of(parts, oracle, steepness)
-        path, plane = Sleepers.sharing(n, 2)
-        return TwoClockHeuristic(clocks, path, plane, Heap.of(n), DrawList.of(n, ROOM_FOR_LOWER), np.zeros(1))
+        rest = LowerBounds.of(n), DrawList.of(n, ROOM_FOR_LOWER), np.zeros(1)
+        return TwoClockHeuristic(clocks, Rooms.of(n, CLOCKS), *rest)
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, awake = point.intervals, self.awake
         if awake.state[LAST_PICK] < 0:
             awake.take_tickets(rng)
         largest = self.follow(intervals)
-        self.wake_those_above(intervals, largest, t)
+        self.wake_those_above(largest, t)
         in_vain = 0
         while awake.state[LIST_SIZE] > 0 and in_vain <= awake.state[LIST_SIZE]:
             if intervals.signed_upper_at(awake.draw_one(rng)) >= largest:
@@ -74,37 +72,38 @@ class TwoClockHeuristic(NamedTuple):
         clocks, state = self.clocks, self.awake.state
         is_new = clocks.advance(intervals)
         if is_new or state[ITS_PLACE] < 0:  # also after the visit of one that slept, where nobody could move
-            arrange_lower(self.floor, intervals, clocks)
+            self.floor.arrange_all(intervals, clocks)
             largest = self.max_lower(intervals)
             self.divide_all(intervals, largest)
             return largest
         j = state[LAST_PICK]
         lower, upper = signed_bounds(intervals, j)
         if lower > 0.0 or intervals.x[j] != self.before[0]:
-            raise_lower(self.floor, intervals, clocks, j)
+            self.floor.raise_one(intervals, clocks, j)
         largest = self.max_lower(intervals)
-        if not upper >= largest and self.may_sleep(intervals, upper):
+        if not upper >= largest and self.may_sleep(upper):
             self.send_to_sleep(intervals, largest, state[ITS_PLACE])
         return largest
 
     @helper
     def max_lower(self, intervals: Any) -> float:
         awake = self.awake
-        found = largest_lower(self.floor, intervals, self.clocks, awake.members, awake.state[LIST_SIZE])
+        found = self.floor.find_largest(intervals, self.clocks, awake.members, awake.state[LIST_SIZE])
         return found if found > LEAST else LEAST
 
     @helper
-    def may_sleep(self, intervals: Any, upper: float) -> bool:
-        """Could somebody with this upper bound be laid down?  Neither clock's bound is smaller."""
-        by_path = upper - self.clocks.path_shift(intervals) < self.of_path.real[CEILING]
-        return by_path or upper - self.clocks.plane_shift() < self.of_plane.real[CEILING]
+    def may_sleep(self, upper: float) -> bool:
+        """Could somebody with this upper bound be laid down?  No clock's bound is smaller."""
+        found = False
+        for which in range(CLOCKS):
+            found = found or upper - self.clocks.shift[which] < self.asleep.real[which, CEILING]
+        return found
 
     @helper
     def divide_all(self, intervals: Any, largest: float) -> None:
         """Start, or a new reference: all that a clock keeps below max ℓ sleep, and the others are the list."""
         awake = self.awake
-        self.of_path.forget(0, 2 * SLEEP_LEVELS)
-        self.of_plane.forget(SLEEP_LEVELS, 2 * SLEEP_LEVELS)
+        self.asleep.forget_all()
         awake.state[LIST_SIZE] = intervals.x.size
         for place in range(intervals.x.size):
             awake.members[place] = place
@@ -112,49 +111,34 @@ class TwoClockHeuristic(NamedTuple):
             self.send_to_sleep(intervals, largest, place)
 
     @helper
-    def threshold_of_path(self, intervals: Any, largest: float) -> float:
+    def threshold_by(self, which: int, largest: float) -> float:
         """Keys below this belong to upper bounds below max ℓ, also if they were rounded."""
-        return largest - self.clocks.rounding(intervals) - self.clocks.path_shift(intervals)
+        return largest - self.clocks.rounding() - self.clocks.shift[which]
 
     @helper
-    def threshold_of_plane(self, intervals: Any, largest: float) -> float:
-        """The same for the plane."""
-        return largest - self.clocks.rounding(intervals) - self.clocks.plane_shift()
-
-    @helper
-    def wake_those_above(self, intervals: Any, largest: float, t: int) -> None:
+    def wake_those_above(self, largest: float, t: int) -> None:
         """Those that may have become large enough, or soon may, come in without a look: a draw has one anyway."""
-        path, plane = self.threshold_of_path(intervals, largest), self.threshold_of_plane(intervals, largest)
-        if path < self.of_path.real[CEILING]:
-            self.of_path.wake_early(path, t, self.awake)
-        if plane < self.of_plane.real[CEILING]:
-            self.of_plane.wake_early(plane, t, self.awake)
+        for which in range(CLOCKS):
+            threshold = self.threshold_by(which, largest)
+            if threshold < self.asleep.real[which, CEILING]:
+                self.asleep.room_of(which).wake_early(threshold, t, self.awake)
 
     @helper
     def send_to_sleep(self, intervals: Any, largest: float, place: int) -> None:
         """Who is at this place leaves the list if a clock keeps it below max ℓ, and not only for a moment."""
         j, clocks = wide(self.awake.members[place]), self.clocks
-        level = largest - 2.0 * clocks.rounding(intervals)  # bounds below it have keys below the thresholds
-        path, plane = upper_bounds(intervals, j)
-        if not (path < level or plane < level):
-            return
-        if clocks.prefers_plane(intervals, level - path, level - plane):
-            self.lay_down(self.of_plane, place, never_or(intervals, j, plane, clocks.plane_shift()))
-        else:
-            self.lay_down(self.of_path, place, never_or(intervals, j, path, clocks.path_shift(intervals)))
-
-    @helper
-    def lay_down(self, sleepers: Sleepers, place: int, key: float) -> None:
-        if key < sleepers.real[CEILING]:
-            j = wide(self.awake.members[place])
+        level = largest - 2.0 * clocks.rounding()  # bounds below it have keys below the thresholds
+        which, bound = clocks.best_clock(intervals, j, level)
+        key = clocks.sleep_key(intervals, j, which, bound)
+        if bound < level and key < self.asleep.real[which, CEILING]:
             self.awake.remove_at(place)
-            sleepers.put_in(j, key)
+            self.asleep.room_of(which).put_in(j, key)
 
     @helper
     def tidy_list(self, intervals: Any, largest: float) -> None:
         """Many draws were in vain: all of the list that a clock keeps below max ℓ sleep."""
-        self.of_path.real[CEILING] = self.threshold_of_path(intervals, largest)
-        self.of_plane.real[CEILING] = self.threshold_of_plane(intervals, largest)
+        for which in range(CLOCKS):
+            self.asleep.real[which, CEILING] = self.threshold_by(which, largest)
         for place in range(self.awake.state[LIST_SIZE] - 1, -1, -1):
             if not intervals.signed_upper_at(wide(self.awake.members[place])) >= largest:
                 self.send_to_sleep(intervals, largest, place)

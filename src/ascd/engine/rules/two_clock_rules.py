@@ -14,62 +14,62 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
 from ascd.engine.oracles.reference import REFRESHES
+from ascd.engine.rules.clock_queues import ClockQueues
 from ascd.engine.rules.lazy_rules import count_reaching
 from ascd.engine.rules.order import shuffle
-from ascd.engine.rules.two_clocks import never_or, upper_bounds
-from ascd.engine.rules.two_queues import TwoQueues
+from ascd.engine.rules.two_clocks import BY_PATH, CLOCKS
 
 
 class TwoClockUpper(NamedTuple):
     """u-ASCD."""
 
-    queues: TwoQueues
-    woken: Array
+    queues: ClockQueues
     last: Array  # [the last pick, which is not asleep]
 
     @staticmethod
     def start(parts: Any, oracle: Any, steepness: Any) -> TwoClockUpper:
-        n = parts.norm.size
-        return TwoClockUpper(TwoQueues.of(parts, oracle, steepness), np.empty(n, dtype=np.int32), np.array([-1]))
+        return TwoClockUpper(ClockQueues.of(parts, oracle, steepness), np.array([-1]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, queues = point.intervals, self.queues
         if queues.clocks.advance(intervals):
             self.let_all_sleep(intervals, rng)
+            which, highest = queues.on_top()
         else:
-            queues.let_sleep(intervals, wide(self.last[0]), queues.highest(intervals))
-        count, best, largest, rounding = 0, 0, -math.inf, queues.clocks.rounding(intervals)
-        renewals = 2 * self.woken.size  # at most: rounding might let one go to and fro between the clocks for ever
-        while count == 0 or queues.highest(intervals) > largest + rounding:
+            which, highest = queues.on_top()
+            which, highest = queues.let_sleep(intervals, wide(self.last[0]), which, highest)
+        count, best, largest, rounding = 0, 0, -math.inf, queues.clocks.rounding()
+        renewals = 2 * point.x.size  # at most: rounding might let one go to and fro between the clocks for ever
+        while count == 0 or highest > largest + rounding:
             renewals -= 1
-            if renewals < 0 or not queues.lower_highest(intervals, queues.highest(intervals) - 2.0 * rounding):
-                self.woken[count] = queues.take_highest(intervals)
-                bound = intervals.signed_upper_at(wide(self.woken[count]))
+            if renewals < 0 or not queues.lower_first(intervals, which, highest - 2.0 * rounding):
+                queues.note(count, queues.take_from(which))
+                bound = intervals.signed_upper_at(queues.noted(count))
                 best, largest = (count, bound) if count == 0 or bound > largest else (best, largest)
                 count += 1
-        for number in range(count):
+            which, highest = queues.on_top()
+        self.last[0] = queues.noted(best)
+        for number in range(count - 1, -1, -1):  # the last first: room for a list becomes room for the queue
             if number != best:
-                queues.let_sleep(intervals, wide(self.woken[number]), largest)
-        queues.foresee_next(point)
-        self.last[0] = self.woken[best]
+                which, highest = queues.let_sleep(intervals, queues.noted(number), which, highest)
+        queues.foresee_first(point, which)
         return wide(self.last[0])
 
     @helper
     def let_all_sleep(self, intervals: Any, rng: Any) -> None:
         """Start, or a new reference.  Before the first reference many bounds may be equal: in random order."""
-        queues, clocks, paths, planes = self.queues, self.queues.clocks, 0, 0
-        list_all(self.woken, intervals, rng)
-        for position in range(self.woken.size):
-            j = wide(self.woken[position])
-            path, plane = upper_bounds(intervals, j)
-            if plane <= path:
-                queues.by_plane().put(planes, j, never_or(intervals, j, plane, clocks.plane_shift()))
-                planes += 1
-            else:
-                queues.by_path.put(paths, j, never_or(intervals, j, path, clocks.path_shift(intervals)))
-                paths += 1
-        queues.by_path.take_first(paths)
-        queues.by_plane().take_first(planes)
+        queues, clocks = self.queues, self.queues.clocks
+        queues.forget_all()
+        list_all(queues.order[: intervals.x.size], intervals, rng)
+        for position in range(intervals.x.size):
+            j = wide(queues.order[position])  # no queue has come so far
+            path, plane, which = clocks.upper_bounds(intervals, j)
+            bound = plane if plane <= path else path
+            which = which if plane <= path else BY_PATH
+            queues.queue_of(which).put(queues.end[which, -1], j, clocks.sleep_key(intervals, j, which, bound))
+            queues.end[which, -1] += 1
+        for which in range(CLOCKS):
+            queues.queue_of(which).arrange()
 
     def active_count(self, point: Any) -> int:
         return count_reaching(point.intervals, 1, 1)
