@@ -11,9 +11,8 @@ import copy
 
 import numpy as np
 import pytest
-from combinations import ORACLE_NAMES, RULE_NAMES, STORAGES, library_oracle, reference_oracle
-from compilations import compilations_of
-from lockstep import BOUNDED_RULES, assemble, record, replay
+from combinations import ORACLE_NAMES, RULE_NAMES, STORAGES, library_oracle
+from lockstep import BOUNDED_RULES, assemble
 from problems import CASES
 
 import ascd
@@ -45,9 +44,8 @@ ROWS = [
     ("a-ascd", "norm", "gs", "fixed", "gradient", RIDGE, "sparse"),
     ("a-ascd", "sketch", "gs-s", "fixed", "none", SQUARED_L1, "dense"),
     ("awake", "measured", "gs-s", "coordinate", "gradient", SQUARED_L1, "dense"),
+    ("l-ascd", "random", "gs-q", "fixed", "none", SQUARED_L1, "sparse"),
 ]
-#: A rule of one's own around one of ours, compiled for this run alone.
-RECORDED = ("l-ascd", "random", "gs-q", "fixed", "gradient", SQUARED_L1, "sparse")
 N_ITER = 30
 
 
@@ -119,20 +117,9 @@ def test_no_field_of_the_parts_hides_a_compiled_method():
 
 def test_the_rows_cover_all_parts():
     for position, names in enumerate((RULE_NAMES, ORACLE_NAMES, STEEPNESS, STEPS)):
-        counts = [sum(row[position] == name for row in [*ROWS, RECORDED]) for name in names]
+        counts = [sum(row[position] == name for row in ROWS) for name in names]
         assert min(counts) >= 1
     assert {CASES[row[-2]].loss for row in ROWS} == {"squared", "logistic", "huber", "squared_hinge"}
-
-
-@pytest.mark.usefixtures("compiled")
-def test_a_rule_of_ones_own_is_compiled_and_its_picks_are_the_references():
-    """The recorder stands outside the package: it is compiled, but not stored."""
-    assembly = assembled(RECORDED, RECORDED[-1], 5)
-    with compilations_of(descend) as compilations:
-        history = record(assembly, N_ITER, descend)
-    assert compilations.kept == [False]
-    oracle = reference_oracle("random", assembly.point.x.size, assembly.oracle)
-    assert replay(CASES[SQUARED_L1], history, "l-ascd", oracle, "gs-q", "fixed") == 0
 
 
 @pytest.mark.usefixtures("compiled")
