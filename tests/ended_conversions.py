@@ -11,9 +11,8 @@ import itertools
 import json
 import os
 import shutil
-import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -40,20 +39,60 @@ def as_version_1(folder: Path) -> None:
     (folder / "index.json").write_text(json.dumps({**index, "version": 1}))
 
 
-def ends_at(step: int, folder: Path, how: str) -> None:
-    """Let this process end before so many changes to the folder or beside it."""
-    seen = itertools.count(1)
+class Steps:
+    """Calls ``at_step`` with the number of each change that is about to be made inside a folder."""
 
-    def hook(event: str, arguments: tuple) -> None:
-        if event not in STEPS or (event == "open" and not set("wxa+") & set(str(arguments[1]))):
+    def __init__(self, inside: Path, at_step: Callable[[int], None]) -> None:
+        self.inside, self.at_step, self.seen, self.is_on = str(inside), at_step, itertools.count(1), True
+        sys.addaudithook(self._hook)
+
+    def _hook(self, event: str, arguments: tuple) -> None:
+        if not self.is_on or event not in STEPS or (event == "open" and not set("wxa+") & set(str(arguments[1]))):
             return
         path, is_inside = os.fsdecode(arguments[0]), event in ("os.remove", "os.rmdir") and arguments[1] != -1
-        if (is_inside or path.startswith(str(folder.parent))) and next(seen) == step:
-            if how == "kill":
-                os.kill(os.getpid(), signal.SIGKILL)
-            raise KeyboardInterrupt
+        if is_inside or path.startswith(self.inside):
+            self.is_on = False  # what is done at a step is none
+            self.at_step(next(self.seen))
+            self.is_on = True
 
-    sys.addaudithook(hook)
+
+def place_at(outer: Path, step: int | str) -> Path:
+    return outer / "steps" / str(step)
+
+
+def interrupted(outer: Path, source: Path) -> None:
+    """Leave what a conversion leaves that Ctrl-C ends at the first step, the second, and so on to the last."""
+    for last in itertools.count(1):
+        place = place_at(outer, last)
+        begin(outer, place)
+
+        def stop(step: int, last: int = last) -> None:
+            if step == last:
+                raise KeyboardInterrupt
+
+        steps = Steps(place, stop)
+        try:
+            convert(source, place / "out", memory="1MiB", force=True)
+            return
+        except KeyboardInterrupt:
+            steps.is_on = False
+
+
+def killed(outer: Path, source: Path) -> None:
+    """The same for a process that is killed: what it leaves is what is there at that moment."""
+    place = place_at(outer, "now")
+    begin(outer, place)
+    steps = Steps(place, lambda step: shutil.copytree(place, place_at(outer, step)))
+    convert(source, place / "out", memory="1MiB", force=True)
+    steps.is_on = False
+    place.rename(place_at(outer, next(steps.seen)))
+
+
+def begin(outer: Path, place: Path) -> None:
+    """What is there before the conversion."""
+    place.mkdir(parents=True)
+    if (outer / "kept").exists():
+        shutil.copytree(outer / "kept", place / "out")
 
 
 def held(folder: Path) -> str:
@@ -67,27 +106,29 @@ def held(folder: Path) -> str:
     return {(OLD,): "old", (NEW,): "new"}.get(tuple(values), "both")
 
 
-def after_each_step(outer: Path, how: str, before: str) -> Iterator[str]:
-    """What the folder holds after a conversion that ended at the first step, the second, and so on to the last."""
-    kept, folder, source = outer / "kept", outer / "place" / "out", write_csv(outer / "new.csv", NEW)
+def leave_each_step(outer: Path, how: str, before: str, source: Path) -> None:
+    """One folder for each step; conversions have groups of eight rows."""
+    kept, converting.PORTION = outer / "kept", 2e-4
     if before != "nothing":
         convert(write_csv(outer / "old.csv", OLD), kept, memory="1MiB")
     if before == "first":
         as_version_1(kept)
-    for step in itertools.count(1):
-        shutil.rmtree(folder.parent, ignore_errors=True)
-        folder.parent.mkdir()
-        if kept.exists():
-            shutil.copytree(kept, folder)
-        child = os.fork()
-        if not child:
-            ends_at(step, folder, how)
-            try:
-                convert(source, folder, memory="1MiB", force=True)
-            except KeyboardInterrupt:
-                os._exit(1)
+    {"ctrl-c": interrupted, "kill": killed}[how](outer, source)
+
+
+def after_each_step(outer: Path, how: str, before: str) -> Iterator[str]:
+    """What the folder holds after a conversion that ended at the first step, the second, and so on to the last."""
+    source = write_csv(outer / "new.csv", NEW)
+    child = os.fork()  # drafts of a process that lives would be left alone
+    if not child:
+        try:
+            leave_each_step(outer, how, before, source)
             os._exit(0)
-        code = os.waitpid(child, 0)[1]
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0, "the conversions do not end"
+    for place in sorted((outer / "steps").iterdir(), key=lambda path: int(path.name)):
+        folder = place / "out"
         yield held(folder)
         convert(source, folder, memory="1MiB", force=True)
         left = {path.name for path in (*folder.iterdir(), *folder.parent.iterdir())}
@@ -95,12 +136,9 @@ def after_each_step(outer: Path, how: str, before: str) -> Iterator[str]:
             left = {name for name in left if not name.endswith(".npy")}
         assert sorted(left)[1:] == ["index.json", "out"], left
         assert held(folder) == "new"
-        if code == 0:
-            break
 
 
 def main(outer: Path) -> None:
-    converting.PORTION = 2e-4  # groups of eight rows
     for how, before in itertools.product(HOW, BEFORE):
         (outer / how / before).mkdir(parents=True)
         words = []

@@ -24,7 +24,7 @@ BOUNDED_RULES = ("ascd", "u-ascd", "l-ascd", "a-ascd")
 
 
 class Recorder(NamedTuple):
-    """A rule that writes down the state before each of its picks, and the pick; works compiled, too."""
+    """A rule that writes down the state before each of its picks, and the pick."""
 
     rule: Any
     picks: np.ndarray
@@ -97,10 +97,10 @@ def recorder_for(rule, n_iter, n):
     return Recorder(rule, np.empty(n_iter, dtype=np.int64), *(np.empty((n_iter + 1, n)) for _ in range(5)))
 
 
-def record(assembly, n_iter, kernel=descend.py_func):
-    """Descend by ``n_iter`` steps and return every state on the way."""
+def record(assembly, n_iter):
+    """Descend by ``n_iter`` steps in plain Python and return every state on the way."""
     recorder, rng = recorder_for(assembly.rule, n_iter, assembly.point.x.size), copy.deepcopy(assembly.rng)
-    survey = assembly.descend(0, n_iter, kernel, recorder)
+    survey = assembly.descend(0, n_iter, descend.py_func, recorder)
     for array, last in zip(recorder[2:], assembly.state(), strict=True):
         array[n_iter] = last
     return History(*recorder[1:], survey, rng, assembly)

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
-from command_line import run, start_afresh  # noqa: E402
+from command_line import run, start  # noqa: E402
 
 from ascd.cli import ERROR, INTERRUPTED, USAGE, main  # noqa: E402
 from ascd.cli.app import COMMANDS  # noqa: E402
@@ -152,9 +152,14 @@ def test_an_interrupt_that_compiled_code_swallows_is_repeated(monkeypatch, capsy
 
 def test_output_that_knows_few_letters(houses, tmp_path):
     houses.write_text(houses.read_text(encoding="utf-8").replace("a,", "größe≤,", 1), encoding="utf-8")
-    switches = {"PYTHONIOENCODING": "ascii", "NUMBA_DISABLE_JIT": "1"}
-    script = "import sys; from ascd.cli import main; sys.exit(main())"
-    child = start_afresh(script, "fit", houses, "--alpha", 0.01, "--out", "m.npz", folder=tmp_path, **switches)
+    script = """
+import sys
+from ascd.cli import main
+sys.stdout = open(1, "w", encoding="ascii", closefd=False)  # as PYTHONIOENCODING=ascii has it
+sys.exit(main())
+"""
+    arguments = ("fit", houses, "--alpha", 0.01, "--out", "m.npz")
+    child = start(script, *arguments, folder=tmp_path, NUMBA_DISABLE_JIT="1")
     out, error = child.communicate(timeout=120)
     assert (child.returncode, error) == (0, "")
     assert "\\u2264" in out

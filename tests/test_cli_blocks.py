@@ -81,7 +81,7 @@ class TestBlocks:
         assert list(loaded.names) == ["size", "kind=ant", "kind=bee", "kind=cat"]
         assert np.count_nonzero(loaded.coef) == 4
 
-    def test_groups_are_cross_validated(self, capsys, houses, tmp_path, compiled_sweeps):
+    def test_groups_are_cross_validated(self, capsys, houses, tmp_path, compiled):
         for model, more in (("group-lasso", ()), ("sparse-group-lasso", ("--l1-ratio", 0.5))):
             arguments = ("--model", model, "--groups", 2, *more, "--cv", 2, "--out", tmp_path / "m.npz", "--force")
             code, out, _ = run(capsys, "fit", houses, "--target", "price", *arguments)

@@ -45,7 +45,7 @@ def test_the_same_numbers_every_time(capsys, houses, tmp_path):
     assert found[0] == found[1]
 
 
-def test_the_penalty_that_cross_validation_chose_is_kept(capsys, houses, tmp_path, monkeypatch):
+def test_the_penalty_that_cross_validation_chose_is_kept(capsys, houses, tmp_path, monkeypatch, compiled):
     from ascd.cli import explain
 
     seen = []

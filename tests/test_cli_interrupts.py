@@ -5,6 +5,7 @@ SIGTERM too: code 143.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -26,7 +27,7 @@ from ascd.cli import INTERRUPTED, TERMINATED
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are sent as POSIX has them")
 #: Seconds that a sleeping command would take, and that one that sleeps or computes is given to get into it.
-LONG, A_MOMENT, A_WHILE = 300, 0.1, 0.5
+LONG, A_MOMENT, A_WHILE = 300, 0.05, 0.25
 
 
 def interrupted(folder, where, *arguments, after, **switches):
@@ -240,7 +241,7 @@ def test_workers_of_a_reproduction_end_with_it(tmp_path):
         SLOW_RUNS, "16x20x8x4", 0.0, "reproduce", "2", "--jobs", 2, folder=tmp_path, NUMBA_DISABLE_JIT="1",
     )  # fmt: skip
     while not stored(tmp_path) and child.poll() is None:
-        time.sleep(0.1)
+        time.sleep(0.02)
     code, out, error = press_ctrl_c(child)
     assert (code, out) == (INTERRUPTED, "")
     assert "the same command continues from there" in error
@@ -251,10 +252,24 @@ def test_workers_of_a_reproduction_end_with_it(tmp_path):
 
 def is_soon_gone(group):
     """Does the last process of a group end within ten seconds?"""
-    for _ in range(100):
+    for _ in range(500):
+        if not lives(group):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def lives(group):
+    """Does a process of the group live?  Those that have ended may be listed until somebody asks for their codes."""
+    if not can_copy:
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
-            return True
-        time.sleep(0.1)
+            return False
+        return True
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            state, _, number = path.read_text().rpartition(")")[2].split()[:3]
+            if int(number) == group and state not in "ZX":
+                return True
     return False

@@ -62,7 +62,7 @@ def followed(data, loss="squared", penalty=None, **options):
     ("loss", "penalty"),
     [
         ("squared", ascd.L1(1.0)),
-        ("squared", ascd.L1(np.where(np.arange(N) == 100, 0.0, 1.0))),
+        ("squared", ascd.L1L2(1.0, 0.0, np.where(np.arange(N) == 100, 0.0, 1.0))),
         ("squared", ascd.L1L2(1.0, 0.5)),
         ("logistic", ascd.L1(1.0)),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import ascd
@@ -90,10 +91,18 @@ def test_where_nothing_is_stored_they_are_told_apart_too(compiled, monkeypatch):
 
 
 def test_the_second_class_of_a_name_is_minimised(compiled):
-    """x = 10 − factor, and F(7) with factor 3 is 4.5 + 21."""
+    """It is a penalty of one's own, compiled from the first look at the data to the proof: 3|x| and the library's."""
+    rng = np.random.default_rng(11)
+    A, x = rng.standard_normal((30, 8)), np.linspace(-2.0, 3.0, 8)
+    b = A @ x + rng.standard_normal(30)
     for factor in (1.0, 3.0):
-        problem = ascd.Problem([[1.0]], [10.0], penalty=distance(factor)(1.0))
-        assert problem.objective([7.0]) == 4.5 + 7.0 * factor
-    solution = ascd.solve(problem)
-    assert solution.x == pytest.approx([7.0], rel=1e-9)
-    assert solution.objective == pytest.approx(4.5 + 21.0, rel=1e-9)
+        penalty = distance(factor)(10.0)
+        problem = ascd.Problem(A, b, penalty=penalty)
+        twin = ascd.Problem(A, b, penalty=ascd.L1(10.0 * factor))
+        assert problem.objective(x) == pytest.approx(twin.objective(x), rel=1e-12)
+    mine, theirs = (ascd.solve(each, tol=1e-10) for each in (problem, twin))
+    assert mine.converged
+    assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
+    assert 0 < np.count_nonzero(mine.x) < 8
+    alone = ascd.Problem([[1.0]], [40.0], penalty=penalty)  # one column has no products with others
+    assert ascd.solve(alone).x == pytest.approx([10.0], rel=1e-9)

@@ -116,7 +116,7 @@ def test_by_the_processors_clock_it_is_work_that_is_limited(monkeypatch):
             if tol < 2e-4:
                 while True:
                     pass
-            time.sleep(0.5)  # no work: more than the budget, and allowed
+            time.sleep(0.35)  # no work: more than the budget, and allowed
             return np.zeros((task.X.shape[1], 10))
 
     monkeypatch.setattr(protocol, "GRACE", 0.1)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import os
 import pickle
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from copies import OTHERS, ended
 
 import ascd
 from ascd import Status
@@ -142,10 +141,8 @@ print(s.status, s.n_iter > 1, s.reads - 200 == s.n_iter == s.trace.iteration[-1]
 
 def test_a_real_signal_returns_the_point():
     environment = {**os.environ, "PYTHONPATH": str(Path(ascd.__file__).parents[1]), "NUMBA_DISABLE_JIT": "0"}
-    done = subprocess.run(
-        [sys.executable, "-c", SIGNAL], capture_output=True, text=True, env=environment, timeout=120, check=False
-    )
-    assert done.stdout.split() == ["interrupted", "True", "True", "True"], done.stderr
+    _, out, error = ended(SIGNAL, environment, OTHERS)
+    assert out.split() == ["interrupted", "True", "True", "True"], error
 
 
 def test_other_errors_of_the_callback_are_the_users():

@@ -128,7 +128,7 @@ def test_without_a_penalty_the_gap_of_the_fit_proves_the_scale_too():
     assert slope_in_scale(fit.residuals, np.ones(30), fit.scale, 1.35) == pytest.approx(0.0, abs=1e-4)
 
 
-def test_a_start_with_a_known_scale_needs_fewer_fits():
+def test_a_start_with_a_known_scale_needs_fewer_fits(compiled):
     _, _, problem_at, solve_at = make()
     tried = []
 

@@ -34,7 +34,7 @@ def test_every_question_has_the_same_answer(threads, monkeypatch):
     monkeypatch.setattr("ascd._base.tuning.WORTH_A_THREAD", 1.0)
     plain, loose = as_local(SORTED), open_design(as_they_lie(MIXED))
     assert isinstance(loose, Unordered)
-    columns, factors, several = np.arange(40)[::2], RNG.standard_normal(20), RNG.standard_normal((20, 3))
+    columns, factors, several = np.arange(0, 40, 2), RNG.standard_normal(20), RNG.standard_normal((20, 3))
     vector, vectors = RNG.standard_normal(70), RNG.standard_normal((70, 3))
 
     def answers(design):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from compilations import compilations_of
+from compilations import compilations_of, only_loops_compiled
 from scipy import optimize
 from user_parts.my_parts import Asymmetric, Backwards, Frozen, Generous, LeastVisited, Partway, SmoothAbsolute
 
@@ -75,20 +75,30 @@ def test_one_part_of_ones_own_finds_the_minimum(parts, options, expected, interp
     assert 0.0 <= solution.gap <= 1e-8 * solution.objective
 
 
-def test_compiled_parts_do_what_the_interpreted_ones_do(compiled, monkeypatch):
+def test_compiled_parts_do_what_the_interpreted_ones_do(interpreted):
     """All at once: each of them alone, with the library's others, runs as plain Python above."""
     parts, options, expected = TOGETHER
-    with compilations_of(descend) as compilations:
+    with compilations_of(descend) as compilations, only_loops_compiled():
         solution = solve(parts, options)
     assert solution.objective == pytest.approx(minimum(*expected), rel=1e-9)
     assert 0.0 <= solution.gap <= 1e-8 * solution.objective
     assert compilations.kept == [False]
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
     plain = solve(parts, options)
     assert plain.n_iter == solution.n_iter
     np.testing.assert_allclose(plain.x, solution.x, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(plain.trace.objective, solution.trace.objective, rtol=1e-10)
     np.testing.assert_array_equal(plain.trace.active, solution.trace.active)
+
+
+def test_the_proof_of_a_loss_of_ones_own_is_compiled(monkeypatch):
+    """Beside the loop above; that of a penalty of one's own is compiled in test_namesakes."""
+    found, x = [], np.linspace(-1.0, 1.0, N)
+    for is_interpreted in (False, True):
+        monkeypatch.setattr("ascd._base.jit.is_interpreted", is_interpreted)
+        problem = ascd.Problem(A, B, SmoothAbsolute(WIDTH), ascd.L1(1.0))
+        found.append((problem.objective(x), problem.gap(x)))
+    assert found[0] == pytest.approx(found[1], rel=1e-10)
+    assert found[0][1] > 0.0
 
 
 @pytest.mark.parametrize(("rule", "active"), [(LeastVisited(), 2), (Backwards(), N)])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from test_user_parts import spoiled
-from user_parts.my_parts import Asymmetric
 from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
 
 import ascd
@@ -73,14 +72,6 @@ def test_path_gives_the_librarys_answer(name, storage, interpreted):
     np.testing.assert_allclose(mine.alphas, theirs.alphas, rtol=1e-9)
     np.testing.assert_allclose(mine.objectives, theirs.objectives, rtol=1e-9)
     np.testing.assert_allclose(mine.coefs, theirs.coefs, atol=1e-4)
-
-
-def test_a_penalty_of_ones_own_is_solved_compiled(compiled):
-    """The class is that of test_user_parts, which has compiled a part of this for it."""
-    twin = Asymmetric(STRENGTH, STRENGTH), ascd.L1(STRENGTH)
-    mine, theirs = (ascd.solve(problem, tol=1e-10) for problem in problems(twin, "dense"))
-    assert mine.converged
-    assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
 
 
 def every_method(penalty, v, j, found):

@@ -98,10 +98,10 @@ def simulate_competitive_ratio(
     back_at = generator.integers(1, int(T) + 1, n - s) if fixed else generator.geometric(1 / T, n - s)
     ratio = np.empty(as_count(n_iter, "n_iter", 0))
     for t in range(n_iter):
-        intruders = np.flatnonzero(back_at <= t)
+        (intruders,) = (back_at <= t).nonzero()
         ratio[t] = inside / (inside + intruders.size)
         if generator.random() >= ratio[t]:
             absence = int(T) if fixed else generator.geometric(1 / T)
             # Outside in iterations t + 1, ..., t + absence.
-            back_at[generator.choice(intruders)] = t + 1 + absence
+            back_at[intruders[generator.integers(intruders.size)]] = t + 1 + absence
     return ratio
