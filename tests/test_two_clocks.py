@@ -140,7 +140,7 @@ def test_the_clocks_of_the_plane_are_never_behind(kind, steepness, away):
     intervals, place = point.intervals, point.intervals.extra.place
     intervals.offset[:] = np.inf  # nothing is known but by the reference
     clocks.advance(intervals)
-    upper = [clocks.upper_bounds(intervals, j)[1:] for j in range(40)]
+    upper = [(clocks.upper_bounds(intervals, j)[1], BY_PLANE + clocks.class_now(intervals, j)) for j in range(40)]
     lower = [lower_key(intervals, clocks, j) for j in range(40)]
     before = clocks.shift.copy()
     for move in rng.standard_normal((150, 2)):

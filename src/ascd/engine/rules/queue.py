@@ -162,7 +162,10 @@ class Queue(NamedTuple):
 
     @helper
     def largest_of_sample(self, size: int, target: int) -> float:
-        """A key that about so many of the first ``size`` reach."""
+        """A key that about so many of the first ``size`` reach, but never the largest of the sample.
+
+        Where those asked for are few beside ``size``, that one would stand for too few.
+        """
         sample, number = self.sample, min(self.sample.size, size)
         for s in range(number):
             value, place = self.key[s * size // number], s
@@ -170,7 +173,7 @@ class Queue(NamedTuple):
                 sample[place] = sample[place - 1]
                 place -= 1
             sample[place] = value
-        return sample[target * number // size]
+        return sample[min(max(target * number // size, 1), number - 1)]
 
     @helper
     def least_beyond(self, size: int, edge: float) -> float:

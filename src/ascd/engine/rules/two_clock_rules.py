@@ -17,7 +17,7 @@ from ascd.engine.oracles.reference import REFRESHES
 from ascd.engine.rules.clock_queues import ClockQueues
 from ascd.engine.rules.lazy_rules import count_reaching
 from ascd.engine.rules.order import shuffle
-from ascd.engine.rules.two_clocks import BY_PATH, CLOCKS
+from ascd.engine.rules.two_clocks import BY_PATH, BY_PLANE, CLOCKS
 
 
 class TwoClockUpper(NamedTuple):
@@ -63,9 +63,9 @@ class TwoClockUpper(NamedTuple):
         list_all(queues.order[: intervals.x.size], intervals, rng)
         for position in range(intervals.x.size):
             j = wide(queues.order[position])  # no queue has come so far
-            path, plane, which = clocks.upper_bounds(intervals, j)
+            path, plane = clocks.upper_bounds(intervals, j)
             bound = plane if plane <= path else path
-            which = which if plane <= path else BY_PATH
+            which = BY_PLANE + clocks.class_now(intervals, j) if plane <= path else BY_PATH
             queues.queue_of(which).put(queues.end[which, -1], j, clocks.sleep_key(intervals, j, which, bound))
             queues.end[which, -1] += 1
         for which in range(CLOCKS):

@@ -185,19 +185,22 @@ class Clocks(NamedTuple):
         return other >= left
 
     @helper
-    def upper_bounds(self, intervals: Any, j: int) -> tuple[float, float, int]:
-        """max(σ) over what the clock knows of j, over what the reference knows, and its clock in the plane."""
+    def upper_bounds(self, intervals: Any, j: int) -> tuple[float, float]:
+        """max(σ) over what the clock knows of j, and over what the reference knows."""
         steepness, penalty, x = intervals.steepness, intervals.penalty, intervals.x[j]
         middle, half = intervals.extra.interval_at(j)
         path = steepness.signed_upper(penalty, j, x, intervals.estimate[j], intervals.width_at(j))
         if intervals.reach[j] == 0.0 or half == math.inf:  # a zero column stays, also where the plane's clock goes back
-            return path, math.inf, BY_PLANE
-        return path, steepness.signed_upper(penalty, j, x, middle, half), BY_PLANE + self.class_now(intervals, j)
+            return path, math.inf
+        return path, steepness.signed_upper(penalty, j, x, middle, half)
 
     @helper
     def best_clock(self, intervals: Any, j: int, level: float) -> tuple[int, float]:
         """The clock that is expected to keep j below the level for longer, and the bound of j that it moves."""
-        path, plane, which = self.upper_bounds(intervals, j)
+        path, plane = self.upper_bounds(intervals, j)
+        if path <= plane and not plane < level:
+            return BY_PATH, path
+        which = BY_PLANE + self.class_now(intervals, j)
         by_plane = self.prefers_plane(which, level - path, level - plane)
         return which if by_plane else BY_PATH, plane if by_plane else path
 
