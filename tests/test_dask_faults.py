@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -129,15 +130,25 @@ def test_ctrl_c_while_chunks_are_loaded_cancels_them(client):
 
 
 def send_at_work(client, number, is_for_us):
-    """A thread that sends a signal, to this process or to a worker at work, once there is one."""
+    """A thread that sends a signal once a worker is at work: to it, or to this process when it waits."""
 
     def send():
         while not (busy := [one.address for one in [*client.cluster.scheduler.workers.values()] if one.processing]):
+            time.sleep(1e-3)
+        while is_for_us and not is_waiting():
             time.sleep(1e-3)
         os.kill(os.getpid() if is_for_us else processes[busy[0]], number)
 
     processes = client.run(os.getpid)
     return threading.Thread(target=send, daemon=True)
+
+
+def is_waiting():
+    """Does this process wait for its tasks, rather than prepare the next?"""
+    frame = sys._current_frames()[threading.main_thread().ident]
+    while frame is not None and frame.f_code.co_name != "wait_until_done":
+        frame = frame.f_back
+    return frame is not None
 
 
 @contextmanager
