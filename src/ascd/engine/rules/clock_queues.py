@@ -30,13 +30,13 @@ class ClockQueues(NamedTuple):
     sample: Array
 
     @staticmethod
-    def of(parts: Any, oracle: Any, steepness: Any) -> ClockQueues:
+    def of(parts: Any, steepness: Any) -> ClockQueues:
         """Nobody is asleep."""
         n = parts.norm.size
         one, first = Queue.empty(n), np.zeros(CLOCKS, dtype=np.int64)
         rooms = np.empty(3 * n), np.empty(3 * n, dtype=np.int32), first
         levels = np.tile(one.edge, (CLOCKS, 1)), np.tile(one.end, (CLOCKS, 1))
-        return ClockQueues(Clocks.of(parts, oracle, steepness), *rooms, *levels, one.sample)
+        return ClockQueues(Clocks.of(parts, steepness), *rooms, *levels, one.sample)
 
     @helper
     def queue_of(self, which: int) -> Queue:

@@ -41,7 +41,7 @@ class UpperASCD(NamedTuple):
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
         if not self.scan and two_clocks_apply(parts.norm.size, oracle, steepness):
-            return TwoClockUpper.start(parts, oracle, steepness)
+            return TwoClockUpper.start(parts, steepness)
         return _lazy_or_scan(self.scan, LazyUpper, (1, 1), parts, oracle, steepness)
 
 
@@ -80,7 +80,7 @@ class HeuristicASCD(NamedTuple):
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
         if not self.scan and two_clocks_apply(parts.norm.size, oracle, steepness):
-            return TwoClockHeuristic.start(parts, oracle, steepness)
+            return TwoClockHeuristic.start(parts, steepness)
         return _lazy_or_scan(self.scan, LazyHeuristic, (1, 0), parts, oracle, steepness)
 
 

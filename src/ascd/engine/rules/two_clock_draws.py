@@ -1,8 +1,9 @@
 """a-ASCD with a reference (see ``two_clocks.py``): draws from a list, as with one clock (``lazy_draws.py``).
 
-Everything with u ≥ max ℓ is in the list.  The others sleep by one of the two clocks, and wake a little early, as soon
-as its threshold max ℓ − ρ·clock comes near to their keys.  One that is drawn and has u < max ℓ is sent to sleep where a
-clock keeps it below max ℓ; where none does, or where it would soon wake, it stays and is drawn in vain at times.
+Everything with u ≥ max ℓ is in the list.  The others sleep by a clock of the path or of the plane, and wake a little
+early, as soon as max ℓ minus what it has moved bounds by comes near to their keys.  One that is drawn and has u < max ℓ
+is sent to sleep where a clock keeps it below max ℓ; where none does, or where it would soon wake, it stays and is drawn
+in vain at times.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class TwoClockHeuristic(NamedTuple):
     before: Array  # [x of the last pick as it was then]
 
     @staticmethod
-    def start(parts: Any, oracle: Any, steepness: Any) -> TwoClockHeuristic:
-        n, clocks = parts.norm.size, Clocks.of(parts, oracle, steepness)
+    def start(parts: Any, steepness: Any) -> TwoClockHeuristic:
+        n, clocks = parts.norm.size, Clocks.of(parts, steepness)
         rest = LowerBounds.of(n), DrawList.of(n, ROOM_FOR_LOWER), np.zeros(1)
         return TwoClockHeuristic(clocks, Rooms.of(n, CLOCKS), *rest)
 

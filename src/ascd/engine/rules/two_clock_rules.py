@@ -27,8 +27,8 @@ class TwoClockUpper(NamedTuple):
     last: Array  # [the last pick, which is not asleep]
 
     @staticmethod
-    def start(parts: Any, oracle: Any, steepness: Any) -> TwoClockUpper:
-        return TwoClockUpper(ClockQueues.of(parts, oracle, steepness), np.array([-1]))
+    def start(parts: Any, steepness: Any) -> TwoClockUpper:
+        return TwoClockUpper(ClockQueues.of(parts, steepness), np.array([-1]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, queues = point.intervals, self.queues

@@ -70,7 +70,7 @@ class Clocks(NamedTuple):
     state: Array
 
     @staticmethod
-    def of(parts: Any, oracle: Any, steepness: Any) -> Clocks:
+    def of(parts: Any, steepness: Any) -> Clocks:
         """Before the first reference."""
         kinds = np.zeros(parts.norm.size, dtype=np.int8), np.zeros(PLANE_KINDS, dtype=np.int64)
         rest = np.zeros((CLASSES, 4)), np.zeros(CLOCKS), np.zeros(CLASSES), np.full(7, -1.0)
