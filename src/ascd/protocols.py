@@ -239,7 +239,7 @@ class StepOptions(Protocol):
 
 class Point(Protocol):
     """Where the descent stands (``ascd.engine.descent.Point``): fields problem, x, image, slope, intervals, reads,
-    entry."""
+    entry_read."""
 
     def partial(self, j: int) -> float: ...
 
