@@ -1,7 +1,7 @@
 """Does approximate steepest selection pay in seconds?  Everything counted, all methods in one run, as ratios.
 
     python benchmarks/selection.py [--data FOLDER] [--quick] [--only iteration|growth|race|default|memory] [--case NAME]
-                                   [--json FILE]
+                                   [--problem NAME] [--json FILE]
 
 - iteration: time of an iteration against ``uniform`` (bars: a-ascd, u-ascd ≤ 2; aim 1.2; with reference ≤ 5), against
   the same steps replayed, and the entries that its columns hold, as a multiple of the mean
@@ -39,6 +39,9 @@ def main(given=None):
     parser.add_argument("--quick", action="store_true", help="fewer cases and repeats, a file of their own")
     parser.add_argument("--only", choices=TABLES, help="run one part")
     parser.add_argument("--case", default="", help="iterations and races of the cases whose name has this")
+    parser.add_argument(
+        "--problem", default="", help="defaults on the problems whose name has this"
+    )
     parser.add_argument("--json", type=Path, help="where the results go")
     options = parser.parse_args(given)
     shared = (options.data, options.quick)
@@ -46,7 +49,7 @@ def main(given=None):
         "iteration": partial(prices.iteration, *shared, options.case),
         "growth": partial(prices.growth, *shared),
         "race": partial(contest, *shared, options.case),
-        "default": partial(defaults, *shared, options.case),
+        "default": partial(defaults, *shared, options.case, options.problem),
         "memory": partial(prices.memory, *shared),
     }
     ledger = Ledger(options.json or place_of("selection", options.quick), "selection.py", given)

@@ -42,11 +42,11 @@ def svm_dual(A, y, part):
 PROBLEMS = {"Lasso": lasso, "elastic net": elastic_net, "L1-logistic": logistic, "SVM dual": svm_dual}
 
 
-def defaults(folder, quick, wanted=""):
+def defaults(folder, quick, wanted="", problems=""):
     """One row a data set, problem and share of λ_max; the geometric means and the worst are printed at the end."""
-    quotients = []
+    chosen, quotients = {kind: make for kind, make in PROBLEMS.items() if problems in kind}, []
     for name, (A, y) in cases(folder, quick, wanted, more=True):
-        for kind, make in PROBLEMS.items():
+        for kind, make in chosen.items():
             for part in (20, 100):
                 problem = make(A, y, part)
                 best, _ = best_objective(problem)
