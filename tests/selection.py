@@ -15,7 +15,7 @@ import ascd
 from ascd.engine.descent import descend
 from ascd.engine.rules.adaptive import best_level
 from ascd.engine.rules.ascd import smallest_set_threshold
-from ascd.engine.rules.draw_list import LIST_SIZE
+from ascd.engine.rules.draw_list import DRAWN_FROM, LIST_SIZE
 from ascd.engine.rules.scan import highest
 from ascd.engine.tuning import BUCKETS, CHUNK, LEVELS
 
@@ -152,7 +152,7 @@ def arrays_of(part):
 def redraw(rule, point, rng):
     """A pick with random numbers of its own, also where the rule has drawn some before."""
     if hasattr(rule, "awake"):
-        rule.awake.tickets[:] = rng.random(2)
+        rule.awake.state[DRAWN_FROM] = 0
     return rule.select(point, 0, rng)
 
 

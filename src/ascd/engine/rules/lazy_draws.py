@@ -62,7 +62,6 @@ class LazyHeuristic(NamedTuple):
         self.floor.evaluate_all(intervals, rng)
         for j in range(intervals.x.size):
             self.asleep.holder.put_in(j, self.asleep.key_of(intervals, j, intervals.signed_upper_at(j)))
-        self.awake.take_tickets(rng)
 
     @helper
     def draw(self, point: Any, largest: float, threshold: float, rng: Any) -> int:

@@ -40,8 +40,6 @@ class TwoClockHeuristic(NamedTuple):
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, awake = point.intervals, self.awake
-        if awake.state[LAST_PICK] < 0:
-            awake.take_tickets(rng)
         largest = self.follow(intervals)
         self.wake_those_above(largest, t)
         in_vain = 0
