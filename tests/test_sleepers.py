@@ -102,15 +102,17 @@ def test_looks_are_paid_for():
 
 
 def test_those_wake_early_whose_turn_will_come_soon():
-    """The threshold falls by one in two steps: by ten while an eighth of 160 in the list are drawn."""
+    """The threshold falls by one in two steps: by ten while an eighth of 162 in the list are drawn, if that goes on."""
     (sleepers,), awake = sharing(400, 1), DrawList.of(400)
     for j in range(400):
         sleepers.put_in(j, -float(j))
     sleepers.wake_early(-159.5, 100, awake)
     assert len(listed_in(awake)) == 160
-    sleepers.wake_early(-160.5, 102, awake)
-    assert sorted(listed_in(awake)) == list(range(171))
-    assert sleepers.real.tolist() == [-170.5, -160.5]
+    sleepers.wake_early(-160.5, 102, awake)  # so far it has fallen by one
+    assert sorted(listed_in(awake)) == list(range(162))
+    sleepers.wake_early(-180.5, 142, awake)
+    assert sorted(listed_in(awake)) == list(range(191))
+    assert sleepers.real.tolist() == [-190.625, -180.5]
 
 
 @pytest.mark.parametrize("oracle", ["norm", "reference"])

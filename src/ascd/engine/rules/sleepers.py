@@ -1,8 +1,9 @@
 """Coordinates asleep, by key, for a rule that wakes many at a time: nobody needs to know who is first.
 
 Keys that reach a threshold wake, and the threshold falls, as a rule by a little in every step.  So those wake early
-that it is expected to reach while a share of those awake are drawn, and after that nobody for a while.  The ceiling is
-what no key of those asleep reaches.
+that it is expected to reach while a share of those awake are drawn, and after that nobody for a while: but no further
+than it has fallen since the last time, as its first steps are leaps that say little.  The ceiling is what no key of
+those asleep reaches.
 
 Level b holds the keys in [edge_b, edge_{b−1}) without order, in chunks of memory, each with the number of the one
 behind it.  A coordinate falls asleep by one write at the end of its level: nobody has to make room.  To wake what
@@ -87,10 +88,10 @@ class Sleepers(NamedTuple):
 
     @helper
     def wake_early(self, threshold: float, t: int, awake: DrawList) -> None:
-        """Wake those that the threshold, at its speed, will reach while a share of the list is drawn."""
+        """Wake those that the threshold, at its speed, will reach soon: while a share of the list is drawn."""
         steps, fall, distance = t - self.account[LAST_WAKING], self.real[THRESHOLD_THEN] - threshold, 0.0
         if steps > 0 and 0.0 < fall < math.inf:
-            distance = fall / steps * EARLY_SHARE * awake.state[LIST_SIZE]
+            distance = min(fall / steps * EARLY_SHARE * awake.state[LIST_SIZE], fall)
         self.real[CEILING], self.real[THRESHOLD_THEN] = threshold - distance, threshold
         self.account[LAST_WAKING] = t
         self.wake_above(self.real[CEILING], distance, awake)
