@@ -39,9 +39,7 @@ def main(given=None):
     parser.add_argument("--quick", action="store_true", help="fewer cases and repeats, a file of their own")
     parser.add_argument("--only", choices=TABLES, help="run one part")
     parser.add_argument("--case", default="", help="iterations and races of the cases whose name has this")
-    parser.add_argument(
-        "--problem", default="", help="defaults on the problems whose name has this"
-    )
+    parser.add_argument("--problem", default="", help="defaults on the problems whose name has this")
     parser.add_argument("--json", type=Path, help="where the results go")
     options = parser.parse_args(given)
     shared = (options.data, options.quick)
