@@ -97,6 +97,8 @@ def _by_the_engine(problem: Problem, factors: Array, settings: Settings, interce
     for factor in factors:
         one = problem.replace(penalty=problem.parts.penalty.scaled(float(factor)))
         solutions.append(solve_problem(one, settings, intercept=intercept, x0=x0, intercept0=constant))
+        if solutions[-1].status is Status.INTERRUPTED:
+            break
         x0, constant = solutions[-1].x, solutions[-1].intercept
     return Followed(
         coefs=np.stack([solution.x for solution in solutions], axis=1),

@@ -7,6 +7,7 @@ L1 penalty, no bounds) it is a quadratic, and linear algebra finds its minimum e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import fit_method, to_numpy
 from ascd.estimators._smooth import solve_smooth
-from ascd.estimators._solving import solve_problem
+from ascd.estimators._solving import in_turn, solve_problem
 from ascd.problem.penalties import L1L2
 
 if TYPE_CHECKING:
@@ -69,8 +70,9 @@ class LeastSquares(MultiOutputMixin, LinearRegressor, ABC):
         else:
             coefs, constants = self._starts((n_targets, X.shape[1]))
             starts = [{"x0": x, "intercept0": c} for x, c in zip(coefs, constants, strict=True)]
-            how: dict[str, Any] = {"settings": settings, "intercept": self.fit_intercept}
-            solutions = [solve_problem(one, **how, **start) for one, start in zip(problems, starts, strict=True)]
+            each = partial(solve_problem, intercept=self.fit_intercept)
+            solvers = (partial(each, one, **start) for one, start in zip(problems, starts, strict=True))
+            solutions = in_turn(solvers, settings)
         self._keep(solutions, strengths[0][2], single)
 
     def _keep(self, solutions: list[Any], unit: float, single: bool) -> None:

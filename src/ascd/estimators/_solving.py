@@ -11,7 +11,7 @@ a gap of at most tol·½·Σ μ_j x_j² makes the relative error of the coeffici
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -64,6 +64,19 @@ def solve_problem(
         if energy is not None and closely:
             found = refined(solve, problem, settings, intercept, found, energy)
     return in_float32(rounded, problem, found, settings)
+
+
+def in_turn(solvers: Iterable[Callable[[Settings], Solution]], settings: Settings) -> list[Solution]:
+    """Several problems, one after the other; after Ctrl-C in one of them the others stay where they begin."""
+    solutions: list[Solution] = []
+    is_over = False
+    for solve_one in solvers:
+        found = solve_one(replace(settings, max_iter=0) if is_over else settings)
+        if is_over and not found.status.is_answer:
+            found = replace(found, status=Status.INTERRUPTED)
+        is_over = is_over or found.status is Status.INTERRUPTED
+        solutions.append(found)
+    return solutions
 
 
 def in_float32(round_off: Callable[..., Any], problem: Any, found: Any, settings: Settings) -> Any:

@@ -27,7 +27,7 @@ from ascd.solver.box.kinds import is_box_problem
 from ascd.svm import primal_value, products_met
 
 
-def solve_dual(problem: Problem, settings: Settings, zero_objective: float) -> Solution:
+def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> Solution:
     """The weights, their primal objective and its gap; ``zero_objective`` is that of zero weights."""
     found, x0 = None, None
     is_for_boxes = settings.solver == "ascd" and problem.n_features > tuning.FEW_IN_BOX and settings.max_iter > 0

@@ -23,7 +23,7 @@ from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_c
 from ascd.estimators._given import fit_method
 from ascd.estimators._layouts import by_features, by_samples, with_constant
 from ascd.estimators._penalty import as_bounds, regulariser
-from ascd.estimators._solving import solve_problem
+from ascd.estimators._solving import in_turn, solve_problem
 from ascd.estimators._svm_dual import solve_dual
 from ascd.problem.problem import Problem
 from ascd.svm import Clipped, signed_box
@@ -223,7 +223,7 @@ class LinearSVC(LinearClassifier):
         for target, strength, one in zip(targets[1:], strengths[1:], sample_weights[1:], strict=True):
             other = {} if one is sample_weights[0] else {"sample_weight": strength}
             problems.append(problem.replace(b=target, **other))
-        return [solve_problem(one, self._settings(), intercept=False) for one in problems]
+        return in_turn((partial(solve_problem, one, intercept=False) for one in problems), self._settings())
 
     def _fit_dual(
         self, X: Any, targets: list[Array], sample_weights: list[Any], weights: Any, bounds: Any
@@ -239,8 +239,8 @@ class LinearSVC(LinearClassifier):
         problem = self._built(X, partial(Problem, samples, numbers, loss, boxes[0], scale, n_jobs=threads))
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]
-        settings = self._settings()
-        return [solve_dual(one, settings, total) for one, total in zip(problems, totals, strict=True)]
+        solvers = (partial(solve_dual, *pair) for pair in zip(problems, totals, strict=True))
+        return in_turn(solvers, self._settings())
 
     def _keep(self, solutions: list[Any]) -> None:
         weights = np.stack([solution.x for solution in solutions])
