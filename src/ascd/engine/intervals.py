@@ -156,8 +156,9 @@ def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: 
         raise TypeError(f"init must be 'gradient', 'none' or a pair (estimate, radius); got {init!r}")
     estimate = as_finite_vector(init[0], "init estimate", n).copy()
     radius = as_vector(init[1], "init radius", n).copy()
-    if np.isnan(radius).any() or (radius < 0).any():
-        raise ValueError("init radius must be non-negative (inf is allowed) and not nan")
+    if not (radius >= 0.0).all():
+        wrong = radius[~(radius >= 0.0)][0]
+        raise ValueError(f"init radius must be non-negative (inf is allowed) and not nan; got {wrong:g}")
     return Intervals(estimate, radius, *rest), False
 
 
