@@ -107,8 +107,10 @@ RUNS = {
     "init type": ({"init": 3}, TypeError, ["init must be", "(estimate, radius)", "got 3"]),
     "init length": ({"init": (np.zeros(2), np.zeros(3))}, ValueError, ["init estimate must have length 3", "2"]),
     "init nan": ({"init": (np.full(3, NAN), np.zeros(3))}, ValueError, ["init estimate must be finite"]),
-    "init radius": ({"init": (np.zeros(3), -np.ones(3))}, ValueError, ["init radius must be non-negative"]),
-    "seed": ({"rng": -1}, ValueError, ["non-negative"]),
+    "init radius": ({"init": (np.zeros(3), -np.ones(3))}, ValueError, ["init radius must be non-negative", "-1"]),
+    "seed": ({"rng": -1}, ValueError, ["rng must be", "non-negative", "got -1"]),
+    "named seed": ({"rng": "x"}, TypeError, ["rng must be", "integer", "got 'x'"]),
+    "float seed": ({"rng": 1.5}, TypeError, ["rng must be", "Generator", "got 1.5"]),
     "callback": ({"callback": 3}, TypeError, ["callback", "3"]),
 }
 

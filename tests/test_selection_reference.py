@@ -188,7 +188,7 @@ def count_products(monkeypatch):
 @pytest.mark.parametrize("patience", [0.05, 0.25, 2.0])
 @pytest.mark.parametrize("rule", ["uniform", "block", "a-ascd"])
 def test_reference_refresh_is_paid_for(monkeypatch, rule, patience):
-    case, steps = regression(15, 40, seed=1), 600
+    case, steps = regression(15, 40, seed=2), 600
     refreshes, products = count_refreshes(monkeypatch), count_products(monkeypatch)
     assembly, moves = assemble(case.library(), rule, ascd.Reference(patience)), []
     update = type(assembly.oracle).update

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -109,6 +110,30 @@ def test_sums_since_the_reference_are_wrong_by_what_is_counted(weights, scale):
         assert abs(Fraction(float(account[DISTANCE])) - distance) <= account[STRAYED]
     assert moves > 50
     assert 0.0 < account[STRAYED] < 1e-10 * max(scale, 1e-12)
+
+
+class ManyShortSteps(NamedTuple):
+    """One long step, a look, and then short steps only."""
+
+    def select(self, point, t, rng):
+        return (0, 2)[t] if t < 2 else 1
+
+    def active_count(self, point):
+        return 1
+
+
+@pytest.mark.parametrize("oracle", ["norm", "reference", "measured"])
+def test_steps_too_short_to_be_seen_in_the_clock_widen_intervals(oracle):
+    """Each is lost beside the long one; together they have moved an entry that nobody has read since."""
+    A, b = np.array([[1.0, 0.0, 0.0], [0.0, 2.0**-10, 1.0]]), np.array([1.0, 1e-10])
+    problem = ascd.Problem(A, b, penalty=ascd.L1(1.0, weights=[0.0, 0.0, 1.0]))
+    assembly = assemble(problem, "cyclic", oracle, step="fixed")
+    assembly.descend(0, 3000, descend.py_func, ManyShortSteps())
+    intervals, x = assembly.point.intervals, fractions(assembly.point.x)
+    entry = Fraction(A[1, 1]) * x[1] + x[2] - Fraction(b[1])
+    middle, half = intervals.extra.tighten(2, intervals.estimate[2], intervals.width_at(2))
+    assert abs(float(entry) + b[1]) > 2e-13
+    assert abs(entry - Fraction(float(middle))) <= half
 
 
 @pytest.mark.parametrize("rule", ["a-ascd", "u-ascd", "awake"])

@@ -17,6 +17,7 @@ from ascd.engine.rules.clock_queues import ClockQueues
 from ascd.engine.rules.two_clock_lower import lower_key
 from ascd.engine.rules.two_clocks import BY_PLANE, CLOCKS, FLATTEST, NARROWEST, STEEPEST, TRAVELLED, WIDEST, Clocks
 from ascd.engine.tuning import CHILDREN, PLANE_KINDS
+from ascd.problem.tuning import NO_LIMIT
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 
@@ -188,6 +189,56 @@ def test_keys_are_never_too_small(rule):
                 check_lower_keys(lazy.rule.floor, intervals, clocks)
 
         watch(lazy, 120, look)
+
+
+def test_many_moves_too_short_to_be_seen_in_a_clock_count_together():
+    lazy, _ = both(hard("plain"), "a-ascd", 1e6, steepness="gsl-s")
+    watch(lazy, 4)
+    intervals, clocks = lazy.point.intervals, lazy.rule.clocks
+    place, k = intervals.extra.place, PLANE_KINDS + PLANE_KINDS - 1
+    for place[ALONG], place[ACROSS] in ((1.0, 0.0), (0.0, 0.0)):  # those not known to fall with s
+        clocks.advance(intervals)
+    before, lower, step, moves = clocks.shift[BY_PLANE + k], clocks.lower_shift[k], 2.0**-55, 6000
+    assert before + clocks.limit[k, STEEPEST] * place[LENGTH] * step == before
+    for _ in range(moves):
+        place[ALONG] += step
+        clocks.advance(intervals)
+    risen = moves * clocks.limit[k, STEEPEST] * place[LENGTH] * step
+    assert risen > 5 * clocks.rounding_of_plane()
+    assert (clocks.shift[BY_PLANE + k] - before) / risen == pytest.approx(1.0, rel=0.1)
+    assert (clocks.lower_shift[k] - lower) / risen == pytest.approx(1.0, rel=0.1)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_picks_where_the_reference_is_no_direction(rule):
+    """All margins are wide: v stays 0 for some steps, and nobody knows what ‖e‖ is; then it is a number again."""
+    rng = np.random.default_rng(5)
+    A, x = sparse_matrix(rng, 25, 40), rng.standard_normal(40)
+    labels, penalty = np.sign(A @ x), ascd.L1(1.0, weights=rng.uniform(0.2, 3.0, 40))
+    problem = ascd.Problem(A, labels, "squared_hinge", penalty)
+    lazy = assemble(problem, RULES[rule](), ascd.Reference(1e6), x0=1.5 * x / np.abs(A @ x).min())
+    across = []
+
+    def look(point, pick):
+        upper = bounds_of(point)[1]
+        across.append(point.intervals.extra.place[ACROSS])
+        if rule == "a-ascd":
+            check_draw(lazy.rule, point, pick, asleep_in(lazy.rule))
+        else:
+            assert upper[pick] >= upper.max() - 1e-11 * (upper.max() + point.intervals.clock[0])
+
+    watch(lazy, 150, look)
+    assert lazy.point.intervals.extra.place[LENGTH] == 0.0
+    assert NO_LIMIT in across
+    assert across[-1] < NO_LIMIT
+
+
+def test_a_ascd_where_little_is_left_of_v():
+    """‖e‖ is what its rounding may be, and grows while v hardly moves: lower bounds by the path fall far less."""
+    rng = np.random.default_rng(0)
+    problem = ascd.Problem(rng.standard_normal((2, 40)), rng.standard_normal(2))
+    lazy = assemble(problem, "a-ascd", ascd.Reference(1e6), step="fixed", seed=0)
+    watch(lazy, 200, lambda point, pick: check_draw(lazy.rule, point, pick, asleep_in(lazy.rule)))
 
 
 def check_lower_keys(floor, intervals, clocks):

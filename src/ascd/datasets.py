@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, as_number
+from ascd._base.checks import Array, as_count, as_generator, as_number
 
 
 class Synthetic(NamedTuple):
@@ -40,7 +40,7 @@ def make_synthetic(
     if support > n:
         raise ValueError(f"n_nonzero must not exceed n_features = {n}; got {support}")
     noise = as_number(noise, "noise", low=0.0, high=1e300)
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     counts = generator.binomial(d, min(1.0, 10.0 * np.log(n) / n), size=n)
     rows = np.concatenate([np.sort(generator.choice(d, size=count, replace=False)) for count in counts])
     scale = np.repeat(10.0 * generator.standard_normal(n), counts)
@@ -68,7 +68,7 @@ def make_text_like(n_samples: int = 20_000, n_features: int = 40_000, n_words: i
 
     d, n = as_count(n_samples, "n_samples"), as_count(n_features, "n_features", low=2)
     words = as_count(n_words, "n_words")
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     frequency = 1.0 / (10.0 + generator.permutation(n))
     chance = np.minimum(0.5, frequency * (words / frequency.sum()))
     counts = generator.binomial(d, chance)

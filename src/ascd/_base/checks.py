@@ -196,6 +196,15 @@ def as_count(value: Any, name: str, low: int = 1) -> int:
     return int(value)
 
 
+def as_generator(rng: Any) -> np.random.Generator:
+    """The generator for a seed, or the user's own."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        allowed = "None, a non-negative integer (or several) or a numpy.random.Generator"
+        raise type(error)(f"rng must be {allowed}; got {rng!r}") from None
+
+
 def unknown_name(name: Any, argument: str, valid: Iterable[str]) -> ValueError:
     """The error for a name that is not in the table, with the nearest valid ones first."""
     names = list(valid)

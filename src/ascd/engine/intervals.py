@@ -26,6 +26,9 @@ is measured anew (``measured``), so that with its length s then and the path p' 
 to ε.  An oracle that moves estimates adds products to them, one a step, which are rounded as often: ``moved`` adds
 INTERVAL_ROUNDING·l + SUM_ROUNDING·(‖v_0‖ + p) once more.
 
+Every widening is added to the clock, too.  Steps that are too short to be seen in it, one by one, are kept beside it
+until they are (``added``): so the clock is wrong by an ulp of its own at most, which ε counts.
+
 Hence a lower bound below the rounding error of its own computation is 0.  Without ε a coordinate at its minimum keeps a
 lower bound of 1e-16, the largest one where all others are 0, and a rule that looks for the largest lower bound never
 leaves it.  The definition is ours; the paper computes exactly (ε = 0).  Stored is clock + ε too, so that reading a
@@ -42,7 +45,7 @@ import numpy as np
 from ascd._base.checks import Array, as_finite_vector, as_vector, unknown_name
 from ascd._base.jit import helper
 from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, SUM_ROUNDING
-from ascd.problem.optimality import has_digits
+from ascd.problem.optimality import added, has_digits
 from ascd.problem.problem import Parts
 from ascd.problem.tuning import SQUARE_ROUNDING
 
@@ -56,7 +59,7 @@ class Intervals(NamedTuple):
     estimate: Array
     offset: Array
     reach: Array
-    clock: Array  # [clock + ε, ε, the part of ε that comes from x, ‖v_0‖ + the path of v, clock, s + the path since]
+    clock: Array  # [clock + ε, ε, ε from x, ‖v_0‖ + the path of v, clock, s + the path since, not yet in the clock]
     x: Array
     penalty: Any
     steepness: Any
@@ -80,18 +83,19 @@ class Intervals(NamedTuple):
         growth = INTERVAL_ROUNDING * self.largest_curvature * self.reach[j] * abs(self.x[j]) - clock[2]
         if growth > 0.0:
             clock[2] += growth
-            self.add_to_clock(0.0, growth)
+            self.add_rounding(growth)
         self.estimate[j] = gradient
         self.offset[j] = error - clock[4] * self.reach[j]
 
     def widen(self, amount: float) -> None:
-        self.add_to_clock(amount, INTERVAL_ROUNDING * amount)
+        clock = self.clock
+        clock[4], clock[6] = added(clock[4], clock[6], amount)
+        self.add_rounding(INTERVAL_ROUNDING * amount)
 
     @helper
-    def add_to_clock(self, amount: float, rounding: float) -> None:
-        """The clock and ε grow; their sum is taken anew, so that no difference of it is needed."""
+    def add_rounding(self, rounding: float) -> None:
+        """ε grows; its sum with the clock is taken anew, so that no difference of it is needed."""
         clock = self.clock
-        clock[4] += amount
         clock[1] += rounding
         clock[0] = clock[4] + clock[1]
 
@@ -100,7 +104,7 @@ class Intervals(NamedTuple):
         length = abs(change) * self.reach[i] * self.largest_curvature
         self.clock[3] += length
         self.clock[5] += length
-        self.add_to_clock(0.0, INTERVAL_ROUNDING * length + ADDITION_ROUNDING * self.clock[5])
+        self.add_rounding(INTERVAL_ROUNDING * length + ADDITION_ROUNDING * self.clock[5])
 
     @helper
     def measured(self, square: float) -> None:
@@ -110,7 +114,7 @@ class Intervals(NamedTuple):
 
     def moved(self, length: float) -> None:
         """Count the rounding of estimates to which the products of a step of this length were added."""
-        self.add_to_clock(0.0, INTERVAL_ROUNDING * length + SUM_ROUNDING * self.clock[3])
+        self.add_rounding(INTERVAL_ROUNDING * length + SUM_ROUNDING * self.clock[3])
 
     def score_at(self, j: int, g: float) -> float:
         """The steepness of coordinate j where ∇_j f(x) = g."""
@@ -152,8 +156,9 @@ def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: 
         raise TypeError(f"init must be 'gradient', 'none' or a pair (estimate, radius); got {init!r}")
     estimate = as_finite_vector(init[0], "init estimate", n).copy()
     radius = as_vector(init[1], "init radius", n).copy()
-    if np.isnan(radius).any() or (radius < 0).any():
-        raise ValueError("init radius must be non-negative (inf is allowed) and not nan")
+    if not (radius >= 0.0).all():
+        wrong = radius[~(radius >= 0.0)][0]
+        raise ValueError(f"init radius must be non-negative (inf is allowed) and not nan; got {wrong:g}")
     return Intervals(estimate, radius, *rest), False
 
 
@@ -161,7 +166,7 @@ def start_clock(size: float, x: Array, parts: Any) -> Array:
     """The clock before the first step, where ‖v_0‖ = ``size`` and the coordinates of x_0 have these lengths."""
     path = (parts.gain + parts.slack) * float(np.abs(x) @ parts.norm)
     rounding = INTERVAL_ROUNDING * size + SUM_ROUNDING * np.count_nonzero(x) * path
-    return np.array([rounding, rounding, 0.0, size + path, 0.0, size + path])
+    return np.array([rounding, rounding, 0.0, size + path, 0.0, size + path, 0.0])
 
 
 def size_of(slope: Array, weight: Any) -> float:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import as_finite_vector, as_number
+from ascd._base.checks import as_finite_vector, as_generator, as_number
 from ascd._base.jit import debugging
 from ascd.engine.constant import seen_without, started, with_constant, with_local_columns, without_constant
 from ascd.engine.descent import Point
@@ -160,7 +160,7 @@ def assemble(
 ) -> Assembly:
     """The parts of a run, checked, prepared for the problem and put together; arguments as those of ``minimize``."""
     rule, oracle, step = chosen_parts(rule, oracle, step)
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     point, unread = _start(problem, steepness, init, x0)
     suited = oracle_part(oracle, rule_part(rule))
     ready = as_oracle(suited, problem.parts, generator), as_step(step, problem.parts)

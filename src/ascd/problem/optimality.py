@@ -68,6 +68,24 @@ def square_over(value: float, divisor: float) -> float:
     return value * (value / divisor)
 
 
+@strict_helper
+def added(total: float, rest: float, amount: float) -> tuple[float, float]:
+    """A sum after one more term, and what was too small to be seen in it: it counts with the terms to come.
+
+    Examples
+    --------
+    >>> from ascd.problem.optimality import added
+    >>> total, rest = 1.0, 0.0
+    >>> for _ in range(10_000):
+    ...     total, rest = added(total, rest, 1e-17)
+    >>> total - 1.0 > 9e-14
+    True
+    """
+    carried = rest + amount
+    new = total + carried
+    return new, carried - (new - total) if new < math.inf else 0.0
+
+
 @helper
 def width_across(square: float, along: float, inverse: float) -> float:
     """√(‖a‖² − along²/‖v_r‖²), rounding added; ``inverse`` is 1/‖v_r‖².

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ascd._base.checks import as_count, as_number, unknown_name
+from ascd._base.checks import as_count, as_generator, as_number, unknown_name
 from ascd.theory.checks import Array, check_support, positive
 
 
@@ -94,7 +94,7 @@ def simulate_competitive_ratio(
     if as_number(T, "T", low=1) != int(T) and fixed:
         raise ValueError(f"T must be an integer for deterministic returns; got {T!r}")
 
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     back_at = generator.integers(1, int(T) + 1, n - s) if fixed else generator.geometric(1 / T, n - s)
     ratio = np.empty(as_count(n_iter, "n_iter", 0))
     for t in range(n_iter):

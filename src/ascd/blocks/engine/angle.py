@@ -21,7 +21,7 @@ from ascd.blocks.engine.parts import BlockParts, block_lengths
 from ascd.blocks.engine.products import widen_by
 from ascd.blocks.groups import Groups
 from ascd.blocks.lengths import length_of
-from ascd.engine.oracles.measured import HAS_REFERENCE, PATH, REFERENCE_SQUARE, measure_angle
+from ascd.engine.oracles.measured import REFERENCE_SQUARE, begin_path, measure_angle, path_since
 from ascd.engine.oracles.reference import (
     MOVES,
     READS,
@@ -130,10 +130,8 @@ class MeasuredBlocks(NamedTuple):
         return self.angle
 
     def update_block(self, point: Any, i: int, change: Array, rng: Any) -> None:
-        length = length_of(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack)
-        point.intervals.widen(length)
-        self.account[PATH] += length
-        self.angle.place[2] = self.account[PATH] + point.intervals.clock[1]
+        point.intervals.widen(length_of(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack))
+        self.angle.place[2] = path_since(point, self.account)
 
     @helper
     def measure(self, point: Any) -> None:
@@ -143,8 +141,7 @@ class MeasuredBlocks(NamedTuple):
     def refresh(self, point: Any) -> None:
         """Make the present point the reference; blocks whose gradients are not known are read."""
         self.account[REFERENCE_SQUARE] = make_anchor(point, self.angle, self.anchor)
-        self.account[PATH], self.account[HAS_REFERENCE] = 0.0, 1.0
-        self.angle.place[2] = point.intervals.clock[1]
+        begin_path(point, self.account, self.angle.place)
 
 
 @helper

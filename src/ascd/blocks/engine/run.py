@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_vector, finite_values, unknown_name
+from ascd._base.checks import Array, as_generator, as_vector, finite_values, unknown_name
 from ascd.blocks.engine.descent import (
     block_objective,
     count_block_violations,
@@ -88,7 +88,7 @@ def assemble_blocks(
         name = type(problem.loss.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve_blocks")
     rule, oracle, step = chosen_parts(rule, oracle, "coordinate" if step is None else step)
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     parts = block_parts(problem, _local_columns(problem))
     point, unread = _start(problem, parts, as_block_steepness(steepness, parts), init, x0)
     begin = Start(parts, column_parts(problem, parts), point.coefficients, point.intervals.steepness, generator)
@@ -157,8 +157,9 @@ def _known(problem: BlockProblem, init: Any) -> tuple[Array, Array, bool]:
     if not (isinstance(init, tuple) and len(init) == 2):
         raise TypeError(f"init must be 'gradient', 'none' or a pair (estimate, radius); got {init!r}")
     radius = as_vector(init[1], "init radius", count).copy()
-    if np.isnan(radius).any() or (radius < 0).any():
-        raise ValueError("init radius must be non-negative (inf is allowed) and not nan, one number a block")
+    if not (radius >= 0.0).all():
+        wrong = radius[~(radius >= 0.0)][0]
+        raise ValueError(f"init radius must be non-negative (inf is allowed), one number a block; got {wrong:g}")
     estimate = problem.as_point(init[0], "init estimate").ravel()
     finite_values(estimate, "init estimate")
     return estimate, radius, False

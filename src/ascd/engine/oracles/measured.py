@@ -22,7 +22,7 @@ from ascd.engine.oracles.reference import ReferenceBound, make_reference, start_
 from ascd.problem.optimality import length_across, share_along
 from ascd.problem.tuning import SQUARE_ROUNDING
 
-REFERENCE_SQUARE, PATH, HAS_REFERENCE = range(3)
+REFERENCE_SQUARE, CLOCK_THEN, HAS_REFERENCE = range(3)
 
 
 class Measured(NamedTuple):
@@ -43,7 +43,7 @@ class Measured(NamedTuple):
 
 
 class MeasuredAngle(NamedTuple):
-    """The bound, ‖a_j‖², v_ref, and [‖v_ref‖², path since the measurement, whether there is a reference]."""
+    """The bound, ‖a_j‖², v_ref, and [‖v_ref‖², the clock at the measurement, whether there is a reference]."""
 
     angle: ReferenceBound
     square: Array
@@ -54,10 +54,8 @@ class MeasuredAngle(NamedTuple):
         return self.angle
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
-        length = abs(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack)
-        point.intervals.widen(length)
-        self.account[PATH] += length
-        self.angle.place[2] = self.account[PATH] + point.intervals.clock[1]
+        point.intervals.widen(abs(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack))
+        self.angle.place[2] = path_since(point, self.account)
 
     @helper
     def measure(self, point: Any) -> None:
@@ -67,8 +65,20 @@ class MeasuredAngle(NamedTuple):
     def refresh(self, point: Any) -> None:
         """Make the present point the reference; columns whose entries are not known are read."""
         self.account[REFERENCE_SQUARE] = make_reference(point, self.angle, self.square, self.slope)
-        self.account[PATH], self.account[HAS_REFERENCE] = 0.0, 1.0
-        self.angle.place[2] = point.intervals.clock[1]
+        begin_path(point, self.account, self.angle.place)
+
+
+@helper
+def begin_path(point: Any, account: Array, place: Array) -> None:
+    """There is a new reference."""
+    account[CLOCK_THEN], account[HAS_REFERENCE] = point.intervals.clock[4], 1.0
+    place[2] = point.intervals.clock[1]
+
+
+@helper
+def path_since(point: Any, account: Array) -> float:
+    """The path since the measurement, rounding included."""
+    return point.intervals.clock[4] - account[CLOCK_THEN] + point.intervals.clock[1]
 
 
 @helper
@@ -86,7 +96,7 @@ def measure_angle(point: Any, reference: Array, account: Array, place: Array) ->
     place[0] = 1.0 + along
     across = max(distance - along * product, 0.0)
     place[1] = length_across(across, SQUARE_ROUNDING * distance, max(square, distance))
-    account[PATH] = 0.0
+    account[CLOCK_THEN] = point.intervals.clock[4]
     place[2] = point.intervals.clock[1]
 
 

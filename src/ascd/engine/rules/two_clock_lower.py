@@ -2,10 +2,10 @@
 
 A lower bound is at most max(σ(g) − r, σ(m) − h) (see ``two_clocks.py``).  The second rises where ‖e‖ falls: by a clock
 of the plane in which ‖e‖ counts the other way, again one for each class of columns.  The first falls with the path of
-v, so that it counts only while it is positive; and where samples have no weights of their own, it falls at least as
-fast as any of these clocks goes back, as none of them moves further than ‖a_j‖ times v (κ² + ω² ≤ l²‖a_j‖²).  Elsewhere
-the clocks stand still instead of going back.  For each class a heap holds the keys: bounds minus what its clock has
-moved them by.
+v, so that it counts only while it is positive; and no clock goes back by more than the path times the smallest l‖a_j‖
+of its class, so that it falls at least as fast.  (In exact numbers none would where samples have no weights: κ² + ω² is
+at most l²‖a_j‖².  But ‖e‖ holds what its own rounding may be, which grows with every step, however short.)  For each
+class a heap holds the keys: bounds minus what its clock has moved them by.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class LowerBounds(NamedTuple):
         Where a key is true and yet too large, by rounding, it is set aside meanwhile: in ``room`` from its place
         ``start`` on.  Where there is no place left, which hardly ever happens, all are evaluated.
         """
-        rounding, found, end = clocks.rounding(), 0.0, start
+        rounding, found, end = clocks.rounding_of_plane(), 0.0, start
         k, highest = self.highest_top(clocks)
         while highest > found + rounding and end < room.size:
             top = clocks.slot_of(k, 0)

@@ -22,7 +22,7 @@ each half of the largest κ.  With κ in [κ₀, κ₁] and ω in [ω₀, ω₁]
 and by κ₁·|dS| for those of the kind where σ(m) is not known to fall with S: two classes.  A coordinate that was visited
 sleeps by the path of v at first, as r is small, and by the plane as soon as that lasts longer.  Those on top are
 evaluated: what comes out is what a scan would have found.  A refresh of the reference reads all columns, and evaluates
-all bounds anew.
+all bounds anew; so does a step after which ‖e‖ is a number again, or no longer is one (v_ref = 0, say).
 """
 
 from __future__ import annotations
@@ -38,18 +38,19 @@ from ascd._base.jit import helper, wide
 from ascd.engine import tuning
 from ascd.engine.oracles.reference import ACROSS, ALONG, LENGTH, REFRESHES, ROUNDING
 from ascd.engine.tuning import KEY_ROUNDING, PLANE_KINDS
-from ascd.problem.tuning import SQUARE_ROUNDING
+from ascd.problem.optimality import added
+from ascd.problem.tuning import NO_LIMIT, SQUARE_ROUNDING
 
 #: What ``Clocks.state`` holds: S, ‖e‖ and ε as they were seen last, refreshes seen and the shift of the path at the
-#: last, how far all has moved in the plane, forth and back, and the largest ω.
-SEEN_ALONG, SEEN_ACROSS, SEEN_ROUNDING, SEEN_REFRESHES, PATH_BEFORE, TRAVELLED, LARGEST_WIDTH = range(7)
+#: last, how far all has moved in the plane, forth and back, the largest ω, and the clock as it was seen last.
+SEEN_ALONG, SEEN_ACROSS, SEEN_ROUNDING, SEEN_REFRESHES, PATH_BEFORE, TRAVELLED, LARGEST_WIDTH, SEEN_CLOCK = range(8)
 #: Class k is that of kind k where σ(m) falls with S, class PLANE_KINDS + k where it may not.  Those who sleep do so by
 #: the path, or by the plane: clock BY_PLANE + k is that of class k.
 BY_PATH, BY_PLANE = range(2)
 CLASSES = PLANE_KINDS + PLANE_KINDS
 CLOCKS = BY_PLANE + CLASSES
-#: What ``Clocks.limit`` holds of a kind or class: κ₁, κ₀, ω₁, ω₀.
-STEEPEST, FLATTEST, WIDEST, NARROWEST = range(4)
+#: What ``Clocks.limit`` holds of a kind or class: κ₁, κ₀, ω₁, ω₀, and the smallest l_j‖a_j‖.
+STEEPEST, FLATTEST, WIDEST, NARROWEST, SLOWEST = range(5)
 
 
 def two_clocks_apply(n: int, oracle: Any, steepness: Any) -> bool:
@@ -61,49 +62,54 @@ class Clocks(NamedTuple):
     """How far bounds may have moved since the last reference: by the path of v, and in the classes of the plane."""
 
     path_rate: float
-    goes_back: float  # 1 where clocks of lower bounds may go back, else 0
     kind: Array  # of a coordinate
     end: Array  # how many coordinates there are of each kind and those before it
     limit: Array  # of the classes
     shift: Array  # what the upper bounds of those who sleep by each clock may have risen by
     lower_shift: Array  # and the lower bounds of each class
+    unseen: Array  # what is too small to be seen in both, by class
     state: Array
 
     @staticmethod
     def of(parts: Any, steepness: Any) -> Clocks:
         """Before the first reference."""
         kinds = np.zeros(parts.norm.size, dtype=np.int8), np.zeros(PLANE_KINDS, dtype=np.int64)
-        rest = np.zeros((CLASSES, 4)), np.zeros(CLOCKS), np.zeros(CLASSES), np.full(7, -1.0)
-        is_even = np.ndim(parts.sample.weight) == 0
-        return Clocks(float(steepness.rates(parts.norm).max()), float(is_even), *kinds, *rest)
+        moved = np.zeros(CLOCKS), np.zeros(CLASSES), np.zeros((2, CLASSES)), np.full(8, -1.0)
+        return Clocks(float(steepness.rates(parts.norm).max()), *kinds, np.zeros((CLASSES, 5)), *moved)
 
     @helper
     def advance(self, intervals: Any) -> bool:
-        """Follow s and ‖e‖; is there another reference than at the last time (or the first)?"""
+        """Follow s and ‖e‖; is there another reference than at the last time, or did they move by what is no number?"""
         state, place = self.state, intervals.extra.place
-        along, across, rounding = place[ALONG] * place[LENGTH], place[ACROSS], place[ROUNDING]
+        along, across, rounding = place[ALONG] * min(place[LENGTH], NO_LIMIT), place[ACROSS], place[ROUNDING]
+        is_known = max(across, rounding) < NO_LIMIT
+        was_known = max(state[SEEN_ACROSS], state[SEEN_ROUNDING]) < NO_LIMIT
         self.shift[BY_PATH] = self.path_rate * intervals.clock[0]
-        is_new = place[REFRESHES] != state[SEEN_REFRESHES]
+        is_new = place[REFRESHES] != state[SEEN_REFRESHES] or is_known != was_known
         if is_new:
             self.see_reference(intervals)
         elif along != state[SEEN_ALONG] or across != state[SEEN_ACROSS] or rounding != state[SEEN_ROUNDING]:
             ahead, farther = along - state[SEEN_ALONG], across - state[SEEN_ACROSS]
             # σ(m) is known to fall with s only where s is positive
             forth = ahead if min(along, state[SEEN_ALONG]) >= 0.0 else abs(ahead)
-            self.move(forth, farther, (rounding - state[SEEN_ROUNDING]) * self.path_rate)
+            more = (rounding - state[SEEN_ROUNDING]) * self.path_rate
+            self.move(forth, farther, more, intervals.clock[0] - state[SEEN_CLOCK])
         state[SEEN_ALONG], state[SEEN_ACROSS], state[SEEN_ROUNDING] = along, across, rounding
+        state[SEEN_CLOCK] = intervals.clock[0]
         return is_new
 
     @helper
-    def move(self, forth: float, farther: float, rounding: float) -> None:
-        """S and ‖e‖ have moved by this much."""
-        limit, shift, lower = self.limit, self.shift, self.lower_shift
+    def move(self, forth: float, farther: float, rounding: float, path: float) -> None:
+        """S and ‖e‖ have moved by this much, and v along a path of this length."""
+        limit, shift, lower, unseen = self.limit, self.shift, self.lower_shift, self.unseen
         which, wider = STEEPEST if forth > 0.0 else FLATTEST, WIDEST if farther > 0.0 else NARROWEST
         closer = NARROWEST if farther > 0.0 else WIDEST
         for k in range(CLASSES):
             beside = limit[k, which] * forth + rounding
-            shift[BY_PLANE + k] += beside + limit[k, wider] * farther
-            lower[k] += forth_or(beside - limit[k, closer] * farther, self.goes_back)
+            upper = beside + limit[k, wider] * farther
+            shift[BY_PLANE + k], unseen[0, k] = added(shift[BY_PLANE + k], unseen[0, k], upper)
+            nearer = max(beside - limit[k, closer] * farther, -limit[k, SLOWEST] * path)
+            lower[k], unseen[1, k] = added(lower[k], unseen[1, k], nearer)
         rest = limit[PLANE_KINDS - 1, STEEPEST] * abs(forth) + self.state[LARGEST_WIDTH] * abs(farther)
         self.state[TRAVELLED] += rest + rounding
 
@@ -115,13 +121,13 @@ class Clocks(NamedTuple):
         state[LARGEST_WIDTH] = 0.0
         for k in range(PLANE_KINDS):
             finish(limit[k])
-            for which in range(4):
+            for which in range(limit.shape[1]):
                 limit[PLANE_KINDS + k, which] = limit[k, which]
             limit[PLANE_KINDS + k, FLATTEST] = -limit[k, STEEPEST]
             state[LARGEST_WIDTH] = max(state[LARGEST_WIDTH], limit[k, WIDEST])
         limit[0, FLATTEST] = 0.0
         state[SEEN_REFRESHES], state[PATH_BEFORE] = intervals.extra.place[REFRESHES], self.shift[BY_PATH]
-        state[TRAVELLED], self.shift[BY_PLANE:], self.lower_shift[:] = 0.0, 0.0, 0.0
+        state[TRAVELLED], self.shift[BY_PLANE:], self.lower_shift[:], self.unseen[:] = 0.0, 0.0, 0.0, 0.0
 
     @helper
     def find_kinds(self, intervals: Any) -> None:
@@ -129,7 +135,8 @@ class Clocks(NamedTuple):
         limit, largest = self.limit, 0.0
         for j in range(self.kind.size):
             largest = max(largest, correlation(intervals, j))
-        limit[:, STEEPEST], limit[:, FLATTEST], limit[:, WIDEST], limit[:, NARROWEST] = 0.0, math.inf, 0.0, math.inf
+        limit[:, STEEPEST], limit[:, WIDEST] = 0.0, 0.0
+        limit[:, FLATTEST], limit[:, NARROWEST], limit[:, SLOWEST] = math.inf, math.inf, math.inf
         self.end[:] = 0
         for j in range(self.kind.size):
             beside = correlation(intervals, j)
@@ -137,7 +144,8 @@ class Clocks(NamedTuple):
             self.kind[j] = k
             self.end[k] += 1
             if intervals.reach[j] > 0.0:
-                extend(limit[k], beside, intervals.steepness.slack_slope(j) * intervals.extra.width[j])
+                slope = intervals.steepness.slack_slope(j)
+                extend(limit[k], beside, slope * intervals.extra.width[j], slope * intervals.reach[j])
         for k in range(1, PLANE_KINDS):
             self.end[k] += self.end[k - 1]
 
@@ -165,7 +173,12 @@ class Clocks(NamedTuple):
     @helper
     def rounding(self) -> float:
         """What a key's bound may be wrong by."""
-        return KEY_ROUNDING * (self.shift[BY_PATH] + self.state[TRAVELLED])
+        return KEY_ROUNDING * self.shift[BY_PATH] + self.rounding_of_plane()
+
+    @helper
+    def rounding_of_plane(self) -> float:
+        """The same where the path is not in the key."""
+        return KEY_ROUNDING * self.state[TRAVELLED]
 
     @helper
     def class_now(self, intervals: Any, j: int) -> int:
@@ -228,10 +241,11 @@ def kind_of(beside: float, largest: float) -> int:
 
 
 @helper
-def extend(limit: Array, beside: float, width: float) -> None:
+def extend(limit: Array, beside: float, width: float, length: float) -> None:
     """Make room for a column in the limits of a kind."""
     limit[STEEPEST], limit[FLATTEST] = max(limit[STEEPEST], beside), min(limit[FLATTEST], beside)
     limit[WIDEST], limit[NARROWEST] = max(limit[WIDEST], width), min(limit[NARROWEST], width)
+    limit[SLOWEST] = min(limit[SLOWEST], length)
 
 
 @helper
@@ -239,11 +253,5 @@ def finish(limit: Array) -> None:
     """Leave room for rounding; a kind without columns does not move."""
     limit[STEEPEST] *= 1.0 + SQUARE_ROUNDING
     limit[WIDEST] *= 1.0 + SQUARE_ROUNDING
-    for which in (FLATTEST, NARROWEST):
+    for which in (FLATTEST, NARROWEST, SLOWEST):
         limit[which] = limit[which] * (1.0 - SQUARE_ROUNDING) if limit[which] < math.inf else 0.0
-
-
-@helper
-def forth_or(moved: float, goes_back: float) -> float:
-    """What a clock moves by that may not be able to go back."""
-    return moved if moved > 0.0 else goes_back * moved
