@@ -112,6 +112,14 @@ RUNS = {
     "named seed": ({"rng": "x"}, TypeError, ["rng must be", "integer", "got 'x'"]),
     "float seed": ({"rng": 1.5}, TypeError, ["rng must be", "Generator", "got 1.5"]),
     "callback": ({"callback": 3}, TypeError, ["callback", "3"]),
+    "intercept": ({"intercept": "no"}, TypeError, ["intercept must be True or False", "got 'no'"]),
+    "debug": ({"debug": "no"}, TypeError, ["debug must be True or False", "got 'no'"]),
+    "progress": ({"progress": 2}, TypeError, ["progress must be True or False", "got 2"]),
+    "record_gap": ({"record_gap": None}, TypeError, ["record_gap must be True or False", "got None"]),
+    "scan u": ({"rule": ascd.UpperASCD(scan="no")}, TypeError, ["scan must be True or False", "got 'no'"]),
+    "scan a": ({"rule": ascd.HeuristicASCD(scan=A)}, TypeError, ["scan must be True or False"]),
+    "scan l": ({"rule": ascd.LowerASCD(scan=2)}, TypeError, ["scan must be True or False", "got 2"]),
+    "scan steepest": ({"rule": ascd.Steepest(scan=None)}, TypeError, ["scan must be True or False", "got None"]),
 }
 
 

@@ -36,6 +36,8 @@ BAD = {
     "n_jobs string": ({"n_jobs": "2"}, TypeError, ["n_jobs must be None, a positive integer", "'2'"]),
     "n_jobs bool": ({"n_jobs": True}, TypeError, ["n_jobs must be None, a positive integer", "True"]),
     "callback": ({"callback": 3}, TypeError, ["callback must be a function of a Snapshot", "got 3"]),
+    "intercept": ({"intercept": "no"}, TypeError, ["intercept must be True or False", "got 'no'"]),
+    "progress": ({"progress": "no"}, TypeError, ["progress must be True or False", "got 'no'"]),
 }
 
 
@@ -46,6 +48,19 @@ def test_bad_options_are_refused_before_any_work(options, error, words, monkeypa
     with pytest.raises(error) as caught:
         ascd.solve(problem, **options)
     assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+@pytest.mark.parametrize("flag", ["intercept", "early_stop", "progress"])
+def test_flags_of_paths_are_true_or_false(flag):
+    with pytest.raises(TypeError, match=f"{flag} must be True or False; got 'no'"):
+        ascd.path(ascd.Problem(A, B, penalty=ascd.L1(0.1)), **{flag: "no"})
+
+
+@pytest.mark.parametrize("run", [ascd.solve_blocks, ascd.path_blocks])
+@pytest.mark.parametrize("flag", ["intercept", "progress"])
+def test_flags_of_block_problems_are_true_or_false(run, flag):
+    with pytest.raises(TypeError, match=f"{flag} must be True or False; got 'no'"):
+        run(ascd.BlockProblem(A, B, penalty=ascd.L21(0.1)), **{flag: "no"})
 
 
 def test_a_start_outside_the_box_is_refused():

@@ -196,6 +196,13 @@ def as_count(value: Any, name: str, low: int = 1) -> int:
     return int(value)
 
 
+def as_flag(value: Any, name: str) -> bool:
+    """True or False, also as 1 or 0."""
+    if isinstance(value, bool | np.bool_) or (isinstance(value, numbers.Integral) and value in (0, 1)):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False; got {value!r}")
+
+
 def as_generator(rng: Any) -> np.random.Generator:
     """The generator for a seed, or the user's own."""
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_number, as_vector, finite_values
+from ascd._base.checks import Array, as_flag, as_number, as_vector, finite_values
 from ascd._base.clock import Stopwatch
 from ascd._base.threads import as_n_jobs, quiet
 from ascd.blocks.norm import BlockNorm
@@ -131,6 +131,7 @@ def check_block_run(
     if not isinstance(problem, BlockProblem):
         raise TypeError(f"problem must be an ascd.BlockProblem; got {type(problem).__name__}")
     check_callback(callback)
+    intercept = as_flag(intercept, "intercept")
     x = np.zeros((problem.n_features, problem.n_outputs)) if x0 is None else problem.as_point(x0, "x0")
     is_free = x0 is None and isinstance(problem.penalty, BlockNorm)  # these cost nothing at 0
     if not is_free and not math.isfinite(total_cost(problem.penalty, x.ravel(), problem.ends)):
@@ -144,7 +145,7 @@ def check_block_run(
         finite_values(constant, "intercept0")
         if constant.any() and not intercept:
             raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
-    return as_limits(max_iter, max_time), (x, bool(intercept), constant)
+    return as_limits(max_iter, max_time), (x, intercept, constant)
 
 
 def as_reference(solver: Solver) -> float:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import as_finite_vector, as_generator, as_number
+from ascd._base.checks import as_finite_vector, as_flag, as_generator, as_number
 from ascd._base.jit import debugging
 from ascd.engine.constant import seen_without, started, with_constant, with_local_columns, without_constant
 from ascd.engine.descent import Point
@@ -110,7 +110,7 @@ def minimize(
     if form is None:
         raise TypeError(f"problem must be an ascd.Problem or an ascd.BlockProblem; got {type(problem).__name__}")
     check_callback(callback)
-    if intercept:
+    if as_flag(intercept, "intercept"):
         if not isinstance(problem, Problem):
             raise TypeError("intercept=True needs an ascd.Problem; in a block problem an unpenalised block is one")
         wider, start = with_constant(problem), started(x0, problem.n_features)
@@ -125,8 +125,8 @@ def minimize(
     tol = as_number(tol, "tol", low=0.0)
     schedule = Schedule(record, count)
     how = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step, "init": init, "x0": x0, "rng": rng}
-    with debugging(bool(debug)), progress_bar(progress, limits.max_iter) as show:
-        return form.run(problem, how, record_gap).until(limits, tol, schedule, callback, show)
+    with debugging(as_flag(debug, "debug")), progress_bar(progress, limits.max_iter) as show:
+        return form.run(problem, how, as_flag(record_gap, "record_gap")).until(limits, tol, schedule, callback, show)
 
 
 class Form(NamedTuple):

@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from ascd._base.checks import as_flag
 from ascd._base.clock import announcing
 
 Show = Callable[[int, float], None]
@@ -52,7 +53,7 @@ def tell_onlooker(now: Round) -> None:
 @contextmanager
 def progress_bar(wanted: bool, total: int) -> Iterator[Show]:
     """Yield a function show(iteration, objective); it does nothing unless the bar is wanted."""
-    if not wanted:
+    if not as_flag(wanted, "progress"):
         yield lambda iteration, objective: None
         return
     notebook = notebook_display()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, as_finite_vector, as_number
+from ascd._base.checks import Array, as_count, as_finite_vector, as_flag, as_number
 from ascd._base.clock import Stopwatch
 from ascd._base.contracts import check_methods
 from ascd._base.jit import helper, kernel
@@ -77,17 +77,18 @@ def path(
     tol = as_number(tol, "tol", low=0.0)
     factors = as_alphas(alphas)
     n_alphas, eps = as_count(n_alphas, "n_alphas"), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
-    stop_early = alphas is None if early_stop is None else bool(early_stop)
-    x = as_start(problem, x0, bool(intercept))
+    stop_early = alphas is None if early_stop is None else as_flag(early_stop, "early_stop")
+    intercept = as_flag(intercept, "intercept")
+    x = as_start(problem, x0, intercept)
     clock = Stopwatch()
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
     with quiet(as_n_jobs(n_jobs), entries), progress_bar(progress, steps) as show:
-        solver = Solver(problem, x, bool(intercept), 0.0)
+        solver = Solver(problem, x, intercept, 0.0)
         if factors is None:
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
         _check_largest(problem.parts.penalty, float(factors.max()), problem.n_features)
         smallest = problem.parts.penalty.scaled(float(factors.min()))
-        check_bounded(problem.design, problem.parts._replace(penalty=smallest), bool(intercept))
+        check_bounded(problem.design, problem.parts._replace(penalty=smallest), intercept)
         walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver.fit), tol, limits, clock)
         watch = Watch(solver, callback, lambda *_: None, clock)
         status = walk.along(factors, stop_early, watch, show)

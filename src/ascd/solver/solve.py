@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_finite_vector, as_number
+from ascd._base.checks import Array, as_finite_vector, as_flag, as_number
 from ascd._base.clock import Stopwatch
 from ascd._base.threads import as_n_jobs, quiet
 from ascd.data.design import DataGone
@@ -80,7 +80,8 @@ def solve(
     """
     limits = check_run(problem, max_iter, max_time, callback)
     tol = as_number(tol, "tol", low=0.0)
-    x = as_start(problem, x0, bool(intercept))
+    intercept = as_flag(intercept, "intercept")
+    x = as_start(problem, x0, intercept)
     most = tuning.LARGEST_INTERCEPT
     constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-most, high=most)
     if constant and not intercept:
@@ -89,7 +90,7 @@ def solve(
         check_bounded(problem.design, problem.parts, intercept=True)
     threads = as_n_jobs(n_jobs)
     may_descend = callback is None and x0 is None and not progress and not intercept
-    start = Start(x, bool(intercept), constant, may_descend and is_for_descent(problem, tol, limits))
+    start = Start(x, intercept, constant, may_descend and is_for_descent(problem, tol, limits))
     entries, library = problem.n_samples * problem.n_features, threads if start.in_box else 1
     with quiet(threads, entries, library), progress_bar(progress, limits.max_iter) as show:
         return _run(problem, start, tol, limits, callback, show)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._base.checks import Array, as_flag
 from ascd._base.jit import helper
 from ascd.engine.rules.lazy import Rates, lazy_applies
 from ascd.engine.rules.lazy_draws import LazyHeuristic
@@ -40,7 +40,7 @@ class UpperASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        if not self.scan and two_clocks_apply(parts.norm.size, oracle, steepness):
+        if not as_flag(self.scan, "scan") and two_clocks_apply(parts.norm.size, oracle, steepness):
             return TwoClockUpper.start(parts, steepness)
         return _lazy_or_scan(self.scan, LazyUpper, (1, 1), parts, oracle, steepness)
 
@@ -79,7 +79,7 @@ class HeuristicASCD(NamedTuple):
         return True
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        if not self.scan and two_clocks_apply(parts.norm.size, oracle, steepness):
+        if not as_flag(self.scan, "scan") and two_clocks_apply(parts.norm.size, oracle, steepness):
             return TwoClockHeuristic.start(parts, steepness)
         return _lazy_or_scan(self.scan, LazyHeuristic, (1, 0), parts, oracle, steepness)
 
@@ -109,6 +109,6 @@ class LevelSet(NamedTuple):
 
 def _lazy_or_scan(scan: bool, lazy: Any, kinds: tuple[int, int], parts: Any, oracle: Any, steepness: Any) -> Any:
     n = parts.norm.size
-    if not scan and lazy_applies(n, oracle, steepness):
+    if not as_flag(scan, "scan") and lazy_applies(n, oracle, steepness):
         return lazy.start(n, Rates.of(parts, steepness))
     return LevelSet(np.empty(n), np.empty(n), *kinds)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ascd._base.checks import as_flag
 from ascd.engine.rules.lazy import Rates, lazy_applies
 from ascd.engine.rules.lazy_rules import LazySteepest
 
@@ -34,7 +35,7 @@ class Steepest(NamedTuple):
         return False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        if not self.scan and lazy_applies(parts.norm.size, oracle, steepness):
+        if not as_flag(self.scan, "scan") and lazy_applies(parts.norm.size, oracle, steepness):
             return LazySteepest.start(parts.norm.size, Rates.of(parts, steepness))
         return self
 
