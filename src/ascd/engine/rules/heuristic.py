@@ -40,9 +40,7 @@ class UpperASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        if not as_flag(self.scan, "scan") and two_clocks_apply(parts.norm.size, oracle, steepness):
-            return TwoClockUpper.start(parts, steepness)
-        return _lazy_or_scan(self.scan, LazyUpper, (1, 1), parts, oracle, steepness)
+        return _lazy_or_scan(self.scan, LazyUpper, (1, 1), parts, oracle, steepness, TwoClockUpper)
 
 
 class LowerASCD(NamedTuple):
@@ -79,9 +77,7 @@ class HeuristicASCD(NamedTuple):
         return True
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        if not as_flag(self.scan, "scan") and two_clocks_apply(parts.norm.size, oracle, steepness):
-            return TwoClockHeuristic.start(parts, steepness)
-        return _lazy_or_scan(self.scan, LazyHeuristic, (1, 0), parts, oracle, steepness)
+        return _lazy_or_scan(self.scan, LazyHeuristic, (1, 0), parts, oracle, steepness, TwoClockHeuristic)
 
 
 class LevelSet(NamedTuple):
@@ -107,8 +103,13 @@ class LevelSet(NamedTuple):
         return count_at_least(self.upper if self.which == 1 else self.lower, threshold, 0, self.upper.size)
 
 
-def _lazy_or_scan(scan: bool, lazy: Any, kinds: tuple[int, int], parts: Any, oracle: Any, steepness: Any) -> Any:
-    n = parts.norm.size
-    if not as_flag(scan, "scan") and lazy_applies(n, oracle, steepness):
+def _lazy_or_scan(
+    scan: bool, lazy: Any, kinds: tuple[int, int], parts: Any, oracle: Any, steepness: Any, with_plane: Any = None
+) -> Any:
+    """The rule without scanning, where there is one for the oracle: ``lazy``, or ``with_plane`` for a reference."""
+    n, is_lazy = parts.norm.size, not as_flag(scan, "scan")
+    if is_lazy and with_plane is not None and two_clocks_apply(n, oracle, steepness):
+        return with_plane.start(parts, steepness)
+    if is_lazy and lazy_applies(n, oracle, steepness):
         return lazy.start(n, Rates.of(parts, steepness))
     return LevelSet(np.empty(n), np.empty(n), *kinds)
