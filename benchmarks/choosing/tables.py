@@ -51,11 +51,12 @@ def _contest(row, what, digits):
 
 
 def _default(row):
-    """Seconds of each, then the quotients; a method that did not arrive in its time is marked."""
+    """Seconds of each, then the quotients; for a method that did not arrive in its time how far it stayed away."""
     cells = [f"{row['case']}, λmax/{row['part']}", row["problem"]]
     for method in ("uniform", "cyclic", "default"):
         found = row["methods"][method]
-        cells.append(f"{found['seconds']:.3f}" if found["seconds"] else f"> {found['spent']:.1f}")
+        late = f"> {found['spent']:.1f} ({found['left']:.0e} left)" if not found["seconds"] else ""
+        cells.append(late or f"{found['seconds']:.3f}")
     return [*cells, *(f"{quotient:.2f}" for quotient in row["quotients"].values())]
 
 
