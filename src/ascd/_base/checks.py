@@ -70,6 +70,15 @@ def as_finite_vector(values: Any, name: str, size: int | None = None) -> Array:
     return array
 
 
+def as_radii(values: Any, name: str, size: int) -> Array:
+    """A vector of numbers that are not negative, of its own memory; inf is allowed."""
+    radii = as_vector(values, name, size).copy()
+    is_wrong = ~(radii >= 0.0)
+    if is_wrong.any():
+        raise ValueError(f"{name} must be non-negative (inf is allowed) and not nan; got {radii[is_wrong][0]:g}")
+    return radii
+
+
 def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, finite: bool = True) -> float | Array:
     """One number for all coordinates, or one for each; at least ``low``, no nan, finite unless told otherwise."""
     if isinstance(values, float) and low <= values < math.inf:  # the common case, for small problems

@@ -15,6 +15,7 @@ import numpy as np
 
 from ascd._base.cache import is_ours
 from ascd._base.checks import Array
+from ascd.engine.intervals import CLOCK_ALONE
 from ascd.engine.tuning import RADIUS_ROUNDING
 
 
@@ -89,7 +90,7 @@ def raise_complaint(error: Exception, *parts: Any) -> None:
 def check_intervals(oracle: Any, intervals: Any, t: int) -> None:
     """Raise a ValueError where an oracle has left a radius below 0 or something that is no number."""
     with np.errstate(invalid="ignore"):
-        grown = intervals.clock[4] * intervals.reach
+        grown = intervals.clock[CLOCK_ALONE] * intervals.reach
         radius, slack = intervals.offset + grown, RADIUS_ROUNDING * (np.abs(intervals.offset) + np.abs(grown))
         wrong = np.isnan(radius) | (radius < -slack) | np.isnan(intervals.estimate)
     if wrong.any():

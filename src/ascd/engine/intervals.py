@@ -42,12 +42,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_finite_vector, as_vector, unknown_name
+from ascd._base.checks import Array, as_finite_vector, as_radii, unknown_name
 from ascd._base.jit import helper
 from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, SUM_ROUNDING
 from ascd.problem.optimality import added, has_digits
 from ascd.problem.problem import Parts
 from ascd.problem.tuning import SQUARE_ROUNDING
+
+#: What ``Intervals.clock`` holds: clock + ε, ε, what of ε comes from x, ‖v_0‖ + the path of v, the clock, s + the path
+#: since it was measured, and what is not yet seen in the clock.
+CLOCK_AND_EPSILON, EPSILON, EPSILON_OF_X, PATH_OF_V, CLOCK_ALONE, SINCE_MEASURED, NOT_YET_SEEN = range(7)
 
 
 class Intervals(NamedTuple):
@@ -59,7 +63,7 @@ class Intervals(NamedTuple):
     estimate: Array
     offset: Array
     reach: Array
-    clock: Array  # [clock + ε, ε, ε from x, ‖v_0‖ + the path of v, clock, s + the path since, not yet in the clock]
+    clock: Array
     x: Array
     penalty: Any
     steepness: Any
@@ -68,53 +72,53 @@ class Intervals(NamedTuple):
 
     def radius_at(self, j: int) -> float:
         """r_j, without rounding: 0 where the entry has been read and nothing has moved since."""
-        grown = self.clock[4] * self.reach[j]
+        grown = self.clock[CLOCK_ALONE] * self.reach[j]
         radius = self.offset[j] + grown
         # a pinned offset is minus what the clock had added by then: their difference is 0 only up to rounding
         return radius if radius > INTERVAL_ROUNDING * grown else 0.0
 
     def width_at(self, j: int) -> float:
         """r_j + ε·reach_j."""
-        width = self.offset[j] + self.clock[0] * self.reach[j]
+        width = self.offset[j] + self.clock[CLOCK_AND_EPSILON] * self.reach[j]
         return width if width > 0.0 else 0.0
 
     def pin(self, j: int, gradient: float, error: float) -> None:
         clock = self.clock
-        growth = INTERVAL_ROUNDING * self.largest_curvature * self.reach[j] * abs(self.x[j]) - clock[2]
+        growth = INTERVAL_ROUNDING * self.largest_curvature * self.reach[j] * abs(self.x[j]) - clock[EPSILON_OF_X]
         if growth > 0.0:
-            clock[2] += growth
+            clock[EPSILON_OF_X] += growth
             self.add_rounding(growth)
         self.estimate[j] = gradient
-        self.offset[j] = error - clock[4] * self.reach[j]
+        self.offset[j] = error - clock[CLOCK_ALONE] * self.reach[j]
 
     def widen(self, amount: float) -> None:
         clock = self.clock
-        clock[4], clock[6] = added(clock[4], clock[6], amount)
+        clock[CLOCK_ALONE], clock[NOT_YET_SEEN] = added(clock[CLOCK_ALONE], clock[NOT_YET_SEEN], amount)
         self.add_rounding(INTERVAL_ROUNDING * amount)
 
     @helper
     def add_rounding(self, rounding: float) -> None:
         """ε grows; its sum with the clock is taken anew, so that no difference of it is needed."""
         clock = self.clock
-        clock[1] += rounding
-        clock[0] = clock[4] + clock[1]
+        clock[EPSILON] += rounding
+        clock[CLOCK_AND_EPSILON] = clock[CLOCK_ALONE] + clock[EPSILON]
 
     def stepped(self, i: int, change: float) -> None:
         """Count the rounding of v, to which a step of coordinate i by this much was added."""
         length = abs(change) * self.reach[i] * self.largest_curvature
-        self.clock[3] += length
-        self.clock[5] += length
-        self.add_rounding(INTERVAL_ROUNDING * length + ADDITION_ROUNDING * self.clock[5])
+        self.clock[PATH_OF_V] += length
+        self.clock[SINCE_MEASURED] += length
+        self.add_rounding(INTERVAL_ROUNDING * length + ADDITION_ROUNDING * self.clock[SINCE_MEASURED])
 
     @helper
     def measured(self, square: float) -> None:
         """What steps add to, v or M·Ax, has this square: where that has lost no digits, it bounds their rounding."""
         if has_digits(square):
-            self.clock[5] = min(self.clock[5], (1.0 + SQUARE_ROUNDING) * math.sqrt(square))
+            self.clock[SINCE_MEASURED] = min(self.clock[SINCE_MEASURED], (1.0 + SQUARE_ROUNDING) * math.sqrt(square))
 
     def moved(self, length: float) -> None:
         """Count the rounding of estimates to which the products of a step of this length were added."""
-        self.add_rounding(INTERVAL_ROUNDING * length + SUM_ROUNDING * self.clock[3])
+        self.add_rounding(INTERVAL_ROUNDING * length + SUM_ROUNDING * self.clock[PATH_OF_V])
 
     def score_at(self, j: int, g: float) -> float:
         """The steepness of coordinate j where ∇_j f(x) = g."""
@@ -155,11 +159,7 @@ def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: 
     if not (isinstance(init, tuple) and len(init) == 2):
         raise TypeError(f"init must be 'gradient', 'none' or a pair (estimate, radius); got {init!r}")
     estimate = as_finite_vector(init[0], "init estimate", n).copy()
-    radius = as_vector(init[1], "init radius", n).copy()
-    if not (radius >= 0.0).all():
-        wrong = radius[~(radius >= 0.0)][0]
-        raise ValueError(f"init radius must be non-negative (inf is allowed) and not nan; got {wrong:g}")
-    return Intervals(estimate, radius, *rest), False
+    return Intervals(estimate, as_radii(init[1], "init radius", n), *rest), False
 
 
 def start_clock(size: float, x: Array, parts: Any) -> Array:

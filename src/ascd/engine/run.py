@@ -18,6 +18,7 @@ from ascd._base.checks import Array
 from ascd._base.contracts import confidence_of
 from ascd.engine.descent import count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint, users_part
+from ascd.engine.intervals import EPSILON
 from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, LONGEST_PIECE, PIECE_GROWTH, SHORTEST_PIECE
 from ascd.problem.penalties import nearest_allowed
 from ascd.results.limits import Limits, has_no_minimum
@@ -150,7 +151,7 @@ class Run:
 
     def _is_rounding(self, tol: float) -> bool:
         """Is it perhaps nothing but the rounding of bounds that keeps them from certifying it?"""
-        return self.t >= self.next_guess and self.survey[0] - self.rate * self.point.intervals.clock[1] <= tol
+        return self.t >= self.next_guess and self.survey[0] - self.rate * self.point.intervals.clock[EPSILON] <= tol
 
     def _steepest(self) -> float:
         """The largest score, from exact entries."""

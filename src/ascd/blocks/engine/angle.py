@@ -21,10 +21,14 @@ from ascd.blocks.engine.parts import BlockParts, block_lengths
 from ascd.blocks.engine.products import widen_by
 from ascd.blocks.groups import Groups
 from ascd.blocks.lengths import length_of
+from ascd.engine.intervals import CLOCK_ALONE, EPSILON
 from ascd.engine.oracles.measured import REFERENCE_SQUARE, begin_path, measure_angle, path_since
 from ascd.engine.oracles.reference import (
+    ACROSS,
+    ALONG,
     MOVES,
     READS,
+    ROUNDING,
     SQUARE,
     STARTED,
     add_from_rows,
@@ -49,12 +53,12 @@ class BlockAngle(NamedTuple):
     room: Array
 
     def tighten(self, j: int, g: float, r: float) -> tuple[float, float]:
-        half = self.place[1] * self.width[j] + self.place[2] * self.reach[j]
+        half = self.place[ACROSS] * self.width[j] + self.place[ROUNDING] * self.reach[j]
         if not half < r:
             return g, r
         first, last = self.ends[j], self.ends[j + 1]
         for p in range(first, last):
-            self.room[p - first] = self.place[0] * self.product[p]
+            self.room[p - first] = self.place[ALONG] * self.product[p]
         x, rate = self.coefficients[first:last], self.steepness.rate[j]
         middle = self.steepness.scorer.block_score(self.penalty, j, x, self.room[: last - first])
         low, high = max(g - rate * r, middle - rate * half), min(g + rate * r, middle + rate * half)
@@ -103,7 +107,7 @@ class ReferencedBlocks(NamedTuple):
             begin_account(account, point.reads[0])
         else:
             self.follow_trail(point)
-        self.angle.place[2] = point.intervals.clock[1] + turned_by(account)
+        self.angle.place[ROUNDING] = point.intervals.clock[EPSILON] + turned_by(account)
 
     @helper
     def follow_trail(self, point: Any) -> None:
@@ -131,7 +135,7 @@ class MeasuredBlocks(NamedTuple):
 
     def update_block(self, point: Any, i: int, change: Array, rng: Any) -> None:
         point.intervals.widen(length_of(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack))
-        self.angle.place[2] = path_since(point, self.account)
+        self.angle.place[ROUNDING] = path_since(point, self.account)
 
     @helper
     def measure(self, point: Any) -> None:
@@ -148,7 +152,7 @@ class MeasuredBlocks(NamedTuple):
 def make_anchor(point: Any, bound: Any, anchor: Any) -> float:
     """The present V as V_ref; returns ‖V_ref‖².  At the start gradients that are known are not read again."""
     total, clock, ends = 0.0, point.intervals.clock, point.problem.ends
-    is_start = clock[4] == 0.0
+    is_start = clock[CLOCK_ALONE] == 0.0
     for k in range(anchor.slope.size):
         anchor.slope[k] = point.slope[k]
     for k in range(anchor.slope.size):
@@ -162,5 +166,5 @@ def make_anchor(point: Any, bound: Any, anchor: Any) -> float:
         if point.problem.matrix.outputs == 1:
             along = length_of(bound.product[ends[b] : ends[b + 1]])
             bound.width[b] = min(bound.width[b], width_across(anchor.square[b], along, inverse_square(total)))
-    bound.place[0], bound.place[1] = 1.0, 0.0
+    bound.place[ALONG], bound.place[ACROSS] = 1.0, 0.0
     return total

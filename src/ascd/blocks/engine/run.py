@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_generator, as_vector, finite_values, unknown_name
+from ascd._base.checks import Array, as_generator, as_radii, finite_values, unknown_name
 from ascd.blocks.engine.descent import (
     block_objective,
     count_block_violations,
@@ -156,10 +156,7 @@ def _known(problem: BlockProblem, init: Any) -> tuple[Array, Array, bool]:
         return np.zeros(shape).ravel(), np.full(count, np.inf), init == "gradient"
     if not (isinstance(init, tuple) and len(init) == 2):
         raise TypeError(f"init must be 'gradient', 'none' or a pair (estimate, radius); got {init!r}")
-    radius = as_vector(init[1], "init radius", count).copy()
-    if not (radius >= 0.0).all():
-        wrong = radius[~(radius >= 0.0)][0]
-        raise ValueError(f"init radius must be non-negative (inf is allowed), one number a block; got {wrong:g}")
+    radius = as_radii(init[1], "init radius", count)
     estimate = problem.as_point(init[0], "init estimate").ravel()
     finite_values(estimate, "init estimate")
     return estimate, radius, False

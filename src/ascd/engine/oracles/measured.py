@@ -18,7 +18,8 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper
-from ascd.engine.oracles.reference import ReferenceBound, make_reference, start_reference
+from ascd.engine.intervals import CLOCK_ALONE, EPSILON
+from ascd.engine.oracles.reference import ACROSS, ALONG, ROUNDING, ReferenceBound, make_reference, start_reference
 from ascd.problem.optimality import length_across, share_along
 from ascd.problem.tuning import SQUARE_ROUNDING
 
@@ -55,7 +56,7 @@ class MeasuredAngle(NamedTuple):
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         point.intervals.widen(abs(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack))
-        self.angle.place[2] = path_since(point, self.account)
+        self.angle.place[ROUNDING] = path_since(point, self.account)
 
     @helper
     def measure(self, point: Any) -> None:
@@ -71,14 +72,14 @@ class MeasuredAngle(NamedTuple):
 @helper
 def begin_path(point: Any, account: Array, place: Array) -> None:
     """There is a new reference."""
-    account[CLOCK_THEN], account[HAS_REFERENCE] = point.intervals.clock[4], 1.0
-    place[2] = point.intervals.clock[1]
+    account[CLOCK_THEN], account[HAS_REFERENCE] = point.intervals.clock[CLOCK_ALONE], 1.0
+    place[ROUNDING] = point.intervals.clock[EPSILON]
 
 
 @helper
 def path_since(point: Any, account: Array) -> float:
     """The path since the measurement, rounding included."""
-    return point.intervals.clock[4] - account[CLOCK_THEN] + point.intervals.clock[1]
+    return point.intervals.clock[CLOCK_ALONE] - account[CLOCK_THEN] + point.intervals.clock[EPSILON]
 
 
 @helper
@@ -93,11 +94,11 @@ def measure_angle(point: Any, reference: Array, account: Array, place: Array) ->
         distance += away * away
     square = account[REFERENCE_SQUARE]
     along = share_along(product, square)
-    place[0] = 1.0 + along
+    place[ALONG] = 1.0 + along
     across = max(distance - along * product, 0.0)
-    place[1] = length_across(across, SQUARE_ROUNDING * distance, max(square, distance))
-    account[CLOCK_THEN] = point.intervals.clock[4]
-    place[2] = point.intervals.clock[1]
+    place[ACROSS] = length_across(across, SQUARE_ROUNDING * distance, max(square, distance))
+    account[CLOCK_THEN] = point.intervals.clock[CLOCK_ALONE]
+    place[ROUNDING] = point.intervals.clock[EPSILON]
 
 
 class Unmeasured(NamedTuple):

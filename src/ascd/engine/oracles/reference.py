@@ -40,6 +40,7 @@ from ascd._base.contracts import asked
 from ascd._base.jit import at, helper, is_one
 from ascd._base.scalars import fetch
 from ascd.data.local import fill_squares
+from ascd.engine.intervals import CLOCK_ALONE, EPSILON
 from ascd.engine.tuning import (
     ADDITION_ROUNDING,
     INTERVAL_ROUNDING,
@@ -150,7 +151,7 @@ class Referenced(NamedTuple):
             self.refresh(point)
         else:
             self.follow_step(point, i, change)
-        self.angle.place[ROUNDING] = point.intervals.clock[1] + turned_by(account)
+        self.angle.place[ROUNDING] = point.intervals.clock[EPSILON] + turned_by(account)
 
     @helper
     def follow_step(self, point: Any, i: int, change: float) -> None:
@@ -167,7 +168,7 @@ class Referenced(NamedTuple):
         account, known = self.account, self.angle.product[i]
         account[PRODUCT] += step * known
         account[DISTANCE] += step * (2.0 * (point.entry_read[0] - known) + step * self.square[i])
-        error = abs(step) * point.intervals.reach[i] * point.intervals.clock[1]
+        error = abs(step) * point.intervals.reach[i] * point.intervals.clock[EPSILON]
         account[STRAYED] += STRAY_ROUNDING * error + ADDITION_ROUNDING * abs(account[DISTANCE])
         account[TURNED] += TURN_ROUNDING * error + ADDITION_ROUNDING * abs(account[PRODUCT])
 
@@ -241,7 +242,7 @@ def make_reference(point: Any, bound: Any, square: Array, slope: Array) -> float
     At the start, before anything has moved, entries that are known are not read again.
     """
     total, clock = 0.0, point.intervals.clock
-    is_start = clock[4] == 0.0
+    is_start = clock[CLOCK_ALONE] == 0.0
     for k in range(slope.size):
         slope[k] = point.slope[k]
     for k in range(slope.size):

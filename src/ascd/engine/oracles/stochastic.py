@@ -36,6 +36,7 @@ import numpy as np
 from ascd._base.checks import Array, as_count, as_number
 from ascd._base.contracts import likely
 from ascd._base.jit import helper
+from ascd.engine.intervals import CLOCK_AND_EPSILON
 from ascd.engine.oracles.concentration import sampled_radius, share_of_failure
 from ascd.engine.oracles.row_sample import RowSample, start_sample
 from ascd.engine.tuning import ANCHOR_WASTE, FEWEST_ROWS, LEAST_FAILURE, SUM_ROUNDING
@@ -120,7 +121,7 @@ class Sampled(NamedTuple):
         """Have steps read as much as a sample costs, and radii grown enough for one to help?"""
         account, draws = self.account, self.sample.gaps.size - 1
         price = draws * point.x.size / self.anchor.size + self.passes()
-        grown = (point.intervals.clock[0] - account[CLOCK]) * self.reach
+        grown = (point.intervals.clock[CLOCK_AND_EPSILON] - account[CLOCK]) * self.reach
         return point.reads[0] - account[SAMPLED_AT] >= price and grown >= self.patience * account[LEFT]
 
     @helper
@@ -143,7 +144,7 @@ class Sampled(NamedTuple):
             self.product[j] = point.partial(j)
             point.intervals.pin(j, self.product[j], 0.0)
         account[MOVED_SINCE], account[LEFT] = 0.0, 0.0
-        account[CLOCK] = point.intervals.clock[0]
+        account[CLOCK] = point.intervals.clock[CLOCK_AND_EPSILON]
         account[SAMPLED_AT], account[WASTE_FROM] = point.reads[0], point.reads[0]
 
     @helper
@@ -162,7 +163,7 @@ class Sampled(NamedTuple):
             middle, radius = self.interval_of(j, mass, moment, eta)
             self.cut(point, j, middle, radius)
             account[LEFT] += radius
-        account[CLOCK], account[SAMPLED_AT] = point.intervals.clock[0], point.reads[0]
+        account[CLOCK], account[SAMPLED_AT] = point.intervals.clock[CLOCK_AND_EPSILON], point.reads[0]
 
     @helper
     def interval_of(self, j: int, mass: float, moment: float, eta: float) -> tuple[float, float]:

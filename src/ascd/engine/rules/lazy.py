@@ -32,6 +32,7 @@ from ascd._base.checks import Array
 from ascd._base.contracts import asked
 from ascd._base.jit import helper, wide
 from ascd.engine import tuning
+from ascd.engine.intervals import CLOCK_AND_EPSILON
 from ascd.engine.rules.heap import Heap
 from ascd.engine.rules.order import shuffle
 from ascd.engine.rules.queue import Queue
@@ -86,7 +87,7 @@ class LazyBounds(NamedTuple):
     @helper
     def largest_bound(self, intervals: Any) -> float:
         """The largest bound, which then stands on top: re-evaluate the top until it stays there."""
-        shift = self.drift[0] * intervals.clock[0]
+        shift = self.drift[0] * intervals.clock[CLOCK_AND_EPSILON]
         while True:
             if self.which == 0 and self.holder.key[0] + shift <= 0.0:
                 return 0.0  # those that have fallen to 0 stay there
@@ -106,7 +107,7 @@ class LazyBounds(NamedTuple):
         """The key of a bound; a zero column that cannot be steep never will be until it is visited."""
         if self.which == 1 and intervals.reach[j] == 0.0 and bound <= 0.0:
             return -math.inf
-        return bound - self.drift[0] * intervals.clock[0]
+        return bound - self.drift[0] * intervals.clock[CLOCK_AND_EPSILON]
 
     @helper
     def evaluate_all(self, intervals: Any, rng: Any) -> None:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.jit import helper, wide
+from ascd.engine.intervals import CLOCK_AND_EPSILON
 from ascd.engine.rules.draw_list import ITS_PLACE, LAST_PICK, LIST_SIZE, DrawList
 from ascd.engine.rules.lazy import LazyBounds, Rates
 from ascd.engine.rules.lazy_rules import count_reaching
@@ -136,7 +137,7 @@ class LazyHeuristic(NamedTuple):
     @helper
     def wake_threshold(self, intervals: Any, largest: float) -> float:
         """No key up to this belongs to an upper bound of ``largest``, also if it was rounded."""
-        shift = self.asleep.drift[0] * intervals.clock[0]
+        shift = self.asleep.drift[0] * intervals.clock[CLOCK_AND_EPSILON]
         return largest - shift - KEY_ROUNDING * (shift + largest)
 
     def active_count(self, point: Any) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd._base.jit import helper
+from ascd.engine.intervals import CLOCK_AND_EPSILON
 from ascd.engine.tuning import PICK_BLOCK
 
 #: The smallest threshold that an upper bound of 0 does not reach.
@@ -25,7 +26,7 @@ LEAST = float(np.finfo(np.float64).smallest_subnormal)
 @helper
 def fill_bounds(intervals: Any, lower: Array, upper: Array) -> None:
     """Bounds on all scores."""
-    clock = intervals.clock[0]  # read once: the compiler cannot know that the loop does not change it
+    clock = intervals.clock[CLOCK_AND_EPSILON]  # read once: the compiler cannot know that the loop does not change it
     for j in range(lower.size):
         radius = intervals.offset[j] + clock * intervals.reach[j]
         g, r = intervals.extra.tighten(j, intervals.estimate[j], radius if radius > 0.0 else 0.0)

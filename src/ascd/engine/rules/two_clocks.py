@@ -36,6 +36,7 @@ from ascd._base.checks import Array
 from ascd._base.contracts import asked
 from ascd._base.jit import helper, wide
 from ascd.engine import tuning
+from ascd.engine.intervals import CLOCK_AND_EPSILON
 from ascd.engine.oracles.reference import ACROSS, ALONG, LENGTH, REFRESHES, ROUNDING
 from ascd.engine.tuning import KEY_ROUNDING, PLANE_KINDS
 from ascd.problem.optimality import added
@@ -84,7 +85,7 @@ class Clocks(NamedTuple):
         along, across, rounding = place[ALONG] * min(place[LENGTH], NO_LIMIT), place[ACROSS], place[ROUNDING]
         is_known = max(across, rounding) < NO_LIMIT
         was_known = max(state[SEEN_ACROSS], state[SEEN_ROUNDING]) < NO_LIMIT
-        self.shift[BY_PATH] = self.path_rate * intervals.clock[0]
+        self.shift[BY_PATH] = self.path_rate * intervals.clock[CLOCK_AND_EPSILON]
         is_new = place[REFRESHES] != state[SEEN_REFRESHES] or is_known != was_known
         if is_new:
             self.see_reference(intervals)
@@ -93,9 +94,9 @@ class Clocks(NamedTuple):
             # σ(m) is known to fall with s only where s is positive
             forth = ahead if min(along, state[SEEN_ALONG]) >= 0.0 else abs(ahead)
             more = (rounding - state[SEEN_ROUNDING]) * self.path_rate
-            self.move(forth, farther, more, intervals.clock[0] - state[SEEN_CLOCK])
+            self.move(forth, farther, more, intervals.clock[CLOCK_AND_EPSILON] - state[SEEN_CLOCK])
         state[SEEN_ALONG], state[SEEN_ACROSS], state[SEEN_ROUNDING] = along, across, rounding
-        state[SEEN_CLOCK] = intervals.clock[0]
+        state[SEEN_CLOCK] = intervals.clock[CLOCK_AND_EPSILON]
         return is_new
 
     @helper
