@@ -83,8 +83,8 @@ KEY_ROUNDING = 1e-14
 CHILDREN = 8
 #: Queues: about so many keys are kept in a heap, the others in levels so many times as long as all before (4, 8 and 16
 #: cost the same within 4 % in ten cases of ``benchmarks/selection.py --only iteration``); the edges of levels come from
-#: so many keys.
-FRONT, LEVEL_GROWTH, LEVEL_SAMPLE = 64, 8, 16
+#: so many keys; a level is divided by blocks of so many.
+FRONT, LEVEL_GROWTH, LEVEL_SAMPLE, LOOK_BLOCK = 64, 8, 16, 256
 #: a-ASCD: those asleep stand in this many levels (a power of two), each so many times as wide as the one before, in
 #: chunks of this many; a waking that looks at more than this many for each that wakes is counted as in vain.
 SLEEP_LEVELS, SLEEP_GROWTH, CHUNK, LOOKS_A_WAKING = 8, 4, 64, 8

@@ -28,6 +28,7 @@ class ClockQueues(NamedTuple):
     edge: Array  # of all queues, by rows
     end: Array
     sample: Array
+    places: Array
 
     @staticmethod
     def of(parts: Any, steepness: Any) -> ClockQueues:
@@ -36,7 +37,7 @@ class ClockQueues(NamedTuple):
         one, first = Queue.empty(n), np.zeros(CLOCKS, dtype=np.int64)
         rooms = np.empty(3 * n), np.empty(3 * n, dtype=np.int32), first
         levels = np.tile(one.edge, (CLOCKS, 1)), np.tile(one.end, (CLOCKS, 1))
-        return ClockQueues(Clocks.of(parts, steepness), *rooms, *levels, one.sample)
+        return ClockQueues(Clocks.of(parts, steepness), *rooms, *levels, one.sample, one.places)
 
     @helper
     def queue_of(self, which: int) -> Queue:
@@ -44,7 +45,7 @@ class ClockQueues(NamedTuple):
         if which != BY_PATH:
             size = self.clocks.members_of(which - BY_PLANE)
         rooms = self.key[begin : begin + size], self.order[begin : begin + size]
-        return Queue(*rooms, self.edge[which], self.end[which], self.sample)
+        return Queue(*rooms, self.edge[which], self.end[which], self.sample, self.places)
 
     @helper
     def forget_all(self) -> None:

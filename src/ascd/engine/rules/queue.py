@@ -20,7 +20,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.jit import helper, wide
 from ascd.engine.rules.heap import largest_child, lifted, sink
-from ascd.engine.tuning import CHILDREN, FRONT, LEVEL_GROWTH, LEVEL_SAMPLE
+from ascd.engine.tuning import CHILDREN, FRONT, LEVEL_GROWTH, LEVEL_SAMPLE, LOOK_BLOCK
 
 
 class Queue(NamedTuple):
@@ -31,13 +31,15 @@ class Queue(NamedTuple):
     edge: Array  # decreasing, the last is −inf
     end: Array
     sample: Array  # room for the sample of a level
+    places: Array  # room for the positions of a block that are to be moved
 
     @staticmethod
     def of(n: int) -> Queue:
         """All n coordinates: set the key of each position, then ``arrange``."""
         number = 1 + max(0, math.ceil(math.log(max(n, 1) / FRONT, LEVEL_GROWTH)))
         room = np.empty(n), np.arange(n, dtype=np.int32)
-        return Queue(*room, np.full(number, -np.inf), np.full(number, n), np.empty(LEVEL_SAMPLE))
+        work = np.empty(LEVEL_SAMPLE), np.empty(LOOK_BLOCK, dtype=np.int32)
+        return Queue(*room, np.full(number, -np.inf), np.full(number, n), *work)
 
     @staticmethod
     def empty(n: int) -> Queue:
@@ -188,9 +190,15 @@ class Queue(NamedTuple):
     def put_first(self, size: int, edge: float) -> int:
         """Move those of the first ``size`` that reach the edge to the front; how many there are."""
         found = 0
-        for position in range(size):  # both are written always: nobody can predict who reaches the edge
-            j, value = wide(self.order[position]), self.key[position]
-            self.put(position, wide(self.order[found]), self.key[found])
-            self.put(found, j, value)
-            found += value >= edge
+        for begin in range(0, size, LOOK_BLOCK):
+            number = 0
+            for position in range(begin, min(begin + LOOK_BLOCK, size)):
+                self.places[number] = position  # written always: nobody can predict who reaches the edge
+                number += self.key[position] >= edge
+            for k in range(number):
+                position = wide(self.places[k])
+                j, value = wide(self.order[position]), self.key[position]
+                self.put(position, wide(self.order[found]), self.key[found])
+                self.put(found, j, value)
+                found += 1
         return found
