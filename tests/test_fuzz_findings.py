@@ -138,3 +138,13 @@ def test_curvatures_of_blocks_that_overflow_are_no_eigenvalues(interpreted):
     problem = ascd.BlockProblem(A, [0.8, 0.2, 1.1, 0.7], "poisson", penalty)
     solution = ascd.solve_blocks(problem, x0=[1.4e-50, 2.4e-49, -6.3e-49, -3.0e-49], intercept=True, max_iter=3)
     assert math.isfinite(solution.objective)
+
+
+def test_a_cost_that_overflows_at_the_nearest_point_is_named(interpreted):
+    """½·1e212·(1e75)² at the bound nearest to zero."""
+    upper = np.array([0.0, -1e75])
+    box = {"l2": 1e212, "lower": -3e75, "upper": upper}
+    for family in ("solve", "path"):
+        assert judge(Case(family, np.zeros((1, 2)), np.zeros(1), penalty="Box", parameters=box))[1] == []
+    with pytest.raises(ValueError, match=r"cost\(0, 1\) is not finite, nor is it at -1e\+75, .* it overflows there"):
+        ascd.solve(ascd.Problem(np.zeros((1, 2)), np.zeros(1), penalty=ascd.Box(**box)))

@@ -59,6 +59,11 @@ def is_justified(case: Case, message: str) -> bool:
         strengths = (np.asarray(case.parameters.get(name, 0.0)) for name in ("l1", "l2"))
         with np.errstate(over="ignore"):
             return not all(np.isfinite(largest * strength).all() for strength in strengths)
+    if "nor is it at" in message:  # the cost of the allowed point nearest to zero
+        bounds = [np.abs(np.asarray(case.parameters.get(name, 0.0), dtype=float)) for name in ("lower", "upper")]
+        farthest = max(np.max(bound, initial=0.0, where=np.isfinite(bound)) for bound in bounds)
+        with np.errstate(over="ignore"):
+            return not np.isfinite(np.max(case.parameters.get("l2", 0.0)) * farthest * farthest)
     if "F at zero coefficients is inf" in message:
         with np.errstate(over="ignore"):
             return not np.isfinite(np.sum(np.square(case.b)))

@@ -84,8 +84,8 @@ def nearest_allowed(penalty: Any, n: int) -> Array:
     lost = find_nearest(penalty, np.array(SHORT_STEPS), x)
     if lost >= 0:
         raise ValueError(
-            f"penalty {type(penalty).__name__}: cost(0, {lost}) is not finite, and prox(0, step, {lost}) leads to no "
-            "point of finite cost; do its cost and its prox belong together?"
+            f"penalty {type(penalty).__name__}: cost(0, {lost}) is not finite, nor is it at {x[lost]:g}, where "
+            f"prox(0, step, {lost}) leads: either it overflows there, or its cost and its prox do not belong together"
         )
     return x
 
