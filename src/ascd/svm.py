@@ -28,7 +28,7 @@ from ascd._base.checks import Array, as_design, as_finite_vector, as_number, unk
 from ascd._base.jit import at, kernel
 from ascd.data.careful import UNIT
 from ascd.problem.dual_samples import dual_length
-from ascd.problem.losses.formulas import apart, check_signs
+from ascd.problem.losses.formulas import apart, check_signs, product_up
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import DOMAIN_ROUNDING
@@ -196,7 +196,7 @@ class Clipped(NamedTuple):
         far, v = DOMAIN_ROUNDING * (1.0 + abs(u)), max(self.lower[j], min(self.upper[j], z))
         if not self.lower[j] - far <= u <= self.upper[j] + far:
             return math.inf
-        return apart(v, u) * abs(z - 0.5 * (v + u))
+        return product_up(apart(v, u), abs(z - 0.5 * (v + u)))
 
     def curvature_bound(self) -> float:
         return 1.0

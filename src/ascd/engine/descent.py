@@ -16,6 +16,7 @@ from ascd._base.jit import at, helper, kernel, optional_method
 from ascd.data.matrices import dot, multiply, shift
 from ascd.engine.intervals import Intervals
 from ascd.engine.tuning import FEWEST_STEPS, SUMS_A_STEP, VIOLATION_ROUNDING
+from ascd.problem.losses.formulas import weighted_value
 from ascd.problem.optimality import square_over, square_times
 from ascd.problem.problem import Parts
 
@@ -128,7 +129,7 @@ def objective_at(problem: Any, x: Array, image: Array) -> float:
     total = 0.0
     for k in range(image.size):
         weight, target = at(problem.sample.weight, k), problem.sample.target[k]
-        total += weight * problem.loss.value(target, image[k]) if weight > 0.0 else 0.0
+        total += weighted_value(problem.loss, weight, target, image[k]) if weight > 0.0 else 0.0
     for j in range(x.size):
         total += problem.penalty.cost(x[j], j)
     return total

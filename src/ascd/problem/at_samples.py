@@ -20,6 +20,7 @@ from ascd._base.jit import at, helper, kernel, wide
 from ascd._base.threads import share
 from ascd.data import prices
 from ascd.data.vectors import elementwise, farthest
+from ascd.problem.losses.formulas import weighted_value
 from ascd.problem.tuning import BALANCED, LONGER_STRIDE, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 
 #: What a search for the constant remembers: the constant, its bracket, the next long step and the last step's length.
@@ -128,7 +129,7 @@ def fill_slopes(
     for number in range(start, stop):  # apart: the loop above goes through several samples at a time
         k = wide(number)
         weight = at(sample.weight, k)
-        total += weight * loss.value(sample.target[k], image[k] + t) if weight > 0.0 else 0.0
+        total += weighted_value(loss, weight, sample.target[k], image[k] + t) if weight > 0.0 else 0.0
         first += slope[k]
         second += curvature[k]
         size += abs(slope[k])

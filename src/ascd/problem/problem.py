@@ -26,6 +26,7 @@ from ascd.data.design import Design
 from ascd.data.storages import open_design
 from ascd.problem.first_pass import FirstPass, read_first
 from ascd.problem.losses import as_loss
+from ascd.problem.losses.formulas import weighted_value
 from ascd.problem.losses.shifted import Stated
 from ascd.problem.norms import as_weights, check_norms
 from ascd.problem.penalties import as_penalty
@@ -204,7 +205,7 @@ def evaluate_at(sample: Any, loss: Any, penalty: Any, x: Array, image: Array, sl
         slope[k] = weight * loss.derivative(target, image[k]) if weight > 0.0 else 0.0
     for k in range(image.size):
         weight, target = at(sample.weight, k), sample.target[k]
-        total += weight * loss.value(target, image[k]) if weight > 0.0 else 0.0
+        total += weighted_value(loss, weight, target, image[k]) if weight > 0.0 else 0.0
     for j in range(x.size):
         total += penalty.cost(x[j], j)
     return total

@@ -17,6 +17,9 @@ DOMAIN_ROUNDING = 8.0 * 2.0**-52
 #: Relative errors of the functions in ``elementary`` (6 ulps at most, see tests/test_elementary.py), and of what
 #: divergences do with them.
 FEW_UNITS = 16.0 * 2.0**-52
+#: The least ordinary number of float64.  A result below it is wrong by 2⁻¹⁰⁷⁵ at most, whatever its size; a few of them
+#: in turn, and halves of them, by less than the second number: nothing, but in a sample that weighs 1e190.
+LEAST_ORDINARY, UNDERFLOW = 2.0**-1022, 2.0**-1072
 #: Twice the relative rounding error of a sum of two numbers.
 OF_A_SUM = 2.0**-52
 #: A sum or a difference of a few terms, each rounded to half a unit in the last place of the largest.

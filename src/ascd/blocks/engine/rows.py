@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ascd._base.checks import Array
 from ascd._base.jit import helper
 from ascd.blocks.softmax import Softmax
+from ascd.problem.losses.formulas import weighted_value
 
 
 class EachOutput(NamedTuple):
@@ -32,7 +33,7 @@ class EachOutput(NamedTuple):
         """s_k·loss(y_k, z)."""
         weight, total = self.weight[k], 0.0
         for t in range(z.size):
-            total += weight * self.loss.value(self.target[k, t], z[t]) if weight > 0.0 else 0.0
+            total += weighted_value(self.loss, weight, self.target[k, t], z[t]) if weight > 0.0 else 0.0
         return total
 
 

@@ -9,6 +9,7 @@ Each loss is a NamedTuple whose compiled methods speak of one sample, with targe
 ``conjugate``       sup_z {u·z − loss(y, z)}, +inf outside its domain; for duality gaps
 ``is_quadratic``    is the curvature constant?  Then it must be the curvature bound
 ``divergence``      (optional) value + conjugate(u) − u·z ≥ 0 without cancellation; for certificates
+``weighted_value``  (optional) weight·loss(y, z), also where the loss alone is too small or large for float64
 ==================  =============================================================================
 
 Plain Python methods tell the rest: ``curvature_bound`` (M, with 0 ≤ curvature ≤ M everywhere; inf where there is none,

@@ -10,7 +10,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.elementary import exp_of_negative, log_of
 from ascd._base.jit import helper, optional_method
-from ascd.problem.tuning import FEW_UNITS
+from ascd.problem.tuning import FEW_UNITS, UNDERFLOW
 
 
 @helper
@@ -34,6 +34,19 @@ def apart(first: float, second: float) -> float:
 
 
 @helper
+def product_up(first: float, second: float) -> float:
+    """first·second of two that are not negative, at least, also where that is too small for float64.
+
+    Examples
+    --------
+    >>> from ascd.problem.losses.formulas import product_up
+    >>> product_up(1.5, 2.0), product_up(1e-200, 1e-200) > 0.0, product_up(0.0, 1.0)
+    (3.0, True, 0.0)
+    """
+    return first * second + UNDERFLOW if first > 0.0 else 0.0
+
+
+@helper
 def log_share(p: float, q: float, log_q: float, away: float) -> float:
     """p·log(p/q), where p − q = ``away``."""
     if p <= 0.0:
@@ -45,8 +58,14 @@ def log_share(p: float, q: float, log_q: float, away: float) -> float:
 def divergence(loss: Any, y: float, z: float, u: float) -> float:
     """How far u is from being the derivative at z: loss(y, z) + loss*(y, u) − u·z, rounding errors added."""
     value, conjugate, product = loss.value(y, z), loss.conjugate(y, u), u * z
-    rounding = FEW_UNITS * (abs(value) + abs(conjugate) + abs(product))
+    rounding = FEW_UNITS * (abs(value) + abs(conjugate) + abs(product)) + UNDERFLOW
     return max(0.0, value + conjugate - product) + rounding
+
+
+@optional_method
+def weighted_value(loss: Any, weight: float, y: float, z: float) -> float:
+    """weight·loss(y, z), of losses that are squares also where these alone are too small or too large for float64."""
+    return weight * loss.value(y, z)
 
 
 @optional_method

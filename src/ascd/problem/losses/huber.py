@@ -6,7 +6,8 @@ import math
 from typing import NamedTuple
 
 from ascd._base.checks import Array, as_number
-from ascd.problem.losses.formulas import apart
+from ascd.problem.losses.formulas import apart, product_up
+from ascd.problem.optimality import square_times
 from ascd.problem.tuning import DOMAIN_ROUNDING
 
 
@@ -28,6 +29,12 @@ class Huber(NamedTuple):
             return 0.5 * size * size
         return self.threshold * (size - 0.5 * self.threshold)
 
+    def weighted_value(self, weight: float, y: float, z: float) -> float:
+        size = abs(z - y)
+        if size <= self.threshold:
+            return square_times(size, 0.5 * weight)
+        return weight * self.threshold * (size - 0.5 * self.threshold)
+
     def derivative(self, y: float, z: float) -> float:
         return max(-self.threshold, min(self.threshold, z - y))
 
@@ -45,9 +52,9 @@ class Huber(NamedTuple):
             return math.inf
         if abs(r) <= self.threshold:
             away = apart(r, u)
-            return 0.5 * away * away
+            return product_up(0.5 * away, away)
         end = self.threshold if r > 0.0 else -self.threshold
-        return apart(end, u) * abs(r - 0.5 * (end + u))
+        return product_up(apart(end, u), abs(r - 0.5 * (end + u)))
 
     def curvature_bound(self) -> float:
         return 1.0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ascd._base.checks import Array
 from ascd._base.elementary import exp_of_negative, log_of_one_plus
 from ascd.problem.losses.formulas import check_signs, entropy_term, log_share, sigmoid
-from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS
+from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LEAST_ORDINARY, UNDERFLOW
 
 
 class Logistic(NamedTuple):
@@ -53,7 +53,8 @@ class Logistic(NamedTuple):
         q, rest = sigmoid(-y * z), sigmoid(y * z)
         away = p - q if p + q <= 1.0 else rest - (1.0 - p)
         share, other = log_share(p, q, -self.value(y, -z), away), log_share(1.0 - p, rest, -self.value(y, z), -away)
-        return max(0.0, share + other) + FEW_UNITS * abs(away)
+        lost = UNDERFLOW if min(q, rest) < LEAST_ORDINARY else 0.0
+        return max(0.0, share + other) + FEW_UNITS * abs(away) + lost
 
     def curvature_bound(self) -> float:
         return 0.25

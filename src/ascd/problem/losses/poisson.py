@@ -9,7 +9,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.problem.losses.formulas import entropy_term, log_share
-from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS
+from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LEAST_ORDINARY, UNDERFLOW
 
 
 class Poisson(NamedTuple):
@@ -45,7 +45,8 @@ class Poisson(NamedTuple):
         if mean < -DOMAIN_ROUNDING * y or q == math.inf:
             return math.inf
         away = max(mean, 0.0) - q
-        return max(0.0, log_share(max(mean, 0.0), q, z, away) - away) + FEW_UNITS * abs(away)
+        lost = UNDERFLOW if q < LEAST_ORDINARY else 0.0
+        return max(0.0, log_share(max(mean, 0.0), q, z, away) - away) + FEW_UNITS * abs(away) + lost
 
     def curvature_bound(self) -> float:
         return math.inf

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._base.checks import Array, as_finite_vector
-from ascd.problem.losses.formulas import divergence
+from ascd.problem.losses.formulas import divergence, weighted_value
 from ascd.problem.losses.huber import Huber
 from ascd.problem.losses.squared import Squared
 from ascd.problem.tuning import OF_A_SUM
@@ -47,6 +47,10 @@ class Shifted(NamedTuple):
     def value(self, y: float, z: float) -> float:
         k = int(y)
         return self.loss.value(self.target[k], self.offset[k] + z)
+
+    def weighted_value(self, weight: float, y: float, z: float) -> float:
+        k = int(y)
+        return weighted_value(self.loss, weight, self.target[k], self.offset[k] + z)
 
     def derivative(self, y: float, z: float) -> float:
         k = int(y)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ascd._base.checks import Array
-from ascd.problem.losses.formulas import apart
+from ascd.problem.losses.formulas import apart, product_up
+from ascd.problem.optimality import square_times
 
 
 class Squared(NamedTuple):
@@ -23,6 +24,9 @@ class Squared(NamedTuple):
     def value(self, y: float, z: float) -> float:
         return 0.5 * (z - y) * (z - y)
 
+    def weighted_value(self, weight: float, y: float, z: float) -> float:
+        return square_times(z - y, 0.5 * weight)
+
     def derivative(self, y: float, z: float) -> float:
         return z - y
 
@@ -34,7 +38,7 @@ class Squared(NamedTuple):
 
     def divergence(self, y: float, z: float, u: float) -> float:
         away = apart(z - y, u)
-        return 0.5 * away * away
+        return product_up(0.5 * away, away)
 
     def curvature_bound(self) -> float:
         return 1.0

@@ -6,7 +6,8 @@ import math
 from typing import NamedTuple
 
 from ascd._base.checks import Array
-from ascd.problem.losses.formulas import apart, check_signs
+from ascd.problem.losses.formulas import apart, check_signs, product_up
+from ascd.problem.optimality import square_times
 from ascd.problem.tuning import DOMAIN_ROUNDING
 
 
@@ -26,6 +27,9 @@ class SquaredHinge(NamedTuple):
         missing = max(0.0, 1.0 - y * z)
         return missing * missing
 
+    def weighted_value(self, weight: float, y: float, z: float) -> float:
+        return square_times(max(0.0, 1.0 - y * z), weight)
+
     def derivative(self, y: float, z: float) -> float:
         return -2.0 * y * max(0.0, 1.0 - y * z)
 
@@ -43,9 +47,9 @@ class SquaredHinge(NamedTuple):
         if a < 0.0:
             return math.inf
         if missing <= 0.0:
-            return 0.25 * a * a - a * missing
+            return product_up(a, 0.25 * a - missing)
         away = apart(missing, 0.5 * a)
-        return away * away
+        return product_up(away, away)
 
     def curvature_bound(self) -> float:
         return 2.0
