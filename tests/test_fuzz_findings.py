@@ -148,3 +148,23 @@ def test_a_cost_that_overflows_at_the_nearest_point_is_named(interpreted):
         assert judge(Case(family, np.zeros((1, 2)), np.zeros(1), penalty="Box", parameters=box))[1] == []
     with pytest.raises(ValueError, match=r"cost\(0, 1\) is not finite, nor is it at -1e\+75, .* it overflows there"):
         ascd.solve(ascd.Problem(np.zeros((1, 2)), np.zeros(1), penalty=ascd.Box(**box)))
+
+
+def test_a_linear_term_too_small_for_a_program(interpreted):
+    """5e-324 over the length of its column is 0, and so was what the costs were divided by."""
+    problem = ascd.Problem(np.full((2, 2), 3.0), [0.6, 0.2], penalty=ascd.L1(0.0, linear=5e-324))
+    solution = ascd.solve(problem, intercept=True)  # it falls for ever, by 5e-324: no bound from below
+    assert (solution.gap, solution.objective) == (math.inf, pytest.approx(0.04))
+
+
+def test_an_automatic_grid_does_not_ask_for_smaller_alphas(interpreted):
+    problem = ascd.Problem([[2e133]], [-1.0], "squared_hinge", ascd.L1L2(l1=1.0, l2=3e266))
+    with pytest.raises(ValueError, match="alphas must be given: with 4e\\+133 the penalty overflows"):
+        ascd.path(problem)
+
+
+def test_scores_of_coefficients_whose_squares_overflow(interpreted):
+    rng = np.random.default_rng(0)
+    X, Y = 1e-77 * rng.standard_normal((12, 2)), 1e148 * rng.standard_normal((12, 2))
+    model = ascd.MultiTaskLassoCV(fit_intercept=False, alphas=3, cv=3, max_iter=5).fit(X, Y)  # warnings are errors
+    assert np.isfinite(model.coef_).all()

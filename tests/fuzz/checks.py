@@ -181,7 +181,7 @@ def _check_zero(answer: Answer, known: Known) -> list[Violation]:
     if answer.zero_objective is None:
         return []
     value, said = float(known.values[1]), answer.zero_objective
-    wrong = value > 0.0 and not known.overflows(1) and not said <= value + known.rounding(1)
+    wrong = value > 0.0 and not known.overflows(1) and not said <= value + known.rounding(1) + SMALLEST
     if not said >= 0.0 or wrong:
         return [Violation("zero_objective", f"said {said!r}, F at zero {value!r}", said / known.scale)]
     return []

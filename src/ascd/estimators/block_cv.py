@@ -49,7 +49,7 @@ class BlockPathCV(BlockRegressor, PathCV):
         for number in range(alphas.size):
             residuals = predict(coefs[:, :, number]) + constants[:, number] - targets
             errors[number] = np.average((residuals**2).mean(axis=1), weights=fold.test_weight)
-        kept = coefs[:, 0] if y.ndim == 1 else np.linalg.norm(coefs, axis=1)
+        kept = coefs[:, 0] if y.ndim == 1 else np.hypot.reduce(coefs, axis=1)  # squares may overflow
         fits = sparse.csc_array(coefs.reshape(-1, alphas.size))
         return FoldPath(errors, sparse.csc_array(kept), shortfall(found, 1.0 / total), fits, constants)
 

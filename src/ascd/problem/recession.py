@@ -115,6 +115,9 @@ class _Program(NamedTuple):
         costs = np.concatenate(self[1:])
         forbidden = costs > INFINITE
         costs = np.where(forbidden, 0.0, costs)
+        largest = float(np.abs(costs).max())
+        if largest == 0.0:  # too small for float64 beside the lengths of their columns
+            return False
         upper = np.where(forbidden, 0.0, np.r_[np.ones(2 * self.up.size), np.full(2 * self.rise.size, np.inf)])
         identity = np.eye(self.rise.size)
         given = {
@@ -127,7 +130,7 @@ class _Program(NamedTuple):
                 "time_limit": tuning.LONGEST_PROGRAM,
             },
         }
-        for unit in (1.0, float(np.abs(costs).max())):
+        for unit in (1.0, largest):
             result = linprog(costs / unit, **given)
             if result.status == 3 or (result.x is not None and self._falls_along(result.x)):
                 return True

@@ -86,7 +86,8 @@ def path(
         solver = Solver(problem, x, intercept, 0.0)
         if factors is None:
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
-        _check_largest(problem.parts.penalty, float(factors.max()), problem.n_features)
+        needed = "given" if alphas is None else "smaller"
+        _check_largest(problem.parts.penalty, float(factors.max()), problem.n_features, needed)
         smallest = problem.parts.penalty.scaled(float(factors.min()))
         check_bounded(problem.design, problem.parts._replace(penalty=smallest), intercept)
         walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver.fit), tol, limits, clock)
@@ -232,7 +233,7 @@ def as_alphas(alphas: Any) -> Array | None:
     return np.sort(factors)[::-1].copy()
 
 
-def _check_largest(penalty: Any, factor: float, n: int) -> None:
+def _check_largest(penalty: Any, factor: float, n: int, needed: str) -> None:
     """Raise a ValueError where the penalty times the largest alpha is beyond float64."""
     try:
         with np.errstate(over="ignore"):
@@ -240,7 +241,7 @@ def _check_largest(penalty: Any, factor: float, n: int) -> None:
             check_methods(scaled, Penalty, f"what {type(penalty).__name__}.scaled(factor) returns as penalty")
             as_penalty(scaled, n)
     except ValueError as error:
-        raise ValueError(f"alphas must be smaller: with {factor:.3g} the penalty overflows ({error})") from error
+        raise ValueError(f"alphas must be {needed}: with {factor:.3g} the penalty overflows ({error})") from error
 
 
 def _grid(largest: float, n_alphas: int, eps: float) -> Array:
