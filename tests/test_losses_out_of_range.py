@@ -6,6 +6,7 @@ gap.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,7 @@ from fuzz.cases import Case
 from fuzz.checks import judge
 
 import ascd
+from ascd.blocks.softmax_samples import fill_shares, largest_divergence
 from ascd.problem.losses.formulas import product_up
 
 LOSSES = {"squared": ascd.Squared(), "huber": ascd.Huber(1.0), "huber of 1e-200": ascd.Huber(1e-200)}
@@ -54,6 +56,15 @@ def test_gaps_cover_squares_that_underflow(interpreted, name, weight, x):
 def test_gaps_cover_exponentials_that_underflow(interpreted, loss, x, target):
     problem = ascd.Problem([[1.0]], [target], loss, sample_weight=[1e300])
     assert problem.gap([x]) >= np.exp(-800.0 + 300.0 * np.log(10.0))
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.5])
+def test_divergences_of_softmax_cover_probabilities_that_underflow(scale):
+    """A probability of exp(−800): KL is about (1 − s + s·log s)·exp(−800), which is no float64 number."""
+    shares = np.empty(2)
+    loss, others = fill_shares(np.array([0.0, -800.0]), 0, shares)
+    below = math.log(scale) if scale > 0.0 else 0.0
+    assert largest_divergence(shares[0], others, loss, scale, below, 0.0, 0.0) > 0.0
 
 
 @pytest.mark.parametrize(("weight", "b"), [(1e-300, 1e200), (1e-170, 1e160)])

@@ -12,6 +12,7 @@ import math
 from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel, wide
 from ascd.data.careful import UNIT
+from ascd.problem.tuning import LEAST_ORDINARY, UNDERFLOW
 
 
 @helper
@@ -105,4 +106,5 @@ def largest_divergence(
     first, second = scale * others * below, joined * ratio
     term = max(first + second, 0.0) + (8.0 * UNIT + error) * (abs(first) + abs(second)) + lost
     term += reach * scale * (others * abs(below) + min(own, others) * abs(ratio))
+    term += UNDERFLOW if min(own, others) < LEAST_ORDINARY else 0.0
     return term + 2.0 * reach * reach * others
