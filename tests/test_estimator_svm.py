@@ -218,3 +218,14 @@ def test_a_limit_of_rounds_holds_for_many_samples_too(monkeypatch):
         model = LinearSVC(loss="hinge", C=100.0, tol=1e-12, max_iter=3).fit(X, LABELS)
     assert model.n_iter_ == 3
     assert model.certificate_.status == "iteration limit"
+
+
+def test_coefficients_keep_to_bounds_that_weights_round(monkeypatch):
+    """The dual knows ω·(bound) alone, and that over ω is beyond the bound by its last digit for many ω."""
+    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+    weights = np.random.default_rng(0).random(20) + 0.01
+    X = np.array([[1.0], [-1.0]]) * np.linspace(0.5, 1.5, 20)
+    model = LinearSVC(loss="hinge", C=1e6, fit_intercept=False, penalty_weights=weights, bounds=(-0.0018, 0.0018))
+    coef = model.fit(X, [1, -1]).coef_
+    assert model.certificate_.converged
+    assert np.abs(coef).max() == 0.0018

@@ -78,3 +78,17 @@ def test_rounds_of_both_are_counted():
     assert found.n_iter <= 4
     assert found.n_iter == found.trace.iteration[-1]
     assert found.reads > 0
+
+
+@pytest.mark.parametrize("seed", [8, 13, 15, 16])
+def test_interior_points_are_not_rounded_to_numbers_outside_the_box(seed):
+    """There the objective is infinite, and the run was said to have diverged."""
+    rng = np.random.default_rng(seed)
+    rows = 1000.0 * rng.standard_normal((60, 1))
+    labels = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    C = rng.uniform(1.0, 300.0)
+    found = ascd.solve(ascd.DualSVM(rows, labels, C), tol=1e-10)
+    assert found.status is not ascd.Status.DIVERGED
+    assert found.x.min() >= 0.0
+    assert found.x.max() <= C
+    assert found.gap <= 1e-6 * found.zero_objective

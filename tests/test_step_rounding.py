@@ -164,3 +164,31 @@ def test_squares_out_of_range_of_weighted_samples_count():
     assert square_of_sums(point) == pytest.approx(1e-30 + 2e-6, rel=1e-12)
     point.slope[1:] = 1e-60
     assert square_of_sums(point) == pytest.approx(1e-30, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("oracle", ["exact", "measured"])
+def test_a_start_far_away_leaves_no_rounding_errors_in_what_is_said(loss, oracle):
+    """The slope has followed x from there, and is off by the last digits of what it was."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((30, 4))
+    b = A[:, 0] + rng.standard_normal(30)
+    problem = ascd.Problem(A, b if loss == "squared" else np.sign(b), loss, ascd.L1(1.0))
+    far = 1e13 if loss == "squared" else 1e5
+    run = {"rule": "cyclic", "oracle": oracle, "step": "line-search", "max_iter": 20_000, "rng": 0}
+    found = ascd.minimize(problem, x0=far * rng.standard_normal(4), tol=1e-10, **run)
+    there = ascd.minimize(problem, x0=found.x, tol=1e-10, max_iter=0)
+    assert found.status is Status.CONVERGED
+    assert (found.steepness, found.objective) == (there.steepness, there.objective)
+    assert found.steepness <= 1e-10
+
+
+def test_a_start_far_away_of_blocks():
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((30, 4)), rng.standard_normal((30, 2))
+    problem = ascd.BlockProblem(A, b, penalty=ascd.L21(1.0))
+    found = ascd.minimize(problem, x0=1e13 * rng.standard_normal((4, 2)), tol=1e-10, rng=0)
+    there = ascd.minimize(problem, x0=found.x, tol=1e-10, max_iter=0)
+    assert found.status is Status.CONVERGED
+    assert found.steepness == pytest.approx(there.steepness, rel=1e-9)
+    assert found.steepness <= 1e-10

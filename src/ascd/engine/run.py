@@ -146,8 +146,26 @@ class Run:
         began = time.perf_counter()
         steepest = self._steepest()
         self.point.reads[0] += self.problem.n_features
+        is_flat = steepest <= tol and self._stays_flat(tol)
         self.seconds += time.perf_counter() - began
-        return steepest <= tol
+        return is_flat
+
+    def _stays_flat(self, tol: float) -> bool:
+        """Is it so at x itself?  If not, the run goes on with the slope there.
+
+        The slope has followed x through all steps, and keeps the rounding errors of a start far away.  Intervals count
+        these, so they hold for either.  What is read for the end of a run is not counted, as its certificate is not.
+        """
+        self._compute_afresh()
+        is_flat = self._steepest() <= tol
+        self.point.reads[0] += 0 if is_flat else np.count_nonzero(self._x()) + self.problem.n_features
+        return is_flat
+
+    def _compute_afresh(self) -> None:
+        """Image and slope from x itself, unless that has left the finite numbers."""
+        point = self.point
+        if np.isfinite(point.x).all():
+            _, point.image[:], point.slope[:] = self.problem.evaluate(point.x)
 
     def _is_rounding(self, tol: float) -> bool:
         """Is it perhaps nothing but the rounding of bounds that keeps them from certifying it?"""
@@ -198,6 +216,7 @@ class Run:
 
     def _solution(self, status: Status, tol: float) -> Solution:
         """Scores decide when a run ends; that it has converged is said where its gap proves it."""
+        self._compute_afresh()
         if len(self.trace) == 0 or self.trace.iteration[-1] < self.t:
             self._record()
         del self.rule, self.oracle  # their work arrays are not needed any more, the certificate's are

@@ -7,6 +7,7 @@ penalty.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -240,7 +241,11 @@ class LinearSVC(LinearClassifier):
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]
         solvers = (partial(solve_dual, *pair) for pair in zip(problems, totals, strict=True))
-        return in_turn(solvers, self._settings())
+        solutions = in_turn(solvers, self._settings())
+        if bounds is None or weights is None:
+            return solutions
+        # ω·(bound)/ω may be beyond the bound by its last digit, which the certificate counts as it does all of w
+        return [replace(solution, x=np.clip(solution.x, *bounds)) for solution in solutions]
 
     def _keep(self, solutions: list[Any]) -> None:
         weights = np.stack([solution.x for solution in solutions])

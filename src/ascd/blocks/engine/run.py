@@ -46,6 +46,13 @@ class BlockRun(Run):
     def _steepest(self) -> float:
         return float(steepest_block(self.point))
 
+    def _compute_afresh(self) -> None:
+        problem, point = self.problem, self.point
+        if np.isfinite(point.coefficients).all():
+            x = point.coefficients.reshape(problem.n_features, problem.n_outputs)
+            point.image[:] = _image_of(problem, x).ravel()
+            fill_slopes(point.problem, point.image, point.slope)
+
     def _violations(self) -> int:
         return int(count_block_violations(self.point))
 
@@ -110,13 +117,18 @@ def _local_columns(problem: BlockProblem) -> Any:
     return design.in_memory().matrix
 
 
+def _image_of(problem: BlockProblem, x: Array) -> Array:
+    """AX, of coefficients in the order of the blocks."""
+    image, moved = np.zeros((problem.n_samples, problem.n_outputs)), np.flatnonzero(x.any(axis=1))
+    add(problem.design, problem.groups.order[moved], x[moved], image)
+    return image
+
+
 def _start(problem: BlockProblem, parts: BlockParts, steepness: Scored, init: Any, x0: Any) -> tuple[BlockPoint, bool]:
     """The point before the first step, and whether its gradient is still to be read."""
     d, outputs = problem.n_samples, problem.n_outputs
     x = np.zeros((problem.n_features, outputs)) if x0 is None else problem.as_point(x0, "x0")
-    image, slope = np.zeros((d, outputs)), np.empty(d * outputs)
-    moved = np.flatnonzero(x.any(axis=1))
-    add(problem.design, problem.groups.order[moved], x[moved], image)
+    image, slope = _image_of(problem, x), np.empty(d * outputs)
     fill_slopes(parts, image.ravel(), slope)
     objective = block_objective(parts, x.ravel(), image.ravel())
     if not np.isfinite(objective):

@@ -64,7 +64,7 @@ class Barrier:
         gap = self.gap(x, gradient)
         best = x, slope, gap
         state = self._start(x, gradient, gap)
-        here = self.low + state[BELOW]
+        here = self._inside(self.low + state[BELOW])
         slope = slope + self.weight * self.image(here - x)
         for step in range(1, most + 1):
             gradient = self.entries(slope)
@@ -76,9 +76,13 @@ class Barrier:
             move = self._step(state, gradient)
             if move is None:
                 return best[0], best[1], step
-            here = here + move
+            here = self._inside(here + move)
             slope = slope + self.weight * self.image(move)
         return best[0], best[1], most
+
+    def _inside(self, x: Array) -> Array:
+        """Distances to both ends are kept by themselves, and x may be rounded to a number beyond an end."""
+        return np.clip(x, self.low, self.high)
 
     def _start(self, x: Array, gradient: Array, gap: float) -> Array:
         share = max(gap, 1e-300) / (2.0 * x.size)
