@@ -183,7 +183,7 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weight: Array
 def _check_factors(class_weight: dict[Any, Any]) -> None:
     """Numbers from 0 on; a class of factor 0 is never predicted, as in scikit-learn."""
     for label, factor in class_weight.items():
-        if not isinstance(factor, Real) or not 0.0 <= factor < math.inf:
+        if not isinstance(factor, Real) or not 0.0 <= float(factor) < math.inf:
             raise ValueError(
                 f"class_weight must hold finite numbers, 0 or more; the one of class {label!r} is {factor!r}"
             )
