@@ -53,6 +53,8 @@ MISUSED = [
     *(f"{command} --nonsense" for command in COMMANDS),
     # a file, a folder or a name that is not there
     "fit absent.csv",
+    "fit folder --target absent",
+    "fit folder --target absent --memory 2GB",
     "path absent.csv",
     "race absent.csv",
     "convert absent.csv new",

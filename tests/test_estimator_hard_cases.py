@@ -117,6 +117,16 @@ def test_separable_data_without_a_penalty_end_with_a_status_and_finite_coefficie
     assert np.isinf(chosen.C_)
 
 
+def test_separable_data_without_a_penalty_have_larger_coefficients_for_smaller_tolerances():
+    separable = (X[:, 0] > 0.0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rough, fine = (ours.LogisticRegression(C=np.inf, tol=tol).fit(X, separable) for tol in (1e-3, 1e-9))
+    assert rough.certificate_.converged
+    assert fine.certificate_.converged
+    assert np.abs(fine.coef_).max() > np.abs(rough.coef_).max()
+
+
 def test_separable_data_with_a_penalty_are_no_trouble():
     separable = (X[:, 0] > 0.0).astype(int)
     assert ours.LogisticRegression(C=1e4).fit(X, separable).certificate_.converged

@@ -85,6 +85,8 @@ PARAMETER_ERRORS = [
     (ours.LassoCV, {"alphas": 0}, ["'alphas' parameter of LassoCV"]),
     (ours.LassoCV, {"alphas": [1.0, -1.0]}, ["alphas must be finite and at least 0", "-1.0"]),
     (ours.LassoCV, {"cv": 1}, ["'cv' parameter of LassoCV"]),
+    (ours.LassoCV, {"cv": [1, 2]}, ["cv must be a number of folds", "pairs of places", "40 samples", "[1, 2]"]),
+    (ours.LassoCV, {"cv": [([0, 1], [99])]}, ["pairs of places", "among 40 samples", "[99]"]),
     (ours.LassoCV, {"solver": "a-acsd"}, ["unknown solver 'a-acsd'", "Did you mean 'a-ascd'"]),
     (ours.ElasticNetCV, {"l1_ratio": [0.5, 2.0]}, ["l1_ratio must be in [0, 1]", "2.0"]),
     (ours.ElasticNetCV, {"l1_ratio": 0.0}, ["Automatic alpha grid generation is not supported for l1_ratio=0"]),
@@ -129,6 +131,11 @@ def test_negative_counts_are_refused():
         ours.PoissonRegressor().fit(X, -1.0 - COUNTS)
 
 
+def test_counts_that_are_words_are_refused():
+    with pytest.raises(TypeError, match=r"y must hold real numbers .* got dtype <U"):
+        ours.PoissonRegressor().fit(X, COUNTS.astype(int).astype(str))
+
+
 def test_counts_of_zero_only_have_no_finite_intercept():
     with pytest.raises(ValueError, match="y must hold a positive count"):
         ours.PoissonRegressor().fit(X, np.zeros(len(Y)))
@@ -143,6 +150,23 @@ def test_one_class_is_refused(name):
     three = np.arange(len(Y)) % 3
     with pytest.raises(ValueError, match=r"zero for all samples of the classes \[2\]"):
         EVERY[name]().fit(X, three, sample_weight=(three < 2).astype(float))
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if takes_labels(name)])
+@pytest.mark.parametrize("factor", [-2.0, np.nan, np.inf, None, "2", [1.0, 2.0]], ids=str)
+def test_factors_of_classes_that_are_no_weights_are_refused_by_name(name, factor):
+    with pytest.raises(
+        ValueError, match="class_weight must hold finite numbers, 0 or more; the one of class 1 is"
+    ) as caught:
+        EVERY[name](class_weight={1: factor}).fit(X, LABELS)
+    assert repr(factor) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if takes_labels(name)])
+def test_one_factor_of_a_class_may_be_zero_but_not_all(name):
+    assert set(EVERY[name](class_weight={0: 1.0, 1: 0.0}).fit(X, LABELS).predict(X)) == {0}
+    with pytest.raises(ValueError, match="class_weight must be positive for one class at least"):
+        EVERY[name](class_weight={0: 0.0, 1: 0.0}).fit(X, LABELS)
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if takes_labels(name)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import warnings
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import ascd
+from ascd._base.jit import Kernel
 from ascd.estimators import _solving
 from ascd.solver.box.descent import BoxDescent
 
@@ -74,3 +77,29 @@ def test_ctrl_c_in_the_second_class_of_a_dual(monkeypatch):
     monkeypatch.setattr(BoxDescent, "_sweep", interrupted)
     check_only_the_first_is_done(*fitted(model, LABELS), whole)
     assert len(begun) == 2
+
+
+def once(values):
+    return values[0]
+
+
+def twice(values):
+    return 2.0 * values[0]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_while_machine_code_is_made_is_not_lost(monkeypatch):
+    """LLVM hands its code to a function whose exceptions are lost; the next call compiles again."""
+    library = pytest.importorskip("numba.core.codegen").JITCodeLibrary
+    Kernel(once).fresh(X[0])  # the trial of our compilers comes first
+    doubling, finalize = Kernel(twice), library._finalize_specific
+
+    def interrupted(self):
+        finalize(self)
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(library, "_finalize_specific", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            doubling.fresh(X[0])
+    assert doubling.fresh(X[0]) == 2.0 * X[0, 0]

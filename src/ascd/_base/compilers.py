@@ -17,6 +17,7 @@ plain numba compiles instead: the same answers, later, and a warning says so onc
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -59,6 +60,31 @@ def collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def no_interrupt_lost() -> Iterator[None]:
+    """Raise anew a Ctrl-C that came while LLVM was at work.
+
+    It is raised where Python is next asked something: in the function that LLVM hands its machine code to.  It is lost
+    there, and so is the code: numba would say that there is no compiled object.
+    """
+    lost: list[BaseException] = []
+    hook = sys.unraisablehook
+
+    def keep(report: Any) -> None:
+        if report.exc_value is None or isinstance(report.exc_value, Exception):
+            hook(report)
+        else:
+            lost.append(report.exc_value)
+
+    sys.unraisablehook = keep
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+    if lost:
+        raise lost[0]
 
 
 def kernel_options() -> dict[str, Any]:
@@ -130,7 +156,8 @@ def _make() -> tuple[type, type]:
         """Sets the environments (the constants that print and raise need) of the parts linked into it."""
 
         def _finalize_final_module(self) -> None:
-            super()._finalize_final_module()
+            with no_interrupt_lost():
+                super()._finalize_final_module()
             for variable in self._final_module.global_variables:
                 environment = lookup_environment(variable.name)
                 if environment is not None:

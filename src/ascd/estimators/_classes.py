@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -170,5 +172,18 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weight: Array
     if isinstance(class_weight, str) and class_weight == "balanced":  # scikit-learn 1.6 leaves the weights out
         sums = np.bincount(codes, weights=weight, minlength=len(classes))
         return np.asarray((sums.sum() / (len(classes) * sums))[codes])
-    each: Array = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
-    return each
+    if class_weight is not None:
+        _check_factors(class_weight)
+    factors: Array = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    if not factors.any():
+        raise ValueError(f"class_weight must be positive for one class at least; got {class_weight!r}")
+    return factors[codes]
+
+
+def _check_factors(class_weight: dict[Any, Any]) -> None:
+    """Numbers from 0 on; a class of factor 0 is never predicted, as in scikit-learn."""
+    for label, factor in class_weight.items():
+        if not isinstance(factor, Real) or not 0.0 <= float(factor) < math.inf:
+            raise ValueError(
+                f"class_weight must hold finite numbers, 0 or more; the one of class {label!r} is {factor!r}"
+            )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from numbers import Integral
+from reprlib import repr as short
 from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
@@ -60,13 +62,23 @@ class SplitterRouting:
             known = {"sample_weight": weight} if weight is not None and takes_weights else {}
             routed = process_routing(self, "fit", **known, **params).splitter.split
         n = X.shape[0]
-        folds = [
-            _as_fold(np.arange(n)[train], np.arange(n)[test], n, weight)
-            for train, test in cv.split(_seen_by(cv, X), y, **routed)
-        ]
+        folds = [_as_fold(train, test, n, weight) for train, test in self._splits(cv, X, y, routed)]
         if not folds:
             raise ValueError(f"cv must split the samples at least once; got {self.cv!r}")
         return folds
+
+    def _splits(self, cv: Any, X: Any, y: Array, routed: dict[str, Any]) -> list[tuple[Array, Array]]:
+        """The places of the samples to fit and of those to score, of every fold."""
+        places = np.arange(X.shape[0])
+        try:
+            return [(places[train], places[test]) for train, test in cv.split(_seen_by(cv, X), y, **routed)]
+        except (TypeError, ValueError, IndexError) as error:
+            if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
+                raise
+            raise ValueError(
+                f"cv must be a number of folds, a splitter, or pairs of places (to fit, to score) among {places.size} "
+                f"samples; got {short(self.cv)}: {error}"
+            ) from error
 
 
 def _seen_by(cv: Any, X: Any) -> Any:

@@ -56,7 +56,7 @@ class LogisticFolds(Scoring):
 
     def _fold_scores(self, data: Labelled, penalty: Any, fold: Fold) -> FoldScores:
         weight, count = fold.train * data.factors, len(self.classes_)
-        present = np.unique(data.codes[weight > 0.0])
+        present = np.unique(data.codes[fold.train > 0.0])
         if present.size < count:
             missing = np.setdiff1d(np.arange(count), present)
             raise ValueError(

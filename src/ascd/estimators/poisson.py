@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils._param_validation import Interval
 
-from ascd._base.checks import Array
+from ascd._base.checks import Array, as_vector
 from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor, as_offset
 from ascd.estimators._given import fit_method, namespace_of, to_numpy
 from ascd.estimators._solving import solve_problem
@@ -117,6 +117,7 @@ class PoissonRegressor(LinearRegressor):
         self
         """
         X, y, weight = self._read(X, y, sample_weight, y_numeric=True)
+        y = as_vector(y, "y")
         if np.min(y) < 0.0:
             raise ValueError("Some value(s) of y are out of the valid range of the loss 'HalfPoissonLoss'.")
         if self.fit_intercept and not np.any(y if weight is None else y * weight):

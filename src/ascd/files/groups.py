@@ -71,4 +71,23 @@ def groups_of(written: Any, table: Table) -> Any:
             known = ", ".join(names[:5]) + (", …" if len(names) > 5 else "") if names else "the table has no names"
             raise ValueError(f"--groups: group {number} names {unknown[0]!r}, which is no feature here; known: {known}")
         groups.append([j for one in part for j in (place[one] if isinstance(one, str) else [one])])
+    if any(isinstance(one, str) for part in written for one in part):
+        _check_members(groups, names)
     return groups
+
+
+def _check_members(groups: list[list[Any]], names: list[str]) -> None:
+    """Is every feature in one group?  Who wrote names is told names: numbers of features are not those of a file."""
+    owner: dict[int, int] = {}
+    for number, part in enumerate(groups):
+        for j in part:
+            if not isinstance(j, int) or not 0 <= j < len(names):
+                return  # told with the other things that numbers can have wrong
+            if owner.setdefault(j, number) != number:
+                raise ValueError(f"--groups: the feature {names[j]!r} is in group {owner[j]} and in group {number}")
+    without = [name for j, name in enumerate(names) if j not in owner]
+    if without:
+        raise ValueError(
+            f"--groups: {len(without)} of {len(names)} features are in no group, the first is {without[0]!r}; add it "
+            "to one, or leave it out of the fit with --without"
+        )

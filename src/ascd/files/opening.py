@@ -17,6 +17,7 @@ from ascd.files.folders import INDEX, FolderReader, is_folder_of_groups
 from ascd.files.npy import NpyReader
 from ascd.files.parquet import ParquetReader
 from ascd.files.placing import is_unfinished
+from ascd.files.targets import ColumnError
 from ascd.files.zarr_arrays import DESCRIPTIONS, ZarrReader
 
 #: What reading may take of the memory, where nothing is said: pieces, columns kept near, products.
@@ -109,7 +110,7 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
         folder = FolderReader(first)
         stored = folder.index["target"]
         if target not in (None, stored):
-            raise ValueError(f"target must be {stored!r} for {first}, which was converted so; got {target!r}")
+            raise ColumnError(f"target must be {stored!r} for {first}, which was converted so; got {target!r}")
         y = folder.target() if stored is not None else None
         return OnDisk(folder, allowed, folder.index["names"], y)
     if is_unfinished(first):

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, unknown_name
+from ascd._base.checks import Array
 from ascd.files.npy import Seal, reading
+from ascd.files.targets import named_column
 
 
 class ParquetReader:
@@ -26,8 +27,7 @@ class ParquetReader:
         self._open()
         schema = self.files[0].schema_arrow
         for name in without:
-            if name not in schema.names:
-                raise unknown_name(name, "target", schema.names)
+            named_column(name, "target", schema.names)
         if len(set(schema.names)) < len(schema.names):
             twice = next(name for name in schema.names if schema.names.count(name) > 1)
             raise ValueError(f"{paths[0]}: the column {twice!r} is there twice")
