@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -67,8 +68,11 @@ def no_interrupt_lost() -> Iterator[None]:
     """Raise anew a Ctrl-C that came while LLVM was at work.
 
     It is raised where Python is next asked something: in the function that LLVM hands its machine code to.  It is lost
-    there, and so is the code: numba would say that there is no compiled object.
+    there, and so is the code: numba would say that there is no compiled object.  Other threads hear no signals.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     lost: list[BaseException] = []
     hook = sys.unraisablehook
 
