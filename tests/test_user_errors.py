@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from compilations import compilations_of
 from user_parts import broken_parts
-from user_parts.broken_parts import Beyond, Counted, Lost, Shrinking, Told, Typo, Undefined, Wild
+from user_parts.broken_parts import Beyond, Counted, Lost, Radiusless, Shrinking, Told, TooFlat, Typo, Undefined, Wild
 from user_parts.my_parts import Backwards, Generous, Partway
 
 import ascd
@@ -79,6 +79,15 @@ def test_a_steepness_that_is_no_number_proves_nothing(rule, interpreted):
     solution = ascd.minimize(PROBLEM, rule, steepness=Told((np.nan, np.nan)), max_iter=20, rng=0)
     assert solution.status is ascd.Status.ITERATION_LIMIT
     assert solution.steepness == np.inf
+
+
+@pytest.mark.parametrize("rule", ["awake", "ascd", "u-ascd"])
+def test_bounds_from_elsewhere_prove_nothing(rule, interpreted):
+    """Their run goes on until exact entries say the same."""
+    flat = ascd.Problem(A, B, TooFlat(0.6), ascd.L1(0.1))
+    for problem, steepness in ((PROBLEM, Radiusless()), (flat, "gs-s")):
+        solution = ascd.minimize(problem, rule, steepness=steepness, tol=1e-4, max_iter=600, rng=0)
+        assert solution.steepness <= 1e-4 or not solution.status.is_answer
 
 
 def test_good_parts_are_not_disturbed(interpreted):
