@@ -135,3 +135,15 @@ def test_compiled_searches_for_the_largest_bound_end():
     """On the data of ``make demo``, a key that was rounded in another way kept a-ascd from ending."""
     calls = ["norm a-ascd l-ascd", "reference a-ascd u-ascd"]
     subprocess.run([sys.executable, "-c", FULL_SIZE, *calls], check=True, timeout=600)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_set_that_looks_ahead_does_not_live_on_rounding(interpreted, seed):
+    """Steep coordinates reach a kink by tiny steps; of the sum of their squares nothing but its rounding is left."""
+    rng = np.random.default_rng(seed)
+    strength = np.concatenate([1e9 * rng.uniform(1.0, 1.2, 3), np.full(9, 1e10), np.full(4, 0.01)])
+    target = np.concatenate([np.full(3, 1e-3), np.zeros(9), 1e10 * rng.uniform(0.5, 1.0, 4)])
+    A, start = np.diag(np.where(strength < 1.0, 1e-10, 1.0)), np.where(target == 1e-3, 1e-3, 0.0)
+    problem = ascd.Problem(A, target, penalty=ascd.L1(strength))
+    solution = ascd.minimize(problem, "look-ahead", x0=start, tol=1e-3, rng=seed, max_iter=1000)
+    assert solution.steepness < 1e-3

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from compilations import compilations_of
 from user_parts import broken_parts
-from user_parts.broken_parts import Beyond, Counted, Lost, Shrinking, Typo, Undefined, Wild
+from user_parts.broken_parts import Beyond, Counted, Lost, Radiusless, Shrinking, Told, TooFlat, Typo, Undefined, Wild
 from user_parts.my_parts import Backwards, Generous, Partway
 
 import ascd
@@ -74,6 +74,22 @@ def test_an_oracle_with_negative_radii(oracle, interpreted):
         ascd.minimize(PROBLEM, rule="uniform", oracle=oracle, rng=0)
 
 
+@pytest.mark.parametrize("rule", ["awake", "ascd", "uniform"])
+def test_a_steepness_that_is_no_number_proves_nothing(rule, interpreted):
+    solution = ascd.minimize(PROBLEM, rule, steepness=Told((np.nan, np.nan)), max_iter=20, rng=0)
+    assert solution.status is ascd.Status.ITERATION_LIMIT
+    assert solution.steepness == np.inf
+
+
+@pytest.mark.parametrize("rule", ["awake", "ascd", "u-ascd"])
+def test_bounds_from_elsewhere_prove_nothing(rule, interpreted):
+    """Their run goes on until exact entries say the same."""
+    flat = ascd.Problem(A, B, TooFlat(0.6), ascd.L1(0.1))
+    for problem, steepness in ((PROBLEM, Radiusless()), (flat, "gs-s")):
+        solution = ascd.minimize(problem, rule, steepness=steepness, tol=1e-4, max_iter=600, rng=0)
+        assert solution.steepness <= 1e-4 or not solution.status.is_answer
+
+
 def test_good_parts_are_not_disturbed(interpreted):
     mine = ascd.minimize(PROBLEM, rule=Backwards(), step=Partway(0.7), oracle=Generous(1.5), tol=1e-8)
     assert mine.converged
@@ -88,6 +104,24 @@ def test_debug_names_class_method_and_line(compiled):
         ascd.minimize(PROBLEM, rule=Typo(), debug=True)
     words = f"Typo.select: 'Point' object has no attribute 'intervalls' (broken_parts.py, line {line_of('Typo')})"
     assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("role", "method", "answer"),
+    [
+        ("rule", "select", (1, 2)),
+        ("rule", "select", "first"),
+        ("step", "take", (0.0, 0.0)),
+        ("step", "take", None),
+        ("steepness", "bounds", 0.0),
+    ],
+)
+def test_debug_names_the_method_whose_answer_is_of_another_kind(compiled, role, method, answer):
+    """The library stumbles over it, in a line of its own."""
+    words = rf"Told\.{method}: .*unpack.*|Told\.{method}: .*not supported.*"
+    with pytest.raises((TypeError, ValueError), match=words) as caught:
+        ascd.minimize(PROBLEM, **{"rule": "uniform", role: Told(answer)}, debug=True)
+    assert str(caught.value).endswith(f"(broken_parts.py, line {line_of(f'Told.{method}')})")
 
 
 def test_debug_checks_bounds(compiled):

@@ -61,6 +61,62 @@ class Lost(NamedTuple):
         return self.new, self.gradient, self.error
 
 
+class Told(NamedTuple):
+    """A rule, a step or a steepness that returns whatever it was told to."""
+
+    answer: Any
+
+    def select(self, point, t, rng):  # Told.select
+        return self.answer
+
+    def take(self, point, i, g):  # Told.take
+        return self.answer
+
+    def score(self, penalty, j, x, g):
+        return math.nan
+
+    def bounds(self, penalty, j, x, g, r):  # Told.bounds
+        return self.answer
+
+
+class Radiusless(NamedTuple):
+    """A steepness whose bounds forget the radius."""
+
+    unit: float = 1.0
+
+    def score(self, penalty, j, x, g):
+        low, high = penalty.subgradient(x, j)
+        return max(0.0, g + low, -g - high)
+
+    def bounds(self, penalty, j, x, g, r):
+        score = self.score(penalty, j, x, g)
+        return score, score
+
+
+class TooFlat(NamedTuple):
+    """The squared loss, with a curvature bound that is too small: intervals become narrower than they may."""
+
+    most: float
+
+    def value(self, y, z):
+        return 0.5 * (z - y) ** 2
+
+    def derivative(self, y, z):
+        return z - y
+
+    def curvature(self, y, z):
+        return 1.0
+
+    def conjugate(self, y, u):
+        return 0.5 * u * u + u * y
+
+    def is_quadratic(self):
+        return False
+
+    def curvature_bound(self):
+        return self.most
+
+
 class Shrinking(NamedTuple):
     """An oracle that narrows intervals below nothing."""
 

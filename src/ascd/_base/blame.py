@@ -1,12 +1,14 @@
 """Errors in parts of the user's own: which class, which method, which line.
 
 Run as plain Python, an error has a traceback: the innermost frame that is a method of a part from elsewhere is the one
-to name.  Compiled, numba's text holds a list of places ("File …, line …") among its own: those that lie inside a method
-of such a part are the user's.
+to name.  Where there is none, the library may have failed to use what such a method returned: the line that failed
+calls it, or belongs to a method of the same name around it.  Compiled, numba's text holds a list of places ("File …,
+line …") among its own: those that lie inside a method of such a part are the user's.
 """
 
 from __future__ import annotations
 
+import linecache
 import os
 import re
 from collections.abc import Iterator
@@ -15,6 +17,8 @@ from typing import Any, NamedTuple
 
 from ascd._base.cache import is_ours
 
+#: The methods that a line of Python calls.
+_CALL = re.compile(r"\.(\w+)\(")
 #: Where numba says that something happened, and those of its causes that a user can do something with.
 _PLACE = re.compile(r'File "([^"\n]+)", line (\d+)')
 _CAUSE = re.compile(r"(Unknown attribute '\w+'|Untyped global name '\w+'|NameError: .*|Use of unsupported .*)")
@@ -50,6 +54,7 @@ def named_error(error: Exception) -> Exception | None:
         if _is_users(owner):
             place = Place(type(owner).__name__, code.co_name, code.co_filename, trace.tb_lineno)
         trace = trace.tb_next
+    place = _answered_by(error) if place is None else place
     if place is None:
         return None
     text = f"{place}: {error} {place.where}"
@@ -57,6 +62,22 @@ def named_error(error: Exception) -> Exception | None:
         return type(error)(text)
     except TypeError:  # an exception that takes other arguments
         return RuntimeError(f"{place}: {type(error).__name__}: {error} {place.where}")
+
+
+def _answered_by(error: Exception) -> Place | None:
+    """The user's method whose answer the innermost line could not use."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return None
+    code = trace.tb_frame.f_code
+    called = {code.co_name, *_CALL.findall(linecache.getline(code.co_filename, trace.tb_lineno))}
+    for part in users_parts(tuple(trace.tb_frame.f_locals.values())):
+        for method in _codes_of(type(part)):
+            if not called.isdisjoint({method.co_name, f"{method.co_name}_at"}):  # ``bounds_at`` hands on ``bounds``
+                return Place(type(part).__name__, method.co_name, method.co_filename, method.co_firstlineno)
+    return None
 
 
 def compile_error(error: Exception, arguments: tuple[Any, ...]) -> TypeError:

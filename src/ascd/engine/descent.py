@@ -9,6 +9,7 @@ the other intervals follow            oracle.update
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ascd._base.checks import Array
@@ -91,12 +92,20 @@ def square_of_sums(point: Any) -> float:
 
 
 @helper
+def larger_score(largest: float, score: float) -> float:
+    """The larger of both; a score that is no number proves nothing, and counts as infinite."""
+    if score <= largest:
+        return largest
+    return score if score > largest else math.inf
+
+
+@helper
 def what_bounds_say(point: Any, rule: Any) -> tuple[float, float, int]:
     """The largest upper bound on steepness, the share of lower bounds that are 0, and the size of the active set."""
     steepest, zeros = 0.0, 0
     for j in range(point.x.size):
         lower, upper = point.intervals.bounds_at(j)
-        steepest = max(steepest, upper)
+        steepest = larger_score(steepest, upper)
         zeros += lower == 0.0
     return steepest, zeros / point.x.size, rule.active_count(point)
 
@@ -117,7 +126,8 @@ def steepest_score(problem: Any, steepness: Any, x: Array, slope: Array) -> floa
     """The largest score, from exact gradient entries."""
     steepest = 0.0
     for j in range(x.size):
-        steepest = max(steepest, steepness.score(problem.penalty, j, x[j], dot(problem.matrix, j, slope)))
+        score = steepness.score(problem.penalty, j, x[j], dot(problem.matrix, j, slope))
+        steepest = larger_score(steepest, score)
     return steepest
 
 

@@ -70,7 +70,7 @@ def minimize(
         and for blocks.
     init : {"gradient", "none"} or (estimate, radius)
         What is known of the gradient at the start: all of it (with "stochastic" what a sample of the rows tells),
-        nothing, or numbers of one's own.
+        nothing, or numbers of one's own (with an intercept one more, the last, for its constant), which are believed.
     x0 : array of length n_features (or of the shape of a block problem's coefficients), optional
         Where to start; zero (or the nearest allowed point) by default.
     max_iter : number of coordinate steps, by default 1000 for each coordinate

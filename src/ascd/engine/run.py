@@ -54,10 +54,11 @@ class Run:
         self.confidence = confidence_of(self.oracle)
         self.safe = self.confidence == 1.0
         self.is_watched = users_part(self.oracle) is not None
-        self.is_trusted = all(users_part(part) is None for part in (self.oracle, self.rule, self.step))
+        # bounds may be wrong where a part is the user's: a loss whose curvature bound is too small, a steepness, …
+        steepness, loss = self.point.intervals.steepness, self.point.problem.loss
+        self.is_trusted = all(users_part(part) is None for part in (self.oracle, self.rule, self.step, steepness, loss))
         self.piece, self.next_check = 100, 0
         self.next_look, self.next_guess, self.guesses = EPOCHS_A_LOOK * self.count, 0, 0
-        steepness = self.point.intervals.steepness
         self.rate = float(steepness.rates(self.point.problem.norm).max()) if hasattr(steepness, "rates") else 0.0
 
     def until(

@@ -8,7 +8,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import kernel
 from ascd.blocks.engine.point import move, read_block, score_of, wipe
 from ascd.blocks.lengths import length_of
-from ascd.engine.descent import what_bounds_say
+from ascd.engine.descent import larger_score, what_bounds_say
 from ascd.engine.tuning import VIOLATION_ROUNDING
 
 
@@ -67,7 +67,8 @@ def steepest_block(point: Any) -> float:
         g = point.room[0, : high - low]
         read_block(problem.matrix, b, point.slope, g)
         scorer = point.intervals.steepness.scorer
-        steepest = max(steepest, scorer.block_score(problem.penalty, b, point.coefficients[low:high], g))
+        score = scorer.block_score(problem.penalty, b, point.coefficients[low:high], g)
+        steepest = larger_score(steepest, score)
     return steepest
 
 

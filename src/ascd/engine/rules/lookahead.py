@@ -10,7 +10,8 @@ unvisited coordinates contain the truth; a visited one gets its ℓ' renewed ove
 still holds, every j outside has score_j² ≤ u'_j² < av_I(ℓ'²) ≤ av_I(score²), which is all that the proof of
 τ_UCD ≤ τ_ASCD ≤ τ_SCD uses: the sandwich holds at every step, for a pick that is uniform on I.  It also holds where
 u'_j = 0 for all j outside, whatever ℓ' is.  Both sides of the condition are two numbers that a step changes in O(1).
-When it fails, or the window is used up, I is built anew.
+When it fails, or the window is used up, I is built anew.  The right one is a sum from which squares are taken away: its
+rounding is counted, and what is left may be nothing else.
 
 A wide window gives a large set that lasts, a narrow one a small set that does not.  Δ is doubled when a set lasted
 for fewer than n/64 steps and halved when it lasted for more than n/8, so that building costs no more than the steps it
@@ -28,10 +29,10 @@ from ascd._base.checks import Array
 from ascd._base.jit import helper
 from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.rules.scan import highest
-from ascd.engine.tuning import BUCKETS, FIRST_SHARE, LASTS_AT_LEAST, LASTS_AT_MOST
+from ascd.engine.tuning import BUCKETS, FIRST_SHARE, LASTS_AT_LEAST, LASTS_AT_MOST, SUM_ROUNDING
 
 LAST, SET_SIZE, STEPS_TAKEN = range(3)
-TRAVEL, WINDOW, OUTSIDE, TOTAL, OLD = range(5)
+TRAVEL, WINDOW, OUTSIDE, TOTAL, OLD, ROUNDED = range(6)
 
 
 class LookAhead(NamedTuple):
@@ -58,7 +59,7 @@ class LookAhead(NamedTuple):
             buckets=np.empty((BUCKETS, 2)),
             members=np.empty(n, dtype=np.int32),
             whole=np.array([-1, 0, 0]),
-            real=np.array([0.0, -1.0, 0.0, 0.0, 0.0]),
+            real=np.array([0.0, -1.0, 0.0, 0.0, 0.0, 0.0]),
         )
 
 
@@ -70,7 +71,9 @@ class WindowedSet(NamedTuple):
     buckets: Array
     members: Array
     whole: Array  # [last pick, size of the set, steps since it was built]
-    real: Array  # [travel since then, window Δ, largest u'² outside, Σ ℓ'² inside, x of the last pick before its step]
+    # [travel since then, window Δ, largest u'² outside, Σ ℓ'² inside, x of the last pick before its step, what the sum
+    # may be wrong by]
+    real: Array
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         whole, real = self.whole, self.real
@@ -79,7 +82,7 @@ class WindowedSet(NamedTuple):
         else:
             self.renew(point.intervals, whole[LAST])
             real[TRAVEL] += self.distance(point, whole[LAST])
-            is_valid = real[OUTSIDE] <= 0.0 or real[TOTAL] > real[OUTSIDE] * whole[SET_SIZE]
+            is_valid = real[OUTSIDE] <= 0.0 or real[TOTAL] - real[ROUNDED] > real[OUTSIDE] * whole[SET_SIZE]
             if real[TRAVEL] > real[WINDOW] or not is_valid:
                 self.build_set(point)
         whole[STEPS_TAKEN] += 1
@@ -95,9 +98,11 @@ class WindowedSet(NamedTuple):
     @helper
     def renew(self, intervals: Any, j: int) -> None:
         """A visited member: its ℓ' over what is left of the window."""
-        before = self.lower[j]
-        self.widened(intervals, j, max(self.real[WINDOW] - self.real[TRAVEL], 0.0))
-        self.real[TOTAL] += self.lower[j] * self.lower[j] - before * before
+        real, before = self.real, self.lower[j] * self.lower[j]
+        self.widened(intervals, j, max(real[WINDOW] - real[TRAVEL], 0.0))
+        after = self.lower[j] * self.lower[j]
+        real[ROUNDED] += SUM_ROUNDING * (real[TOTAL] + before + after)
+        real[TOTAL] += after - before
 
     @helper
     def widened(self, intervals: Any, j: int, travel: float) -> None:
@@ -123,6 +128,7 @@ class WindowedSet(NamedTuple):
                 real[TOTAL] += self.lower[j] * self.lower[j]
             else:
                 real[OUTSIDE] = max(real[OUTSIDE], self.upper[j] * self.upper[j])
+        real[ROUNDED] = SUM_ROUNDING * whole[SET_SIZE] * real[TOTAL]
         if whole[SET_SIZE] == 0:  # bounds that are no numbers any more: anyone
             whole[SET_SIZE] = n
             for j in range(n):
