@@ -23,7 +23,7 @@ TARGETS = X @ rng.standard_normal((12, 4)) + rng.standard_normal((80, 4))
 SEVERAL = {
     "primal": (ascd.LinearSVC(dual=False, C=0.1, tol=1e-10), LABELS),
     "Lasso": (ascd.Lasso(alpha=0.1, tol=1e-10), TARGETS),
-    "engine": (ascd.Lasso(alpha=0.1, tol=1e-10, solver="uniform"), TARGETS),
+    "engine": (ascd.Lasso(alpha=0.1, tol=1e-10, solver="uniform", random_state=0), TARGETS),
 }
 
 
