@@ -168,3 +168,17 @@ def test_scores_of_coefficients_whose_squares_overflow(interpreted):
     X, Y = 1e-77 * rng.standard_normal((12, 2)), 1e148 * rng.standard_normal((12, 2))
     model = ascd.MultiTaskLassoCV(fit_intercept=False, alphas=3, cv=3, max_iter=5).fit(X, Y)  # warnings are errors
     assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("name", ["LassoCV", "MultiTaskLassoCV", "GroupLassoCV"])
+def test_held_out_squares_that_overflow_are_named(interpreted, name):
+    y = np.array([0.0, 1e156, 0.0])
+    more = {"groups": [[0]]} if "Group" in name else {}
+    model = getattr(ascd, name)(alphas=1, cv=3, **more)
+    with pytest.raises(ValueError, match=r"y must not hold such large values: .* the largest is (1e\+156|5e\+155)"):
+        model.fit(np.zeros((3, 1)), y[:, None] if "Task" in name else y)
+
+
+def test_a_kink_that_overflows_at_the_nearest_point_is_a_reason(interpreted):
+    strong = {"l1": 1e220, "upper": np.array([0.0, -1e100])}
+    assert judge(Case("path", np.zeros((1, 2)), np.zeros(1), penalty="BoundedL1L2", parameters=strong))[1] == []

@@ -62,8 +62,9 @@ def is_justified(case: Case, message: str) -> bool:
     if "nor is it at" in message:  # the cost of the allowed point nearest to zero
         bounds = [np.abs(np.asarray(case.parameters.get(name, 0.0), dtype=float)) for name in ("lower", "upper")]
         farthest = max(np.max(bound, initial=0.0, where=np.isfinite(bound)) for bound in bounds)
+        strengths = [np.max(case.parameters.get(name, 0.0)) for name in ("l1", "l2")]
         with np.errstate(over="ignore"):
-            return not np.isfinite(np.max(case.parameters.get("l2", 0.0)) * farthest * farthest)
+            return not np.isfinite(strengths[0] * farthest + strengths[1] * farthest * farthest)
     if "F at zero coefficients is inf" in message:
         with np.errstate(over="ignore"):
             return not np.isfinite(np.sum(np.square(case.b)))

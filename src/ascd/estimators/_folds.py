@@ -145,6 +145,25 @@ def _until(ended: Event, run: Callable[[Any], Result], task: Any) -> Result:
         return run(task)
 
 
+def mean_squares(residuals: Array, weight: Array | None) -> Array:
+    """The mean square of residuals over the samples of a fold, which are their first axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_squares(np.array([[1.0, 0.0], [3.0, 2.0]]), None)
+    array([5., 2.])
+    """
+    with np.errstate(over="ignore"):
+        squares: Array = np.average(residuals**2, axis=0, weights=weight)
+    if not np.isfinite(squares).all():
+        raise ValueError(
+            "y must not hold such large values: squares of what predictions miss it by overflow float64, the largest "
+            f"is {np.abs(residuals).max():g}"
+        )
+    return squares
+
+
 def simplest_within_one_error(errors: Array, best: int) -> int:
     """The first of the rows (simplest first) whose mean error is within one standard error of the best row's.
 

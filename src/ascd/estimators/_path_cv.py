@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ascd._base.checks import Array
 from ascd._base.threads import threads_here
 from ascd.estimators._base import COMMON, LinearRegressor
-from ascd.estimators._folds import Fold, SplitterRouting, side_by_side, simplest_within_one_error
+from ascd.estimators._folds import Fold, SplitterRouting, mean_squares, side_by_side, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls, whole
 from ascd.estimators._given import fit_method
 from ascd.estimators._layouts import held_out, sparse_columns
@@ -164,7 +164,7 @@ class PathCV(SplitterRouting, LinearRegressor):
         coefs = sparse_columns(found.coefs)
         predict = held_out(X, fold.test, np.unique(coefs.indices))
         residuals = predict(found.coefs) + found.intercepts - y[fold.test, None]
-        errors = np.average(residuals**2, axis=0, weights=fold.test_weight)
+        errors = mean_squares(residuals, fold.test_weight)
         return FoldPath(errors, coefs, shortfall(found, 1.0 / total), coefs, found.intercepts[None])
 
     def _choose(self, found: list[FoldPath], ratios: list[float], grids: list[Array]) -> int:

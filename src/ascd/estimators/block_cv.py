@@ -15,7 +15,7 @@ from ascd._base.checks import Array
 from ascd._base.threads import threads_here
 from ascd.blocks import path_blocks
 from ascd.estimators._blocks import BlockRegressor, follow_blocks
-from ascd.estimators._folds import Fold
+from ascd.estimators._folds import Fold, mean_squares
 from ascd.estimators._following import shortfall, whole
 from ascd.estimators._layouts import held_out
 from ascd.estimators._path_cv import FoldPath, PathCV
@@ -48,7 +48,7 @@ class BlockPathCV(BlockRegressor, PathCV):
         errors = np.empty(alphas.size)
         for number in range(alphas.size):
             residuals = predict(coefs[:, :, number]) + constants[:, number] - targets
-            errors[number] = np.average((residuals**2).mean(axis=1), weights=fold.test_weight)
+            errors[number] = mean_squares(residuals, fold.test_weight).mean()
         kept = coefs[:, 0] if y.ndim == 1 else np.hypot.reduce(coefs, axis=1)  # squares may overflow
         fits = sparse.csc_array(coefs.reshape(-1, alphas.size))
         return FoldPath(errors, sparse.csc_array(kept), shortfall(found, 1.0 / total), fits, constants)
