@@ -7,6 +7,7 @@ import pytest
 from estimators import EVERY, make_data, takes_labels, target_of
 from scipy import sparse
 
+from ascd import Problem
 from ascd import estimators as ours
 
 DATA = make_data(40, 6)
@@ -23,6 +24,7 @@ DATA_ERRORS = {
     "nan in X": ({"X": with_entry(X, np.nan)}, ["Input X contains NaN"]),
     "inf in X": ({"X": with_entry(X, -np.inf)}, ["Input X contains infinity"]),
     "nan in sparse X": ({"X": sparse.csr_array(with_entry(X, np.nan))}, ["Input X contains NaN"]),
+    "masked X": ({"X": np.ma.masked_less(X, X[1, 1])}, ["X must have no masked entries", "are: fill them"]),
     "1-D X": ({"X": X[:, 0]}, ["Expected 2D array, got 1D array"]),
     "3-D X": ({"X": X[None]}, ["dim 3"]),
     "no samples": ({"X": X[:0], "y": []}, ["0 sample"]),
@@ -173,3 +175,16 @@ def test_one_factor_of_a_class_may_be_zero_but_not_all(name):
 def test_numbers_are_no_classes(name):
     with pytest.raises(ValueError, match="Unknown label type"):
         EVERY[name]().fit(X, Y)
+
+
+def test_what_a_mask_hides_is_not_fitted():
+    hidden = np.ma.masked_array(Y, mask=np.arange(Y.size) == 3)
+    with pytest.raises(ValueError, match="y must have no masked entries, 1 are"):
+        ours.Lasso().fit(X, hidden)
+    with pytest.raises(ValueError, match="sample_weight must have no masked entries, 1 are"):
+        ours.Lasso().fit(X, Y, sample_weight=np.abs(hidden))
+    with pytest.raises(ValueError, match="b must have no masked entries, 1 are"):
+        Problem(X, hidden)
+    with pytest.raises(ValueError, match="A must have no masked entries"):
+        Problem(np.ma.masked_less(X, 0.0), Y)
+    assert (ours.Lasso().fit(np.ma.masked_array(X), Y).coef_ == ours.Lasso().fit(X, Y).coef_).all()

@@ -30,7 +30,15 @@ def finite_values(values: Array, name: str) -> None:
         raise ValueError(f"{name} must be finite; it has {int(bad.sum())} nan or inf entries, the first is {first}")
 
 
+def refuse_masks(values: Any, name: str) -> None:
+    """What a mask hides would be fitted, and the fit proved, as if it were there."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        count = int(np.sum(np.ma.getmaskarray(values)))
+        raise ValueError(f"{name} must have no masked entries, {count} are: fill them, or leave their samples out")
+
+
 def _numeric(values: Any, name: str) -> Array:
+    refuse_masks(values, name)
     array = np.asarray(to_host(values))
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers (float, int or bool); got dtype {array.dtype}")

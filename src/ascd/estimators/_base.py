@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ascd._base.checks import Array, as_finite_vector, check_places
+from ascd._base.checks import Array, as_finite_vector, check_places, refuse_masks
 from ascd._base.devices import is_on_device, to_host
 from ascd._base.threads import as_n_jobs
 from ascd.data.dask_kinds import is_collection
@@ -73,6 +73,8 @@ class LinearEstimator(BaseEstimator):
 
         Whether X is finite is seen when the problem is built, without another pass over the data.
         """
+        refuse_masks(X, "X")
+        refuse_masks(y, "y")
         if is_elsewhere(X):
             data, y = read_elsewhere(self, X, y, **checks)
             return data, y, as_sample_weight(sample_weight, data)
@@ -220,6 +222,7 @@ def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
     """Non-negative weights with a positive sum, or None for equal ones."""
     if sample_weight is None:
         return None
+    refuse_masks(sample_weight, "sample_weight")
     seen = X.stand_in() if is_elsewhere(X) else X
     weight = _check_sample_weight(to_host(sample_weight), seen, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
