@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.files.npy import NpyReader, Numbers, runs
+from ascd.files.npy import NpyReader, Numbers, loaded, runs
 
 INDEX, VERSION = "index.json", 2
 #: How the folder of a conversion's numbers begins.
@@ -36,6 +36,8 @@ class FolderReader:
         self.index, self.folder = read_index(folder), folder
         self.place = folder / self.index["data"]
         self.shape, self.ends = tuple(self.index["shape"]), np.array(self.index["ends"])
+        if self.ends[0] != 0 or (np.diff(self.ends) < 1).any() or self.ends[-1] != self.shape[0]:
+            raise self._differs(f"its groups of rows end at {self.index['ends']}, and it has {self.shape[0]} rows")
         self.is_sparse = bool(self.index["sparse"])
         self.rows_apart = not self.is_sparse
         try:
@@ -49,7 +51,7 @@ class FolderReader:
     def target(self) -> Array:
         """The target, an entry a row."""
         try:
-            found: Array = np.load(self.place / "target.npy")
+            found = loaded(self.place / "target.npy")
         except FileNotFoundError as error:
             raise self._differs(f"{error.filename} is missing") from error
         self._check("target.npy", found.shape, (self.shape[0],))
@@ -63,7 +65,7 @@ class FolderReader:
         self.size = sum(one.size for one in self.groups)
 
     def _open_sparse(self) -> None:
-        self.offsets = [np.load(self.place / f"{name}.indptr.npy") for name in self._names()]
+        self.offsets = [loaded(self.place / f"{name}.indptr.npy") for name in self._names()]
         self.entries = [Numbers(self.place / f"{name}.data.npy") for name in self._names()]
         self.rows = [Numbers(self.place / f"{name}.indices.npy") for name in self._names()]
         parts = zip(self._names(), self.offsets, self.entries, self.rows, strict=True)
@@ -71,6 +73,10 @@ class FolderReader:
             self._check(f"{name}.indptr.npy", offsets.shape, (self.shape[1] + 1,))
             self._check(f"{name}.data.npy", entries.shape, (int(offsets[-1]),))
             self._check(f"{name}.indices.npy", rows.shape, (int(offsets[-1]),))
+            if offsets.dtype.kind not in "iu" or rows.dtype.kind not in "iu":
+                raise self._differs(f"{self.place / name}.indices.npy or .indptr.npy holds no whole numbers")
+            if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
+                raise self._differs(f"{self.place / name}.indptr.npy has columns that begin before the last one's end")
         self.counts = np.sum([np.diff(one) for one in self.offsets], axis=0)
         self.size = sum(one.size for one in (*self.entries, *self.rows))
 
@@ -105,7 +111,13 @@ class FolderReader:
         rows = np.concatenate([self.rows[number].take(start, stop - start) for start, stop in spans])
         ends = np.concatenate([[0], np.cumsum(offsets[chosen + 1] - offsets[chosen])])
         height = int(self.ends[number + 1] - self.ends[number])
-        return csc_array((entries, rows, ends), shape=(height, chosen.size))
+        if rows.size and not 0 <= rows.min() <= rows.max() < height:  # to follow one would read other memory
+            strange = int(rows[(rows < 0) | (rows >= height)][0])
+            raise self._differs(f"{self.rows[number].path} names row {strange} of {height}")
+        found = csc_array((entries, rows, ends), shape=(height, chosen.size))
+        if not found.has_canonical_format:
+            raise self._differs(f"{self.rows[number].path} has rows of a column twice, or not in their order")
+        return found
 
 
 def group_name(number: int) -> str:

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 
 from ascd._base.checks import Array
+
+#: What NumPy raises for a file that is damaged, by where the damage lies.
+DAMAGE = (ValueError, EOFError, SyntaxError, TokenError)
 
 
 class Seal:
@@ -125,6 +129,15 @@ def runs(columns: Array) -> Iterator[tuple[slice, int, int]]:
             yield slice(start, stop), int(columns[start]), int(columns[stop - 1]) + 1
 
 
+def loaded(path: Path) -> Array:
+    """All numbers or words of a small .npy file."""
+    try:
+        found: Array = np.load(path, allow_pickle=False)
+    except DAMAGE as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+    return found
+
+
 def _header(path: Path) -> tuple[Any, bool, Any, int]:
     """Shape, order, dtype and where the numbers begin; the file must hold all of them."""
     if path.is_dir():
@@ -135,7 +148,7 @@ def _header(path: Path) -> tuple[Any, bool, Any, int]:
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, is_fortran, dtype = read(file)
             offset = file.tell()
-    except ValueError as error:
+    except DAMAGE as error:
         raise ValueError(f"{path} is not a .npy file: {error}") from error
     if dtype.hasobject:
         raise ValueError(f"{path} holds Python objects, not numbers")

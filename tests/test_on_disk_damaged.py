@@ -1,0 +1,93 @@
+"""Folders of ``ascd convert`` whose files are damaged: an error that names the file, never a fit to other memory."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from on_disk import csv, libsvm
+
+import ascd
+from ascd.files import convert, open_data
+
+pytestmark = pytest.mark.usefixtures("plain_python")
+
+
+def folder_of(tmp_path, make=libsvm):
+    convert(make(tmp_path), tmp_path / "groups")
+    return tmp_path / "groups"
+
+
+def numbers(folder, name):
+    return next(folder.glob(f"groups-*/rows-00000{name}.npy"))
+
+
+def change(path, place, value):
+    found = np.load(path)
+    found[place] = value
+    np.save(path, found)
+
+
+@pytest.mark.parametrize(("value", "words"), [(50, "names row 50 of 50"), (1 << 24, "names row"), (-1, "names row -1")])
+def test_rows_outside_of_a_sparse_group_are_not_followed(value, words, tmp_path):
+    folder = folder_of(tmp_path)
+    change(numbers(folder, ".indices"), 3, value)
+    data = open_data(folder)
+    with pytest.raises(ValueError, match=f"rows-00000.indices.npy {words}.*ascd convert again"):
+        ascd.Lasso(alpha=0.01).fit(data, data.y)
+
+
+def test_a_row_that_is_there_twice_is_named(tmp_path):
+    folder = folder_of(tmp_path)
+    path = numbers(folder, ".indices")
+    change(path, 1, np.load(path)[0])
+    data = open_data(folder)
+    with pytest.raises(ValueError, match=r"rows-00000.indices.npy has rows of a column twice"):
+        ascd.Lasso(alpha=0.01).fit(data, data.y)
+
+
+@pytest.mark.parametrize(("place", "value"), [(0, 1), (2, 1 << 40), (2, -5)])
+def test_columns_that_begin_elsewhere_are_named(place, value, tmp_path):
+    folder = folder_of(tmp_path)
+    change(numbers(folder, ".indptr"), place, value)
+    with pytest.raises(ValueError, match=r"rows-00000.indptr.npy has columns that begin before"):
+        open_data(folder)
+
+
+@pytest.mark.parametrize("name", [".indices", ".indptr"])
+def test_places_must_be_whole_numbers(name, tmp_path):
+    folder = folder_of(tmp_path)
+    path = numbers(folder, name)
+    np.save(path, np.load(path).astype(float))
+    with pytest.raises(ValueError, match="holds no whole numbers"):
+        open_data(folder)
+
+
+@pytest.mark.parametrize("make", [csv, libsvm])
+@pytest.mark.parametrize("ends", [[0, 20], [0, 30, 20, 50], [10, 50], [0, 50, 50]])
+def test_groups_that_do_not_make_up_the_rows_are_refused(make, ends, tmp_path):
+    folder = folder_of(tmp_path, make)
+    index = json.loads((folder / "index.json").read_text())
+    (folder / "index.json").write_text(json.dumps({**index, "ends": ends}))
+    with pytest.raises(ValueError, match=r"is not what its index\.json says: its groups of rows end at"):
+        open_data(folder)
+
+
+@pytest.mark.parametrize("left", [0, 1, 61, 140])
+@pytest.mark.parametrize("name", ["target", "rows-00000.indptr", "rows-00000.data"])
+def test_files_that_are_cut_off_are_named(name, left, tmp_path):
+    folder = folder_of(tmp_path)
+    path = next(folder.glob(f"groups-*/{name}.npy"))
+    path.write_bytes(path.read_bytes()[:left])
+    with pytest.raises(ValueError, match=f"{name}.npy is (damaged|not a .npy file|incomplete)"):
+        open_data(folder)
+
+
+@pytest.mark.parametrize("name", ["target", "rows-00000.indptr", "rows-00000.data"])
+def test_damaged_headers_are_named(name, tmp_path):
+    folder = folder_of(tmp_path)
+    path = next(folder.glob(f"groups-*/{name}.npy"))
+    path.write_bytes(path.read_bytes().replace(b"(", b"{", 1).replace(b",)", b",(", 1))
+    with pytest.raises(ValueError, match=f"{name}.npy is (damaged|not a .npy file)"):
+        open_data(folder)
