@@ -26,17 +26,18 @@ from ascd.files.targets import has_target, numbers_or_words, target_of
 
 #: What a portion may take of the memory: parsing takes several times as much.
 PORTION = 1.0 / 16.0
-#: An index 0 in a line of LIBSVM's format: indices count from 0 in this file.
-ZERO = re.compile(rb"\s0+:")
+#: A line of LIBSVM's format whose first index, behind the label, is 0: indices count from 0 in this file.
+ZERO = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+(qid:\d+[^\S\n]+)?[+-]?0+:", re.MULTILINE)
 #: Rows that show how many columns there are.
 FIRST_ROWS = 1000
 Told = Callable[[int], None]
+Noted = Callable[[str], None]
 
 
 def convert(
     source: Any, folder: Any, *, target: str | None = None, without: Any = (), memory: Any = None,
     dtype: Any = np.float64, dialect: Dialect = DETECT, na: Any = (), force: bool = False, told: Told | None = None,
-    format: str | None = None, noted: Callable[[str], None] | None = None,
+    format: str | None = None, noted: Noted | None = None,
 ) -> OnDisk:  # fmt: skip
     """Turn a CSV or LIBSVM file into a folder that ``open_data`` reads piece by piece.
 
@@ -78,16 +79,26 @@ def convert(
     if noted is not None and kind == "csv":
         for note in (found.words, *found.notes):
             noted(note)
-    if kind == "libsvm":
-        portions = _libsvm(source, allowed)
-    else:
-        portions = _csv(source, target, tuple(without), allowed, found, na)
+
+    def portions() -> Iterator[_Portion]:
+        if kind == "libsvm":
+            return _libsvm(source, allowed)
+        return _csv(source, target, tuple(without), allowed, found, na, noted or _nobody)
+
     try:
         with unpacking(source):
-            place(folder, lambda drafts: _write(drafts, portions, number, source, told))
+            try:
+                place(folder, lambda drafts: _write(drafts, portions(), number, source, told))
+            except UnicodeDecodeError:  # beyond what was looked at
+                found = found._replace(encoding="cp1252")
+                place(folder, lambda drafts: _write(drafts, portions(), number, source, told))
     except OSError as error:
         raise OSError(f"{folder} could not be written: {error}") from error
     return open_data(folder, memory=memory)
+
+
+def _nobody(note: str) -> None:
+    """Nobody is told."""
 
 
 def check_convertible(source: Path, kind: str) -> None:
@@ -115,20 +126,20 @@ class _Portion:
 
 
 def _csv(
-    path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect, na: Any
+    path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect, na: Any, noted: Noted
 ) -> Iterator[_Portion]:  # fmt: skip
     import pandas
 
     how = csv_options(dialect, na)
     try:
-        yield from _csv_portions(pandas, path, target, without, memory, dialect, how)
+        yield from _csv_portions(pandas, path, target, without, memory, dialect, how, noted)
     except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
         raise not_csv(error, path, dialect) from error
 
 
 def _csv_portions(
     pandas: Any, path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect,
-    how: dict[str, Any],
+    how: dict[str, Any], noted: Noted,
 ) -> Iterator[_Portion]:  # fmt: skip
     first = pandas.read_csv(path, nrows=FIRST_ROWS, **how)
     if not len(first):
@@ -136,13 +147,18 @@ def _csv_portions(
     rows = max(1, int(PORTION * memory / (8.0 * max(1, first.shape[1]))))
     chosen: str | None = None
     names: list[str] = []
+    starts: dict[str, Any] = {}
     with pandas.read_csv(path, chunksize=rows, **how) as portions:
         for number, frame in enumerate(portions):
             name_columns(frame, dialect)
             if number == 0:  # the first portion decides for all
-                kept, _ = left_after(frame, without)
+                kept, notes = left_after(frame, without)
+                starts = {name: frame[name].iloc[0] for name in frame.columns if name not in (*kept.columns, *without)}
+                for note in notes:
+                    noted(note)
                 names, chosen = list(kept.columns), target_of(list(kept.columns), target, optional=False)
                 check_width((len(first), len(names) - 1), path, dialect)
+            _check_left_out(frame, starts, path, number * rows)
             kept = frame[names]
             rest = kept.drop(columns=chosen)
             X = np.empty(rest.shape, order="F")
@@ -156,6 +172,20 @@ def _csv_portions(
                     f"{path.name}: the target {chosen!r} has no finite value in row {row}; fill or drop it"
                 )
             yield _Portion(X, y, list(rest.columns), chosen)
+
+
+def _check_left_out(frame: Any, starts: dict[str, Any], path: Path, before: int) -> None:
+    """Refuse a column without a name that was left out, as empty or a count of rows, and is something else below."""
+    for name, start in starts.items():
+        is_empty = start is None or start != start
+        as_before = frame[name].isna() if is_empty else frame[name] == start + np.arange(before, before + len(frame))
+        wrong = np.flatnonzero(~as_before.to_numpy())
+        if wrong.size:
+            what = "has no value" if is_empty else "counts the rows"
+            raise ValueError(
+                f"{path.name}: a column without a name ({name!r}) {what} before row {before + wrong[0] + 1}, and has "
+                f"{frame[name].iloc[wrong[0]]} there: name it in the file, or leave it out (--without {name!r})"
+            )
 
 
 def _as_numbers(column: Any, name: str, path: Path, before: int) -> Array:
@@ -188,7 +218,7 @@ def _libsvm(path: Path, memory: float) -> Iterator[_Portion]:
         while lines := file.readlines(int(PORTION * memory)):
             try:
                 X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=starts_at_zero)
-            except (ValueError, IndexError) as error:
+            except (ValueError, IndexError, OverflowError) as error:
                 raise not_libsvm(path, error) from error
             yield _Portion(X, y, None, "label")
 
@@ -203,11 +233,11 @@ def _write(drafts: Path, portions: Iterator[_Portion], dtype: Any, source: Path,
         if hasattr(portion.X, "tocsc"):
             columns = portion.X.tocsc()
             columns.sum_duplicates()
-            np.save(f"{stem}.data.npy", columns.data.astype(dtype))
+            np.save(f"{stem}.data.npy", _rounded(columns.data, dtype, source))
             np.save(f"{stem}.indices.npy", columns.indices)
             offsets.append((stem, columns.indptr))
         else:
-            np.save(f"{stem}.npy", np.asfortranarray(portion.X, dtype=dtype))
+            np.save(f"{stem}.npy", _rounded(np.asfortranarray(portion.X), dtype, source))
         ends.append(ends[-1] + portion.X.shape[0])
         targets.append(portion.y)
         if told is not None:
@@ -222,3 +252,15 @@ def _write(drafts: Path, portions: Iterator[_Portion], dtype: Any, source: Path,
     y = np.concatenate(targets)
     np.save(drafts / "target.npy", y.astype(str) if y.dtype.kind == "O" else y)
     return {"shape": [ends[-1], n], "ends": ends, "sparse": bool(offsets), "names": last.names, "target": last.target}
+
+
+def _rounded(values: Array, dtype: Any, source: Path) -> Array:
+    """The numbers in the type to write, if it holds them."""
+    with np.errstate(over="ignore"):
+        found = values.astype(dtype, copy=False)
+    lost = np.isinf(found) & np.isfinite(values)
+    if lost.any():
+        raise ValueError(
+            f"{source} holds {values[lost][0]:g}, too large for float32: leave out --float32 (dtype), or scale it"
+        )
+    return found

@@ -99,6 +99,11 @@ def detect(path: Path, given: Dialect, learnt: Learnt = NOTHING) -> Dialect:
     rows = rows_in(text, sep or ",", is_cut, most=None)
     has_row_names = names_rows(rows)
     if has_row_names:
+        if not any(row[-1].strip() for row in rows[1:]):  # names of rows would move all other names by one column
+            raise ValueError(
+                f"{path.name}: every line but the first ends with a separator, {separator_name(sep)}: add one to the "
+                "first line as well, or remove the others"
+            )
         rows = [rows[0], *(row[1:] for row in rows[1:])]
     cells = rows if given.header is False else rows[1:] or rows
     marks = find_marks(cells, sep, given.decimal, learnt.decimal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ def _read_libsvm(path: Path, n_features: int | None) -> Table:
     with unpacking(path):
         try:
             X, y = load_svmlight_file(str(path), n_features=n_features)
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, OverflowError) as error:
             wide = re.search(r"contains (\d+) features", str(error)) if n_features else None
             if wide:
                 raise ValueError(f"the model has {n_features} features; {path.name} has {wide[1]}") from error
@@ -200,7 +201,14 @@ def name_columns(frame: Any, dialect: Dialect) -> None:
 
 def column_names(read: Sequence[Any], dialect: Dialect) -> list[str]:
     """The names of columns: those that were read, or numbered ones where the file has no header."""
-    return [str(name).strip() if dialect.header else f"column {j}" for j, name in enumerate(read, start=1)]
+    if not dialect.header:
+        return [f"column {j}" for j in range(1, len(read) + 1)]
+    names: dict[str, None] = {}
+    spelled = [str(name).strip() for name in read]
+    for name in spelled:  # pandas numbers equal names, but not those that spaces tell apart
+        numbered = (f"{name}.{number}" for number in count(1))
+        names[name if name not in names else next(one for one in numbered if one not in {*names, *spelled})] = None
+    return list(names)
 
 
 def column_name(given: Any, has_header: bool | None) -> Any:
