@@ -119,6 +119,16 @@ class TestModels:
         assert "is not a model file" in error
 
 
+def test_damaged_model_files_are_named(capsys, houses, tmp_path):
+    model = tmp_path / "m.npz"
+    run(capsys, "fit", houses, "--target", "price", "--alpha", 0.1, "--out", model)
+    content = model.read_bytes()
+    for place in range(0, len(content), len(content) // 40):
+        model.write_bytes(content[:place] + bytes([content[place] ^ 64]) + content[place + 1 :])
+        code, _, error = run(capsys, "predict", model, houses)
+        assert code == 0 or "m.npz is not a model file" in error
+
+
 def test_a_model_knows_its_target_and_leaves_foreign_columns_out(capsys, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))

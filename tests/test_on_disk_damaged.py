@@ -9,7 +9,7 @@ import pytest
 from on_disk import csv, libsvm
 
 import ascd
-from ascd.files import convert, open_data
+from ascd.files import convert, open_data, read_table
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 
@@ -17,6 +17,15 @@ pytestmark = pytest.mark.usefixtures("plain_python")
 def folder_of(tmp_path, make=libsvm):
     convert(make(tmp_path), tmp_path / "groups")
     return tmp_path / "groups"
+
+
+def save_sparse(path, X, y):
+    from scipy.sparse import csc_array
+
+    found = csc_array(X)
+    np.savez_compressed(
+        path, format="csc", shape=X.shape, data=found.data, indices=found.indices, indptr=found.indptr, y=y
+    )
 
 
 def numbers(folder, name):
@@ -91,3 +100,29 @@ def test_damaged_headers_are_named(name, tmp_path):
     path.write_bytes(path.read_bytes().replace(b"(", b"{", 1).replace(b",)", b",(", 1))
     with pytest.raises(ValueError, match=f"{name}.npy is (damaged|not a .npy file)"):
         open_data(folder)
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [(b"(-5, 12)", "is not a .npy file: its shape is"), (b"(4294967296, 4294967296)", "is incomplete")],
+)
+def test_shapes_that_no_file_has_are_refused(shape, words, tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, np.ones((50, 12)))
+    head, rest = path.read_bytes()[:128], path.read_bytes()[128:]
+    path.write_bytes(head.replace(b"(50, 12)", shape)[:127].ljust(127) + b"\n" + rest)
+    with pytest.raises(ValueError, match=words):
+        open_data(path)
+
+
+@pytest.mark.parametrize("save", [np.savez_compressed, save_sparse])
+def test_damaged_archives_of_arrays_are_named(save, tmp_path):
+    path = tmp_path / "x.npz"
+    save(path, X=np.random.default_rng(0).random((50, 12)), y=np.ones(50))
+    content = path.read_bytes()
+    for place in range(0, len(content), len(content) // 60):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 64]) + content[place + 1 :])
+        try:
+            read_table(path)
+        except (ValueError, FileNotFoundError) as error:
+            assert "x.npz" in str(error)  # noqa: PT017  most places are noticed, some say nothing of the numbers

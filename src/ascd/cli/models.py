@@ -7,7 +7,6 @@ neither.  A loaded model predicts by itself, it needs no estimator.
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.files import whole_file
+from ascd.files.arrays import DAMAGE
 
 VERSION = 1
 
@@ -125,9 +125,10 @@ def load_model(path: Any) -> Model:
         with np.load(path, allow_pickle=False) as held:
             header = json.loads(str(held["header"]))
             arrays = [held[name] for name in ("coef", "intercept", "classes", "names")]
-    except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile):
+            known = header.get("format"), header.get("version")
+    except (KeyError, TypeError, ValueError, AttributeError, *DAMAGE):
         # numpy's own words advise to unpickle the file, which would run whatever stands in it
         raise ValueError(f"{path} is not a model file of `ascd fit`") from None
-    if header.get("format") != "ascd model" or header.get("version") != VERSION:
-        raise ValueError(f"{path} is not a model file that this version reads: {header.get('format')!r}")
+    if known != ("ascd model", VERSION):
+        raise ValueError(f"{path} is not a model file that this version reads: {known[0]!r}")
     return Model(header, *arrays)

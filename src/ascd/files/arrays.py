@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,15 @@ import numpy as np
 from ascd._base.checks import check_places
 from ascd.files.columns import Table
 
+#: What a damaged archive of arrays raises, by where the damage lies (RuntimeError: it seems to be encrypted).
+DAMAGE = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+
 
 def read_npz(path: Path, target_optional: bool) -> Table:
     """The table of an npz file; ``y`` may be absent where the target is optional."""
     try:
         opened = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile):
+    except (ValueError, *DAMAGE):
         raise ValueError(f"{path} is not an npz file") from None
     if not hasattr(opened, "files"):
         raise ValueError(f"{path} holds one array; an npz file with X and y is needed")
@@ -27,7 +31,11 @@ def read_npz(path: Path, target_optional: bool) -> Table:
     if X is None and {"data", "shape", "format"} <= held:
         from scipy.sparse import load_npz
 
-        X = _columns(load_npz(path), path)
+        try:
+            stored = load_npz(path)
+        except (ValueError, KeyError, TypeError, *DAMAGE) as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+        X = _columns(stored, path)
     if X is None or (y is None and not target_optional):
         raise ValueError(
             f"{path} must hold X (an array, or what scipy.sparse.save_npz wrote) and y; it has {sorted(held)}"
@@ -56,5 +64,7 @@ def _array(arrays: Any, name: str, path: Path) -> Any:
     """An array of numbers or text; one of Python objects would run code when it is opened."""
     try:
         return arrays[name]
+    except DAMAGE as error:
+        raise ValueError(f"{path} is damaged: {name} cannot be read, {error}") from None
     except ValueError:
         raise ValueError(f"{path}: {name} holds Python objects, not numbers or text; save it as one of these") from None

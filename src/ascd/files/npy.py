@@ -5,6 +5,7 @@ Not through a memory map: a file that has become shorter is an error with a sent
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,7 +63,7 @@ class Numbers:
         self.path, self.bytes_read = path, 0
         self.seal = Seal(path)
         self.shape, self.is_fortran, self.dtype, self.offset = _header(path)
-        self.count = int(np.prod(self.shape))
+        self.count = math.prod(self.shape)
         self.size = self.count * self.dtype.itemsize
 
     def take(self, start: int, count: int) -> Array:
@@ -152,7 +153,9 @@ def _header(path: Path) -> tuple[Any, bool, Any, int]:
         raise ValueError(f"{path} is not a .npy file: {error}") from error
     if dtype.hasobject:
         raise ValueError(f"{path} holds Python objects, not numbers")
-    needed, there = int(np.prod(shape)) * dtype.itemsize, path.stat().st_size - offset
+    if min(shape, default=0) < 0:
+        raise ValueError(f"{path} is not a .npy file: its shape is {shape}")
+    needed, there = math.prod(shape) * dtype.itemsize, path.stat().st_size - offset
     if there < needed:
         raise ValueError(f"{path} is incomplete: {there:,} of {needed:,} bytes of numbers are there")
     return shape, is_fortran, dtype, offset
