@@ -6,6 +6,8 @@ Files of every kind are there, so that what is wrong is the one thing that the r
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -195,3 +197,10 @@ def refused(capsys, place, line, expected):
     assert "error: " in error
     assert error.count("\n") == 1
     assert sorted(path.relative_to(place) for path in place.rglob("*")) == before
+
+
+def test_a_thread_that_is_half_started_does_not_change_the_code():
+    half_started = "threading.enumerate = lambda: [threading.main_thread(), threading.Thread()]"
+    code = f"import threading; from ascd.cli.interrupts import leave; {half_started}; leave(143)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (143, "")

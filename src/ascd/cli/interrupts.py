@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False  #: as in ``typing``, which is not waited for before Ctrl-C has its handler
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def leave(code: int) -> None:
     """End the process here: Python would wait for threads that go on fitting, and tear down a half-done compilation."""
     others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     for thread in others:
-        thread.join(GRACE / len(others))
+        with suppress(RuntimeError):  # one that the signal found half started cannot be waited for
+            thread.join(GRACE / len(others))
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
