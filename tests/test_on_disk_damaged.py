@@ -83,6 +83,26 @@ def test_groups_that_do_not_make_up_the_rows_are_refused(make, ends, tmp_path):
         open_data(folder)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": [50]},
+        {"shape": [50.0, 12.0]},
+        {"shape": None},
+        {"ends": []},
+        {"ends": 5},
+        {"data": None},
+        {"names": ["a"]},
+    ],
+)
+def test_an_index_of_other_kinds_is_refused(change, tmp_path):
+    folder = folder_of(tmp_path)
+    index = json.loads((folder / "index.json").read_text())
+    (folder / "index.json").write_text(json.dumps({**index, **change}))
+    with pytest.raises(ValueError, match=r"index\.json is not an index that this version of ascd knows"):
+        open_data(folder)
+
+
 @pytest.mark.parametrize("left", [0, 1, 61, 140])
 @pytest.mark.parametrize("name", ["target", "rows-00000.indptr", "rows-00000.data"])
 def test_files_that_are_cut_off_are_named(name, left, tmp_path):

@@ -134,9 +134,18 @@ def read_index(folder: Path) -> dict[str, Any]:
         index: dict[str, Any] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         if index.get("version") == 1:
             index["data"] = "."
-        known = {"version", "shape", "ends", "sparse", "names", "target", "data"} <= set(index)
+        known = {"version", "shape", "ends", "sparse", "names", "target", "data"} <= set(index) and _is_sound(index)
     except (ValueError, TypeError, AttributeError):
         known = False
     if not known or index["version"] not in (1, VERSION):
         raise ValueError(f"{folder / INDEX} is not an index that this version of ascd knows: run ascd convert again")
     return index
+
+
+def _is_sound(index: dict[str, Any]) -> bool:
+    """Are shape, ends, names and the folder of the numbers of their kinds?"""
+    shape, ends, names = index["shape"], index["ends"], index["names"]
+    are_whole = all(isinstance(part, list) and all(type(one) is int for one in part) for part in (shape, ends))
+    if not are_whole or len(shape) != 2 or len(ends) < 2 or not isinstance(index["data"], str):
+        return False
+    return names is None or (len(names) == shape[1] and all(isinstance(name, str) for name in names))
