@@ -205,9 +205,12 @@ def column_names(read: Sequence[Any], dialect: Dialect) -> list[str]:
         return [f"column {j}" for j in range(1, len(read) + 1)]
     names: dict[str, None] = {}
     spelled = [str(name).strip() for name in read]
+    taken = set(spelled)
     for name in spelled:  # pandas numbers equal names, but not those that spaces tell apart
         numbered = (f"{name}.{number}" for number in count(1))
-        names[name if name not in names else next(one for one in numbered if one not in {*names, *spelled})] = None
+        names[name if name not in names else next(one for one in numbered if one not in taken and one not in names)] = (
+            None
+        )
     return list(names)
 
 
