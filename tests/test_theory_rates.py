@@ -144,3 +144,9 @@ def test_one_norm_strong_convexity_where_it_is_known() -> None:
     # mu1 = mu2 / n on the lower-bound family: the rates agree with "no speed-up".
     for n, alpha in [(3, 0.5), (10, 0.01), (16, 0.1)]:
         assert theory.one_norm_strong_convexity(theory.lower_bound_matrix(n, alpha)) == pytest.approx(alpha / n)
+
+
+def test_a_radius_whose_square_overflows() -> None:
+    """Infinite, and so empty, is what such a bound is; it once was an error."""
+    assert theory.smooth_rate_steepest(L=1.0, R1=1e200, t=1) == np.inf
+    assert theory.smooth_rate_uniform(2, L=1.0, R2=1e200, t=1) == np.inf

@@ -74,3 +74,10 @@ def test_simulation_repeats_with_the_seed() -> None:
     runs = [theory.simulate_competitive_ratio(20, 4, 10, 300, rng=seed) for seed in (5, 5, 6)]
     assert (runs[0] == runs[1]).all()
     assert (runs[0] != runs[2]).any()
+
+
+@pytest.mark.parametrize("T", [1e155, 1e200, 1e308])
+def test_absences_whose_square_overflows(T: float) -> None:
+    """The square of T once overflowed, which is an error in Python: the ratio itself is near 1."""
+    assert theory.competitive_ratio_limit(100, 10, T) == 1.0
+    assert theory.competitive_ratio_limit(5, 5, T, c=0.3) == 1.0

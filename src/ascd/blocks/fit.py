@@ -42,6 +42,12 @@ class Fit:
         if penalty is not self.penalty:
             self.penalty, self.resting = penalty, Resting(penalty, self.problem.ends)
 
+    def go_to_zero(self) -> None:
+        """All coefficients 0, with the best constant there."""
+        self.x[:], self.constant = 0.0, self.zero_constant.copy()
+        self.moved[:] = False
+        self.recompute()
+
     def set(self, working: Working, x: Array) -> None:
         """The coefficients of a working set, which holds all that were not 0."""
         self.x[working.places] = x

@@ -24,6 +24,7 @@ from ascd.blocks.bounds import GradientBounds
 from ascd.blocks.certificate import prove
 from ascd.blocks.fit import Fit
 from ascd.blocks.lengths import lengths_of_blocks, norm
+from ascd.blocks.norm import BlockNorm
 from ascd.blocks.pieces import Working
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.smooth import Smooth
@@ -85,7 +86,10 @@ class Solver:
                 return Status.TIME_LIMIT
             progress.note(self.standing)
             if progress.idle > MOST_IDLE:
-                return self._last_look(tolerance)
+                if not self._begins_anew():
+                    return self._last_look(tolerance)
+                progress = Progress()
+                continue
             if watch(self):
                 return Status.INTERRUPTED
             if self.smooth.applies():
@@ -210,6 +214,17 @@ class Solver:
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = np.where(length > 0.0, self.distance / (bound * length) / length, 0.0)
         return bool(np.sum(self.distance * (lengths_of_blocks(fit.x, groups.starts) + steps)) <= tolerance)
+
+    def _begins_anew(self) -> bool:
+        """From zero, where F is lower: far away losses may have slopes and no curvature, and steps lead nowhere."""
+        fit = self.fit
+        if not fit.moved.any() or not isinstance(fit.penalty, BlockNorm):
+            return False
+        if not self.standing.objective > fit.zero_objective:
+            return False
+        fit.go_to_zero()
+        self.standing = NOTHING
+        return True
 
     def _last_look(self, tolerance: float) -> Status:
         self.settle(tolerance)

@@ -59,7 +59,7 @@ def smooth_rate_steepest(L: float, R1: float, t: ArrayLike) -> float | Array:
     >>> float(smooth_rate_steepest(L=1.0, R1=3.0, t=9))
     2.0
     """
-    return 2 * positive(L, "L") * as_number(R1, "R1", low=0) ** 2 / _iterations(t, 1)
+    return 2 * positive(L, "L") * _square(R1, "R1") / _iterations(t, 1)
 
 
 def smooth_rate_uniform(n: int, L: float, R2: float, t: ArrayLike) -> float | Array:
@@ -70,7 +70,7 @@ def smooth_rate_uniform(n: int, L: float, R2: float, t: ArrayLike) -> float | Ar
     >>> smooth_rate_uniform(2, L=1.0, R2=3.0, t=[9, 36])
     array([4., 1.])
     """
-    return 2 * as_count(n, "n") * positive(L, "L") * as_number(R2, "R2", low=0) ** 2 / _iterations(t, 1)
+    return 2 * as_count(n, "n") * positive(L, "L") * _square(R2, "R2") / _iterations(t, 1)
 
 
 def strong_rate_steepest(mu1: float, L: float, gap: float, t: ArrayLike) -> float | Array:
@@ -127,6 +127,11 @@ def _gradient(gradient: ArrayLike) -> Array:
     if not vector.size:
         raise ValueError("gradient must have at least one entry; got none")
     return vector
+
+
+def _square(radius: float, name: str) -> float:
+    value = as_number(radius, name, low=0)
+    return value * value  # no power: one that overflows is an error in Python
 
 
 def _iterations(t: ArrayLike, low: int) -> Array:

@@ -24,9 +24,9 @@ def competitive_ratio_limit(n: int, s: int, T: float, c: float = 1.0) -> float:
     """
     inside = check_support(n, s, c)
     b = inside + n - s - positive(T, "T")
-    root = math.sqrt(b**2 + 4 * inside * T)  # the paper's theta, collected
+    root = math.hypot(b, 2 * math.sqrt(inside) * math.sqrt(T))  # of the paper's theta, which may overflow
     # Two equal forms; each is free of cancellation on its side of b = 0.
-    return 2 * inside / (b + root) if b > 0 else (root - b) / (2 * T)
+    return 2 * inside / (b + root) if b > 0 else (root / T - b / T) / 2
 
 
 def competitive_ratio_bound(n: int, s: int, T: float) -> float:
