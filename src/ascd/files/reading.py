@@ -208,9 +208,8 @@ def column_names(read: Sequence[Any], dialect: Dialect) -> list[str]:
     taken = set(spelled)
     for name in spelled:  # pandas numbers equal names, but not those that spaces tell apart
         numbered = (f"{name}.{number}" for number in count(1))
-        names[name if name not in names else next(one for one in numbered if one not in taken and one not in names)] = (
-            None
-        )
+        free = name if name not in names else next(one for one in numbered if one not in taken and one not in names)
+        names[free] = None
     return list(names)
 
 
