@@ -14,7 +14,7 @@ import numpy as np
 
 from ascd._base.checks import Array
 from ascd.files import whole_file
-from ascd.files.arrays import DAMAGE
+from ascd.files.arrays import DAMAGED_ARCHIVE
 
 VERSION = 1
 
@@ -126,7 +126,7 @@ def load_model(path: Any) -> Model:
             header = json.loads(str(held["header"]))
             arrays = [held[name] for name in ("coef", "intercept", "classes", "names")]
             known = header.get("format"), header.get("version")
-    except (KeyError, TypeError, ValueError, AttributeError, *DAMAGE):
+    except (KeyError, TypeError, ValueError, AttributeError, *DAMAGED_ARCHIVE):
         # numpy's own words advise to unpickle the file, which would run whatever stands in it
         raise ValueError(f"{path} is not a model file of `ascd fit`") from None
     if known != ("ascd model", VERSION):

@@ -13,14 +13,14 @@ from ascd._base.checks import check_places
 from ascd.files.columns import Table
 
 #: What a damaged archive of arrays raises, by where the damage lies (RuntimeError: it seems to be encrypted).
-DAMAGE = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+DAMAGED_ARCHIVE = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
 
 def read_npz(path: Path, target_optional: bool) -> Table:
     """The table of an npz file; ``y`` may be absent where the target is optional."""
     try:
         opened = np.load(path, allow_pickle=False)
-    except (ValueError, *DAMAGE):
+    except (ValueError, *DAMAGED_ARCHIVE):
         raise ValueError(f"{path} is not an npz file") from None
     if not hasattr(opened, "files"):
         raise ValueError(f"{path} holds one array; an npz file with X and y is needed")
@@ -33,7 +33,7 @@ def read_npz(path: Path, target_optional: bool) -> Table:
 
         try:
             stored = load_npz(path)
-        except (ValueError, KeyError, TypeError, *DAMAGE) as error:
+        except (ValueError, KeyError, TypeError, *DAMAGED_ARCHIVE) as error:
             raise ValueError(f"{path} is damaged: {error}") from None
         X = _columns(stored, path)
     if X is None or (y is None and not target_optional):
@@ -64,7 +64,7 @@ def _array(arrays: Any, name: str, path: Path) -> Any:
     """An array of numbers or text; one of Python objects would run code when it is opened."""
     try:
         return arrays[name]
-    except DAMAGE as error:
+    except DAMAGED_ARCHIVE as error:
         raise ValueError(f"{path} is damaged: {name} cannot be read, {error}") from None
     except ValueError:
         raise ValueError(f"{path}: {name} holds Python objects, not numbers or text; save it as one of these") from None

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._base.checks import Array, check_places
 from ascd.files.npy import NpyReader, Numbers, loaded, runs
 
 INDEX, VERSION = "index.json", 2
@@ -111,10 +111,11 @@ class FolderReader:
         rows = np.concatenate([self.rows[number].take(start, stop - start) for start, stop in spans])
         ends = np.concatenate([[0], np.cumsum(offsets[chosen + 1] - offsets[chosen])])
         height = int(self.ends[number + 1] - self.ends[number])
-        if rows.size and not 0 <= rows.min() <= rows.max() < height:  # to follow one would read other memory
-            strange = int(rows[(rows < 0) | (rows >= height)][0])
-            raise self._differs(f"{self.rows[number].path} names row {strange} of {height}")
         found = csc_array((entries, rows, ends), shape=(height, chosen.size))
+        try:
+            check_places(found)
+        except ValueError as error:
+            raise self._differs(f"{self.rows[number].path}: {error}") from error
         if not found.has_canonical_format:
             raise self._differs(f"{self.rows[number].path} has rows of a column twice, or not in their order")
         return found

@@ -17,7 +17,7 @@ import numpy as np
 from ascd._base.checks import Array
 
 #: What NumPy raises for a file that is damaged, by where the damage lies.
-DAMAGE = (ValueError, EOFError, SyntaxError, TokenError)
+DAMAGED_ARRAY = (ValueError, EOFError, SyntaxError, TokenError)
 
 
 class Seal:
@@ -134,7 +134,7 @@ def loaded(path: Path) -> Array:
     """All numbers or words of a small .npy file."""
     try:
         found: Array = np.load(path, allow_pickle=False)
-    except DAMAGE as error:
+    except DAMAGED_ARRAY as error:
         raise ValueError(f"{path} is damaged: {error}") from error
     return found
 
@@ -149,7 +149,7 @@ def _header(path: Path) -> tuple[Any, bool, Any, int]:
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, is_fortran, dtype = read(file)
             offset = file.tell()
-    except DAMAGE as error:
+    except DAMAGED_ARRAY as error:
         raise ValueError(f"{path} is not a .npy file: {error}") from error
     if dtype.hasobject:
         raise ValueError(f"{path} holds Python objects, not numbers")
