@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from operator import mul
 
 import numpy as np
@@ -161,6 +162,18 @@ def test_an_automatic_grid_does_not_ask_for_smaller_alphas(interpreted):
     problem = ascd.Problem([[2e133]], [-1.0], "squared_hinge", ascd.L1L2(l1=1.0, l2=3e266))
     with pytest.raises(ValueError, match="alphas must be given: with 4e\\+133 the penalty overflows"):
         ascd.path(problem)
+
+
+@pytest.mark.parametrize("penalty", [ascd.L1, ascd.L2, partial(ascd.L1L2, 0.0), partial(ascd.BoundedL1L2, 0.0)])
+def test_strengths_that_overflow_with_their_weights_are_refused(interpreted, penalty):
+    """Zero coefficients cost inf·0 = nan."""
+    with pytest.raises(
+        ValueError, match=r"weights times (strength|l2) must be finite; they are up to 1e\+11 and 1e\+300"
+    ):
+        ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e300, weights=1e11))
+    fitting = ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e290, weights=1e11))
+    with pytest.raises(ValueError, match="alphas must be smaller: with 1e\\+10 the penalty overflows"):
+        ascd.path(fitting, alphas=[1e10])
 
 
 def test_scores_of_coefficients_whose_squares_overflow(interpreted):

@@ -54,11 +54,8 @@ def is_justified(case: Case, message: str) -> bool:
         rows = (case.A * case.A).sum(axis=1)  # the columns of a dual
         is_small = ((strength * squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any()
         return bool(is_small or ((rows < 1e-300) & (case.A != 0.0).any(axis=1)).any())
-    if "alphas must be smaller" in message:  # its strengths times those of a path
-        largest = float(np.max(case.options.get("alphas", 1.0)))
-        strengths = (np.asarray(case.parameters.get(name, 0.0)) for name in ("l1", "l2"))
-        with np.errstate(over="ignore"):
-            return not all(np.isfinite(largest * strength).all() for strength in strengths)
+    if "alphas must be smaller" in message or "must be finite; they are up to" in message:
+        return not _are_strengths_finite(case)
     if "nor is it at" in message:  # the cost of the allowed point nearest to zero
         bounds = [np.abs(np.asarray(case.parameters.get(name, 0.0), dtype=float)) for name in ("lower", "upper")]
         farthest = max(np.max(bound, initial=0.0, where=np.isfinite(bound)) for bound in bounds)
@@ -95,6 +92,16 @@ def is_justified(case: Case, message: str) -> bool:
     if "classes in the data" in message:
         return len(set(case.b[s > 0.0])) < 2
     return "y must hold a positive count" in message or "Automatic alpha grid" in message
+
+
+def _are_strengths_finite(case: Case) -> bool:
+    """Of a penalty, with its weights, at the largest alpha of a path."""
+    given, largest = case.parameters, float(np.max(case.options.get("alphas", 1.0)))
+    weights = given.get("weights", 1.0)
+    factor = 1.0 if weights is None or isinstance(weights, str) else np.max(weights)
+    strengths = [np.max(given[name]) for name in ("strength", "l1", "l2") if name in given]
+    with np.errstate(over="ignore"):
+        return all(np.isfinite(largest * strength * factor) for strength in strengths)
 
 
 def is_all_rounding(loss: str, A: Any, x: Any) -> bool:

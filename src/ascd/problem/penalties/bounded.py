@@ -12,6 +12,7 @@ from ascd._base.jit import at
 from ascd.problem.penalties.box import as_bounds
 from ascd.problem.penalties.formulas import (
     absolute_subgradient,
+    check_weighted,
     extended,
     half_square_times,
     scale_between,
@@ -102,7 +103,7 @@ class BoundedL1L2(NamedTuple):
     def check(self, n: int) -> BoundedL1L2:
         name = "BoundedL1L2"
         lower, upper = as_bounds(self.lower, self.upper, name, n)
-        return BoundedL1L2(
+        checked = BoundedL1L2(
             as_parameter(self.l1, f"{name} l1", n, low=0.0),
             as_parameter(self.l2, f"{name} l2", n, low=0.0),
             lower,
@@ -110,6 +111,8 @@ class BoundedL1L2(NamedTuple):
             as_parameter(self.weights, f"{name} weights", n, low=0.0),
             as_parameter(self.linear, f"{name} linear", n),
         )
+        check_weighted(checked, "l1", "l2")
+        return checked
 
     def is_smooth(self) -> bool:
         free = np.all(np.isinf(self.lower)) and np.all(np.isinf(self.upper))

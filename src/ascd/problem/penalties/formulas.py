@@ -96,3 +96,16 @@ def extended(penalty: Any, n: int, **free: float) -> Any:
     return penalty._replace(
         **{name: np.append(np.broadcast_to(value, n), free.get(name, 0.0)) for name, value in values}
     )
+
+
+def check_weighted(penalty: Any, *strengths: str) -> None:
+    """Strengths must be finite with their weights, too: 0·inf is nan."""
+    for name in strengths:
+        strength, weights = getattr(penalty, name), penalty.weights
+        with np.errstate(over="ignore"):
+            is_finite = np.isfinite(strength * weights)
+        if not np.all(is_finite):
+            raise ValueError(
+                f"{type(penalty).__name__} weights times {name} must be finite; they are up to {np.max(weights):g} and "
+                f"{np.max(strength):g}"
+            )

@@ -11,6 +11,7 @@ from ascd._base.checks import as_parameter
 from ascd._base.jit import at
 from ascd.problem.penalties.formulas import (
     absolute_subgradient,
+    check_weighted,
     even_conjugate,
     extended,
     half_square_times,
@@ -107,11 +108,13 @@ class L1(NamedTuple):
         return self._replace(strength=factor * self.strength)
 
     def check(self, n: int) -> L1:
-        return L1(
+        checked = L1(
             as_parameter(self.strength, "L1 strength", n, low=0.0),
             as_parameter(self.weights, "L1 weights", n, low=0.0),
             as_parameter(self.linear, "L1 linear", n),
         )
+        check_weighted(checked, "strength")
+        return checked
 
     def is_smooth(self) -> bool:
         return not np.any(np.asarray(self.strength) * self.weights)
@@ -164,11 +167,13 @@ class L2(NamedTuple):
         return self._replace(strength=factor * self.strength)
 
     def check(self, n: int) -> L2:
-        return L2(
+        checked = L2(
             as_parameter(self.strength, "L2 strength", n, low=0.0),
             as_parameter(self.weights, "L2 weights", n, low=0.0),
             as_parameter(self.linear, "L2 linear", n),
         )
+        check_weighted(checked, "strength")
+        return checked
 
     def is_smooth(self) -> bool:
         return True
@@ -228,12 +233,14 @@ class L1L2(NamedTuple):
         return self._replace(l1=factor * self.l1, l2=factor * self.l2)
 
     def check(self, n: int) -> L1L2:
-        return L1L2(
+        checked = L1L2(
             as_parameter(self.l1, "L1L2 l1", n, low=0.0),
             as_parameter(self.l2, "L1L2 l2", n, low=0.0),
             as_parameter(self.weights, "L1L2 weights", n, low=0.0),
             as_parameter(self.linear, "L1L2 linear", n),
         )
+        check_weighted(checked, "l1", "l2")
+        return checked
 
     def is_smooth(self) -> bool:
         return not np.any(np.asarray(self.l1) * self.weights)
