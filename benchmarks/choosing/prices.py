@@ -10,21 +10,11 @@ import scipy.sparse as sp
 from common.stepping import interleaved, stepper
 
 import ascd
-from ascd.engine.oracles import as_oracle, oracle_part
-from ascd.engine.rules import as_rule, rule_part
+from ascd.engine.oracles import as_oracle
+from ascd.engine.rules import as_rule
 from ascd.engine.steepness import as_steepness
 from choosing.data import SEED, cases
-
-
-class Recorder(NamedTuple):
-    """A rule, and the picks it made."""
-
-    inner: Any
-    picks: Any
-
-    def select(self, point, t, rng):
-        self.picks[t] = self.inner.select(point, t, rng)
-        return self.picks[t]
+from choosing.recording import recorded
 
 
 class Replay(NamedTuple):
@@ -55,11 +45,7 @@ def iteration_rows(problem, repeats):
     n, counts = problem.n_features, problem.design.counts
     runs, entries = {("uniform", "norm"): ("uniform", "norm")}, {}
     for rule, oracle in CHOICES:
-        picks = np.zeros(3 * n, dtype=np.int64)
-        suited = oracle_part(oracle, rule_part(rule))  # as the rule has it, also where its picks are replayed
-        compiled_oracle = as_oracle(suited, problem.parts, np.random.default_rng(SEED))
-        compiled = as_rule(rule, problem.parts, compiled_oracle, as_steepness("gsl-s", problem.parts))
-        stepper(problem, Recorder(compiled, picks), suited, steepness="gsl-s")(3 * n)
+        suited, picks, _ = recorded(problem, rule, oracle, 3 * n)
         runs |= {(rule, oracle): (rule, suited), (rule, oracle, "replayed"): (Replay(picks), suited)}
         entries[rule, oracle] = float(counts[picks].mean() / counts.mean())
 
