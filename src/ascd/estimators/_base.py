@@ -28,7 +28,7 @@ from ascd.estimators._elsewhere import Elsewhere, is_elsewhere, predicted, read_
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, to_numpy
 from ascd.estimators._on_device import back
-from ascd.estimators._penalty import regulariser
+from ascd.estimators._penalty import finite_strength, regulariser
 from ascd.estimators._speaking import speaking_of_x
 from ascd.problem.problem import Problem
 
@@ -116,6 +116,7 @@ class LinearEstimator(BaseEstimator):
 
         Each w_j is multiplied by its ``scale`` first, where there is one.
         """
+        strength = finite_strength(strength)
         how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": getattr(self, "positive", False)}
         return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, scale=scale, **how)
 
