@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import assert_all_finite, check_array
@@ -75,6 +76,8 @@ class LinearEstimator(BaseEstimator):
         """
         refuse_masks(X, "X")
         refuse_masks(y, "y")
+        if sparse.issparse(y):
+            raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
         if is_elsewhere(X):
             data, y = read_elsewhere(self, X, y, **checks)
             return data, y, as_sample_weight(sample_weight, data)
