@@ -10,6 +10,7 @@ from estimators import MODELS, form, make_data
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import PoissonRegressor as PeerOfCounts
 
 from ascd import estimators as ours
 
@@ -181,3 +182,22 @@ def test_the_engine_fits_other_losses_too(name):
     s = np.ones(len(y))
     pair = [model.objective(fitted, X, y, s) for fitted in (first, second)]
     assert pair[0] == pytest.approx(pair[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_score_of_counts_is_that_of_scikit_learn(weighted):
+    weight = DATA.weight if weighted else None
+    model, peer = ours.PoissonRegressor().fit(DATA.X, DATA.counts), PeerOfCounts()
+    peer.fit(DATA.X, DATA.counts)
+    peer.coef_, peer.intercept_ = model.coef_, model.intercept_
+    assert model.score(DATA.X, DATA.counts, weight) == pytest.approx(peer.score(DATA.X, DATA.counts, weight), rel=1e-12)
+    far = 1e3 * DATA.X  # where exp(z) is 0, or beyond float64
+    assert model.score(far, DATA.counts, weight) == peer.score(far, DATA.counts, weight) == -np.inf
+    below = -1e4 * np.ones_like(DATA.X) * np.sign(model.coef_)
+    assert model.score(below, DATA.counts, weight) == pytest.approx(peer.score(below, DATA.counts, weight), rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [0.0, 1.0, 3.0])
+def test_counts_that_are_all_the_same_explain_nothing(count):
+    model = ours.PoissonRegressor().fit(DATA.X, DATA.counts)
+    assert model.score(DATA.X, np.full(len(DATA.y), count)) == -np.inf

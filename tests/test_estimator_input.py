@@ -188,3 +188,16 @@ def test_what_a_mask_hides_is_not_fitted():
     with pytest.raises(ValueError, match="A must have no masked entries"):
         Problem(np.ma.masked_less(X, 0.0), Y)
     assert (ours.Lasso().fit(np.ma.masked_array(X), Y).coef_ == ours.Lasso().fit(X, Y).coef_).all()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_one_column_of_a_frame_is_no_matrix(name):
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"Expected (a 2-dimensional container|2D array)"):
+        EVERY[name]().fit(pandas.Series(DATA.y), target_of(name, DATA))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_sparse_target_is_refused_by_its_name(name):
+    with pytest.raises(TypeError, match="y must be a dense array; got a sparse csr_array"):
+        EVERY[name]().fit(DATA.X, sparse.csr_array(target_of(name, DATA)[:, None]))

@@ -50,6 +50,16 @@ def test_standardize_is_the_fit_of_standardised_features(name, stored):
     assert model.certificate_.converged
 
 
+@pytest.mark.parametrize("stored", [sparse.csc_array, sparse.csr_matrix])
+def test_entries_that_are_stored_in_parts_have_the_deviations_of_their_sums(stored):
+    X, y, weight = data(density=0.7)
+    whole = stored(X)
+    halves = stored((np.repeat(whole.data / 2.0, 2), np.repeat(whole.indices, 2), 2 * whole.indptr), shape=X.shape)
+    model, expected = (ascd.Lasso(alpha=0.1, standardize=True).fit(one, y, weight) for one in (halves, whole))
+    assert model.coef_ == pytest.approx(expected.coef_, rel=1e-8)
+    assert halves.nnz == 2 * whole.nnz
+
+
 def test_standardize_changes_the_fit():
     X, y, _ = data()
     plain, standard = ascd.Lasso(alpha=0.1).fit(X, y), ascd.Lasso(alpha=0.1, standardize=True).fit(X, y)

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import sklearn.svm
 from estimators import make_data
 from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -30,7 +31,7 @@ BOUNDS = {
 
 def primal_objective(model, weights, sample_weight):
     """½·Σ ω_j w_j² + ½c² + C·Σ s_k·loss, the intercept c with a penalty of its own, as in liblinear."""
-    w, c = model.coef_.ravel(), model.intercept_[0]
+    w, c = model.coef_.ravel(), np.ravel(model.intercept_)[0]
     short = np.maximum(0.0, 1.0 - SIGNS * (X @ w + c))
     losses = short if model.loss == "hinge" else short**2
     return 0.5 * weights @ w**2 + 0.5 * c**2 + C * np.sum(sample_weight * losses)
@@ -229,3 +230,14 @@ def test_coefficients_keep_to_bounds_that_weights_round(monkeypatch):
     coef = model.fit(X, [1, -1]).coef_
     assert model.certificate_.converged
     assert np.abs(coef).max() == 0.0018
+
+
+@pytest.mark.parametrize("y", [LABELS, np.arange(60) % 3], ids=["two classes", "three classes"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_without_an_intercept_it_is_zero_as_in_scikit_learn(loss, y):
+    how = {"loss": loss, "fit_intercept": False}
+    model, theirs = (make(**how).fit(X, y) for make in (LinearSVC, sklearn.svm.LinearSVC))
+    assert model.intercept_ == theirs.intercept_ == 0.0
+    assert isinstance(model.intercept_, float)
+    assert model.decision_function(X).shape == theirs.decision_function(X).shape
+    assert type(model.certificate_.gap) is float

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import assert_all_finite, check_array
@@ -28,7 +29,7 @@ from ascd.estimators._elsewhere import Elsewhere, is_elsewhere, predicted, read_
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, to_numpy
 from ascd.estimators._on_device import back
-from ascd.estimators._penalty import regulariser
+from ascd.estimators._penalty import finite_strength, regulariser
 from ascd.estimators._speaking import speaking_of_x
 from ascd.problem.problem import Problem
 
@@ -75,6 +76,8 @@ class LinearEstimator(BaseEstimator):
         """
         refuse_masks(X, "X")
         refuse_masks(y, "y")
+        if sparse.issparse(y):
+            raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
         if is_elsewhere(X):
             data, y = read_elsewhere(self, X, y, **checks)
             return data, y, as_sample_weight(sample_weight, data)
@@ -116,6 +119,7 @@ class LinearEstimator(BaseEstimator):
 
         Each w_j is multiplied by its ``scale`` first, where there is one.
         """
+        strength = finite_strength(strength)
         how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": getattr(self, "positive", False)}
         return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, scale=scale, **how)
 

@@ -180,8 +180,10 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weight: Array
     return factors[codes]
 
 
-def _check_factors(class_weight: dict[Any, Any]) -> None:
+def _check_factors(class_weight: Any) -> None:
     """Numbers from 0 on; a class of factor 0 is never predicted, as in scikit-learn."""
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}")
     for label, factor in class_weight.items():
         if not isinstance(factor, Real) or not 0.0 <= float(factor) < math.inf:
             raise ValueError(

@@ -45,6 +45,9 @@ def _moments(X: Any, weight: Array | None) -> tuple[Array, Array]:
     if is_elsewhere(X):
         return (X if isinstance(X, Elsewhere) else Elsewhere(X)).moments(weight)
     if sparse.issparse(X):
+        if not X.has_canonical_format:  # parts of an entry that is stored more than once have no squares of their own
+            X = X.copy()
+            X.sum_duplicates()
         found = mean_variance_axis(X, axis=0, weights=weight)
         return np.asarray(found[0]), np.asarray(found[1])
     share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()

@@ -85,7 +85,7 @@ class Settings:
 
 def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certificate:
     """One certificate for the solutions of a fit; it is the user's tolerance that counts, not a smaller one."""
-    gap = unit * sum(solution.gap for solution in solutions)
+    gap = float(unit * sum(solution.gap for solution in solutions))
     zero = unit * sum(solution.zero_objective for solution in solutions)
     if not math.isfinite(zero):
         raise ValueError(

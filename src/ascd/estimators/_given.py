@@ -44,7 +44,8 @@ class Form(NamedTuple):
         if is_there(X):
             values = X.data if is_sparse_on_device(X) else X
             return cls(str(X.dtype).endswith("float32"), partial(put_on_device, space_of(values)))
-        dtypes = set(X.dtypes) if hasattr(X, "dtypes") else {getattr(X, "dtype", None)}
+        is_frame = hasattr(X, "dtypes") and getattr(X, "ndim", 2) == 2
+        dtypes = set(X.dtypes) if is_frame else {getattr(X, "dtype", None)}
         if not is_foreign(X):
             return cls(dtypes == {np.dtype(np.float32)})
         namespace, _, device = _array_api.get_namespace_and_device(X)

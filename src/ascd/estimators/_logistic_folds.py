@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -95,6 +96,11 @@ class LogisticFolds(Scoring):
         self.coefs_paths_ = coefs.reshape(*shape, *coefs.shape[2:])
         means = self.scores_.mean(axis=0)
         ratio, row = np.unravel_index(int(np.argmax(means)), means.shape)
+        if not math.isfinite(means[ratio, row]):
+            raise ValueError(
+                f"scoring must give finite numbers in every fold; the best mean score is {means[ratio, row]:g}, and "
+                "nothing can be chosen by it: use other folds or another score"
+            )
         self._best_ratio = int(ratio)
         simplest = simplest_within_one_error(-self.scores_[:, ratio, :].T, int(row))
         self.C_best_, self.C_1se_ = float(self.Cs_[row]), float(self.Cs_[simplest])

@@ -17,6 +17,7 @@ from ascd._base.checks import Array, as_parameter
 from ascd.blocks import BlockProblem, BlockSolution, solve_blocks
 from ascd.blocks.norm import BlockNorm
 from ascd.estimators._blocks import rounded
+from ascd.estimators._penalty import finite_strength
 from ascd.estimators._solving import in_float32, refined
 
 
@@ -39,7 +40,8 @@ def multinomial_penalty(
                 "scikit-learn's OneVsRestClassifier, which fits each class against the rest"
             )
     given = 1.0 if estimator.penalty_weights is None else estimator.penalty_weights
-    factors = np.broadcast_to(as_parameter(given, "penalty_weights", n_features, low=0.0), n_features) * strength
+    weights = np.broadcast_to(as_parameter(given, "penalty_weights", n_features, low=0.0), n_features)
+    factors = weights * finite_strength(strength)
     length = np.ones(n_features) if scale is None else scale
     kinks, zero = ratio * factors * length, np.zeros(n_features)
     group, l1 = (kinks, zero) if estimator.grouped else (zero, kinks)

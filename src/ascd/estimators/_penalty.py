@@ -61,6 +61,16 @@ def as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
     return lower, upper
 
 
+def finite_strength(strength: float) -> float:
+    """A penalty's strength, which must be a number of float64."""
+    if not math.isfinite(strength):
+        raise ValueError(
+            "alpha times the sum of sample_weight (1/C of classifiers) must be finite in float64: decrease alpha, or "
+            "increase C"
+        )
+    return strength
+
+
 def as_ratio(penalty: str | None, l1_ratio: float | None) -> float:
     """The share of the L1 penalty, from either way to state it."""
     if penalty == "elasticnet" and l1_ratio is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,14 @@ from ascd.estimators._given import to_numpy
 from ascd.estimators._odds import with_known
 from ascd.estimators._speaking import speaking_of_x
 from ascd.estimators.logistic import LogisticRegression
+
+
+def as_score(score: Any) -> float:
+    """What a scorer gave, as a number."""
+    number = score.item() if hasattr(score, "item") else score
+    if not isinstance(number, Real):
+        raise ValueError(f"scoring must give a number for the samples of a fold; got {score!r}")
+    return float(number)
 
 
 class Scoring(SplitterRouting):
@@ -45,7 +54,7 @@ class Scoring(SplitterRouting):
             if is_elsewhere(X):  # the predictors are the features then
                 rows, coef = X.times(coef.T)[fold.test], np.eye(len(coef))
             model, wider = self._standing_for(coef, constants, rows, known)
-            scores.append(scorer(model, wider, y[fold.test], **chosen))
+            scores.append(as_score(scorer(model, wider, y[fold.test], **chosen)))
         return np.array(scores)
 
     @staticmethod

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ascd._base.checks import as_vector
+from ascd._base.checks import as_finite_vector
 from ascd.estimators._path_cv import PathCV
 from ascd.estimators.paths import enet_path, lasso_path
 
@@ -183,7 +183,7 @@ class LassoCV(PathCV):
 
 def as_ratios(l1_ratio: Any) -> list[float]:
     """One number or several in [0, 1], as a list."""
-    ratios: list[float] = as_vector(np.atleast_1d(l1_ratio), "l1_ratio").tolist()
+    ratios: list[float] = as_finite_vector(np.atleast_1d(l1_ratio), "l1_ratio").tolist()
     if not ratios or min(ratios) < 0.0 or max(ratios) > 1.0:
         raise ValueError(f"l1_ratio must be in [0, 1]; got {l1_ratio!r}")
     return ratios

@@ -25,6 +25,7 @@ from ascd.blocks import SparseGroup
 from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
 from ascd.estimators._blocks import BlockRegressor
 from ascd.estimators._given import fit_method, to_numpy
+from ascd.estimators._penalty import finite_strength
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -209,6 +210,7 @@ def group_penalty(estimator: Any, strength: float, ratio: float) -> SparseGroup:
             f"standardize must be False for {name}; got True: the deviations of features in a group are no weights of "
             f"its norm. make_pipeline(StandardScaler(with_mean=False), {name}(...)) scales a copy of the features"
         )
+    strength = finite_strength(strength)
     return SparseGroup(
         ratio * strength,
         (1.0 - ratio) * strength,

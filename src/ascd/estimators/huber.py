@@ -120,12 +120,12 @@ class HuberRegressor(LinearRegressor):
         self
         """
         X, y, weight = self._read(X, y, sample_weight, y_numeric=True)
-        settings = self._settings()
-        base, scale = self._problem(X, y, Huber(self.epsilon), None, weight), self._scale(X, weight)
+        settings, epsilon = self._settings(), float(self.epsilon)  # True is 1, as in scikit-learn
+        base, scale = self._problem(X, y, Huber(epsilon), None, weight), self._scale(X, weight)
 
         def problem_at(sigma: float) -> Problem:
             penalty = self._regulariser(self.alpha * sigma, 0.0, X.shape[1], scale)
-            return base.replace(loss=Huber(self.epsilon * sigma), penalty=penalty)
+            return base.replace(loss=Huber(epsilon * sigma), penalty=penalty)
 
         def solve_at(problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int | None) -> Any:
             how = replace(settings, tol=tol, max_iter=min(rounds or settings.max_iter, settings.max_iter))
@@ -134,9 +134,9 @@ class HuberRegressor(LinearRegressor):
 
         coefs, constants = self._starts((1, X.shape[1]))
         start = (coefs[0], constants[0], None if coefs[0] is None else getattr(self, "scale_", None))
-        fit = fit_with_scale(problem_at, solve_at, self.epsilon, self.fit_intercept, self.tol, start)
+        fit = fit_with_scale(problem_at, solve_at, epsilon, self.fit_intercept, self.tol, start)
         check_finite("HuberRegressor", fit.scale)
-        self.scale_, self.outliers_ = fit.scale, np.abs(fit.residuals) > self.epsilon * fit.scale
+        self.scale_, self.outliers_ = fit.scale, np.abs(fit.residuals) > epsilon * fit.scale
         if not fit.residuals.size:  # the data are gone
             del self.outliers_
         self._keep_one(fit, 1.0)

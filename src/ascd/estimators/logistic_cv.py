@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._base.checks import Array, as_vector
+from ascd._base.checks import Array, as_finite_vector
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import class_factors
 from ascd.estimators._fitting import Settings
@@ -227,7 +227,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
     def _ratios(self) -> Array:
         given = [] if self.penalty == "elasticnet" else [as_ratio(self.penalty, None)]
         if self.penalty in ("deprecated", "elasticnet") and self.l1_ratios is not None:
-            given = as_vector(np.atleast_1d(self.l1_ratios), "l1_ratios").tolist()
+            given = as_finite_vector(np.atleast_1d(self.l1_ratios), "l1_ratios").tolist()
         if not given or min(given) < 0.0 or max(given) > 1.0:
             raise ValueError(f"l1_ratios must be a list of numbers in [0, 1]; got {self.l1_ratios!r}")
         return np.array(given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from numbers import Integral
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
+from ascd._base.checks import Array, as_count, as_finite_vector, as_flag, as_number, as_vector, unknown_name
 from ascd._base.devices import to_host
 from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._classes import side_factors, times
@@ -20,6 +21,9 @@ from ascd.estimators._following import follow, shortfall, tell_of_part, warn_of_
 from ascd.estimators._penalty import as_ratio, regulariser
 from ascd.estimators._speaking import speaking_of_x
 from ascd.problem.problem import Problem
+
+#: The penalties by name; the last one leaves the choice to ``l1_ratio``.
+NAMED = ("l1", "l2", "elasticnet", "deprecated")
 
 
 def logistic_path(
@@ -93,6 +97,9 @@ def logistic_path(
     >>> coefs.shape, bool(coefs[0, 0] == 0.0)
     ((2, 2), True)
     """
+    if penalty not in NAMED:
+        raise unknown_name(penalty, "penalty", NAMED[:-1])
+    fit_intercept, standardize = as_flag(fit_intercept, "fit_intercept"), as_flag(standardize, "standardize")
     X = as_features(X)
     y = column_or_1d(to_host(y))
     check_consistent_length(X, y)
@@ -138,8 +145,8 @@ def as_Cs(Cs: Any) -> Array:
     if isinstance(Cs, Integral):
         return np.logspace(-4, 4, as_count(Cs, "Cs"))
     given = np.sort(as_vector(Cs, "Cs"))
-    if given.size == 0 or not given[0] > 0.0:
-        raise ValueError(f"Cs must be positive; got {Cs!r}")
+    if given.size == 0 or not given[0] >= sys.float_info.min or math.isnan(given[-1]):  # nan is sorted last
+        raise ValueError(f"Cs must be positive, with 1/C finite in float64; got {Cs!r}")
     return given
 
 

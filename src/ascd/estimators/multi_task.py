@@ -41,8 +41,6 @@ class SeveralTargets(BlockRegressor):
 
     def _read_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array | None]:
         X, y, weight = self._read(X, y, sample_weight, multi_output=True, y_numeric=True)
-        if sparse.issparse(y):
-            raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
         if y.ndim == 1:
             raise ValueError(
                 "For mono-task outputs, use ElasticNet or Lasso; y must have the shape (n_samples, n_targets)"

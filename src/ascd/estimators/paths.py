@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ascd._base.checks import Array, as_count, as_finite_vector, as_number, as_vector
+from ascd._base.checks import Array, as_count, as_finite_vector, as_flag, as_number, as_vector
 from ascd._base.devices import to_host
 from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._deviations import deviations
@@ -117,7 +117,8 @@ def enet_path(
     n_alphas : int, optional
         Older name for a number as ``alphas``.
     alphas : int or array, default=100
-        How many, from the smallest that gives zero coefficients down, or which.
+        How many, from the smallest that gives zero coefficients down, or which; None, scikit-learn's older default,
+        is 100.
     precompute, Xy, copy_X, verbose, check_input
         Taken as in scikit-learn and without effect.
     coef_init : array of shape (n_features,), optional
@@ -145,6 +146,7 @@ def enet_path(
     >>> alphas.round(2), int((coefs != 0).sum())
     (array([2. , 0.2]), 3)
     """
+    positive, standardize = as_flag(positive, "positive"), as_flag(standardize, "standardize")
     X = as_features(X)
     y = column_or_1d(check_array(to_host(y), dtype=np.float64, ensure_2d=False))
     check_consistent_length(X, y)
@@ -155,7 +157,8 @@ def enet_path(
     penalty = regulariser(ratio, 1.0 - ratio, X.shape[1], scale=deviations(X, weight) if standardize else None, **how)
     with speaking_of_x():
         problem = Problem(X, y, "squared", penalty, weight, n_jobs=as_threads(n_jobs))
-    alphas = as_alphas(problem, alphas if n_alphas is None else n_alphas, eps, total, ratio, intercept=False)
+    given = alphas if n_alphas is None else n_alphas
+    alphas = as_alphas(problem, 100 if given is None else given, eps, total, ratio, intercept=False)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
     x0 = None if coef_init is None else as_finite_vector(coef_init, "coef_init", X.shape[1])
     found = follow(problem, total * alphas, settings, intercept=False, x0=x0)

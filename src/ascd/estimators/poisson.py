@@ -1,4 +1,8 @@
-"""Poisson regression: counts with a logarithmic link."""
+"""Poisson regression: counts with a logarithmic link.
+
+Half the mean deviance of counts y at linear predictors z is the mean of exp(z) − y·z + y·log(y) − y, with 0·log(0) = 0.
+It is least, of all constants, at z = log(mean y).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,12 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.metrics import d2_tweedie_score
+from scipy.special import xlogy
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import Interval
 
 from ascd._base.checks import Array, as_vector
-from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor, as_offset
+from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor, as_offset, as_sample_weight
 from ascd.estimators._given import fit_method, namespace_of, to_numpy
 from ascd.estimators._solving import solve_problem
 
@@ -117,9 +122,7 @@ class PoissonRegressor(LinearRegressor):
         self
         """
         X, y, weight = self._read(X, y, sample_weight, y_numeric=True)
-        y = as_vector(y, "y")
-        if np.min(y) < 0.0:
-            raise ValueError("Some value(s) of y are out of the valid range of the loss 'HalfPoissonLoss'.")
+        y = as_counts(y)
         if self.fit_intercept and not np.any(y if weight is None else y * weight):
             raise ValueError("y must hold a positive count: with counts of 0 only, the intercept has no finite value.")
         total = float(X.shape[0] if weight is None else weight.sum())
@@ -148,7 +151,7 @@ class PoissonRegressor(LinearRegressor):
         return namespace_of(z).exp(z)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """D², the share of the Poisson deviance that is explained; 1 is best.
+        """D², the share of the Poisson deviance that is explained; 1 is best, −∞ where all counts are the same.
 
         Parameters
         ----------
@@ -162,10 +165,36 @@ class PoissonRegressor(LinearRegressor):
         -------
         float
         """
-        found = to_numpy(self.predict(X, offset=offset))
-        return float(d2_tweedie_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight), power=1))
+        z = np.asarray(to_numpy(self._linear_predictor(X, offset)), dtype=np.float64)
+        counts = as_counts(column_or_1d(check_array(to_numpy(y), ensure_2d=False, dtype=np.float64)))
+        check_consistent_length(z, counts)
+        weight = as_sample_weight(to_numpy(sample_weight), z)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            mean = np.average(counts, weights=weight)
+            least = np.average(xlogy(counts, counts) - xlogy(counts, mean) - (counts - mean), weights=weight)
+            return float(1.0 - half_deviance(counts, z, weight) / least)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
+
+
+def as_counts(y: Any) -> Array:
+    """Targets that are not negative."""
+    counts = as_vector(y, "y")
+    if np.min(counts) < 0.0:
+        raise ValueError("Some value(s) of y are out of the valid range of the loss 'HalfPoissonLoss'.")
+    return counts
+
+
+def half_deviance(y: Array, z: Array, weight: Array | None) -> float:
+    """Half the mean Poisson deviance of counts at linear predictors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> half_deviance(np.array([0.0, 2.0]), np.array([0.0, np.log(2.0)]), None)
+    0.5
+    """
+    return float(np.average(np.exp(z) - y * z + xlogy(y, y) - y, weights=weight))

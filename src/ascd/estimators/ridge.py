@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ascd._base.checks import as_vector
+from ascd._base.checks import as_finite_vector
 from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
 from ascd.estimators._least_squares import LeastSquares
 
@@ -99,10 +99,11 @@ class Ridge(LeastSquares):
         return alpha, 0.0, 2.0
 
     def _alphas(self, n_targets: int) -> list[float]:
-        alphas = as_vector(np.atleast_1d(self.alpha), "alpha")
+        alphas = as_finite_vector(np.atleast_1d(self.alpha), "alpha")
         if alphas.size not in (1, n_targets):
             raise ValueError(
-                f"Number of targets and number of penalties do not correspond: {alphas.size} != {n_targets}"
+                "alpha must be one number, or one for each target. Number of targets and number of penalties do not "
+                f"correspond: {alphas.size} != {n_targets}"
             )
         if alphas.min() < 0.0:
             raise ValueError(f"alpha must be at least 0; the smallest entry is {alphas.min():g}")

@@ -71,7 +71,7 @@ class LinearSVC(LinearClassifier):
     ----------
     classes_ : the labels
     coef_ : array of shape (1, n_features), or (n_classes, n_features) for more than two classes
-    intercept_ : array of shape (1,) or (n_classes,)
+    intercept_ : array of shape (1,) or (n_classes,); 0.0 where it is not fitted
     n_iter_ : the most iterations of a problem
     certificate_ : Certificate
         ``columns_read`` counts samples where the dual is solved.
@@ -252,7 +252,7 @@ class LinearSVC(LinearClassifier):
         check_finite("LinearSVC", weights)
         self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights
         constants = self.intercept_scaling * weights[:, -1]
-        self.intercept_ = constants if self.fit_intercept else np.zeros(len(weights))
+        self.intercept_ = constants if self.fit_intercept else 0.0
         self.n_iter_ = max(self._count(solution) for solution in solutions)
         self.certificate_ = certificate_of(solutions, self.tol, 1.0)
         warn_unless_converged(self, self.certificate_)

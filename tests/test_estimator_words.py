@@ -1,0 +1,64 @@
+"""Parameters of estimators and path functions that cannot be: each error names the parameter, as the user knows it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from estimators import make_data
+from sklearn.model_selection import LeaveOneOut
+
+import ascd
+
+DATA = make_data(n_samples=24, n_features=4)
+X, Y, LABELS = DATA.X, DATA.y, DATA.labels
+THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.6]))
+SEVERAL = np.c_[Y, -Y]
+NAN = math.nan
+
+WRONG = {
+    "alpha, too many": (lambda: ascd.Ridge(alpha=[1, 2]).fit(X, Y), "alpha must be one number, or one for each target"),
+    "alpha, nan": (lambda: ascd.Ridge(alpha=[NAN, 2]).fit(X, SEVERAL), "alpha must be finite"),
+    "alpha, beyond float64": (lambda: ascd.Lasso(alpha=1e308).fit(X, Y), "alpha times the sum of sample_weight"),
+    "alpha of groups": (lambda: ascd.GroupLasso(alpha=1e308).fit(X, Y), "alpha times the sum of sample_weight"),
+    "C of two classes": (lambda: ascd.LogisticRegression(C=1e-310).fit(X, LABELS), "1/C of classifiers"),
+    "C of three classes": (lambda: ascd.LogisticRegression(C=1e-310).fit(X, THREE), "1/C of classifiers"),
+    "l1_ratio": (lambda: ascd.ElasticNetCV(l1_ratio=[NAN]).fit(X, Y), "l1_ratio must be finite"),
+    "l1_ratios": (lambda: ascd.LogisticRegressionCV(l1_ratios=[NAN]).fit(X, LABELS), "l1_ratios must be finite"),
+    "Cs, nan": (lambda: ascd.LogisticRegressionCV(Cs=[NAN, 1.0]).fit(X, LABELS), "Cs must be positive"),
+    "Cs, tiny": (lambda: ascd.logistic_path(X, LABELS, Cs=[1e-310]), "Cs must be positive, with 1/C finite"),
+    "penalty": (lambda: ascd.logistic_path(X, LABELS, penalty="l7"), "unknown penalty 'l7'. Did you mean 'l"),
+    "no penalty": (lambda: ascd.logistic_path(X, LABELS, penalty=None), "unknown penalty None"),
+    "class_weight": (lambda: ascd.logistic_path(X, LABELS, class_weight="x"), "class_weight must be a dict"),
+    "intercept": (lambda: ascd.logistic_path(X, LABELS, fit_intercept="no"), "fit_intercept must be True or False"),
+    "positive": (lambda: ascd.lasso_path(X, Y, positive="no"), "positive must be True or False"),
+    "standardize": (lambda: ascd.enet_path(X, Y, standardize="no"), "standardize must be True or False"),
+}
+
+
+@pytest.mark.parametrize(("fit", "words"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_is_named(fit, words):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        fit()
+    assert words in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:Only one class")
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"scoring": lambda *_: "good"}, "scoring must give a number for the samples of a fold; got 'good'"),
+        ({"scoring": lambda *_: math.nan}, "scoring must give finite numbers in every fold"),
+        ({"scoring": "roc_auc", "cv": LeaveOneOut()}, "scoring must give finite numbers in every fold"),
+    ],
+)
+def test_scores_that_nothing_can_be_chosen_by_are_named(how, words):
+    with pytest.raises(ValueError, match=words):
+        ascd.LogisticRegressionCV(Cs=[0.1, 1.0], **how).fit(X, LABELS)
+
+
+def test_what_scikit_learn_takes_is_taken():
+    huber, same = (ascd.HuberRegressor(epsilon=epsilon).fit(X, Y) for epsilon in (True, 1.0))
+    np.testing.assert_array_equal(huber.coef_, same.coef_)
+    np.testing.assert_array_equal(ascd.lasso_path(X, Y, alphas=None)[0], ascd.lasso_path(X, Y)[0])
