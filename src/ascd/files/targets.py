@@ -85,11 +85,18 @@ def numbers_or_words(column: Any) -> Any:
     """A column as numbers where all its values are (a word for a missing value is nan), else as it is."""
     import pandas
 
-    if column.dtype.kind in "fiub":
-        return column.to_numpy()
+    if column.dtype.kind in "fiub":  # pandas' own types have gaps beside numbers
+        return column.to_numpy(dtype=float, na_value=np.nan) if column.isna().any() else column.to_numpy()
     text = column.astype(object).where(column.notna(), "").astype(str)
     known = text.map(is_missing)
     numbers = pandas.to_numeric(without_spaces(text).where(~known), errors="coerce")
     if (numbers.notna() | known).all() and numbers.notna().any():
         return numbers.to_numpy(dtype=float)
     return text.where(~known, None).to_numpy(dtype=object)
+
+
+def as_target(y: Any) -> Any:
+    """A target that was stored as dates, decimals or objects as one that was read in memory: numbers, or words."""
+    import pandas
+
+    return y if y.dtype.kind in "fiubU" else numbers_or_words(pandas.Series(y))
