@@ -65,7 +65,7 @@ def _left_on_disk(source: Source) -> Table:
     target = data.reader.index["target"] if is_converted else chosen
     note = f"{data.size / 1e6:,.1f} MB, read piece by piece"
     table = Table(data, as_target(data.y), data.feature_names, target, (note,))
-    _check_targets(table, source.data.name, "leave them out of the file")
+    check_targets(table, source.data.name, OUTSIDE)
     return table
 
 
@@ -84,6 +84,7 @@ def _named(table: Table) -> str:
     return repr(table.target) if isinstance(table.target, str) else ", ".join(map(repr, table.target))
 
 
+OUTSIDE = "leave them out of the file"
 MENDED = "--drop leaves out their rows, --impute mean fills them"
 
 
@@ -104,10 +105,10 @@ def complete(table: Table, label: str, mended: str = MENDED, without: str = "--w
             f"{label} has {counted(count, 'missing or infinite value')}, the first in feature {column}, row {row + 1}: "
             f"{mended}"
         )
-    _check_targets(table, label, "--drop leaves them out")
+    check_targets(table, label, "--drop leaves them out")
 
 
-def _check_targets(table: Table, label: str, mended: str) -> None:
+def check_targets(table: Table, label: str, mended: str) -> None:
     """Refuse samples without a target."""
     gone = 0 if table.y is None else int(np.sum(~has_target(table.y)))
     if gone and gone == len(table.y):
