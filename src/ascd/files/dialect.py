@@ -176,12 +176,12 @@ def first_look(path: Path, dialect: Dialect) -> tuple[str, str | None]:
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
-    """Is the text a finite number?"""
-    text = cell.strip()
+    """Is the text a finite number, in digits that pandas reads?"""
+    text = cell.strip(" \t")
     if decimal == ",":
         text = text.replace(".", "").replace(",", ".")
     try:
-        return abs(float(text)) < float("inf") and "_" not in text
+        return abs(float(text)) < float("inf") and text.isascii() and text.isprintable() and "_" not in text
     except ValueError:
         return False
 
