@@ -143,3 +143,25 @@ def test_columns_stay_text_beside_names_of_rows(tmp_path):
     table = read_table(tmp_path / "r.csv", choices=Choices(levels=20))
     assert table.names[1] == "day=01.05.2020"
     assert table.X.to_numpy()[0, 0] == 1250.5
+
+
+@pytest.mark.parametrize("is_converted", [False, True])
+@pytest.mark.parametrize("first", [0, 1])
+def test_predict_counts_features_as_the_model_does(capsys, tmp_path, monkeypatch, first, is_converted):
+    """A file whose samples lack feature 0 looks like one that counts from 1."""
+    monkeypatch.chdir(tmp_path)
+    rows = ["1 {}:1", "10 {}:1", "22 {}:2 {}:2", "11 {}:1 {}:1"]
+    places = [(first,), (first + 1,), (first, first + 1), (first, first + 1)]
+    train = "\n".join(row.format(*at) for row, at in zip(rows, places, strict=True))
+    (tmp_path / "train.svm").write_text(train, encoding="utf-8")
+    (tmp_path / "new.svm").write_text(f"10 {first + 1}:1\n", encoding="utf-8")
+    data = "train.svm"
+    if is_converted:
+        data = "folder"
+        assert run(capsys, "convert", "train.svm", data)[0] == 0
+    assert run(capsys, "fit", data, "--alpha", 1e-9, "--no-intercept", "--out", "m.npz")[0] == 0
+    assert predictions(capsys, "m.npz", "new.svm")[0] == [10]
+    (tmp_path / "other.svm").write_text("10 0:1\n", encoding="utf-8")
+    code, _, error = run(capsys, "predict", "m.npz", "other.svm")
+    assert code == (ERROR if first else 0)
+    assert not first or "other.svm has an index 0; the model's data count features from 1" in error

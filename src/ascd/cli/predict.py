@@ -87,7 +87,7 @@ def _table_for(model: Model, source: Source) -> Table:
     called = asked if asked is None or isinstance(asked, str) else list(asked)
     if called is not None and table.target not in (called, column_name(called, False)):
         raise click.UsageError(f"{source.data.name} has no column {asked!r} to score by")
-    _tell(table, source.data.name, bool(learnt.written))
+    _tell(table, source.data.name, "sep" in learnt.written)
     complete(table._replace(y=None), source.data.name, MENDED, MENDED)
     return table
 

@@ -11,7 +11,7 @@ from ascd.cli.console import say
 from ascd.cli.options import MOST_LEVELS, Source
 from ascd.cli.unused import GENERATED, ON_DISK, refuse_both, refuse_unused
 from ascd.cli.usage import STAYING, check_source, is_word
-from ascd.files import Table
+from ascd.files import Recipe, Table
 from ascd.files.counting import counted
 from ascd.files.gaps import empty_column, no_target
 from ascd.files.mixed import Mixed, Numbers
@@ -64,7 +64,9 @@ def _left_on_disk(source: Source) -> Table:
         raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")
     target = data.reader.index["target"] if is_converted else chosen
     note = f"{data.size / 1e6:,.1f} MB, read piece by piece"
-    table = Table(data, as_target(data.y), data.feature_names, target, (note,))
+    first = data.reader.index.get("first") if is_converted else None
+    recipe = Recipe() if first is None else Recipe(written={"first": first})
+    table = Table(data, as_target(data.y), data.feature_names, target, (note,), recipe)
     check_targets(table, source.data.name, OUTSIDE)
     return table
 

@@ -48,7 +48,8 @@ class Recipe(NamedTuple):
 
     Those of a target that is text are its classes.
 
-    ``written`` says how a CSV file was written: its "sep", "decimal", "header" and "na", texts for missing values.
+    ``written`` says how a CSV file was written: its "sep", "decimal", "header" and "na", texts for missing values; of a
+    LIBSVM file, which index is the "first", 0 or 1.
     """
 
     fills: dict[str, float] = {}  # noqa: RUF012  never changed

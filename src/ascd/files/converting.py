@@ -149,7 +149,8 @@ def _write(drafts: Path, portions: Iterator[Portion], dtype: Any, source: Path, 
         np.save(f"{stem}.indptr.npy", np.concatenate([one, np.full(n + 1 - one.size, one[-1])]).astype(np.int64))
     y = np.concatenate(targets)
     np.save(drafts / "target.npy", y.astype(str) if y.dtype.kind == "O" else y)
-    return {"shape": [ends[-1], n], "ends": ends, "sparse": bool(offsets), "names": last.names, "target": last.target}
+    facts = {"names": last.names, "target": last.target, "first": last.first}
+    return {"shape": [ends[-1], n], "ends": ends, "sparse": bool(offsets), **facts}
 
 
 def _rounded(values: Array, dtype: Any, source: Path) -> Array:

@@ -38,10 +38,10 @@ class WordsBelow(Exception):
 
 
 class Portion:
-    """Rows: numbers (an array or a CSR matrix), targets, and names where the file has some."""
+    """Rows: numbers (an array or a CSR matrix), targets, and names, or the index of a LIBSVM file's first column."""
 
-    def __init__(self, X: Any, y: Array, names: list[str] | None, target: str | None) -> None:
-        self.X, self.y, self.names, self.target = X, y, names, target
+    def __init__(self, X: Any, y: Array, names: list[str] | None, target: str | None, first: int | None = None) -> None:
+        self.X, self.y, self.names, self.target, self.first = X, y, names, target, first
 
 
 def csv_portions(
@@ -149,7 +149,7 @@ def libsvm_portions(path: Path, memory: float) -> Iterator[Portion]:
                 raise not_libsvm(path, error) from error
             _check_finite(X, y, path, before)
             before += len(y)
-            yield Portion(X, y, None, "label")
+            yield Portion(X, y, None, "label", 0 if starts_at_zero else 1)
 
 
 def _check_finite(X: Any, y: Array, path: Path, before: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from itertools import count
@@ -75,7 +74,7 @@ def read_table(
     if kind not in FORMATS:
         raise unknown_name(kind, "format", FORMATS)
     if kind == "libsvm":
-        table = _read_libsvm(path, n_features)
+        table = _read_libsvm(path, n_features, recipe.written.get("first"))
     elif kind == "npz":
         table = read_npz(path, target_optional)
     else:
@@ -115,18 +114,27 @@ def guess_format(path: Any) -> str:
     raise ValueError(f"the name {name!r} does not show the file's format; give it with --format: {', '.join(FORMATS)}")
 
 
-def _read_libsvm(path: Path, n_features: int | None) -> Table:
+def _read_libsvm(path: Path, n_features: int | None, first: int | None) -> Table:
+    """A LIBSVM file; ``first`` is the index of the first feature, 0 or 1, which a file that lacks it does not show."""
+    from scipy.sparse import csr_matrix
     from sklearn.datasets import load_svmlight_file
 
     with unpacking(path):
         try:
-            X, y = load_svmlight_file(str(path), n_features=n_features)
+            X, y = load_svmlight_file(str(path), zero_based=True)
         except (ValueError, IndexError, OverflowError) as error:
-            wide = re.search(r"contains (\d+) features", str(error)) if n_features else None
-            if wide:
-                raise ValueError(f"the model has {n_features} features; {path.name} has {wide[1]}") from error
             raise not_libsvm(path, error) from error
-    return Table(X.tocsc(), y, None)
+    lowest = int(X.indices.min()) if X.nnz else 0
+    if first is None:
+        first = int(lowest > 0)
+    elif X.nnz and lowest < first:
+        raise ValueError(f"{path.name} has an index 0; the model's data count features from 1")
+    width = X.shape[1] - first
+    if n_features is not None and width > n_features:
+        raise ValueError(f"the model has {n_features} features; {path.name} has {width}")
+    shape = X.shape[0], max(width, n_features or 0)
+    columns = csr_matrix((X.data, X.indices - first, X.indptr), shape=shape).tocsc()
+    return Table(columns, y, None, recipe=Recipe(written={"first": first}))
 
 
 def as_written(found: Dialect, na: Sequence[str]) -> dict[str, Any]:
