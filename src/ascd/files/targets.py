@@ -117,7 +117,7 @@ def _text_of(column: Any) -> tuple[Any, Any]:
 
 
 def as_target(y: Any) -> Any:
-    """A target that was stored as dates, decimals or objects as one that was read in memory: numbers, or words."""
+    """A target that was stored as dates, bytes, decimals or objects as one that is text: numbers, or words."""
     import pandas
 
-    return y if y.dtype.kind in "fiubU" else numbers_or_words(pandas.Series(y))
+    return y if y.ndim > 1 or y.dtype.kind in "fiubUc" else numbers_or_words(pandas.Series(y))
