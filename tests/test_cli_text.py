@@ -165,3 +165,12 @@ def test_predict_counts_features_as_the_model_does(capsys, tmp_path, monkeypatch
     code, _, error = run(capsys, "predict", "m.npz", "other.svm")
     assert code == (ERROR if first else 0)
     assert not first or "other.svm has an index 0; the model's data count features from 1" in error
+
+
+def test_a_folder_whose_first_index_is_damaged_is_not_opened(tmp_path):
+    (tmp_path / "t.svm").write_text("1 1:2\n0 2:1\n", encoding="utf-8")
+    convert(tmp_path / "t.svm", tmp_path / "folder")
+    index = tmp_path / "folder" / "index.json"
+    index.write_text(index.read_text(encoding="utf-8").replace('"first": 1', '"first": "1"'), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"index.json is not an index that this version of ascd knows"):
+        open_data(tmp_path / "folder")
