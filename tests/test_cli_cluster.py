@@ -110,6 +110,27 @@ def test_words_further_on_are_told_in_one_line(written, scheduler, capsys):
     assert "column 'b' begins with numbers and has words further on, the first 'abc'" in error
 
 
+def test_classes_of_all_files_are_words_if_some_are(written, scheduler, capsys):
+    written(lambda half, number: half.assign(y=np.where(half.b > 0, "07", "08" if number else "x")))
+    code, _, error = run(capsys, "fit", "p0.csv", "p1.csv", "--scheduler", scheduler, "--model", "logistic")
+    assert code == 0, error
+    with np.load("model.npz") as model:
+        assert model["classes"].tolist() == ["07", "08", "x"]
+
+
+@pytest.mark.parametrize(
+    ("last", "words"), [(None, "1 sample without a target"), ("date", "its first value is '2020-01-01'")]
+)
+def test_targets_on_a_cluster_are_told_as_elsewhere(files, scheduler, tmp_path, capsys, monkeypatch, last, words):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    table, paths = files
+    dates = pandas.date_range("2020-01-01", periods=len(table)).date
+    table.assign(y=[*table.y[:-1], None] if last is None else dates).to_parquet(paths[0])
+    code, _, error = run(capsys, "fit", paths[0], "--scheduler", scheduler, "--out", tmp_path / "m.npz")
+    assert code == ERROR
+    assert words in error
+
+
 def test_a_first_line_of_numbers_is_questioned_before_workers_start(written, capsys):
     written(header=False)
     code, said, error = run(capsys, "fit", "p0.csv", "p1.csv", "--workers", 1)

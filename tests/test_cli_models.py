@@ -146,3 +146,17 @@ def test_a_model_knows_its_target_and_leaves_foreign_columns_out(capsys, tmp_pat
     code, _, error = run(capsys, "predict", model, later, "--target", "sort")
     assert code == USAGE
     assert "no column 'sort'" in error
+
+
+@pytest.mark.parametrize("labels", [np.array([b"no", b"yes"]), np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")])
+def test_classes_of_arrays_are_words(capsys, tmp_path, labels):
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    np.savez(tmp_path / "t.npz", X=X, y=labels[(X[:, 0] > 0).astype(int)])
+    command = ("fit", tmp_path / "t.npz", "--model", "logistic", "--out", tmp_path / "m.npz", "--json")
+    code, out, error = run(capsys, *command)
+    assert code == 0, error
+    words = [one.decode() if isinstance(one, bytes) else f"{one} 00:00:00" for one in labels.tolist()]
+    assert json.loads(out)["classes"] == words
+    code, out, error = run(capsys, "predict", tmp_path / "m.npz", tmp_path / "t.npz", "--json")
+    assert code == 0, error
+    assert json.loads(out)["score"]["accuracy"] > 0.9

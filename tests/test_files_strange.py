@@ -15,7 +15,7 @@ pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run
 
 from ascd.cli import ERROR
-from ascd.files import open_data, read_table, separators
+from ascd.files import Choices, convert, open_data, read_table, separators
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -166,3 +166,13 @@ def test_labels_with_commas_are_quoted(place, capsys):
     code, out, _ = run(capsys, "predict", "n.npz", "t.csv")
     assert code == 0
     assert set(out.splitlines()[1:]) == {'"red, or so"', "blue"}
+
+
+@pytest.mark.parametrize("word", ["\u0661", "\uff12", "3\x1f"])
+def test_digits_that_pandas_does_not_read_are_words(tmp_path, word):
+    """Python reads these as numbers."""
+    path = tmp_path / "digits.csv"
+    path.write_text(f"a,b,y\n{word},2,3\n4,5,6\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"column 'a' holds text, the first is .* in row 1; leave it out"):
+        convert(path, tmp_path / "folder")
+    assert read_table(path, choices=Choices(levels=20)).names[0].startswith("a=")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ascd.files import Dialect
-from ascd.files.parquet import opened
+from ascd.files.parquet import columns_of, opened
 from ascd.files.reading import column_names, csv_options
 
 #: Columns that a sentence names.
@@ -40,7 +40,7 @@ def _parquet_names(path: Path) -> list[str] | None:
     """Without the index that pandas writes; None for a folder, whose files are Dask's matter."""
     if path.is_dir():
         return None
-    return [name for name in opened(path).schema_arrow.names if not name.startswith("__index_level_")]
+    return columns_of(opened(path))
 
 
 def _listed(names: list[str]) -> str:

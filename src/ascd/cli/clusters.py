@@ -19,7 +19,7 @@ import click
 from ascd.cli.alike import check_alike
 from ascd.cli.console import say
 from ascd.cli.options import Source
-from ascd.cli.reading import Loaded
+from ascd.cli.reading import OUTSIDE, Loaded, check_targets
 from ascd.cli.unused import refuse_unused
 from ascd.cli.usage import as_usage, check_there
 from ascd.data.dask_executors import computed
@@ -27,7 +27,7 @@ from ascd.files import Dialect, Recipe, Table, guess_format
 from ascd.files.dialect import detect
 from ascd.files.reading import as_written, column_name, column_names, csv_options
 from ascd.files.separators import OPENERS, check_separator
-from ascd.files.targets import named_column, target_of
+from ascd.files.targets import as_target, named_column, target_of
 
 #: What files may be in, to be read in parts.
 IN_PARTS = ("parquet", "csv")
@@ -137,14 +137,16 @@ def read_parts(source: Source, parts: Parts) -> Loaded:
     frame = frame.drop(columns=list(source.without))
     chosen = column_name(source.target, written.header) if written else source.target
     target = target_of([name for name in names if name not in source.without], chosen, False)
-    X, y = frame.drop(columns=[target]), computed(frame[target])
+    X, y = frame.drop(columns=[target]), as_target(computed(frame[target]))
     _check_numbers(X)
     label = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
     say(f"read {label}: {len(y):,} rows, {X.shape[1]:,} features in {X.npartitions} parts, target {target!r}")
     for note in (written.words, *written.notes) if written else ():
         say(f"  {' '.join(note.split())}")
     recipe = Recipe(written=as_written(written, source.na)) if written else Recipe()
-    return Loaded(Table(X, y, [str(name) for name in X.columns], target, recipe=recipe), label)
+    table = Table(X, y, [str(name) for name in X.columns], target, recipe=recipe)
+    check_targets(table, label, OUTSIDE)
+    return Loaded(table, label)
 
 
 def _kind_of(paths: list[str], source: Source) -> str:
@@ -188,9 +190,14 @@ def _frame(paths: list[str], written: Dialect | None, source: Source) -> Any:
     whole = {} if is_plain else {"blocksize": None}  # others have no middle to begin at
     options = {**csv_options(written, source.na), **whole}
     seen = dd.read_csv(paths, **options).dtypes
-    kinds = {name: "float64" for name, kind in seen.items() if kind.kind in "iu"}  # further on may be decimals or gaps
-    frame = dd.read_csv(paths, **{**options, "dtype": {**(options["dtype"] or {}), **kinds}})
+    further = {name: _further_on(kind) for name, kind in seen.items() if kind.kind not in "fb"}
+    frame = dd.read_csv(paths, **{**options, "dtype": {**(options["dtype"] or {}), **further}})
     return frame.rename(columns=dict(zip(frame.columns, column_names(list(frame.columns), written), strict=True)))
+
+
+def _further_on(kind: Any) -> Any:
+    """The type of a column in all parts: whole numbers may become decimals or gaps, and words numbers, as in 07."""
+    return "float64" if kind.kind in "iu" else str
 
 
 @contextmanager

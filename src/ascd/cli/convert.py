@@ -30,7 +30,7 @@ def command(source: Source, out: Path, is_single: bool, force: bool) -> int:
     """
     from ascd.files.converting import check_convertible, convert
 
-    is_new = announce_folder(out)
+    is_new = announce_folder(out, "")
     check_source(source)
     with as_usage():
         check_convertible(source.data, source.format or guess_format(source.data))
@@ -42,6 +42,7 @@ def command(source: Source, out: Path, is_single: bool, force: bool) -> int:
             dtype="float32" if is_single else "float64", dialect=source.dialect, na=source.na, force=force,
             format=source.format, noted=notes.append,
         )  # fmt: skip
+    notes = list(dict.fromkeys(notes))  # a file that was begun anew has told some twice
     for note in notes:
         say(f"{source.data.name}: {note}")
     if is_new:

@@ -42,10 +42,10 @@ def check_file(path: Path, force: bool, *read: Path) -> None:
         raise FileExistsError(f"{path} exists: --force overwrites it, --out names another file")
 
 
-def announce_folder(path: Path) -> bool:
+def announce_folder(path: Path, option: str = " with --out") -> bool:
     """Refuse a folder in a place that does not exist; returns whether the folder is new, to be told when it is made."""
     if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(f"no such folder: {path.parent}; create it, or name another place with --out")
+        raise FileNotFoundError(f"no such folder: {path.parent}; create it, or name another place{option}")
     return not path.exists()
 
 

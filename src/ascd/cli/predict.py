@@ -20,6 +20,8 @@ from ascd.cli.unused import refuse_unused, refuse_without
 from ascd.cli.usage import check_source
 from ascd.cli.words import readable
 from ascd.files import Recipe, Table, write_text
+from ascd.files.dialect import is_number
+from ascd.files.reading import column_name
 from ascd.files.targets import has_target
 
 #: What need not be said of a CSV file.
@@ -76,17 +78,16 @@ def _table_for(model: Model, source: Source) -> Table:
     """The model's features in its order, and the target where it is there: the one asked for, else the model's own."""
     asked, learnt = source.target, Recipe(**model.header["data"].get("recipe", {}))
     refuse_unused(source._replace(asked=source.asked - {"target"}))
-    by_position = source.header is False and learnt.written.get("header") is not False
     wanted = source._replace(target=asked or model.header["data"].get("target"))
+    if isinstance(wanted.target, str) and model.classes.dtype.kind == "U" and not all(map(is_number, model.classes)):
+        learnt = learnt._replace(levels={**learnt.levels, wanted.target: model.classes.tolist()})
     table = wanted.read(
-        n_features=model.coef.shape[1],
-        target_optional=True,
-        features=None if by_position else model.names.tolist() or None,
-        recipe=learnt,
+        n_features=model.coef.shape[1], target_optional=True, features=model.names.tolist() or None, recipe=learnt
     )
-    if asked is not None and table.target != (asked if isinstance(asked, str) else list(asked)):
+    called = asked if asked is None or isinstance(asked, str) else list(asked)
+    if called is not None and table.target not in (called, column_name(called, False)):
         raise click.UsageError(f"{source.data.name} has no column {asked!r} to score by")
-    _tell(table, source.data.name, bool(learnt.written))
+    _tell(table, source.data.name, "sep" in learnt.written)
     complete(table._replace(y=None), source.data.name, MENDED, MENDED)
     return table
 

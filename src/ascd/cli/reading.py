@@ -11,11 +11,11 @@ from ascd.cli.console import say
 from ascd.cli.options import MOST_LEVELS, Source
 from ascd.cli.unused import GENERATED, ON_DISK, refuse_both, refuse_unused
 from ascd.cli.usage import STAYING, check_source, is_word
-from ascd.files import Table
+from ascd.files import Recipe, Table
 from ascd.files.counting import counted
 from ascd.files.gaps import empty_column, no_target
 from ascd.files.mixed import Mixed, Numbers
-from ascd.files.targets import has_target, target_of
+from ascd.files.targets import as_target, has_target, target_of
 
 
 class Loaded(NamedTuple):
@@ -48,7 +48,7 @@ def read_data(source: Source, may_stay: bool = False) -> Loaded:
 def _left_on_disk(source: Source) -> Table:
     """Data that are read piece by piece, and their target."""
     from ascd.files.folders import is_folder_of_groups
-    from ascd.files.opening import open_data
+    from ascd.files.opening import open_data, stored_names
 
     for option, given in (("--drop", source.drop), ("--impute", source.impute), ("--without", source.without)):
         if given:
@@ -57,16 +57,18 @@ def _left_on_disk(source: Source) -> Table:
         raise click.UsageError(
             f"several targets need the data in memory: leave out --memory; got {', '.join(source.target)}"
         )
-    is_converted = is_folder_of_groups(source.data)
-    data = open_data(source.data, target=source.target if is_converted else None, memory=source.memory)
-    target = data.reader.index["target"] if is_converted else source.target
-    if data.y is None and data.feature_names:
-        target = target_of(data.feature_names, target, optional=False)
-        data = open_data(source.data, target=target, memory=source.memory)
+    names, is_converted = stored_names(source.data), is_folder_of_groups(source.data)
+    chosen = target_of(names, source.target, optional=False) if names else source.target if is_converted else None
+    data = open_data(source.data, target=chosen, memory=source.memory)
     if data.y is None:
         raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")
+    target = data.reader.index["target"] if is_converted else chosen
     note = f"{data.size / 1e6:,.1f} MB, read piece by piece"
-    return Table(data, data.y, data.feature_names, target, (note,))
+    first = data.reader.index.get("first") if is_converted else None
+    recipe = Recipe() if first is None else Recipe(written={"first": first})
+    table = Table(data, as_target(data.y), data.feature_names, target, (note,), recipe)
+    check_targets(table, source.data.name, OUTSIDE)
+    return table
 
 
 def tell_reading(table: Table, label: str) -> None:
@@ -84,6 +86,7 @@ def _named(table: Table) -> str:
     return repr(table.target) if isinstance(table.target, str) else ", ".join(map(repr, table.target))
 
 
+OUTSIDE = "leave them out of the file"
 MENDED = "--drop leaves out their rows, --impute mean fills them"
 
 
@@ -104,13 +107,16 @@ def complete(table: Table, label: str, mended: str = MENDED, without: str = "--w
             f"{label} has {counted(count, 'missing or infinite value')}, the first in feature {column}, row {row + 1}: "
             f"{mended}"
         )
+    check_targets(table, label, "--drop leaves them out")
+
+
+def check_targets(table: Table, label: str, mended: str) -> None:
+    """Refuse samples without a target."""
     gone = 0 if table.y is None else int(np.sum(~has_target(table.y)))
-    if gone == samples:
+    if gone and gone == len(table.y):
         raise no_target(table)
     if gone:
-        raise ValueError(
-            f"{label} has {counted(gone, 'sample')} without a target, or with an infinite one: --drop leaves them out"
-        )
+        raise ValueError(f"{label} has {counted(gone, 'sample')} without a target, or with an infinite one: {mended}")
 
 
 def _not_finite(X: Any) -> tuple[int, int, int]:

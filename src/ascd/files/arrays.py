@@ -11,6 +11,7 @@ import numpy as np
 
 from ascd._base.checks import check_places
 from ascd.files.columns import Table
+from ascd.files.targets import as_target
 
 #: What a damaged archive of arrays raises, by where the damage lies (RuntimeError: it seems to be encrypted).
 DAMAGED_ARCHIVE = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
@@ -57,7 +58,7 @@ def _checked_arrays(path: Path, X: Any, y: Any) -> Any:
         raise ValueError(f"{path}: X must be a table of numbers, rows by features; it has shape {X.shape} of {X.dtype}")
     if y is not None and (y.ndim not in (1, 2) or len(y) != X.shape[0]):
         raise ValueError(f"{path}: y must have one entry a row of X, {X.shape[0]}; it has shape {y.shape}")
-    return y if y is None or y.shape[1:] != (1,) else y[:, 0]
+    return y if y is None else as_target(y[:, 0] if y.shape[1:] == (1,) else y)
 
 
 def _array(arrays: Any, name: str, path: Path) -> Any:

@@ -17,7 +17,7 @@ from ascd._base.checks import Array
 from ascd.files.counting import counted
 from ascd.files.dialect import is_number
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order
-from ascd.files.targets import named_column, numbers_or_words, target_of, target_values, targets_of
+from ascd.files.targets import named_column, numbers_or_words, target_of, target_values, targets_of, word_of, words_of
 
 #: At least this share of a column's values are numbers: the others are mistakes rather than words.
 MOSTLY = 0.5
@@ -46,7 +46,10 @@ class Choices(NamedTuple):
 class Recipe(NamedTuple):
     """What was done to the columns: values that fill gaps, and the values of text columns that have 0/1 columns.
 
-    ``written`` says how a CSV file was written: its "sep", "decimal", "header" and "na", texts for missing values.
+    Those of a target that is text are its classes.
+
+    ``written`` says how a CSV file was written: its "sep", "decimal", "header" and "na", texts for missing values; of a
+    LIBSVM file, which index is the "first", 0 or 1.
     """
 
     fills: dict[str, float] = {}  # noqa: RUF012  never changed
@@ -89,7 +92,7 @@ def as_table(
     left = [str(name) for name in frame.columns]
     is_one = target is None or isinstance(target, str)
     chosen: Any = (target_of if is_one else targets_of)(left, target, target_optional)
-    y = None if chosen is None else target_values(frame, chosen)
+    y = None if chosen is None else target_values(frame, chosen, is_one and chosen in recipe.levels)
     rest = frame if chosen is None else frame.drop(columns=chosen)
     if features is not None:
         wanted = list(dict.fromkeys(recipe.source(name) for name in features))
@@ -147,13 +150,14 @@ def _encoded(
     levels: dict[str, list[str]] = {}
     waiting: dict[str, Array] = {}  # neighbours that are numbers become one piece
     for name in frame.columns:
-        values = numbers_or_words(frame[name])
-        if name not in recipe.levels and values.dtype.kind in "fiub":
+        is_known = name in recipe.levels
+        values = (words_of if is_known else numbers_or_words)(frame[name])
+        if not is_known and values.dtype.kind in "fiub":
             waiting[name] = values
             continue
-        words = np.array([_word(value) for value in values], dtype=object)
+        words = np.array([word_of(value) for value in values], dtype=object)
         found = sorted(set(words) - {""})
-        levels[name] = recipe.levels[name] if name in recipe.levels else _checked(name, words, found, path, limit)
+        levels[name] = recipe.levels[name] if is_known else _checked(name, words, found, path, limit)
         strange = sorted(set(found) - set(levels[name]))
         if strange:
             notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(strange[:SHOWN])}")
@@ -175,21 +179,13 @@ def _check_words(frame: Any, path: Path, recipe: Recipe) -> None:
         values = numbers_or_words(frame[name]) if name not in recipe.levels else np.empty(0)
         if values.dtype.kind in "fiub":
             continue
-        words = [(row, word) for row, word in enumerate(map(_word, values), start=1) if word and not is_number(word)]
+        words = [(row, word) for row, word in enumerate(map(word_of, values), start=1) if word and not is_number(word)]
         if words:
             row, word = words[0]
             raise ValueError(
                 f"{path.name}: column {name!r} must be numbers, as in the model's data; row {row} has {word!r}: mend "
                 "it, or name it with --na if it stands for a missing value"
             )
-
-
-def _word(value: Any) -> str:
-    """A value of a text column; "" where it is missing.  Gaps turn whole numbers into floats: 3.0 is the word 3."""
-    if value is None or value != value:
-        return ""
-    is_whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value) if is_whole else value)
 
 
 def _codes(words: Array, levels: Sequence[str]) -> Array:

@@ -9,8 +9,9 @@ A model knows how its data were written (``Learnt``), and reads new data in the 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ascd.files.counting import counted
 from ascd.files.marks import NO_MARK, find_marks, is_missing, kind_of, notes_of
@@ -35,8 +36,8 @@ LONGEST = 80
 class Dialect(NamedTuple):
     """How a CSV file is written; what is None is found out from the file.
 
-    Besides what a file has: lines above the table to ``skip``, columns to be read ``as_text``, what was assumed
-    (``notes``), and whether a decimal mark was seen at all (``is_marked``).
+    Besides what a file has: lines above the table to ``skip``, columns to be read ``as_text`` (by their places or
+    names), what was assumed (``notes``), and whether a decimal mark was seen at all (``is_marked``).
     """
 
     sep: str | None = None
@@ -45,7 +46,7 @@ class Dialect(NamedTuple):
     encoding: str | None = None
     thousands: str | None = None
     skip: int = 0
-    as_text: tuple[int, ...] = ()
+    as_text: tuple[int | str, ...] = ()
     notes: tuple[str, ...] = ()
     is_marked: bool = False
 
@@ -69,12 +70,31 @@ class Dialect(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """How a model's data were written, and the names of their columns; None and () where that is not known."""
+    """How a model's data were written, and the names of their columns; None and () where that is not known.
+
+    ``words`` are the names of columns of text, ``target`` is that of the new data's target.
+    """
 
     sep: str | None = None
     decimal: str | None = None
     header: bool | None = None
     names: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    target: Any = None
+
+    def placed(self, numbered: Sequence[str]) -> list[str]:
+        """The names of columns that have none: where the model has names, these belong to all but the target, in turn.
+
+        Examples
+        --------
+        >>> from ascd.files.dialect import Learnt
+        >>> Learnt(names=("age", "town"), target="column 1").placed(["column 1", "column 2", "column 3"])
+        ['column 1', 'age', 'town']
+        """
+        if self.header is False:  # the model knows its columns by their numbers, too
+            return list(numbered)
+        names = iter(self.names)
+        return [name if name == self.target else next(names, name) for name in numbered]
 
 
 NOTHING = Learnt()
@@ -111,14 +131,15 @@ def detect(path: Path, given: Dialect, learnt: Learnt = NOTHING) -> Dialect:
     if given.header is False:
         _check_first(rows[: LINES + 1], marks.decimal, path)
     widest = max(map(len, rows))
-    names = [cell.strip() for cell in rows[0]] if header else []
-    names += [f"column {j + 1}" for j in range(len(names), widest)]
+    names = [f"column {j + 1}" for j in range(widest)]
+    names = [*(cell.strip() for cell in rows[0]), *names[len(rows[0]) :]] if header else learnt.placed(names)
     twice = sorted(name for name, count in Counter(names).items() if count > 1 and name)
     notes = ["the first column has no name: left out, as names of the rows"] if has_row_names else []
     notes += [f"several columns are called {twice[0]!r}: the second is {twice[0] + '.1'!r} here"] if twice else []
     notes += [*_differences(learnt, sep, marks.decimal, header), *notes_of(marks, sep, names)]
     thousands, is_marked = given.thousands or marks.thousands, marks.basis != NO_MARK
-    return Dialect(sep, marks.decimal, header, encoding, thousands, skip, marks.as_text, tuple(notes), is_marked)
+    as_text = tuple(j + has_row_names for j, name in enumerate(names) if j in marks.as_text or name in learnt.words)
+    return Dialect(sep, marks.decimal, header, encoding, thousands, skip, as_text, tuple(notes), is_marked)
 
 
 def _differences(learnt: Learnt, sep: str | None, decimal: str, header: bool) -> list[str]:
@@ -155,12 +176,12 @@ def first_look(path: Path, dialect: Dialect) -> tuple[str, str | None]:
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
-    """Is the text a finite number?"""
-    text = cell.strip()
+    """Is the text a finite number, in digits that pandas reads?"""
+    text = cell.strip(" \t")
     if decimal == ",":
         text = text.replace(".", "").replace(",", ".")
     try:
-        return abs(float(text)) < float("inf") and "_" not in text
+        return abs(float(text)) < float("inf") and text.isascii() and text.isprintable() and "_" not in text
     except ValueError:
         return False
 

@@ -8,7 +8,8 @@
 ``target.npy``            the target
 ========================  ===========================================================================
 
-In version 1 all lay beside the index.  Shapes must be those of the index, or the folder is not opened.
+Of a LIBSVM file the index keeps the ``first`` index, 0 or 1.  In version 1 all lay beside the index.  Shapes must be
+those of the index, or the folder is not opened.
 """
 
 from __future__ import annotations
@@ -144,9 +145,11 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 
 def _is_sound(index: dict[str, Any]) -> bool:
-    """Are shape, ends, names and the folder of the numbers of their kinds?"""
+    """Are shape, ends, names, the folder of the numbers and the first index of their kinds?"""
     shape, ends, names = index["shape"], index["ends"], index["names"]
     are_whole = all(isinstance(part, list) and all(type(one) is int for one in part) for part in (shape, ends))
     if not are_whole or len(shape) != 2 or len(ends) < 2 or not isinstance(index["data"], str):
+        return False
+    if index.get("first") not in (None, 0, 1):
         return False
     return names is None or (len(names) == shape[1] and all(isinstance(name, str) for name in names))

@@ -15,7 +15,7 @@ from ascd.data.distant import Distant
 from ascd.data.filed import Filed
 from ascd.files.folders import INDEX, FolderReader, is_folder_of_groups
 from ascd.files.npy import NpyReader
-from ascd.files.parquet import ParquetReader
+from ascd.files.parquet import ParquetReader, columns_of, opened
 from ascd.files.placing import is_unfinished
 from ascd.files.targets import ColumnError
 from ascd.files.zarr_arrays import DESCRIPTIONS, ZarrReader
@@ -123,6 +123,12 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
         raise _nothing_in(first) if first.is_dir() else not_in_pieces(first)
     _refuse_target(target, first)
     return OnDisk(ZarrReader(first) if is_zarr else NpyReader(first), allowed)
+
+
+def stored_names(path: Path) -> list[str]:
+    """The columns of Parquet files, one of which is the target; none where columns have no names, or are converted."""
+    first = _files_of(path)[0]
+    return columns_of(opened(first)) if first.is_file() and first.suffix.lower() in PARQUET else []
 
 
 def not_in_pieces(path: Path) -> ValueError:

@@ -25,16 +25,16 @@ class ParquetReader:
     def __init__(self, paths: Sequence[Path], without: Sequence[str] = ()) -> None:
         self.paths, self.without, self.bytes_read = list(paths), tuple(without), 0
         self._open()
-        schema = self.files[0].schema_arrow
+        schema, columns = self.files[0].schema_arrow, columns_of(self.files[0])
         for name in without:
-            named_column(name, "target", schema.names)
-        if len(set(schema.names)) < len(schema.names):
-            twice = next(name for name in schema.names if schema.names.count(name) > 1)
+            named_column(name, "target", columns)
+        if len(set(columns)) < len(columns):
+            twice = next(name for name in columns if columns.count(name) > 1)
             raise ValueError(f"{paths[0]}: the column {twice!r} is there twice")
-        self.names = [name for name in schema.names if name not in without]
+        self.names = [name for name in columns if name not in without]
         for path, file in zip(paths, self.files, strict=True):
-            if file.schema_arrow.names != schema.names:
-                raise ValueError(f"{path} has other columns than {paths[0]}: {_difference(file, schema.names)}")
+            if columns_of(file) != columns:
+                raise ValueError(f"{path} has other columns than {paths[0]}: {_difference(file, columns)}")
             for name in self.names:
                 _check_type(name, file.schema_arrow.field(name).type, path)
             for name in without:
@@ -105,9 +105,16 @@ def opened(path: Path) -> Any:
         raise ValueError(f"{path} is not a Parquet file: {error}") from error
 
 
+def columns_of(file: Any) -> list[str]:
+    """The names of the columns, without the index of a DataFrame, which pandas stores beside them."""
+    schema = file.schema_arrow
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in schema.names if name not in index]
+
+
 def _difference(file: Any, first: list[str]) -> str:
     """What tells the columns of a file from those of the first."""
-    mine = file.schema_arrow.names
+    mine = columns_of(file)
     found = [f"it lacks {name!r}" for name in first if name not in mine][:1]
     found += [f"it has {name!r} besides" for name in mine if name not in first][:1]
     found += [f"it has {name!r} twice" for name in mine if mine.count(name) > 1][:1]

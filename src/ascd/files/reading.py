@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from itertools import count
@@ -12,6 +11,7 @@ from typing import Any
 from ascd._base.checks import unknown_name
 from ascd.files.arrays import read_npz
 from ascd.files.columns import Choices, Recipe, Table, as_table
+from ascd.files.counting import counted
 from ascd.files.dialect import Dialect, Learnt, detect
 from ascd.files.gaps import without_gaps
 from ascd.files.refusals import absent, check_width, not_csv, not_libsvm
@@ -74,14 +74,15 @@ def read_table(
     if kind not in FORMATS:
         raise unknown_name(kind, "format", FORMATS)
     if kind == "libsvm":
-        table = _read_libsvm(path, n_features)
+        table = _read_libsvm(path, n_features, recipe.written.get("first"))
     elif kind == "npz":
         table = read_npz(path, target_optional)
     else:
         na = na or recipe.written.get("na", ())
-        frame, found = _read_frame(path, kind, dialect, na, _learnt(recipe, features))
+        learnt = _learnt(recipe, features)
+        frame, found = _read_frame(path, kind, dialect, na, learnt._replace(target=column_name(target, False)))
         target = target if found is None else column_name(target, found.header)
-        if found is not None and frame.shape[1] == 1 < len(features or ()):
+        if found is not None and frame.shape[1] == 1 < len(learnt.names):
             check_width((len(frame), 0), path, found)
         table = as_table(frame, path, target, target_optional, features, choices, recipe)
         if found is not None:
@@ -113,18 +114,27 @@ def guess_format(path: Any) -> str:
     raise ValueError(f"the name {name!r} does not show the file's format; give it with --format: {', '.join(FORMATS)}")
 
 
-def _read_libsvm(path: Path, n_features: int | None) -> Table:
+def _read_libsvm(path: Path, n_features: int | None, first: int | None) -> Table:
+    """A LIBSVM file; ``first`` is the index of the first feature, 0 or 1, which a file that lacks it does not show."""
+    from scipy.sparse import csr_matrix
     from sklearn.datasets import load_svmlight_file
 
     with unpacking(path):
         try:
-            X, y = load_svmlight_file(str(path), n_features=n_features)
+            X, y = load_svmlight_file(str(path), zero_based=True)
         except (ValueError, IndexError, OverflowError) as error:
-            wide = re.search(r"contains (\d+) features", str(error)) if n_features else None
-            if wide:
-                raise ValueError(f"the model has {n_features} features; {path.name} has {wide[1]}") from error
             raise not_libsvm(path, error) from error
-    return Table(X.tocsc(), y, None)
+    lowest = int(X.indices.min()) if X.nnz else 0
+    if first is None:
+        first = int(lowest > 0)
+    elif X.nnz and lowest < first:
+        raise ValueError(f"{path.name} has an index 0; the model's data count features from 1")
+    width = X.shape[1] - first
+    if n_features is not None and width > n_features:
+        raise ValueError(f"the model has {n_features} features; {path.name} has {width}")
+    shape = X.shape[0], max(width, n_features or 0)
+    columns = csr_matrix((X.data, X.indices - first, X.indptr), shape=shape).tocsc()
+    return Table(columns, y, None, recipe=Recipe(written={"first": first}))
 
 
 def as_written(found: Dialect, na: Sequence[str]) -> dict[str, Any]:
@@ -137,7 +147,7 @@ def _learnt(recipe: Recipe, features: Sequence[str] | None) -> Learnt:
     """What a model knows of the way in which its data were written."""
     columns = tuple(dict.fromkeys(recipe.source(name) for name in features or ()))
     sep, decimal, header = (recipe.written.get(name) for name in ("sep", "decimal", "header"))
-    return Learnt(sep, decimal, header, columns)
+    return Learnt(sep, decimal, header, columns, tuple(recipe.levels))
 
 
 def _read_frame(
@@ -166,7 +176,20 @@ def _read_frame(
         raise ValueError(f"{path.name} has a header of {frame.shape[1]} columns and no rows")
     if learnt.header is False:  # the model knows its columns by their positions
         number_columns(frame)
+    elif dialect.header is False:
+        frame.columns = learnt.placed(list(frame.columns))
+        _check_placed(list(frame.columns), learnt)
     return frame, dialect
+
+
+def _check_placed(names: list[str], learnt: Learnt) -> None:
+    """By their positions, all columns are the model's, or the target."""
+    others = [name for name in names if name != learnt.target]
+    if learnt.names and len(others) != len(learnt.names):
+        raise ValueError(
+            f"the model has {counted(len(learnt.names), 'column')}; without a header the data must have as many, and "
+            f"have {len(others)}"
+        )
 
 
 def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> Any:
@@ -214,7 +237,9 @@ def column_names(read: Sequence[Any], dialect: Dialect) -> list[str]:
 
 
 def column_name(given: Any, has_header: bool | None) -> Any:
-    """A column as it is called: without a header its number will do."""
+    """A column as it is called, or several: without a header its number will do."""
+    if isinstance(given, list | tuple):
+        return [column_name(one, has_header) for one in given]
     return f"column {given}" if has_header is False and isinstance(given, str) and given.isdigit() else given
 
 

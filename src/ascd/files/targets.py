@@ -49,10 +49,10 @@ def targets_of(names: list[str], targets: Sequence[str], optional: bool) -> list
     return None if strange else list(targets)
 
 
-def target_values(frame: Any, chosen: Any) -> Any:
-    """The values of a target; several as columns of numbers."""
+def target_values(frame: Any, chosen: Any, are_words: bool) -> Any:
+    """The values of a target, which may be known to be words; several as columns of numbers."""
     if isinstance(chosen, str):
-        return numbers_or_words(frame[chosen])
+        return (words_of if are_words else numbers_or_words)(frame[chosen])
     return np.column_stack([_numbers(frame[name]) for name in chosen])
 
 
@@ -85,11 +85,39 @@ def numbers_or_words(column: Any) -> Any:
     """A column as numbers where all its values are (a word for a missing value is nan), else as it is."""
     import pandas
 
-    if column.dtype.kind in "fiub":
-        return column.to_numpy()
-    text = column.astype(object).where(column.notna(), "").astype(str)
-    known = text.map(is_missing)
+    if column.dtype.kind in "fiub":  # pandas' own types have gaps beside numbers
+        return column.to_numpy(dtype=float, na_value=np.nan) if column.isna().any() else column.to_numpy()
+    text, known = _text_of(column)
     numbers = pandas.to_numeric(without_spaces(text).where(~known), errors="coerce")
     if (numbers.notna() | known).all() and numbers.notna().any():
         return numbers.to_numpy(dtype=float)
     return text.where(~known, None).to_numpy(dtype=object)
+
+
+def words_of(column: Any) -> Any:
+    """A column as words, also where all of them are numbers: 07 stays what it is if the column is text."""
+    if column.dtype.kind in "fiub":
+        return np.array([word_of(value) or None for value in numbers_or_words(column)], dtype=object)
+    text, gone = _text_of(column)
+    return text.where(~gone, None).to_numpy(dtype=object)
+
+
+def word_of(value: Any) -> str:
+    """A value of a text column; "" where it is missing.  Gaps turn whole numbers into floats: 3.0 is the word 3."""
+    if value is None or value != value:
+        return ""
+    is_whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value) if is_whole else value)
+
+
+def _text_of(column: Any) -> tuple[Any, Any]:
+    """A column as text, and where it has no value."""
+    text = column.astype(object).where(column.notna(), "").astype(str)
+    return text, text.map(is_missing)
+
+
+def as_target(y: Any) -> Any:
+    """A target that was stored as dates, bytes, decimals or objects as one that is text: numbers, or words."""
+    import pandas
+
+    return y if y.ndim > 1 or y.dtype.kind in "fiubUc" else numbers_or_words(pandas.Series(y))

@@ -1,0 +1,161 @@
+"""Portions of a CSV or LIBSVM file: rows that fit into a part of the memory, as numbers, with their targets.
+
+pandas tells the type of a column from each portion alone.  A target of words may have portions of numbers only, in
+which 07 would be 7: then it is read anew, all of it as text (``WordsBelow``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascd._base.checks import Array
+from ascd.files.columns import left_after
+from ascd.files.dialect import Dialect, is_number
+from ascd.files.reading import column_name, csv_options, name_columns
+from ascd.files.refusals import check_width, not_csv, not_libsvm
+from ascd.files.separators import OPENERS
+from ascd.files.targets import has_target, numbers_or_words, target_of, words_of
+
+#: What a portion may take of the memory: parsing takes several times as much.
+PORTION = 1.0 / 16.0
+#: A line of LIBSVM's format whose first index, behind the label, is 0: indices count from 0 in this file.
+ZERO = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+(qid:\d+[^\S\n]+)?[+-]?0+:", re.MULTILINE)
+#: Rows that show how many columns there are.
+FIRST_ROWS = 1000
+Noted = Callable[[str], None]
+
+
+class WordsBelow(Exception):
+    """Some portions of the target are numbers, others words: ``column``, as pandas calls it, must be read as text."""
+
+    def __init__(self, column: Any) -> None:
+        self.column = column
+
+
+class Portion:
+    """Rows: numbers (an array or a CSR matrix), targets, and names, or the index of a LIBSVM file's first column."""
+
+    def __init__(self, X: Any, y: Array, names: list[str] | None, target: str | None, first: int | None = None) -> None:
+        self.X, self.y, self.names, self.target, self.first = X, y, names, target, first
+
+
+def csv_portions(
+    path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect, na: Any, noted: Noted
+) -> Iterator[Portion]:  # fmt: skip
+    import pandas
+
+    how = csv_options(dialect, na)
+    try:
+        yield from _of_table(pandas, path, target, without, memory, dialect, how, noted)
+    except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
+        raise not_csv(error, path, dialect) from error
+
+
+def _of_table(
+    pandas: Any, path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect,
+    how: dict[str, Any], noted: Noted,
+) -> Iterator[Portion]:  # fmt: skip
+    first = pandas.read_csv(path, nrows=FIRST_ROWS, **how)
+    if not len(first):
+        raise ValueError(f"{path.name} has a header of {first.shape[1]} columns and no rows")
+    rows = max(1, int(PORTION * memory / (8.0 * max(1, first.shape[1]))))
+    chosen: str | None = None
+    names: list[str] = []
+    starts: dict[str, Any] = {}
+    has_numbers = False
+    with pandas.read_csv(path, chunksize=rows, **how) as portions:
+        for number, frame in enumerate(portions):
+            read = list(frame.columns)
+            name_columns(frame, dialect)
+            if number == 0:  # the first portion decides for all
+                kept, notes = left_after(frame, without)
+                starts = {name: frame[name].iloc[0] for name in frame.columns if name not in (*kept.columns, *without)}
+                for note in notes:
+                    noted(note)
+                names = list(kept.columns)
+                chosen = target_of(names, column_name(target, dialect.header), optional=False)
+                check_width((len(first), len(names) - 1), path, dialect)
+            _check_left_out(frame, starts, path, number * rows)
+            kept = frame[names]
+            rest = kept.drop(columns=chosen)
+            X = np.empty(rest.shape, order="F")
+            for j, name in enumerate(rest.columns):
+                X[:, j] = _as_numbers(rest[name], name, path, number * rows)
+            called = read[list(frame.columns).index(chosen)]
+            y = (words_of if called in dialect.as_text else numbers_or_words)(kept[chosen])
+            if number and (y.dtype.kind == "O") == has_numbers:
+                raise WordsBelow(called)
+            has_numbers = y.dtype.kind != "O"
+            gone = np.flatnonzero(~has_target(y))
+            if gone.size:
+                row = number * rows + gone[0] + 1
+                raise ValueError(
+                    f"{path.name}: the target {chosen!r} has no finite value in row {row}; fill or drop it"
+                )
+            yield Portion(X, y, list(rest.columns), chosen)
+
+
+def _check_left_out(frame: Any, starts: dict[str, Any], path: Path, before: int) -> None:
+    """Refuse a column without a name that was left out, as empty or a count of rows, and is something else below."""
+    for name, start in starts.items():
+        is_empty = start is None or start != start
+        as_before = frame[name].isna() if is_empty else frame[name] == start + np.arange(before, before + len(frame))
+        wrong = np.flatnonzero(~as_before.to_numpy())
+        if wrong.size:
+            what = "has no value" if is_empty else "counts the rows"
+            raise ValueError(
+                f"{path.name}: a column without a name ({name!r}) {what} before row {before + wrong[0] + 1}, and has "
+                f"{frame[name].iloc[wrong[0]]} there: name it in the file, or leave it out (--without {name!r})"
+            )
+
+
+def _as_numbers(column: Any, name: str, path: Path, before: int) -> Array:
+    values = numbers_or_words(column)
+    if values.dtype.kind in "fiub":
+        found = np.asarray(values, dtype=np.float64)
+        bad = np.flatnonzero(~np.isfinite(found))
+        if bad.size == 0:
+            return found
+        what = "no value" if np.isnan(found[bad[0]]) else "an infinite value"
+        raise ValueError(f"{path.name}: column {name!r} has {what} in row {before + bad[0] + 1}; fill or drop it")
+    row, word = next(
+        (row, value) for row, value in enumerate(values) if value is not None and not is_number(str(value))
+    )
+    raise ValueError(
+        f"{path.name}: column {name!r} holds text, the first is {word!r} in row {before + row + 1}; leave it out "
+        f"(--without {name!r}) or encode it first"
+    )
+
+
+def libsvm_portions(path: Path, memory: float) -> Iterator[Portion]:
+    import io
+
+    from sklearn.datasets import load_svmlight_file
+
+    opener = OPENERS.get(path.suffix, open)
+    with opener(path, "rb") as file:  # one look at all of it: a portion by itself does not tell
+        starts_at_zero = any(ZERO.search(b"".join(lines)) for lines in iter(lambda: file.readlines(1 << 24), []))
+    before = 0
+    with opener(path, "rb") as file:
+        while lines := file.readlines(int(PORTION * memory)):
+            try:
+                X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=starts_at_zero)
+            except (ValueError, IndexError, OverflowError) as error:
+                raise not_libsvm(path, error) from error
+            _check_finite(X, y, path, before)
+            before += len(y)
+            yield Portion(X, y, None, "label", 0 if starts_at_zero else 1)
+
+
+def _check_finite(X: Any, y: Array, path: Path, before: int) -> None:
+    """Refuse portions of a LIBSVM file with entries or labels that no fit takes."""
+    rows = np.concatenate([X.tocoo().row[~np.isfinite(X.data)], np.flatnonzero(~np.isfinite(y))])
+    if rows.size:
+        raise ValueError(
+            f"{path.name}: row {before + rows.min() + 1} has a value or a label that is not finite; fill or drop it"
+        )
