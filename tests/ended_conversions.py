@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ascd.files import convert, converting, open_data
+from ascd.files import convert, open_data, portions
 
 STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
 HOW, BEFORE = ("ctrl-c", "kill"), ("nothing", "first", "now")
@@ -108,7 +108,7 @@ def held(folder: Path) -> str:
 
 def leave_each_step(outer: Path, how: str, before: str, source: Path) -> None:
     """One folder for each step; conversions have groups of eight rows."""
-    kept, converting.PORTION = outer / "kept", 2e-4
+    kept, portions.PORTION = outer / "kept", 2e-4
     if before != "nothing":
         convert(write_csv(outer / "old.csv", OLD), kept, memory="1MiB")
     if before == "first":

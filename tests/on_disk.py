@@ -57,7 +57,7 @@ def libsvm(folder):
 
 def converted(folder, make, monkeypatch):
     """In groups of a few rows."""
-    monkeypatch.setattr("ascd.files.converting.PORTION", 2e-3 if make is csv else 5e-4)
+    monkeypatch.setattr("ascd.files.portions.PORTION", 2e-3 if make is csv else 5e-4)
     convert(make(folder), folder / "groups", memory="1MiB")
     return folder / "groups"
 

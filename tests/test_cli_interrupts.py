@@ -68,7 +68,7 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
         ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
         ("ascd.cli.path:read_data", ["path", "houses.csv"]),
         ("ascd.cli.race:read_data", ["race", "houses.csv"]),
-        ("ascd.files.converting:left_after", ["convert", "houses.csv", "groups"]),
+        ("ascd.files.portions:left_after", ["convert", "houses.csv", "groups"]),
         ("ascd.cli.predict:load_model", ["predict", "model.npz", "houses.csv", "--out", "p.csv"]),
         ("ascd.experiments.demo:fits", ["demo"]),
         ("ascd.cli.info:facts", ["info"]),
@@ -138,7 +138,7 @@ def test_a_command_that_is_still_importing_stops_in_one_line(tmp_path, houses, m
 @pytest.mark.parametrize(
     ("where", "arguments"),
     [
-        ("ascd.files.converting:left_after", ["convert", "houses.csv", "groups"]),
+        ("ascd.files.portions:left_after", ["convert", "houses.csv", "groups"]),
         ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
     ],
 )
@@ -155,7 +155,7 @@ def test_a_process_that_is_asked_to_end_leaves_no_draft(tmp_path, houses, where,
 
 def test_the_draft_of_a_process_that_was_killed_is_removed_by_the_next(tmp_path, houses, capsys):
     arguments = ("convert", houses, tmp_path / "groups")
-    child = start(TELLING, f"ascd.files.converting:left_after:{LONG}", *arguments, folder=tmp_path)
+    child = start(TELLING, f"ascd.files.portions:left_after:{LONG}", *arguments, folder=tmp_path)
     assert child.stdout.readline() == "running\n"
     (draft,) = tmp_path.glob(".ascd-draft-*")
     assert run(capsys, *arguments)[0] == 0

@@ -18,8 +18,8 @@ def lines(row, count=40):
 @pytest.fixture
 def in_portions(monkeypatch):
     """A few rows at a time."""
-    monkeypatch.setattr("ascd.files.converting.PORTION", 5e-4)
-    monkeypatch.setattr("ascd.files.converting.FIRST_ROWS", 10)
+    monkeypatch.setattr("ascd.files.portions.PORTION", 5e-4)
+    monkeypatch.setattr("ascd.files.portions.FIRST_ROWS", 10)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """CSV and LIBSVM files once turned into a folder of row groups (``folders``), which is then read piece by piece.
 
-The file is read in portions of rows that fit into a part of the memory; each becomes one group, by columns.  The data
-appear when everything has been written (``placing``).
+The file is read by portions of rows (``portions``); each becomes one group, by columns.  The data appear when
+everything has been written (``placing``).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,24 +13,16 @@ from typing import Any
 import numpy as np
 
 from ascd._base.checks import Array
-from ascd.files.columns import left_after
-from ascd.files.dialect import Dialect, detect, is_number
+from ascd.files.dialect import Dialect, detect
 from ascd.files.folders import group_name
 from ascd.files.opening import OnDisk, as_bytes, open_data
 from ascd.files.placing import place
-from ascd.files.reading import DETECT, csv_options, guess_format, name_columns
-from ascd.files.refusals import absent, check_width, not_csv, not_libsvm
-from ascd.files.separators import OPENERS, unpacking
-from ascd.files.targets import has_target, numbers_or_words, target_of
+from ascd.files.portions import Noted, Portion, csv_portions, libsvm_portions
+from ascd.files.reading import DETECT, guess_format
+from ascd.files.refusals import absent
+from ascd.files.separators import unpacking
 
-#: What a portion may take of the memory: parsing takes several times as much.
-PORTION = 1.0 / 16.0
-#: A line of LIBSVM's format whose first index, behind the label, is 0: indices count from 0 in this file.
-ZERO = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+(qid:\d+[^\S\n]+)?[+-]?0+:", re.MULTILINE)
-#: Rows that show how many columns there are.
-FIRST_ROWS = 1000
 Told = Callable[[int], None]
-Noted = Callable[[str], None]
 
 
 def convert(
@@ -76,14 +67,14 @@ def convert(
     check_convertible(source, kind)
     _check_place(folder, force)
     found = detect(source, dialect) if kind == "csv" else dialect
-    if noted is not None and kind == "csv":
-        for note in (found.words, *found.notes):
-            noted(note)
+    tell = noted or _nobody
+    for note in (found.words, *found.notes) if kind == "csv" else ():
+        tell(note)
 
-    def portions() -> Iterator[_Portion]:
+    def portions() -> Iterator[Portion]:
         if kind == "libsvm":
-            return _libsvm(source, allowed)
-        return _csv(source, target, tuple(without), allowed, found, na, noted or _nobody)
+            return libsvm_portions(source, allowed)
+        return csv_portions(source, target, tuple(without), allowed, found, na, tell)
 
     try:
         with unpacking(source):
@@ -118,112 +109,7 @@ def _check_place(folder: Path, force: bool) -> None:
         )
 
 
-class _Portion:
-    """Rows: numbers (an array or a CSR matrix), targets, and names where the file has some."""
-
-    def __init__(self, X: Any, y: Array, names: list[str] | None, target: str | None) -> None:
-        self.X, self.y, self.names, self.target = X, y, names, target
-
-
-def _csv(
-    path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect, na: Any, noted: Noted
-) -> Iterator[_Portion]:  # fmt: skip
-    import pandas
-
-    how = csv_options(dialect, na)
-    try:
-        yield from _csv_portions(pandas, path, target, without, memory, dialect, how, noted)
-    except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
-        raise not_csv(error, path, dialect) from error
-
-
-def _csv_portions(
-    pandas: Any, path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect,
-    how: dict[str, Any], noted: Noted,
-) -> Iterator[_Portion]:  # fmt: skip
-    first = pandas.read_csv(path, nrows=FIRST_ROWS, **how)
-    if not len(first):
-        raise ValueError(f"{path.name} has a header of {first.shape[1]} columns and no rows")
-    rows = max(1, int(PORTION * memory / (8.0 * max(1, first.shape[1]))))
-    chosen: str | None = None
-    names: list[str] = []
-    starts: dict[str, Any] = {}
-    with pandas.read_csv(path, chunksize=rows, **how) as portions:
-        for number, frame in enumerate(portions):
-            name_columns(frame, dialect)
-            if number == 0:  # the first portion decides for all
-                kept, notes = left_after(frame, without)
-                starts = {name: frame[name].iloc[0] for name in frame.columns if name not in (*kept.columns, *without)}
-                for note in notes:
-                    noted(note)
-                names, chosen = list(kept.columns), target_of(list(kept.columns), target, optional=False)
-                check_width((len(first), len(names) - 1), path, dialect)
-            _check_left_out(frame, starts, path, number * rows)
-            kept = frame[names]
-            rest = kept.drop(columns=chosen)
-            X = np.empty(rest.shape, order="F")
-            for j, name in enumerate(rest.columns):
-                X[:, j] = _as_numbers(rest[name], name, path, number * rows)
-            y = numbers_or_words(kept[chosen])
-            gone = np.flatnonzero(~has_target(y))
-            if gone.size:
-                row = number * rows + gone[0] + 1
-                raise ValueError(
-                    f"{path.name}: the target {chosen!r} has no finite value in row {row}; fill or drop it"
-                )
-            yield _Portion(X, y, list(rest.columns), chosen)
-
-
-def _check_left_out(frame: Any, starts: dict[str, Any], path: Path, before: int) -> None:
-    """Refuse a column without a name that was left out, as empty or a count of rows, and is something else below."""
-    for name, start in starts.items():
-        is_empty = start is None or start != start
-        as_before = frame[name].isna() if is_empty else frame[name] == start + np.arange(before, before + len(frame))
-        wrong = np.flatnonzero(~as_before.to_numpy())
-        if wrong.size:
-            what = "has no value" if is_empty else "counts the rows"
-            raise ValueError(
-                f"{path.name}: a column without a name ({name!r}) {what} before row {before + wrong[0] + 1}, and has "
-                f"{frame[name].iloc[wrong[0]]} there: name it in the file, or leave it out (--without {name!r})"
-            )
-
-
-def _as_numbers(column: Any, name: str, path: Path, before: int) -> Array:
-    values = numbers_or_words(column)
-    if values.dtype.kind in "fiub":
-        found = np.asarray(values, dtype=np.float64)
-        bad = np.flatnonzero(~np.isfinite(found))
-        if bad.size == 0:
-            return found
-        what = "no value" if np.isnan(found[bad[0]]) else "an infinite value"
-        raise ValueError(f"{path.name}: column {name!r} has {what} in row {before + bad[0] + 1}; fill or drop it")
-    row, word = next(
-        (row, value) for row, value in enumerate(values) if value is not None and not is_number(str(value))
-    )
-    raise ValueError(
-        f"{path.name}: column {name!r} holds text, the first is {word!r} in row {before + row + 1}; leave it out "
-        f"(--without {name!r}) or encode it first"
-    )
-
-
-def _libsvm(path: Path, memory: float) -> Iterator[_Portion]:
-    import io
-
-    from sklearn.datasets import load_svmlight_file
-
-    opener = OPENERS.get(path.suffix, open)
-    with opener(path, "rb") as file:  # one look at all of it: a portion by itself does not tell
-        starts_at_zero = any(ZERO.search(b"".join(lines)) for lines in iter(lambda: file.readlines(1 << 24), []))
-    with opener(path, "rb") as file:
-        while lines := file.readlines(int(PORTION * memory)):
-            try:
-                X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=starts_at_zero)
-            except (ValueError, IndexError, OverflowError) as error:
-                raise not_libsvm(path, error) from error
-            yield _Portion(X, y, None, "label")
-
-
-def _write(drafts: Path, portions: Iterator[_Portion], dtype: Any, source: Path, told: Told | None) -> dict[str, Any]:
+def _write(drafts: Path, portions: Iterator[Portion], dtype: Any, source: Path, told: Told | None) -> dict[str, Any]:
     """Write the groups and the target; what the index says of them."""
     ends, targets, offsets, last = [0], [], [], None
     for portion in portions:
