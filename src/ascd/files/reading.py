@@ -165,7 +165,7 @@ def _read_frame(
     if not len(frame):
         raise ValueError(f"{path.name} has a header of {frame.shape[1]} columns and no rows")
     if learnt.header is False:  # the model knows its columns by their positions
-        number_columns(frame)
+        frame.columns = numbered_names(frame.shape[1])
     return frame, dialect
 
 
@@ -202,7 +202,7 @@ def name_columns(frame: Any, dialect: Dialect) -> None:
 def column_names(read: Sequence[Any], dialect: Dialect) -> list[str]:
     """The names of columns: those that were read, or numbered ones where the file has no header."""
     if not dialect.header:
-        return [f"column {j}" for j in range(1, len(read) + 1)]
+        return numbered_names(len(read))
     names: dict[str, None] = {}
     spelled = [str(name).strip() for name in read]
     taken = set(spelled)
@@ -218,6 +218,6 @@ def column_name(given: Any, has_header: bool | None) -> Any:
     return f"column {given}" if has_header is False and isinstance(given, str) and given.isdigit() else given
 
 
-def number_columns(frame: Any) -> None:
+def numbered_names(count: int) -> list[str]:
     """Names for columns that have none."""
-    frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
+    return [f"column {j + 1}" for j in range(count)]
