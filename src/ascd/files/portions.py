@@ -19,7 +19,7 @@ from ascd.files.columns import left_after
 from ascd.files.dialect import Dialect, is_number
 from ascd.files.reading import csv_options, name_columns
 from ascd.files.refusals import check_width, not_csv, not_libsvm
-from ascd.files.separators import OPENERS
+from ascd.files.separators import unpacked
 from ascd.files.targets import has_target, numbers_or_words, target_of
 
 #: What a portion may take of the memory.
@@ -125,10 +125,9 @@ def libsvm_portions(path: Path, memory: float) -> Iterator[Portion]:
     """The rows of a LIBSVM file."""
     from sklearn.datasets import load_svmlight_file
 
-    opener = OPENERS.get(path.suffix, open)
-    with opener(path, "rb") as file:  # one look at all of it: a portion by itself does not tell
+    with unpacked(path) as file:  # one look at all of it: a portion by itself does not tell
         starts_at_zero = any(ZERO.search(b"".join(lines)) for lines in iter(lambda: file.readlines(1 << 24), []))
-    with opener(path, "rb") as file:
+    with unpacked(path) as file:
         while lines := file.readlines(int(PORTION * memory)):
             try:
                 X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=starts_at_zero)

@@ -15,7 +15,7 @@ from ascd.files.columns import Choices, Recipe, Table, as_table
 from ascd.files.dialect import Dialect, Learnt, detect
 from ascd.files.gaps import without_gaps
 from ascd.files.refusals import absent, check_width, not_csv, not_libsvm
-from ascd.files.separators import unpacking
+from ascd.files.separators import unpacked, unpacking
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
@@ -116,9 +116,9 @@ def guess_format(path: Any) -> str:
 def _read_libsvm(path: Path, n_features: int | None) -> Table:
     from sklearn.datasets import load_svmlight_file
 
-    with unpacking(path):
+    with unpacking(path), unpacked(path) as file:
         try:
-            X, y = load_svmlight_file(str(path), n_features=n_features)
+            X, y = load_svmlight_file(file, n_features=n_features)
         except (ValueError, IndexError, OverflowError) as error:
             wide = re.search(r"contains (\d+) features", str(error)) if n_features else None
             if wide:
