@@ -20,7 +20,6 @@ from ascd.cli.models import Model
 from ascd.files import Table
 from ascd.files.counting import counted
 from ascd.files.gaps import rows_of
-from ascd.files.mixed import Mixed
 
 #: Shares of the fits from which on a feature is called stable, or fair.
 STABLE, FAIR = 0.9, 0.6
@@ -73,8 +72,10 @@ def page_beside(model_file: Path) -> Path:
 
 def examine(model: str, estimator: Any, fitted: Model, table: Table, resamples: int) -> dict[str, list[Evidence]]:
     """Fit the halves; returns what is known of the features, class by class."""
+    from ascd.estimators._deviations import moments
+
     coefs = _resampled(model, estimator, table, resamples)
-    deviations = standard_deviations(table.X)
+    deviations = np.sqrt(moments(table.X, None)[1])
     names = fitted.feature_names()
     found: dict[str, list[Evidence]] = {}
     for number in range(fitted.coef.shape[0]):
@@ -141,16 +142,6 @@ def sentence(rows: list[Evidence], resamples: int) -> str:
         are = "are weak: with other samples they" if len(weak) > 1 else "is weak: with other samples it"
         text += f" {len(weak)} of those that the model uses {are} may be gone: {others}."
     return text
-
-
-def standard_deviations(X: Any) -> Array:
-    """Of the columns of a dense or sparse matrix, or of numbers and words."""
-    if isinstance(X, Mixed):
-        return X.deviations()
-    if not hasattr(X, "tocsc"):
-        return np.asarray(X.std(axis=0), dtype=float)
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    return np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
 
 
 def _resampled(model: str, estimator: Any, table: Table, resamples: int) -> Array:
