@@ -93,6 +93,19 @@ def test_a_page_that_is_there_is_not_overwritten(capsys, houses, tmp_path):
     assert not (tmp_path / "m.npz").exists()
 
 
+def test_the_tables_of_several_targets_say_which_one_they_are_of(capsys, tmp_path):
+    path, X = tmp_path / "two.csv", np.random.default_rng(0).normal(size=(20, 2))
+    pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "price": X[:, 0], "rent": X[:, 1]}).to_csv(path, index=False)
+    targets = ("--target", "price", "--target", "rent", "--model", "multi-task-lasso", "--alpha", 0.1)
+    code, out, _ = run(capsys, "fit", path, *targets, "--explain", "--resamples", 5, "--out", tmp_path / "m.npz")
+    page = (tmp_path / "m-explained.html").read_text()
+    assert code == 0
+    for name in ("price", "rent"):
+        assert f"halves of the samples, target {name}" in out
+        assert f"Which features, target {name}" in page
+        assert f"In numbers, target {name}" in page
+
+
 def test_too_few_samples_are_told(capsys, tmp_path):
     path = tmp_path / "few.csv"
     path.write_text("a,y\n" + "".join(f"{k},{k}\n" for k in range(6)))
