@@ -48,7 +48,7 @@ class BlockProblem:
     def __init__(
         self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, groups: Any = None, sample_weight: Any = None
     ) -> None:
-        d = n_targets(b)
+        d = samples_of(b)
         self.design: Design = open_design(A)
         self.n_samples, self.n_features = self.design.shape
         if d != self.n_samples:
@@ -141,7 +141,7 @@ class BlockProblem:
         return x
 
 
-def n_targets(b: Any) -> int:
+def samples_of(b: Any) -> int:
     """How many samples the target is for."""
     shape = b.shape if hasattr(b, "shape") else np.shape(b)
     if len(shape) == 0:
