@@ -117,9 +117,9 @@ def solution_of(solver: Any, status: Status, reference: float, clock: Stopwatch,
     watch.finish()
     problem, standing, constant = solver.problem, solver.standing, solver.fit.constant
     return BlockSolution(
-        x=problem.as_given(solver.fit.x), objective=standing.objective, status=status, n_iter=solver.n_iter,
-        gap=float(standing.gap), steepness=float(standing.violation), reads=int(solver.reads), seconds=clock.seconds,
-        compile_seconds=clock.compile_seconds, trace=watch.trace,
+        x=problem.as_given(solver.fit.x), objective=float(standing.objective), status=status,
+        n_iter=solver.n_iter, gap=float(standing.gap), steepness=float(standing.violation), reads=int(solver.reads),
+        seconds=clock.seconds, compile_seconds=clock.compile_seconds, trace=watch.trace,
         intercept=float(constant[0]) if problem.loss.is_flat else constant, zero_objective=reference,
     )  # fmt: skip
 
