@@ -32,6 +32,14 @@ class BlockSolution(Solution):
     """A ``Solution`` with ``x`` of shape (n_features, n_outputs) and an ``intercept`` with one number an output.
 
     Both are as for a plain problem where the target is one-dimensional.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.BlockProblem(np.eye(3), [[3.0, 4.0], [0.3, 0.4], [0.0, 1.0]], penalty=ascd.L21(1.0))
+    >>> solution = ascd.solve_blocks(problem)
+    >>> solution.x.round(6).tolist(), round(solution.objective, 6), solution.converged
+    ([[2.4, 3.2], [0.0, 0.0], [0.0, 0.0]], 5.125, True)
     """
 
     intercept: Any = 0.0

@@ -43,6 +43,15 @@ class OnDisk:
     y : the target that is stored with the data, or None
     size : bytes of the data on the disk
     bytes_read : bytes read so far; over ``size``, these are passes
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, ascd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/X.npy", np.eye(4))
+    ...     data = ascd.open_data(f"{folder}/X.npy")
+    >>> data.shape, data.size, data.bytes_read, data.y
+    ((4, 4), 128, 0, None)
     """
 
     def __init__(self, reader: Any, memory: float, names: list[str] | None = None, y: Array | None = None) -> None:
