@@ -118,3 +118,15 @@ def test_duplicated_columns_within_a_group_share_what_one_has():
     assert solution.converged
     np.testing.assert_allclose(solution.x[0], solution.x[40], atol=1e-6)
     assert solution.x[0].any()
+
+
+def test_the_engine_does_not_fetch_data_that_stay_on_a_disk(tmp_path):
+    """They may be larger than memory: ``open_data`` was told how much of it they may take."""
+    np.save(tmp_path / "A.npy", A)
+    data = ascd.open_data(tmp_path / "A.npy")
+    for target, penalty in ((Y[:, 0], ascd.GroupL2(1.0, GROUPS)), (Y, ascd.L21(1.0))):
+        problem = ascd.BlockProblem(data, target, penalty=penalty)
+        before = data.bytes_read
+        with pytest.raises(TypeError, match=r"must be in local memory; Distant keeps them: use ascd\.solve_blocks"):
+            ascd.minimize(problem)
+        assert data.bytes_read == before
