@@ -114,7 +114,7 @@ def as_design(A: Any) -> Any:
 def as_matrix(A: Any) -> Array:
     """A two-dimensional array of real numbers, as it lies."""
     array = _numeric(A, "A")
-    _check_shape(array.shape)
+    check_shape(array.shape)
     return array
 
 
@@ -122,7 +122,7 @@ def check_sparse(A: Any) -> None:
     """A sparse matrix must be two-dimensional and real too."""
     if A.dtype.kind not in "fiub":
         raise TypeError(f"A must hold real numbers (float, int or bool); got dtype {A.dtype}")
-    _check_shape(A.shape)
+    check_shape(A.shape)
     check_places(A)
 
 
@@ -184,7 +184,8 @@ def _as_sparse_design(A: Any) -> Any:
     return design
 
 
-def _check_shape(shape: tuple[int, ...]) -> None:
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Raise a ValueError unless it is that of a matrix with samples and features."""
     if len(shape) != 2:
         raise ValueError(f"A must be two-dimensional (n_samples, n_features); got shape {shape}")
     if 0 in shape:
