@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_generator, as_radii, finite_values, unknown_name
+from ascd._base.checks import Array, as_generator, as_radii, finite_values
 from ascd.blocks.engine.descent import (
     block_objective,
     count_block_violations,
@@ -26,7 +26,7 @@ from ascd.blocks.products import add
 from ascd.blocks.solve import BlockSolution, as_reference
 from ascd.blocks.solver import Solver
 from ascd.engine.columns import local_columns
-from ascd.engine.intervals import Intervals, NothingElse, size_of, start_clock
+from ascd.engine.intervals import Intervals, NothingElse, check_init, size_of, start_clock
 from ascd.engine.minimize import chosen_parts, names_of, put_together
 from ascd.engine.oracles import oracle_part
 from ascd.engine.rules import rule_part
@@ -150,12 +150,9 @@ def _start(problem: BlockProblem, parts: BlockParts, steepness: Scored, init: An
 def _known(problem: BlockProblem, init: Any) -> tuple[Array, Array, bool]:
     """The estimated gradients, flat, the radius of every block, and whether the gradient is still to be read."""
     count, shape = problem.groups.count, (problem.n_features, problem.n_outputs)
+    check_init(init)
     if isinstance(init, str):
-        if init not in ("gradient", "none"):
-            raise unknown_name(init, "init", ("gradient", "none"))
         return np.zeros(shape).ravel(), np.full(count, np.inf), init == "gradient"
-    if not (isinstance(init, tuple) and len(init) == 2):
-        raise TypeError(f"init must be 'gradient', 'none' or a pair (estimate, radius); got {init!r}")
     radius = as_radii(init[1], "init radius", count)
     estimate = problem.as_point(init[0], "init estimate").ravel()
     finite_values(estimate, "init estimate")
