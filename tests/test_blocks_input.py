@@ -120,6 +120,13 @@ def test_duplicated_columns_within_a_group_share_what_one_has():
     assert solution.x[0].any()
 
 
+@pytest.mark.parametrize(("target", "shapes"), [(Y[:, 0], r"\(40,\) or \(40, 1\)"), (Y, rf"\(40, {Y.shape[1]}\)")])
+def test_a_start_of_another_shape_is_told_all_that_are_allowed(target, shapes):
+    problem = ascd.BlockProblem(A, target, penalty=ascd.L21(1.0))
+    with pytest.raises(ValueError, match=rf"x0 must have the shape {shapes}; got \(3,\)"):
+        ascd.solve_blocks(problem, x0=np.ones(3))
+
+
 def test_the_engine_does_not_fetch_data_that_stay_on_a_disk(tmp_path):
     """They may be larger than memory: ``open_data`` was told how much of it they may take."""
     np.save(tmp_path / "A.npy", A)

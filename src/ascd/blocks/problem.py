@@ -123,7 +123,8 @@ class BlockProblem:
         array: Array = as_vector(np.ravel(x), name).reshape(np.shape(x))
         shape = (self.n_features, self.n_outputs)
         if array.shape != shape and not (self.n_outputs == 1 and array.shape == shape[:1]):
-            raise ValueError(f"{name} must have the shape {shape}; got {array.shape}")
+            allowed = f"{shape[:1]} or {shape}" if self.n_outputs == 1 else f"{shape}"
+            raise ValueError(f"{name} must have the shape {allowed}; got {array.shape}")
         finite_values(array, name)
         return np.ascontiguousarray(array.reshape(shape)[self.groups.order])
 
