@@ -135,6 +135,51 @@ class LassoCV(PathCV):
 
     path = staticmethod(lasso_path)
 
+    def __init__(
+        self,
+        *,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        copy_X: bool = True,
+        cv: Any = None,
+        verbose: Any = False,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+        penalty_weights: Any = None,
+        bounds: Any = None,
+        solver: Any = "ascd",
+        progress: bool = False,
+        standardize: bool = False,
+        choose: str = "best",
+    ) -> None:
+        super().__init__(
+            eps=eps,
+            alphas=alphas,
+            fit_intercept=fit_intercept,
+            precompute=precompute,
+            max_iter=max_iter,
+            tol=tol,
+            copy_X=copy_X,
+            cv=cv,
+            verbose=verbose,
+            n_jobs=n_jobs,
+            positive=positive,
+            random_state=random_state,
+            selection=selection,
+            penalty_weights=penalty_weights,
+            bounds=bounds,
+            solver=solver,
+            progress=progress,
+            standardize=standardize,
+            choose=choose,
+        )
+
 
 def as_ratios(l1_ratio: Any) -> list[float]:
     """One number or several in [0, 1], as a list."""
