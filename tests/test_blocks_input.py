@@ -120,6 +120,14 @@ def test_duplicated_columns_within_a_group_share_what_one_has():
     assert solution.x[0].any()
 
 
+@pytest.mark.parametrize(("target", "loss"), [(Y[:, 0], "squared"), (Y, "squared"), (np.arange(len(Y)) % 3, "softmax")])
+def test_targets_that_a_mask_hides_are_refused(target, loss):
+    hidden = np.ma.masked_array(target, mask=np.arange(target.size).reshape(target.shape) == 3)
+    with pytest.raises(ValueError, match="b must have no masked entries, 1 are"):
+        ascd.BlockProblem(A, hidden, loss, ascd.L21(1.0))
+    assert ascd.BlockProblem(A, np.ma.masked_array(target), loss, ascd.L21(1.0)).n_samples == len(Y)
+
+
 @pytest.mark.parametrize(("target", "shapes"), [(Y[:, 0], r"\(40,\) or \(40, 1\)"), (Y, rf"\(40, {Y.shape[1]}\)")])
 def test_a_start_of_another_shape_is_told_all_that_are_allowed(target, shapes):
     problem = ascd.BlockProblem(A, target, penalty=ascd.L21(1.0))

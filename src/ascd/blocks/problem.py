@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_vector, finite_values
+from ascd._base.checks import Array, as_vector, finite_values, refuse_masks
 from ascd._base.contracts import check_methods
+from ascd._base.devices import to_host
 from ascd.blocks.losses import Outputs
 from ascd.blocks.penalties import open_penalty
 from ascd.blocks.softmax import Softmax
@@ -154,7 +155,8 @@ def as_block_loss(loss: Any, b: Any, weight: Array) -> Any:
     """The loss with its targets."""
     if not (isinstance(loss, str) and loss == "softmax"):
         return Outputs(loss, b, weight)
-    labels = np.asarray(b)
+    refuse_masks(b, "b")
+    labels = np.asarray(to_host(b))
     if labels.ndim != 1 or labels.size != weight.size:
         raise ValueError(f"b must have length {weight.size}; got shape {labels.shape}")
     if labels.dtype.kind not in "iu" or labels.min() < 0:
