@@ -12,7 +12,6 @@ import ascd
 from ascd.data.device.dense import DeviceDense
 from ascd.data.distant import Distant
 
-RNG = np.random.default_rng(0)
 #: Sizes that fill no tile and no vector of a kernel, and ones that fill them.
 SHAPES = ((41, 23), (2100, 36), (64, 1200))
 

@@ -118,3 +118,30 @@ def test_duplicated_columns_within_a_group_share_what_one_has():
     assert solution.converged
     np.testing.assert_allclose(solution.x[0], solution.x[40], atol=1e-6)
     assert solution.x[0].any()
+
+
+@pytest.mark.parametrize(("target", "loss"), [(Y[:, 0], "squared"), (Y, "squared"), (np.arange(len(Y)) % 3, "softmax")])
+def test_targets_that_a_mask_hides_are_refused(target, loss):
+    hidden = np.ma.masked_array(target, mask=np.arange(target.size).reshape(target.shape) == 3)
+    with pytest.raises(ValueError, match="b must have no masked entries, 1 are"):
+        ascd.BlockProblem(A, hidden, loss, ascd.L21(1.0))
+    assert ascd.BlockProblem(A, np.ma.masked_array(target), loss, ascd.L21(1.0)).n_samples == len(Y)
+
+
+@pytest.mark.parametrize(("target", "shapes"), [(Y[:, 0], r"\(40,\) or \(40, 1\)"), (Y, rf"\(40, {Y.shape[1]}\)")])
+def test_a_start_of_another_shape_is_told_all_that_are_allowed(target, shapes):
+    problem = ascd.BlockProblem(A, target, penalty=ascd.L21(1.0))
+    with pytest.raises(ValueError, match=rf"x0 must have the shape {shapes}; got \(3,\)"):
+        ascd.solve_blocks(problem, x0=np.ones(3))
+
+
+def test_the_engine_does_not_fetch_data_that_stay_on_a_disk(tmp_path):
+    """They may be larger than memory: ``open_data`` was told how much of it they may take."""
+    np.save(tmp_path / "A.npy", A)
+    data = ascd.open_data(tmp_path / "A.npy")
+    for target, penalty in ((Y[:, 0], ascd.GroupL2(1.0, GROUPS)), (Y, ascd.L21(1.0))):
+        problem = ascd.BlockProblem(data, target, penalty=penalty)
+        before = data.bytes_read
+        with pytest.raises(TypeError, match=r"must be in local memory; Distant keeps them: use ascd\.solve_blocks"):
+            ascd.minimize(problem)
+        assert data.bytes_read == before

@@ -11,7 +11,7 @@ import pandas
 from command_line import run
 
 from ascd.cli import ERROR, USAGE
-from ascd.files import Choices, convert, open_data, portions, read_table
+from ascd.files import Choices, convert, open_data, read_table, separators
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 EFFECTS = {"07": 5.0, "08": -5.0, "A": 2.0, "B": 0.0, "C": 1.0}
@@ -125,7 +125,7 @@ def test_convert_names_what_it_cannot_read_or_where_it_cannot_write(capsys, monk
     def refused(path, mode):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setitem(portions.OPENERS, ".gz", refused)
+    monkeypatch.setitem(separators.OPENERS, ".gz", refused)
     code, _, error = run(capsys, "convert", source, tmp_path / "folder")
     assert code == ERROR
     assert f"Permission denied: '{source}'" in error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import runpy
 from pathlib import Path
@@ -71,6 +72,17 @@ def test_docstrings_lead_to_other_objects_but_not_to_themselves():
     lines = ["as in ``ElasticNet``", "``Lasso``", "``alpha``"]
     link(None, "class", "ascd.Lasso", None, None, lines)
     assert lines == ["as in :py:obj:`~ascd.ElasticNet`", "``Lasso``", "``alpha``"]
+
+
+def test_every_public_name_has_an_example():
+    found = {name: getattr(ascd, name) for name in ascd.__all__ if name != "estimators"}
+    assert not {name for name, one in found.items() if ">>>" not in _told_of(one)}
+
+
+def _told_of(one):
+    """The docstring, and those of a class's own methods."""
+    own = vars(one).values() if isinstance(one, type) else ()
+    return "".join(inspect.getdoc(each) or "" for each in (one, *own))
 
 
 def test_every_public_name_has_a_page():

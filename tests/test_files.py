@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from scipy import sparse
 from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
-from ascd.files import guess_format, read_table, whole_file, whole_folder, write_text
+from ascd.files import convert, guess_format, read_table, whole_file, whole_folder, write_text
 from ascd.files.writing import _prefix
 
 
@@ -127,6 +128,16 @@ def test_formats_are_told_by_name():
         "parquet",
         "libsvm",
     ]
+
+
+@pytest.mark.parametrize("name", ["a.svm.gz", "a.SVM.GZ", "a.CSV.GZ"])
+def test_files_are_unpacked_in_small_letters_and_capitals(tmp_path, name):
+    text = "1 1:2 2:3\n-1 1:5\n" if "svm" in name.lower() else "a,b,y\n2,3,1\n5,0,-1\n"
+    (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+    table, stored = read_table(tmp_path / name), convert(tmp_path / name, tmp_path / "groups")
+    X = table.X.toarray() if hasattr(table.X, "toarray") else table.X
+    assert X.tolist() == [[2.0, 3.0], [5.0, 0.0]]
+    assert table.y.tolist() == stored.y.tolist() == [1.0, -1.0]
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_whole_matrix_operations_equal_numpy(matrix):
     out = np.full(D, np.nan)
     matrices.multiply(matrix, X, out)
     np.testing.assert_allclose(out, VALUES @ X)
-    np.testing.assert_array_equal(matrices.to_array(matrix, D, N), VALUES)
+    np.testing.assert_array_equal(sparse.csc_array(matrix.to_scipy(D, N)).toarray(), VALUES)
     for weight in (1.0, WEIGHT):
         expected = VALUES.T @ (np.broadcast_to(weight, D)[:, None] * VALUES)
         np.testing.assert_allclose(matrices.gram_matrix(matrix, weight, N, D), expected)

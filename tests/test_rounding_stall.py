@@ -24,7 +24,6 @@ from ascd.engine.tuning import INTERVAL_ROUNDING
 RULES = {"l-ascd": "l-ascd", "printed": ascd.ASCD("largest-lower")}
 ORACLES = ("norm", "exact", "random", "cached", "reference", "sketch")
 STEEPNESS = ("gs-s", "gs-r", "gs-q", "gsl-s", "gsl-r", "gsl-q")
-COMBINATIONS = list(product(RULES, ORACLES, STEEPNESS))
 
 
 @cache

@@ -11,7 +11,6 @@ from pairs import in_pairs
 from solving import LOSSES, make_case, target_of
 
 import ascd
-from ascd.data.matrices import to_array
 from ascd.solver import tuning
 from ascd.solver.fit import Fit
 
@@ -28,7 +27,7 @@ def largest_pull(problem, intercept):
     start = ascd.solve(problem, intercept=intercept, max_iter=0)
     z = np.full(problem.n_samples, start.intercept)
     slope = [problem.parts.loss.derivative(y, c) for y, c in zip(problem.parts.sample.target, z, strict=True)]
-    A = to_array(problem.parts.matrix, problem.n_samples, problem.n_features)
+    A = problem.parts.matrix.to_scipy(problem.n_samples, problem.n_features)
     return np.abs(A.T @ slope).max()
 
 

@@ -33,8 +33,6 @@ def make_synthetic(
     >>> data.A.shape, data.b.shape
     ((100, 200), (100,))
     """
-    from scipy.sparse import csc_array
-
     d, n = as_count(n_samples, "n_samples"), as_count(n_features, "n_features", low=2)
     support = as_count(n_nonzero, "n_nonzero", low=0)
     if support > n:
@@ -42,10 +40,9 @@ def make_synthetic(
     noise = as_number(noise, "noise", low=0.0, high=1e300)
     generator = as_generator(rng)
     counts = generator.binomial(d, min(1.0, 10.0 * np.log(n) / n), size=n)
-    rows = np.concatenate([np.sort(generator.choice(d, size=count, replace=False)) for count in counts])
+    A = _ones_at_random_rows(d, counts, generator)
     scale = np.repeat(10.0 * generator.standard_normal(n), counts)
-    values = (generator.standard_normal(rows.size) + 1.0) * scale
-    A = csc_array((values, rows, np.concatenate([[0], np.cumsum(counts)])), shape=(d, n))
+    A.data *= (generator.standard_normal(A.nnz) + 1.0) * scale
     x = np.zeros(n)
     x[generator.choice(n, size=support, replace=False)] = generator.standard_normal(support)
     return Synthetic(A, A @ x + noise * generator.standard_normal(d), x)
@@ -64,18 +61,23 @@ def make_text_like(n_samples: int = 20_000, n_features: int = 40_000, n_words: i
     >>> data.A.shape, sorted(set(data.b.tolist())), sorted(set(data.A.data.tolist()))
     ((50, 200), [-1.0, 1.0], [1.0])
     """
-    from scipy.sparse import csc_array
-
     d, n = as_count(n_samples, "n_samples"), as_count(n_features, "n_features", low=2)
     words = as_count(n_words, "n_words")
     generator = as_generator(rng)
     frequency = 1.0 / (10.0 + generator.permutation(n))
     chance = np.minimum(0.5, frequency * (words / frequency.sum()))
     counts = generator.binomial(d, chance)
-    rows = np.concatenate([np.sort(generator.choice(d, size=count, replace=False)) for count in counts])
-    A = csc_array((np.ones(rows.size), rows, np.concatenate([[0], np.cumsum(counts)])), shape=(d, n))
+    A = _ones_at_random_rows(d, counts, generator)
     x = np.zeros(n)
     chosen = generator.choice(n, size=max(1, n // 200), replace=False, p=chance / chance.sum())
     x[chosen] = generator.standard_normal(chosen.size)
     noisy = A @ x + 0.3 * generator.standard_normal(d)
     return Synthetic(A, np.where(noisy > np.median(noisy), 1.0, -1.0), x)
+
+
+def _ones_at_random_rows(d: int, counts: Any, generator: np.random.Generator) -> Any:
+    """A sparse matrix of d rows whose column j has ``counts_j`` ones, at random rows."""
+    from scipy.sparse import csc_array
+
+    rows = np.concatenate([np.sort(generator.choice(d, size=count, replace=False)) for count in counts])
+    return csc_array((np.ones(rows.size), rows, np.concatenate([[0], np.cumsum(counts)])), shape=(d, counts.size))

@@ -35,8 +35,10 @@ class Loss(Protocol):
 
 
 class LossOptions(Protocol):
-    """Uncompiled and optional: raise a ValueError where the targets do not suit the loss."""
+    """Optional; see ``ascd.problem.losses``.  ``check_target``, uncompiled, refuses targets by a ValueError."""
 
+    def divergence(self, y: float, z: float, u: float) -> float: ...
+    def weighted_value(self, weight: float, y: float, z: float) -> float: ...
     def check_target(self, target: Any) -> None: ...
 
 
@@ -88,17 +90,15 @@ class DeepBlockPenalty(BlockPenalty, Protocol):
 
 
 class BlockPenaltyOptions(Protocol):
-    """Uncompiled and optional.
+    """Uncompiled and optional: as in ``PenaltyOptions``; for ``resting_radii`` see ``ascd.blocks.penalties``."""
 
-    ``scaled`` returns the penalty times a factor, for paths; ``is_smooth`` allows the steepness "gs" and "gsl".
-    """
-
+    def resting_radii(self) -> Any: ...
     def scaled(self, factor: float) -> Any: ...
     def is_smooth(self) -> bool: ...
 
 
 class PenaltyOptions(Protocol):
-    """Uncompiled and optional.
+    """Optional, and uncompiled but for ``cost_size`` (see ``ascd.problem.penalties``).
 
     ``check`` returns the penalty for n coordinates after a look at its parameters; ``scaled`` the penalty times a
     factor, for paths; ``is_smooth`` allows the steepness "gs" and "gsl"; ``is_held`` says that bounds or a square hold
@@ -106,6 +106,7 @@ class PenaltyOptions(Protocol):
     that has none, for the intercept where an estimator is fitted with parts of the engine.
     """
 
+    def cost_size(self, x: float, j: int) -> float: ...
     def check(self, n: int) -> Any: ...
     def scaled(self, factor: float) -> Any: ...
     def is_smooth(self) -> bool: ...

@@ -37,7 +37,8 @@ def refuse_masks(values: Any, name: str) -> None:
         raise ValueError(f"{name} must have no masked entries, {count} are: fill them, or leave their samples out")
 
 
-def _numeric(values: Any, name: str) -> Array:
+def as_numbers(values: Any, name: str) -> Array:
+    """An array of real numbers on the host, of any shape."""
     refuse_masks(values, name)
     array = np.asarray(to_host(values))
     if array.dtype.kind not in "fiub":
@@ -64,7 +65,7 @@ def unlocked(array: Array) -> Array:
 
 def as_vector(values: Any, name: str, size: int | None = None) -> Array:
     """A contiguous float64 vector of the given length."""
-    array = _numeric(values, name)
+    array = as_numbers(values, name)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {array.shape}")
     if size is not None and array.size != size:
@@ -92,7 +93,7 @@ def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, fin
     if isinstance(values, float) and low <= values < math.inf:  # the common case, for small problems
         return float(values)
     scalar = isinstance(values, numbers.Real) or np.ndim(values) == 0
-    array = np.atleast_1d(_numeric(values, name)) if scalar else as_vector(values, name, size)
+    array = np.atleast_1d(as_numbers(values, name)) if scalar else as_vector(values, name, size)
     array = np.asarray(array, dtype=np.float64)
     if not np.isfinite(array).all() if finite else np.isnan(array).any():
         raise ValueError(f"{name} must be finite; got {values!r}" if finite else f"{name} must not hold nan")
@@ -113,8 +114,8 @@ def as_design(A: Any) -> Any:
 
 def as_matrix(A: Any) -> Array:
     """A two-dimensional array of real numbers, as it lies."""
-    array = _numeric(A, "A")
-    _check_shape(array.shape)
+    array = as_numbers(A, "A")
+    check_shape(array.shape)
     return array
 
 
@@ -122,7 +123,7 @@ def check_sparse(A: Any) -> None:
     """A sparse matrix must be two-dimensional and real too."""
     if A.dtype.kind not in "fiub":
         raise TypeError(f"A must hold real numbers (float, int or bool); got dtype {A.dtype}")
-    _check_shape(A.shape)
+    check_shape(A.shape)
     check_places(A)
 
 
@@ -184,7 +185,8 @@ def _as_sparse_design(A: Any) -> Any:
     return design
 
 
-def _check_shape(shape: tuple[int, ...]) -> None:
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Raise a ValueError unless it is that of a matrix with samples and features."""
     if len(shape) != 2:
         raise ValueError(f"A must be two-dimensional (n_samples, n_features); got shape {shape}")
     if 0 in shape:

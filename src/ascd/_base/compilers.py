@@ -126,16 +126,18 @@ def _tell(error: Exception) -> None:
     )
 
 
-def _make() -> tuple[type, type]:
+def _must_have(kind: Any, *names: str) -> None:
+    """Raise an AttributeError where a class of numba's lacks what is used of it."""
+    for name in names:
+        getattr(kind, name)
+
+
+def _libraries() -> tuple[type, type]:
+    """What holds the code of parts and of kernels."""
     from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler, Flags
-    from numba.core.cpu import CPUTargetOptions
     from numba.core.environment import lookup_environment
 
-    for owner, names in ((JITCodeLibrary, _LIBRARY), (Compiler, ("define_pipelines",))):
-        for name in names:
-            getattr(owner, name)
-    CPUTargetOptions.parse_as_flags(Flags(), dict(_INNER))  # KeyError where one is unknown
+    _must_have(JITCodeLibrary, *_LIBRARY)
 
     class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
         """Code that is optimised and turned into machine code with the kernel that it is linked into."""
@@ -167,8 +169,19 @@ def _make() -> tuple[type, type]:
                 if environment is not None:
                     self._codegen.set_env(variable.name, environment)
 
+    return PartLibrary, KernelLibrary
+
+
+def _make() -> tuple[type, type]:
+    from numba.core.compiler import Compiler, Flags
+    from numba.core.cpu import CPUTargetOptions
+
+    part_library, kernel_library = _libraries()
+    _must_have(Compiler, "define_pipelines")
+    CPUTargetOptions.parse_as_flags(Flags(), dict(_INNER))  # KeyError where one is unknown
+
     class KernelCompiler(Compiler):  # type: ignore[misc]
-        library_class = KernelLibrary
+        library_class = kernel_library
 
         def define_pipelines(self) -> Any:
             if _trial.passed():
@@ -180,7 +193,7 @@ def _make() -> tuple[type, type]:
             self.state.library.enable_object_caching()
 
     class PartCompiler(KernelCompiler):
-        library_class = PartLibrary
+        library_class = part_library
 
         def prepare(self) -> None:
             # A part is a hundred numbers to the machine: a call that passes one is inlined, or it would cost too much.
@@ -200,8 +213,7 @@ def name_files_apart(dispatcher: Any) -> None:
 
 @cache
 def _named_apart(kind: Any) -> type:
-    for name in ("_load_index", "_save_index", "_save_data"):
-        getattr(kind, name)
+    _must_have(kind, "_load_index", "_save_index", "_save_data")
 
     class NamedApart(kind):  # type: ignore[misc]
         """The index may lose what another process writes at the same moment: that is compiled again."""

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, finite_values
+from ascd._base.checks import Array, as_numbers, finite_values
 from ascd.blocks.lengths import norm
 from ascd.data.careful import UNIT, careful_sum
 from ascd.data.design import Design
@@ -79,9 +79,7 @@ class Outputs:
 
     def __init__(self, loss: Any, target: Any, weight: Array) -> None:
         self.loss = as_loss(loss)
-        y = np.asarray(target)
-        if y.dtype.kind not in "fiub":
-            raise TypeError(f"b must hold real numbers (float, int or bool); got dtype {y.dtype}")
+        y = as_numbers(target, "b")
         if y.ndim not in (1, 2) or y.shape[0] != weight.size or y.size == 0:
             raise ValueError(f"b must have the shape ({weight.size},) or ({weight.size}, n_outputs); got {y.shape}")
         self.is_flat = y.ndim == 1

@@ -42,6 +42,14 @@ class BlockPath:
     status : why the path ended
     zero_objective : F at zero coefficients, which the tolerance refers to
     seconds : time spent, compiling left out
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.BlockProblem(np.eye(3), [[3.0, 4.0], [0.3, 0.4], [0.0, 1.0]], penalty=ascd.L21(1.0))
+    >>> found = ascd.path_blocks(problem, alphas=[2.0, 1.0])
+    >>> found.coefs.shape, found.coefs[0].T.round(6).tolist(), found.objectives.round(6).tolist()
+    ((3, 2, 2), [[1.8, 2.4], [2.4, 3.2]], [8.625, 5.125])
     """
 
     alphas: Array

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_vector, finite_values
+from ascd._base.checks import Array, as_vector, finite_values, refuse_masks
 from ascd._base.contracts import check_methods
+from ascd._base.devices import to_host
 from ascd.blocks.losses import Outputs
 from ascd.blocks.penalties import open_penalty
 from ascd.blocks.softmax import Softmax
@@ -48,7 +49,7 @@ class BlockProblem:
     def __init__(
         self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, groups: Any = None, sample_weight: Any = None
     ) -> None:
-        d = n_targets(b)
+        d = samples_of(b)
         self.design: Design = open_design(A)
         self.n_samples, self.n_features = self.design.shape
         if d != self.n_samples:
@@ -123,7 +124,8 @@ class BlockProblem:
         array: Array = as_vector(np.ravel(x), name).reshape(np.shape(x))
         shape = (self.n_features, self.n_outputs)
         if array.shape != shape and not (self.n_outputs == 1 and array.shape == shape[:1]):
-            raise ValueError(f"{name} must have the shape {shape}; got {array.shape}")
+            allowed = f"{shape[:1]} or {shape}" if self.n_outputs == 1 else f"{shape}"
+            raise ValueError(f"{name} must have the shape {allowed}; got {array.shape}")
         finite_values(array, name)
         return np.ascontiguousarray(array.reshape(shape)[self.groups.order])
 
@@ -141,7 +143,7 @@ class BlockProblem:
         return x
 
 
-def n_targets(b: Any) -> int:
+def samples_of(b: Any) -> int:
     """How many samples the target is for."""
     shape = b.shape if hasattr(b, "shape") else np.shape(b)
     if len(shape) == 0:
@@ -153,7 +155,8 @@ def as_block_loss(loss: Any, b: Any, weight: Array) -> Any:
     """The loss with its targets."""
     if not (isinstance(loss, str) and loss == "softmax"):
         return Outputs(loss, b, weight)
-    labels = np.asarray(b)
+    refuse_masks(b, "b")
+    labels = np.asarray(to_host(b))
     if labels.ndim != 1 or labels.size != weight.size:
         raise ValueError(f"b must have length {weight.size}; got shape {labels.shape}")
     if labels.dtype.kind not in "iu" or labels.min() < 0:

@@ -32,6 +32,14 @@ class BlockSolution(Solution):
     """A ``Solution`` with ``x`` of shape (n_features, n_outputs) and an ``intercept`` with one number an output.
 
     Both are as for a plain problem where the target is one-dimensional.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.BlockProblem(np.eye(3), [[3.0, 4.0], [0.3, 0.4], [0.0, 1.0]], penalty=ascd.L21(1.0))
+    >>> solution = ascd.solve_blocks(problem)
+    >>> solution.x.round(6).tolist(), round(solution.objective, 6), solution.converged
+    ([[2.4, 3.2], [0.0, 0.0], [0.0, 0.0]], 5.125, True)
     """
 
     intercept: Any = 0.0
@@ -117,9 +125,9 @@ def solution_of(solver: Any, status: Status, reference: float, clock: Stopwatch,
     watch.finish()
     problem, standing, constant = solver.problem, solver.standing, solver.fit.constant
     return BlockSolution(
-        x=problem.as_given(solver.fit.x), objective=standing.objective, status=status, n_iter=solver.n_iter,
-        gap=float(standing.gap), steepness=float(standing.violation), reads=int(solver.reads), seconds=clock.seconds,
-        compile_seconds=clock.compile_seconds, trace=watch.trace,
+        x=problem.as_given(solver.fit.x), objective=float(standing.objective), status=status,
+        n_iter=solver.n_iter, gap=float(standing.gap), steepness=float(standing.violation), reads=int(solver.reads),
+        seconds=clock.seconds, compile_seconds=clock.compile_seconds, trace=watch.trace,
         intercept=float(constant[0]) if problem.loss.is_flat else constant, zero_objective=reference,
     )  # fmt: skip
 

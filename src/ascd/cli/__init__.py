@@ -1,4 +1,4 @@
-"""The command line ``ascd``: demo, fit, predict, path, race, reproduce, info.
+"""The command line ``ascd``: demo, fit, predict, path, convert, race, reproduce, info.
 
 Built on click (extra ``cli``), for its tab completion in bash, zsh and fish, its checked paths and choices, and its
 one-line usage errors; argparse has no completion of its own.  Each command stands in its own file, talks to people

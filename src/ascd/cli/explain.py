@@ -20,13 +20,14 @@ from ascd.cli.models import Model
 from ascd.files import Table
 from ascd.files.counting import counted
 from ascd.files.gaps import rows_of
-from ascd.files.mixed import Mixed
 
 #: Shares of the fits from which on a feature is called stable, or fair.
 STABLE, FAIR = 0.9, 0.6
 #: Features that are printed, and drawn.
 MOST_SHOWN, MOST_DRAWN = 15, 40
 FEWEST_SAMPLES, FEWEST_OF_A_CLASS = 10, 4
+#: What a model of one function is explained under.
+EVERYTHING = "all features"
 HEAD = ("feature", "coefficient", "effect", "5 % to 95 % of fits", "same sign in", "how sure")
 MEANING = (
     "Effect: coefficient times the feature's standard deviation. The range and “same sign in” are over fits to random "
@@ -72,21 +73,23 @@ def page_beside(model_file: Path) -> Path:
 
 
 def examine(model: str, estimator: Any, fitted: Model, table: Table, resamples: int) -> dict[str, list[Evidence]]:
-    """Fit the halves; returns what is known of the features, class by class."""
+    """Fit the halves; returns what is known of the features, by classes or targets where there are several."""
+    from ascd.estimators._deviations import moments
+
     coefs = _resampled(model, estimator, table, resamples)
-    deviations = standard_deviations(table.X)
+    deviations = np.sqrt(moments(table.X, None)[1])
     names = fitted.feature_names()
     found: dict[str, list[Evidence]] = {}
     for number in range(fitted.coef.shape[0]):
-        title = fitted.row_title(number) or "all features"
+        title = fitted.row_title(number) or EVERYTHING
         found[title] = evidence(fitted.coef[number], coefs[:, number, :], deviations, names)
     return found
 
 
 def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out: Path) -> dict[str, Any]:
-    """Print a table a class, write the page; returns what a machine wants to know."""
+    """Print a table a class or target, write the page; returns what a machine wants to know."""
     for title, rows in found.items():
-        heading = f"\nHow sure: {resamples} fits to random halves of the samples" + _of_class(title)
+        heading = f"\nHow sure: {resamples} fits to random halves of the samples" + _of_row(title)
         show_table(HEAD, [one.row() for one in rows[:MOST_SHOWN]], heading)
         say(f"{sentence(rows, resamples)}\n")
     page = _write(page_beside(out), fitted, found, resamples)
@@ -143,16 +146,6 @@ def sentence(rows: list[Evidence], resamples: int) -> str:
     return text
 
 
-def standard_deviations(X: Any) -> Array:
-    """Of the columns of a dense or sparse matrix, or of numbers and words."""
-    if isinstance(X, Mixed):
-        return X.deviations()
-    if not hasattr(X, "tocsc"):
-        return np.asarray(X.std(axis=0), dtype=float)
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    return np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
-
-
 def _resampled(model: str, estimator: Any, table: Table, resamples: int) -> Array:
     """Coefficients of all fits: resamples × classes × features."""
     from sklearn.utils import resample
@@ -182,8 +175,9 @@ def _resampled(model: str, estimator: Any, table: Table, resamples: int) -> Arra
     return np.array(found)
 
 
-def _of_class(title: str) -> str:
-    return f", {title}" if title.startswith("class ") else ""
+def _of_row(title: str) -> str:
+    """Which class or target a heading speaks of, where there is one to tell."""
+    return "" if title == EVERYTHING else f", {title}"
 
 
 def _write(path: Path, fitted: Model, found: dict[str, list[Evidence]], resamples: int) -> Path:
@@ -194,11 +188,11 @@ def _write(path: Path, fitted: Model, found: dict[str, list[Evidence]], resample
     sections: list[Drawing | Table] = []
     for number, (title, rows) in enumerate(found.items()):
         drawn = [Interval(one.name, one.effect, one.low, one.high, one.share) for one in rows[:MOST_DRAWN]]
-        heading = "Which features" + _of_class(title)
+        heading = "Which features" + _of_row(title)
         svg = draw_intervals(drawn, "effect: coefficient × standard deviation")
         sections.append(Drawing(f"features-{number}", heading, svg, sentence(rows, resamples)))
         cells = [one.row() for one in rows]
-        sections.append(Table(f"numbers-{number}", "In numbers" + _of_class(title), HEAD, cells, note=MEANING))
+        sections.append(Table(f"numbers-{number}", "In numbers" + _of_row(title), HEAD, cells, note=MEANING))
     title = f"{fitted.header['estimator']} on {where['file']}, explained"
     lead = [f"{where['samples']:,} samples, {where['features']:,} features, target {_targets(where['target'])}."]
     return write_page(path, title, sections, lead=lead)

@@ -32,7 +32,7 @@ from ascd.cli.reading import (
 )
 from ascd.cli.summary import show_summary
 from ascd.cli.unused import refuse_without
-from ascd.cli.usage import as_usage, check_source
+from ascd.cli.usage import as_usage
 from ascd.cli.watching import rounds_shown
 from ascd.data.dask_kinds import is_collection
 from ascd.files import Table, groups_of, read_groups
@@ -96,8 +96,6 @@ def command(
         if source.memory is not None or source.data.is_dir():
             raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
     parts = find_parts(source, more) if cluster.is_wanted else None
-    if parts is None:
-        check_source(source, takes_words=True, may_stay=True)
     with connected(cluster) if parts else nullcontext():
         choice = Choice(model, bool(cv), classes, given["groups"], resamples if explained else 0, out)
         if parts is None:

@@ -15,6 +15,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.files import whole_file
 from ascd.files.arrays import DAMAGED_ARCHIVE
+from ascd.files.refusals import absent
 
 VERSION = 1
 
@@ -120,7 +121,7 @@ def save_model(model: Model, path: Any) -> Path:
 def load_model(path: Any) -> Model:
     """Read a model file."""
     if not Path(path).is_file():
-        raise FileNotFoundError(f"no such file: {path}")
+        raise absent(Path(path))
     try:
         with np.load(path, allow_pickle=False) as held:
             header = json.loads(str(held["header"]))

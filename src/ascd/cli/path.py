@@ -13,7 +13,7 @@ from ascd.cli import UNCONVERGED
 from ascd.cli.console import answer, common, library_bar, say, show_table, working
 from ascd.cli.options import Number, Source, large_data_options
 from ascd.cli.places import announce_folder, folder_option, wrote
-from ascd.cli.reading import numeric_target, read_data, tell_reading
+from ascd.cli.reading import numeric_target, read_data, tell_reading, the_target
 from ascd.cli.unused import refuse_without
 from ascd.files import Table, whole_folder
 from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
@@ -82,10 +82,9 @@ def command(source: Source, model: str, l1_ratio: float, points: int, eps: float
 
 
 def _no_path(table: Table) -> ValueError:
-    told = f"target {table.target!r}" if table.target else "target"
     return ValueError(
-        f"the {told} is constant, or no feature varies with it: every penalty makes all coefficients 0, so there is no "
-        "path; name another column with --target"
+        f"{the_target(table)} is constant, or no feature varies with it: every penalty makes all coefficients 0, so "
+        "there is no path; name another column with --target"
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ascd.cli.console import say
 from ascd.cli.options import MOST_LEVELS, Source
 from ascd.cli.unused import GENERATED, ON_DISK, refuse_both, refuse_unused
-from ascd.cli.usage import STAYING, check_source, is_word
+from ascd.cli.usage import check_source, is_word, stays_on_disk
 from ascd.files import Recipe, Table
 from ascd.files.counting import counted
 from ascd.files.gaps import empty_column, no_target
@@ -36,7 +36,7 @@ def read_data(source: Source, may_stay: bool = False) -> Loaded:
 
         made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
         return Loaded(Table(made.A, made.b, None), f"generated data ({data})")
-    if may_stay and (source.memory is not None or data.is_dir() or data.suffix.lower() in STAYING):
+    if may_stay and stays_on_disk(source):
         refuse_unused(source, ON_DISK)
         return Loaded(_left_on_disk(source), data.name)
     refuse_unused(source)
@@ -79,6 +79,11 @@ def tell_reading(table: Table, label: str) -> None:
         say(f"read {label}: {shape}{target}")
         for note in table.notes:
             say(f"  {' '.join(note.split())}")  # a name may have line breaks
+
+
+def the_target(table: Table) -> str:
+    """The target, or several, in words: with its name where it has one."""
+    return f"the target {_named(table)}" if table.target else "the target"
 
 
 def _named(table: Table) -> str:
@@ -144,9 +149,8 @@ def one_target(model: str, count: int) -> ValueError:
 def numeric_target(table: Table) -> None:
     """Refuse words where numbers are needed."""
     if table.y.dtype.kind not in "fiub":
-        named = f"target {_named(table)}" if table.target else "target"
         raise ValueError(
-            f"the {named} must be numbers here, its first value is {table.y[0]!r}; classes need logistic or svm"
+            f"{the_target(table)} must be numbers here, its first value is {table.y[0]!r}; classes need logistic or svm"
         )
 
 
@@ -155,9 +159,8 @@ def count_target(table: Table, model: str) -> None:
     y = np.asarray(table.y)
     lowest = int(np.argmin(y))
     if y[lowest] < 0:
-        named = f"target {_named(table)}" if table.target else "target"
         raise ValueError(
-            f"the {named} must be 0 or more for model {model!r}, which fits counts; row {lowest + 1} has "
+            f"{the_target(table)} must be 0 or more for model {model!r}, which fits counts; row {lowest + 1} has "
             f"{y[lowest]:g}: name another column with --target, or fit another model, such as --model lasso"
         )
 
@@ -166,9 +169,9 @@ def several_classes(table: Table) -> None:
     """Refuse a target that is the same everywhere where classes are needed."""
     values = sorted({str(value) for value in np.ravel(table.y)})
     if len(values) < 2:
-        named = f"target {_named(table)}" if table.target else "target"
         raise ValueError(
-            f"the {named} is {values[0]} in every row: a classifier needs two classes; name another with --target"
+            f"{the_target(table)} is {values[0]} in every row: a classifier needs two classes; name another with "
+            "--target"
         )
 
 
@@ -180,8 +183,7 @@ def class_target(table: Table) -> None:
     values = np.unique(y)
     is_whole = bool((values == np.round(values)).all())
     if values.size > 2 and (not is_whole or values.size > max(MOST_LEVELS, y.size // 10)):
-        named = f"target {_named(table)}" if table.target else "target"
         raise ValueError(
-            f"the {named} has {values.size} different numbers in {y.size} samples ({values[0]:g} to {values[-1]:g}): "
-            "is it a quantity? --model lasso fits one; --classes takes each number for a class"
+            f"{the_target(table)} has {values.size} different numbers in {y.size} samples ({values[0]:g} to "
+            f"{values[-1]:g}): is it a quantity? --model lasso fits one; --classes takes each number for a class"
         )

@@ -37,6 +37,11 @@ def is_word(source: Source) -> bool:
     return str(source.data) in WORDS and not source.data.exists()
 
 
+def stays_on_disk(source: Source) -> bool:
+    """Are the data to be read piece by piece, because of --memory or of what they are?"""
+    return source.memory is not None or source.data.is_dir() or source.data.suffix.lower() in STAYING
+
+
 def check_source(source: Source, takes_words: bool = False, may_stay: bool = False) -> None:
     """Refuse data that are not there or are no file, a name that shows no format, and options with a wrong value."""
     with as_usage():
@@ -46,7 +51,7 @@ def check_source(source: Source, takes_words: bool = False, may_stay: bool = Fal
     if takes_words and is_word(source):
         return
     check_there(source.data)
-    if may_stay and (source.memory is not None or source.data.is_dir() or source.data.suffix.lower() in STAYING):
+    if may_stay and stays_on_disk(source):
         if source.data.is_file() and source.data.suffix.lower() not in (*STAYING, *PARQUET):
             raise click.UsageError(str(not_in_pieces(source.data)))
         return

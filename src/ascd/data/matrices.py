@@ -149,12 +149,6 @@ def multiply(matrix: Any, x: Array, out: Array) -> None:
                 out[matrix.row(p)] += x[j] * matrix.entry(p, j)
 
 
-def to_array(matrix: Any, d: int, n: int) -> Array:
-    """A as a plain array."""
-    columns = matrix.to_scipy(d, n)
-    return columns.toarray() if hasattr(columns, "toarray") else columns
-
-
 def gram_matrix(matrix: Any, weight: Any, n: int, d: int) -> Array:
     """AᵀSA as a dense column-major array."""
     columns = matrix.to_scipy(d, n)

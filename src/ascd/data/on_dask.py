@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from ascd._base.checks import Array, check_places
+from ascd._base.checks import Array, check_places, check_shape
 from ascd.data import prices
 from ascd.data.dask_executors import executor_for
 from ascd.data.dask_kinds import check_chunk, check_collection, is_frame, known_widths
@@ -41,9 +41,8 @@ def open_collection(A: Any, opener: Callable[[Any], Design]) -> Distant:
     executor, count = executor_for(A, parts), len(parts) // max(1, width)
     if rows is None:
         rows = _found_rows(executor, count, width)
+    check_shape((int(rows[-1]), n))
     kept = np.flatnonzero(np.diff(rows) > 0)
-    if not kept.size or n == 0:
-        raise ValueError(f"A must have at least one sample and one feature; got shape {(int(rows[-1]), n)}")
     if kept.size < count:
         executor = Chosen(executor, (kept[:, None] * width + np.arange(width)).ravel())
         rows = np.concatenate([rows[:1], rows[kept + 1]])

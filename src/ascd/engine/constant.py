@@ -7,30 +7,15 @@ alone, so here it is one of them: rules pick it as they pick others, and its gra
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ascd._base.checks import as_finite_vector
+from ascd.engine.columns import with_local_columns
 from ascd.problem.problem import Problem
 from ascd.results.solution import Snapshot, Solution
-
-
-def with_local_columns(problem: Problem) -> Problem:
-    """Steps read single columns: data that are read by rows are copied for them."""
-    if problem.parts.matrix is not None:
-        return problem
-    if problem.design.is_dear or not hasattr(problem.design, "in_memory"):
-        name = type(problem.design).__name__
-        raise TypeError(
-            f"minimize reads single columns, which must be in local memory; {name} keeps them: use ascd.solve"
-        )
-    local: Any = problem.design.in_memory()
-    other = copy(problem)
-    other.design, other.parts = local, problem.parts._replace(matrix=local.matrix)
-    return other
 
 
 def with_constant(problem: Problem) -> Problem:

@@ -152,14 +152,20 @@ def start_intervals(init: Any, x: Array, slope: Array, parts: Parts, steepness: 
     n = x.size
     clock = start_clock(size_of(slope, parts.sample.weight), x, parts)
     rest = (parts.norm, clock, x, parts.penalty, steepness, parts.gain + parts.slack, NothingElse())
+    check_init(init)
+    if isinstance(init, str):
+        return Intervals(np.zeros(n), np.full(n, np.inf), *rest), init == "gradient"
+    estimate = as_finite_vector(init[0], "init estimate", n).copy()
+    return Intervals(estimate, as_radii(init[1], "init radius", n), *rest), False
+
+
+def check_init(init: Any) -> None:
+    """Refuse what does not say what is known of the gradient at the start."""
     if isinstance(init, str):
         if init not in ("gradient", "none"):
             raise unknown_name(init, "init", ("gradient", "none"))
-        return Intervals(np.zeros(n), np.full(n, np.inf), *rest), init == "gradient"
-    if not (isinstance(init, tuple) and len(init) == 2):
+    elif not (isinstance(init, tuple) and len(init) == 2):
         raise TypeError(f"init must be 'gradient', 'none' or a pair (estimate, radius); got {init!r}")
-    estimate = as_finite_vector(init[0], "init estimate", n).copy()
-    return Intervals(estimate, as_radii(init[1], "init radius", n), *rest), False
 
 
 def start_clock(size: float, x: Array, parts: Any) -> Array:

@@ -10,7 +10,8 @@ import numpy as np
 
 from ascd._base.checks import as_finite_vector, as_flag, as_generator, as_number
 from ascd._base.jit import debugging
-from ascd.engine.constant import seen_without, started, with_constant, with_local_columns, without_constant
+from ascd.engine.columns import with_local_columns
+from ascd.engine.constant import seen_without, started, with_constant, without_constant
 from ascd.engine.descent import Point
 from ascd.engine.intervals import start_intervals
 from ascd.engine.oracles import as_oracle, oracle_part

@@ -1,5 +1,20 @@
 """Estimators with scikit-learn's interface; see docs/estimators.md.
 
+Each family stands in a file of its own.  What they share:
+
+==============================================================  ==================================================
+``_base``, ``_given``, ``_layouts``, ``_speaking``              the user's data, read and checked; errors about X
+``_elsewhere``, ``_lazily``, ``_on_device``                     data that are not arrays of this process
+``_penalty``, ``_deviations``                                   weights, bounds, standardised features
+``_fitting``, ``_solving``, ``_engine``, ``_rounding``          a problem solved: settings, certificate, float32
+``_least_squares``, ``_smooth``, ``_normal_equations``          the squared loss; without kinks, exactly
+``_scale``, ``_scale_terms``                                    Huber's scale
+``_classes``, ``_odds``, ``_multinomial``, ``_svm_dual``        classifiers
+``_blocks``                                                     groups of features, several targets
+``_following``, ``_folds``, ``_path_cv``, ``_logistic_folds``   paths and cross-validations
+``_scoring``, ``_unfinished``, ``_plots``                       their scores, what is left of lost ones, pictures
+==============================================================  ==================================================
+
 A file is imported when one of its names is first asked for: half of scikit-learn is needed by cross-validation alone.
 scikit-learn's modules import each other in circles, so two threads that import it at once by different ways meet
 half-made modules: one thread imports at a time.  Type checkers read plain imports.

@@ -14,7 +14,7 @@ from ascd.blocks import BlockProblem, BlockSolution, path_blocks, solve_blocks
 from ascd.data.careful import UNIT
 from ascd.estimators._base import LinearRegressor
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
-from ascd.estimators._following import Followed, followed
+from ascd.estimators._following import Followed, along, followed
 from ascd.estimators._solving import in_float32
 from ascd.results.solution import Status
 
@@ -86,11 +86,4 @@ def rounded(problem: BlockProblem, found: BlockSolution, tol: float) -> BlockSol
 
 def follow_blocks(problem: BlockProblem, factors: Array, settings: Settings, *, intercept: bool) -> Followed:
     """The problem with its penalty times each of the falling factors, each fit started from the one before."""
-
-    def steps() -> Followed:
-        limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "n_jobs": settings.n_jobs}
-        found = path_blocks(problem, factors, intercept=intercept, **limits)
-        tolerance = settings.tol * found.zero_objective
-        return Followed(found.coefs, found.intercepts, found.gaps, found.n_iters, tolerance, found.status)
-
-    return followed(steps, len(factors))
+    return followed(partial(along, path_blocks, problem, factors, settings, intercept=intercept), len(factors))

@@ -34,14 +34,15 @@ def deviations(X: Any, weight: Array | None) -> Array:
     array([0.866])
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told of where the problem is built
-        means, variances = _moments(X, weight)
+        means, variances = moments(X, weight)
         n = X.shape[0]
         is_constant = variances <= n * EPS * variances + (n * means * EPS) ** 2
         found = np.sqrt(variances)
     return np.where(is_constant | ~np.isfinite(found), 1.0, found)
 
 
-def _moments(X: Any, weight: Array | None) -> tuple[Array, Array]:
+def moments(X: Any, weight: Array | None) -> tuple[Array, Array]:
+    """m_j and d_j² of the columns."""
     if is_elsewhere(X):
         return (X if isinstance(X, Elsewhere) else Elsewhere(X)).moments(weight)
     if sparse.issparse(X):

@@ -84,11 +84,16 @@ def tell_of_part(found: Followed, count: int) -> None:
     )
 
 
-def _by_the_solver(problem: Problem, factors: Array, settings: Settings, intercept: bool, x0: Array | None) -> Followed:
-    limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "n_jobs": settings.n_jobs}
-    found = path(problem, alphas=factors, x0=x0, intercept=intercept, early_stop=False, **limits)
+def along(path_of: Callable[..., Any], problem: Any, factors: Array, settings: Settings, **options: Any) -> Followed:
+    """What a function that follows paths finds for these factors."""
+    limits = {"tol": settings.tol, "max_iter": settings.max_iter, "n_jobs": settings.n_jobs}
+    found = path_of(problem, alphas=factors, **limits, **options)
     tolerance = settings.tol * found.zero_objective
     return Followed(found.coefs, found.intercepts, found.gaps, found.n_iters, tolerance, found.status)
+
+
+def _by_the_solver(problem: Problem, factors: Array, settings: Settings, intercept: bool, x0: Array | None) -> Followed:
+    return along(path, problem, factors, settings, intercept=intercept, x0=x0, early_stop=False)
 
 
 def _by_the_engine(problem: Problem, factors: Array, settings: Settings, intercept: bool, x0: Array | None) -> Followed:

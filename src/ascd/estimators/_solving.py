@@ -141,7 +141,7 @@ def polished(
         except (KeyboardInterrupt, DataGone):  # before it has looked at its start: that is known already
             return replace(found, status=Status.INTERRUPTED)
         stays = _is_same(found, finer)
-        found = _added(found, finer, finer)
+        found = added(found, finer, finer)
         if stays:
             break
     return found
@@ -156,10 +156,10 @@ def _is_same(first: Solution, second: Solution) -> bool:
 def _joined(first: Any, second: Any) -> Any:
     """The one with the smaller gap, and what both took."""
     best = second if second.gap <= first.gap else first
-    return _added(first, second, replace(best, status=first.status))
+    return added(first, second, replace(best, status=first.status))
 
 
-def _added(first: Any, second: Any, best: Any) -> Any:
+def added(first: Any, second: Any, best: Any) -> Any:
     """The best one with what both took."""
     return replace(
         best,

@@ -17,7 +17,7 @@ from ascd._base.checks import Array
 from ascd._base.clock import Stopwatch
 from ascd._base.threads import quiet
 from ascd.estimators._fitting import Settings
-from ascd.estimators._solving import solve_problem
+from ascd.estimators._solving import added, solve_problem
 from ascd.estimators._tuning import FINEST
 from ascd.problem.problem import Problem, evaluate_at
 from ascd.results.solution import Solution, Status
@@ -38,7 +38,9 @@ def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> S
             return found
         x0, settings = outcome.x, replace(settings, max_iter=settings.max_iter - outcome.n_iter)
     further = _by_solver(problem, settings, zero_objective, x0)
-    return further if found is None else _both(found, further)
+    if found is None:
+        return further
+    return added(found, further, further if further.gap <= found.gap else found)
 
 
 def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> tuple[Solution, Outcome]:
@@ -105,14 +107,3 @@ def _by_solver(problem: Problem, settings: Settings, zero_objective: float, x0: 
     objective, _, weights = problem.evaluate(dual.x)
     value, gap = primal_value(problem, dual.x, weights, objective)
     return _as_solution(weights, value, gap, settings.tol, zero_objective, status, taken)
-
-
-def _both(first: Solution, second: Solution) -> Solution:
-    """The one with the smaller gap, and what both took."""
-    return replace(
-        second if second.gap <= first.gap else first,
-        n_iter=first.n_iter + second.n_iter,
-        reads=first.reads + second.reads,
-        seconds=first.seconds + second.seconds,
-        compile_seconds=first.compile_seconds + second.compile_seconds,
-    )

@@ -1,4 +1,4 @@
-"""Do all jobs, two at a time; each is stored, and told in a line, as it finishes.
+"""Do all jobs, some at a time; each is stored, and told in a line, as it finishes.
 
 Jobs that compile the same kernels (the seeds of a method) are done by one worker one after the other, so that nothing
 is compiled twice.

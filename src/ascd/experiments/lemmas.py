@@ -22,7 +22,7 @@ def progress(parameters: Parameters) -> dict[str, Any]:
     """
     n = parameters["n"]
     steepest, uniform, shares = [], [], []
-    for Q, start in _quadratics(n, parameters["seeds"]):
+    for Q, start in quadratics(n, parameters["seeds"]):
         L = float(np.diag(Q).max())
         x = _descend(Q, start, L, parameters["n_iter"])
         gradient = x @ Q
@@ -44,7 +44,7 @@ def progress(parameters: Parameters) -> dict[str, Any]:
     }
 
 
-def _quadratics(n: int, seeds: int) -> list[tuple[Array, Array]]:
+def quadratics(n: int, seeds: int) -> list[tuple[Array, Array]]:
     """The lower-bound family and random ones, with random starts."""
     matrices = [theory.lower_bound_matrix(n, alpha) for alpha in (0.01, 0.1, 0.5)]
     for seed in range(seeds):

@@ -16,6 +16,7 @@ from ascd.engine.oracles import ORACLES
 from ascd.engine.rules.ascd import ASCD, SmallestSet
 from ascd.engine.rules.scan import pick_at_least
 from ascd.experiments.data import problem_of
+from ascd.experiments.lemmas import quadratics
 from ascd.experiments.tuning import COMPARISON_ROUNDING
 
 Parameters = Mapping[str, Any]
@@ -129,13 +130,8 @@ def family(parameters: Parameters) -> dict[str, Any]:
 def rates(parameters: Parameters) -> dict[str, Any]:
     """Largest ratio of measured error and promised rate of SCD, on random quadratics and on the lower-bound family."""
     n, count = parameters["n"], parameters["n_iter"]
-    matrices = [theory.lower_bound_matrix(n, alpha) for alpha in (0.01, 0.1, 0.5)]
-    for seed in range(parameters["seeds"]):
-        factor = np.random.default_rng(seed).standard_normal((2 * n, n))
-        matrices.append(factor.T @ factor)
-    smooth, strong = 0.0, 0.0
-    for seed, Q in enumerate(matrices):
-        start = np.random.default_rng(seed).standard_normal(n)
+    watched, smooth, strong = quadratics(n, parameters["seeds"]), 0.0, 0.0
+    for Q, start in watched:
         x = theory.steepest_descent_on(Q, start, count)
         error = 0.5 * np.einsum("ti,ij,tj->t", x, Q, x)
         L, mu1 = float(np.diag(Q).max()), theory.one_norm_strong_convexity(Q)
@@ -146,7 +142,7 @@ def rates(parameters: Parameters) -> dict[str, Any]:
         seen = error[1:] > 1e-12 * error[0]
         promised = np.asarray(theory.strong_rate_steepest(mu1, L, float(error[0]), t))
         strong = max(strong, float((error[1:] / promised)[seen].max()))
-    return {"quadratics": len(matrices), "smooth": smooth, "strong": strong}
+    return {"quadratics": len(watched), "smooth": smooth, "strong": strong}
 
 
 def speed_up(parameters: Parameters) -> dict[str, Any]:

@@ -9,8 +9,12 @@ npz             ``scipy.sparse.save_npz`` with an array ``y`` added, or arrays `
 
 ``reading.py`` opens a file of each format, ``arrays.py`` an npz file, ``refusals.py`` says what is wrong with one.
 ``dialect.py`` finds out how a CSV file is written, with ``separators.py`` and ``marks.py`` (decimals, thousands),
-``columns.py`` turns named columns into numbers (missing values, text columns), ``mixed.py`` keeps words as codes beside
-numbers, ``groups.py`` reads groups of features, ``writing.py`` writes.
+``columns.py`` turns named columns into numbers, with ``targets.py``, ``gaps.py`` (missing values) and ``mixed.py``
+(words as codes beside numbers), ``groups.py`` reads groups of features, ``writing.py`` writes.
+
+Data that stay on their disk: ``opening.py`` opens them; ``npy.py``, ``parquet.py``, ``zarr_arrays.py`` and
+``folders.py`` read pieces; ``converting.py`` writes such a folder from ``portions.py`` of a CSV or LIBSVM file, and
+``placing.py`` puts it into its place.
 """
 
 from ascd.files.columns import Choices, Recipe, Table

@@ -100,7 +100,6 @@ def as_table(
         if missing:
             raise ValueError(f"{path} lacks {len(missing)} of {len(wanted)} features: {', '.join(missing[:SHOWN])}")
         rest = frame[wanted]
-    if features is not None:
         _check_words(rest, path, recipe)
     pieces, levels = _encoded(rest, path, choices.levels, recipe, notes)
     found = [name for piece in pieces for name in piece.names]

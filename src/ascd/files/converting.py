@@ -1,6 +1,6 @@
 """CSV and LIBSVM files once turned into a folder of row groups (``folders``), which is then read piece by piece.
 
-The file is read in portions of rows (``portions``); each becomes one group, by columns.  The data appear when
+The file is read by portions of rows (``portions``); each becomes one group, by columns.  The data appear when
 everything has been written (``placing``).
 """
 
@@ -67,14 +67,14 @@ def convert(
     check_convertible(source, kind)
     _check_place(folder, force)
     found = detect(source, dialect) if kind == "csv" else dialect
-    if noted is not None and kind == "csv":
-        for note in (found.words, *found.notes):
-            noted(note)
+    tell = noted or _nobody
+    for note in (found.words, *found.notes) if kind == "csv" else ():
+        tell(note)
 
     def portions(found: Dialect) -> Iterator[Portion]:
         if kind == "libsvm":
             return libsvm_portions(source, allowed)
-        return csv_portions(source, target, tuple(without), allowed, found, na, noted or _nobody)
+        return csv_portions(source, target, tuple(without), allowed, found, na, tell)
 
     def written(found: Dialect) -> Dialect | None:
         """Write the folder; where the file is not what its beginning shows, tell what it is instead."""

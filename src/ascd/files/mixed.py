@@ -44,9 +44,6 @@ class Numbers(NamedTuple):
     def times(self, coefs: Array) -> Array:
         return self.values @ coefs
 
-    def deviations(self) -> Array:
-        return np.asarray(self.values.std(axis=0), dtype=float)
-
     def block(self) -> Any:
         """For ``ascd.Table``."""
         return self.values
@@ -81,18 +78,14 @@ class Words(NamedTuple):
 
     def shares(self) -> Array:
         """Of each level among the rows that have a value."""
-        return self._counts() / max(1, int(np.sum(self.codes != GONE)))
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
+        return counts / max(1, int(np.sum(self.codes != GONE)))
 
     def times(self, coefs: Array) -> Array:
         known = np.concatenate([coefs, np.zeros((2, coefs.shape[1]))])  # the last rows are those of NONE and GONE
         if self.fills is not None:
             known[GONE] = self.fills @ coefs
         return np.asarray(known[self.codes])
-
-    def deviations(self) -> Array:
-        fills, gone = self._fills(), np.sum(self.codes == GONE)
-        mean = (self._counts() + gone * fills) / self.codes.size
-        return np.sqrt(np.maximum((self._counts() + gone * fills**2) / self.codes.size - mean**2, 0.0))
 
     def block(self) -> Any:
         """For ``ascd.Table``: a category, or sparse columns where rows have been filled."""
@@ -111,9 +104,6 @@ class Words(NamedTuple):
 
     def in_full(self) -> Array:
         return self.times(np.eye(len(self.names)))
-
-    def _counts(self) -> Array:
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.names)).astype(float)
 
     def _fills(self) -> Array:
         """What rows without a value have; 0 where there is none, or nothing is said."""
@@ -182,10 +172,6 @@ class Mixed:
         ends = np.cumsum([0, *(len(piece.names) for piece in self.pieces)])
         parts = zip(self.pieces, ends[:-1], ends[1:], strict=True)
         return np.asarray(sum(piece.times(coefs[start:stop]) for piece, start, stop in parts))
-
-    def deviations(self) -> Array:
-        """Standard deviations of the columns."""
-        return np.concatenate([piece.deviations() for piece in self.pieces])
 
     def to_numpy(self) -> Array:
         """All columns as one array."""

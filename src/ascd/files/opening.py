@@ -17,12 +17,13 @@ from ascd.files.folders import INDEX, FolderReader, is_folder_of_groups
 from ascd.files.npy import NpyReader
 from ascd.files.parquet import ParquetReader, columns_of, opened
 from ascd.files.placing import is_unfinished
+from ascd.files.reading import FORMATS
 from ascd.files.targets import ColumnError
 from ascd.files.zarr_arrays import DESCRIPTIONS, ZarrReader
 
 #: What reading may take of the memory, where nothing is said: pieces, columns kept near, products.
 DEFAULT_MEMORY = 2 << 30
-PARQUET = (".parquet", ".pq")
+PARQUET = FORMATS["parquet"]
 #: The least that works at all.
 LEAST_MEMORY = 1 << 20
 UNITS = {"": 1, "B": 1} | {
@@ -42,6 +43,15 @@ class OnDisk:
     y : the target that is stored with the data, or None
     size : bytes of the data on the disk
     bytes_read : bytes read so far; over ``size``, these are passes
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, ascd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/X.npy", np.eye(4))
+    ...     data = ascd.open_data(f"{folder}/X.npy")
+    >>> data.shape, data.size, data.bytes_read, data.y
+    ((4, 4), 128, 0, None)
     """
 
     def __init__(self, reader: Any, memory: float, names: list[str] | None = None, y: Array | None = None) -> None:

@@ -1,15 +1,18 @@
-"""Portions of a CSV or LIBSVM file: rows that fit into a part of the memory, as numbers, with their targets.
+"""Rows of a CSV or LIBSVM file by portions, each as large as a part of the memory: parsing takes several times as much.
 
-pandas tells the type of a column from each portion alone.  A target of words may have portions of numbers only, in
-which 07 would be 7: then it is read anew, all of it as text (``WordsBelow``).
+The first portion of a CSV file decides for all: which columns there are, which is the target, and which columns without
+a name are left out.  pandas tells the type of a column from each portion alone.  A target of words may have portions of
+numbers only, in which 07 would be 7: then the file is read anew, with all of the target as text (``WordsBelow``).
+Indices of a LIBSVM file count from 0 where one of them is 0, anywhere in the file.
 """
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,15 +21,15 @@ from ascd.files.columns import left_after
 from ascd.files.dialect import Dialect, is_number
 from ascd.files.reading import column_name, csv_options, name_columns
 from ascd.files.refusals import check_width, not_csv, not_libsvm
-from ascd.files.separators import OPENERS
+from ascd.files.separators import unpacked
 from ascd.files.targets import has_target, numbers_or_words, target_of, words_of
 
-#: What a portion may take of the memory: parsing takes several times as much.
+#: What a portion may take of the memory.
 PORTION = 1.0 / 16.0
-#: A line of LIBSVM's format whose first index, behind the label, is 0: indices count from 0 in this file.
-ZERO = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+(qid:\d+[^\S\n]+)?[+-]?0+:", re.MULTILINE)
 #: Rows that show how many columns there are.
 FIRST_ROWS = 1000
+#: A line of LIBSVM's format whose first index, behind the label, is 0: indices count from 0 in this file.
+ZERO = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+(qid:\d+[^\S\n]+)?[+-]?0+:", re.MULTILINE)
 Noted = Callable[[str], None]
 
 
@@ -37,67 +40,68 @@ class WordsBelow(Exception):
         self.column = column
 
 
-class Portion:
+class Portion(NamedTuple):
     """Rows: numbers (an array or a CSR matrix), targets, and names, or the index of a LIBSVM file's first column."""
 
-    def __init__(self, X: Any, y: Array, names: list[str] | None, target: str | None, first: int | None = None) -> None:
-        self.X, self.y, self.names, self.target, self.first = X, y, names, target, first
+    X: Any
+    y: Array
+    names: list[str] | None
+    target: str | None
+    first: int | None = None
 
 
 def csv_portions(
     path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect, na: Any, noted: Noted
 ) -> Iterator[Portion]:  # fmt: skip
+    """The rows of a CSV file; ``noted`` is told which columns are left out."""
     import pandas
 
     how = csv_options(dialect, na)
     try:
-        yield from _of_table(pandas, path, target, without, memory, dialect, how, noted)
+        first = pandas.read_csv(path, nrows=FIRST_ROWS, **how)
+        if not len(first):
+            raise ValueError(f"{path.name} has a header of {first.shape[1]} columns and no rows")
+        rows = max(1, int(PORTION * memory / (8.0 * max(1, first.shape[1]))))
+        with pandas.read_csv(path, chunksize=rows, **how) as frames:
+            yield from _as_portions(frames, path, target, without, dialect, noted)
     except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
         raise not_csv(error, path, dialect) from error
 
 
-def _of_table(
-    pandas: Any, path: Path, target: str | None, without: tuple[str, ...], memory: float, dialect: Dialect,
-    how: dict[str, Any], noted: Noted,
+def _as_portions(
+    frames: Any, path: Path, target: str | None, without: tuple[str, ...], dialect: Dialect, noted: Noted
 ) -> Iterator[Portion]:  # fmt: skip
-    first = pandas.read_csv(path, nrows=FIRST_ROWS, **how)
-    if not len(first):
-        raise ValueError(f"{path.name} has a header of {first.shape[1]} columns and no rows")
-    rows = max(1, int(PORTION * memory / (8.0 * max(1, first.shape[1]))))
     chosen: str | None = None
     names: list[str] = []
     starts: dict[str, Any] = {}
-    has_numbers = False
-    with pandas.read_csv(path, chunksize=rows, **how) as portions:
-        for number, frame in enumerate(portions):
-            read = list(frame.columns)
-            name_columns(frame, dialect)
-            if number == 0:  # the first portion decides for all
-                kept, notes = left_after(frame, without)
-                starts = {name: frame[name].iloc[0] for name in frame.columns if name not in (*kept.columns, *without)}
-                for note in notes:
-                    noted(note)
-                names = list(kept.columns)
-                chosen = target_of(names, column_name(target, dialect.header), optional=False)
-                check_width((len(first), len(names) - 1), path, dialect)
-            _check_left_out(frame, starts, path, number * rows)
-            kept = frame[names]
-            rest = kept.drop(columns=chosen)
-            X = np.empty(rest.shape, order="F")
-            for j, name in enumerate(rest.columns):
-                X[:, j] = _as_numbers(rest[name], name, path, number * rows)
-            called = read[list(frame.columns).index(chosen)]
-            y = (words_of if called in dialect.as_text else numbers_or_words)(kept[chosen])
-            if number and (y.dtype.kind == "O") == has_numbers:
-                raise WordsBelow(called)
-            has_numbers = y.dtype.kind != "O"
-            gone = np.flatnonzero(~has_target(y))
-            if gone.size:
-                row = number * rows + gone[0] + 1
-                raise ValueError(
-                    f"{path.name}: the target {chosen!r} has no finite value in row {row}; fill or drop it"
-                )
-            yield Portion(X, y, list(rest.columns), chosen)
+    before, has_numbers = 0, False
+    for frame in frames:
+        read = list(frame.columns)
+        name_columns(frame, dialect)
+        if not before:
+            kept, notes = left_after(frame, without)
+            names = list(kept.columns)
+            starts = {name: frame[name].iloc[0] for name in frame.columns if name not in (*names, *without)}
+            for note in notes:
+                noted(note)
+            chosen = target_of(names, column_name(target, dialect.header), optional=False)
+            check_width((len(frame), len(names) - 1), path, dialect)
+        _check_left_out(frame, starts, path, before)
+        features = [name for name in names if name != chosen]
+        X = np.empty((len(frame), len(features)), order="F")
+        for j, name in enumerate(features):
+            X[:, j] = _as_numbers(frame[name], name, path, before)
+        called = read[list(frame.columns).index(chosen)]
+        y = (words_of if called in dialect.as_text else numbers_or_words)(frame[chosen])
+        if before and (y.dtype.kind == "O") == has_numbers:
+            raise WordsBelow(called)
+        has_numbers = y.dtype.kind != "O"
+        gone = np.flatnonzero(~has_target(y))
+        if gone.size:
+            row = before + gone[0] + 1
+            raise ValueError(f"{path.name}: the target {chosen!r} has no finite value in row {row}; fill or drop it")
+        yield Portion(X, y, features, chosen)
+        before += len(frame)
 
 
 def _check_left_out(frame: Any, starts: dict[str, Any], path: Path, before: int) -> None:
@@ -133,15 +137,13 @@ def _as_numbers(column: Any, name: str, path: Path, before: int) -> Array:
 
 
 def libsvm_portions(path: Path, memory: float) -> Iterator[Portion]:
-    import io
-
+    """The rows of a LIBSVM file."""
     from sklearn.datasets import load_svmlight_file
 
-    opener = OPENERS.get(path.suffix, open)
-    with opener(path, "rb") as file:  # one look at all of it: a portion by itself does not tell
+    with unpacked(path) as file:  # one look at all of it: a portion by itself does not tell
         starts_at_zero = any(ZERO.search(b"".join(lines)) for lines in iter(lambda: file.readlines(1 << 24), []))
     before = 0
-    with opener(path, "rb") as file:
+    with unpacked(path) as file:
         while lines := file.readlines(int(PORTION * memory)):
             try:
                 X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=starts_at_zero)

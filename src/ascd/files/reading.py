@@ -15,7 +15,7 @@ from ascd.files.counting import counted
 from ascd.files.dialect import Dialect, Learnt, detect
 from ascd.files.gaps import without_gaps
 from ascd.files.refusals import absent, check_width, not_csv, not_libsvm
-from ascd.files.separators import unpacking
+from ascd.files.separators import unpacked, unpacking
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
@@ -119,9 +119,9 @@ def _read_libsvm(path: Path, n_features: int | None, first: int | None) -> Table
     from scipy.sparse import csr_matrix
     from sklearn.datasets import load_svmlight_file
 
-    with unpacking(path):
+    with unpacking(path), unpacked(path) as file:
         try:
-            X, y = load_svmlight_file(str(path), zero_based=True)
+            X, y = load_svmlight_file(file, zero_based=True)
         except (ValueError, IndexError, OverflowError) as error:
             raise not_libsvm(path, error) from error
     lowest = int(X.indices.min()) if X.nnz else 0
@@ -175,7 +175,7 @@ def _read_frame(
     if not len(frame):
         raise ValueError(f"{path.name} has a header of {frame.shape[1]} columns and no rows")
     if learnt.header is False:  # the model knows its columns by their positions
-        number_columns(frame)
+        frame.columns = numbered_names(frame.shape[1])
     elif dialect.header is False:
         frame.columns = learnt.placed(list(frame.columns))
         _check_placed(list(frame.columns), learnt)
@@ -225,7 +225,7 @@ def name_columns(frame: Any, dialect: Dialect) -> None:
 def column_names(read: Sequence[Any], dialect: Dialect) -> list[str]:
     """The names of columns: those that were read, or numbered ones where the file has no header."""
     if not dialect.header:
-        return [f"column {j}" for j in range(1, len(read) + 1)]
+        return numbered_names(len(read))
     names: dict[str, None] = {}
     spelled = [str(name).strip() for name in read]
     taken = set(spelled)
@@ -243,6 +243,6 @@ def column_name(given: Any, has_header: bool | None) -> Any:
     return f"column {given}" if has_header is False and isinstance(given, str) and given.isdigit() else given
 
 
-def number_columns(frame: Any) -> None:
+def numbered_names(count: int) -> list[str]:
     """Names for columns that have none."""
-    frame.columns = [f"column {j + 1}" for j in range(frame.shape[1])]
+    return [f"column {j + 1}" for j in range(count)]

@@ -112,10 +112,14 @@ def unpacking(path: Path) -> Iterator[None]:
         ) from error
 
 
+def unpacked(path: Path) -> Any:
+    """The file, opened for reading bytes, which are unpacked as its ending says."""
+    return OPENERS.get(path.suffix.lower(), open)(path, "rb")
+
+
 def beginning(path: Path) -> tuple[bytes, bool]:
     """The first bytes of a file, unpacked, and whether there are more."""
-    opener = OPENERS.get(path.suffix.lower(), open)
-    with unpacking(path), opener(path, "rb") as file:
+    with unpacking(path), unpacked(path) as file:
         raw: bytes = file.read(SAMPLE)
         is_cut = len(raw) == SAMPLE
         while is_cut and len(raw) < MOST_BYTES and raw.count(b"\n") + raw.count(b"\r") < FEW:

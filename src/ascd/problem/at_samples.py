@@ -3,7 +3,7 @@
 The intercept c is free of penalty.  It is kept where it minimises f(Ax + c·1), that is, where the slopes sum to zero;
 then it needs no column of ones, no centred copy of A, and it drops out of every gradient entry.
 
-``best_constant`` is Newton's method on Σ_k s_k·loss'(b_k, z_k + t) = 0, whose left side never falls as t grows; steps
+``balance`` is Newton's method on Σ_k s_k·loss'(b_k, z_k + t) = 0, whose left side never falls as t grows; steps
 that leave the bracket or do not halve give way to bisection.  Many samples are looked at in parts, which threads share;
 sums are over parts of fixed size, so that they do not depend on the number of threads.
 """

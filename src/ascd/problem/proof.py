@@ -7,7 +7,7 @@ which no scale fits (``dual_fit``).  What is computed in floating point and what
   interval.  Where these intervals are too wide for the gap that is asked for, the products are computed with a proven
   error (``careful``);
 - the image: z̃ = Ax + e with ‖e‖ ≤ ζ.  Since f is convex, f(z) − θᵀz ≤ f(z̃) − θᵀz̃ + (∇f(z) − θ)ᵀ(z − z̃), so the
-  gap grows by ‖v − θ‖·ζ + M·ζ² at most: next to nothing near the optimum, where θ is v;
+  gap grows by ‖v − θ‖·ζ + 2M·ζ² at most, where M may be that of z̃: next to nothing near the optimum, where θ is v;
 - the residuals z − b, rounded before a dual point is taken from them: off by δ, a term ½(r + δ)² is at most
   ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ² (``residual_rounding``);
 - the sums over samples and coordinates, of terms that are not negative: relative errors, ``RELATIVE`` of the sum; and

@@ -31,6 +31,14 @@ class Path:
     status : why the path ended
     zero_objective : F at zero coefficients, which the tolerance refers to
     seconds : time spent, compiling left out
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> found = ascd.path(problem, alphas=[2.0, 1.0])
+    >>> found.coefs.T.tolist(), found.objectives.tolist(), str(found.status)
+    ([[1.0, 0.0, 0.0], [2.0, 0.0, -1.0]], [6.5, 4.5], 'converged')
     """
 
     alphas: Array

@@ -72,7 +72,16 @@ _SENTENCES = {
 
 
 class Snapshot(NamedTuple):
-    """What a callback sees: the iteration, the point (a view: copy it to keep it), F(x) and the trace so far."""
+    """What a callback sees: the iteration, the point (a view: copy it to keep it), F(x) and the trace so far.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> run = ascd.minimize(problem, rule="cyclic", callback=lambda now: now.objective <= 4.5)
+    >>> run.n_iter, str(run.status)
+    (3, 'interrupted')
+    """
 
     iteration: int
     x: Array
@@ -109,6 +118,14 @@ class Solution:
         proved, 0 where nothing is known.  Below 1 neither status nor gap rests on them: both come from exact entries
     zero_objective : F at zero coefficients (or the nearest that are allowed), intercept fitted, which the tolerance
         refers to
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> solution = ascd.solve(problem)
+    >>> solution.x, solution.objective, solution.gap <= 1e-6 * solution.zero_objective, str(solution.status)
+    (array([ 2.,  0., -1.]), 4.5, True, 'converged')
     """
 
     x: Array = field(repr=False)

@@ -2,7 +2,7 @@
 
 The model of a quadratic loss is F.  For other losses F may fall less than the model promised, because some samples have
 left the range in which their curvature H holds.  What they did on the way tells a better number: the tangents of sample
-k's loss at both ends of the step d meet above it, and
+k's loss at both ends of the step d meet below it, and
 
     w = (f'(z + d) − f'(z))² / (2·D),      D = f(z) − f(z + d) + f'(z + d)·d,
 

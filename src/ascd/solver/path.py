@@ -167,7 +167,7 @@ class _Walk:
         table = np.array(self.rows).reshape(count, 5).T
         return Path(
             alphas=factors[:count], coefs=coefs, intercepts=table[0], objectives=table[1], gaps=table[2],
-            n_iters=table[3].astype(np.int64), deviance_ratio=table[4], reads=self.solver.reads, status=status,
+            n_iters=table[3].astype(np.int64), deviance_ratio=table[4], reads=int(self.solver.reads), status=status,
             zero_objective=self.reference, seconds=seconds,
         )  # fmt: skip
 

@@ -173,7 +173,7 @@ def rest_sums(slope: Array, kept: Array, slots: Array, shares: Array, out: Array
 def raise_to_secants(
     sample: Any, loss: Any, image: Array, there: Array, slope: Array, end: Array, out: Array, start: int, stop: int
 ) -> None:
-    """The curvatures that a step to ``there`` has shown (see ``line_search``), where they are larger than ``out``."""
+    """The curvatures that a step to ``there`` has shown (see ``following``), where they are larger than ``out``."""
     for number in range(start, stop):
         k = wide(number)
         weight, target = at(sample.weight, k), sample.target[k]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_generator, as_radii, finite_values, unknown_name
+from ascd._base.checks import Array, as_generator, as_radii, finite_values
 from ascd.blocks.engine.descent import (
     block_objective,
     count_block_violations,
@@ -25,7 +25,8 @@ from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import add
 from ascd.blocks.solve import BlockSolution, as_reference
 from ascd.blocks.solver import Solver
-from ascd.engine.intervals import Intervals, NothingElse, size_of, start_clock
+from ascd.engine.columns import local_columns
+from ascd.engine.intervals import Intervals, NothingElse, check_init, size_of, start_clock
 from ascd.engine.minimize import chosen_parts, names_of, put_together
 from ascd.engine.oracles import oracle_part
 from ascd.engine.rules import rule_part
@@ -96,25 +97,12 @@ def assemble_blocks(
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve_blocks")
     rule, oracle, step = chosen_parts(rule, oracle, "coordinate" if step is None else step)
     generator = as_generator(rng)
-    parts = block_parts(problem, _local_columns(problem))
+    parts = block_parts(problem, local_columns(problem.design, "ascd.solve_blocks").matrix)
     point, unread = _start(problem, parts, as_block_steepness(steepness, parts), init, x0)
     begin = Start(parts, column_parts(problem, parts), point.coefficients, point.intervals.steepness, generator)
     ready = as_block_oracle(oracle_part(oracle, rule_part(rule)), begin), as_block_step(step, parts)
     names = names_of(rule=rule, oracle=oracle, steepness=steepness, step=step)
     return put_together(parts, point, unread, rule, ready, generator, names)
-
-
-def _local_columns(problem: BlockProblem) -> Any:
-    """Steps read single columns: they must be in local memory."""
-    design: Any = problem.design
-    if getattr(design, "matrix", None) is not None:
-        return design.matrix
-    if not hasattr(design, "in_memory"):
-        raise TypeError(
-            f"minimize reads single columns, which must be in local memory; {type(design).__name__} keeps them: "
-            "use ascd.solve_blocks"
-        )
-    return design.in_memory().matrix
 
 
 def _image_of(problem: BlockProblem, x: Array) -> Array:
@@ -162,12 +150,9 @@ def _start(problem: BlockProblem, parts: BlockParts, steepness: Scored, init: An
 def _known(problem: BlockProblem, init: Any) -> tuple[Array, Array, bool]:
     """The estimated gradients, flat, the radius of every block, and whether the gradient is still to be read."""
     count, shape = problem.groups.count, (problem.n_features, problem.n_outputs)
+    check_init(init)
     if isinstance(init, str):
-        if init not in ("gradient", "none"):
-            raise unknown_name(init, "init", ("gradient", "none"))
         return np.zeros(shape).ravel(), np.full(count, np.inf), init == "gradient"
-    if not (isinstance(init, tuple) and len(init) == 2):
-        raise TypeError(f"init must be 'gradient', 'none' or a pair (estimate, radius); got {init!r}")
     radius = as_radii(init[1], "init radius", count)
     estimate = problem.as_point(init[0], "init estimate").ravel()
     finite_values(estimate, "init estimate")

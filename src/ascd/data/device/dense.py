@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._base.checks import Array, check_shape
 from ascd._base.devices import is_on_device, to_host
 from ascd.data import prices
 from ascd.data.dense import Dense, LocalDense
@@ -148,10 +148,7 @@ def brought_if_small(A: Any) -> Any:
 
 def check_values(values: Any) -> None:
     """A two-dimensional array of real numbers."""
-    if len(values.shape) != 2:
-        raise ValueError(f"A must be two-dimensional (n_samples, n_features); got shape {tuple(values.shape)}")
-    if 0 in values.shape:
-        raise ValueError(f"A must have at least one sample and one feature; got shape {tuple(values.shape)}")
+    check_shape(tuple(values.shape))
     if "complex" in str(values.dtype) or "object" in str(values.dtype):
         raise TypeError(f"A must hold real numbers (float, int or bool); got dtype {values.dtype}")
 

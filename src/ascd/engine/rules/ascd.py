@@ -8,7 +8,7 @@ found without sorting, because
 2. the rest is sorted into buckets by u, each with its count and Σℓ².  With k coordinates of sum s before a bucket
    whose upper bounds are at least b, no average inside it exceeds (s + Σℓ²)/k; where that is at most b² the set
    cannot end inside, and the bucket is taken whole.  Only a bucket where it may end is sorted;
-3. the set never ends between equal upper bounds: if u²_(k+1) = u²_(k) < av(I_k), then ℓ_(k) < av(I_k) too, so
+3. the set never ends between equal upper bounds: if u²_(k+1) = u²_(k) < av(I_k), then ℓ²_(k) < av(I_k) too, so
    av(I_{k−1}) is larger still and the set ended earlier.  So it is the level set {u ≥ threshold}.
 
 The printed algorithm picks from argmax_{i∈I} ℓ_i instead (erratum E3); ``pick="largest-lower"`` does that.

@@ -1,6 +1,7 @@
 """An interior point method for quadratic problems in a box whose columns are short: every step solves a d × d system.
 
-With p = β − l, q = u − β and multipliers s, t ≥ 0 of the two ends, optimality reads
+Boxes are finite here and μ = 0, as in the dual of the hinge.  With p = β − l, q = u − β and multipliers s, t ≥ 0 of the
+two ends, optimality reads
 
     ∇ = AᵀH(Aβ − b) + λ = s − t,      p·s = 0,      q·t = 0.
 
