@@ -103,13 +103,11 @@ class Schedule:
     def __init__(self, record: Any, n: int) -> None:
         self._next: float
         self._step, self._factor = math.inf, 1.0
-        if record == "epoch":
-            self._step = n
-        elif record == "geometric":
-            self._factor = 10.0**0.1
-        elif record is not None:
-            if isinstance(record, str):
+        if isinstance(record, str):
+            if record not in ("epoch", "geometric"):
                 raise unknown_name(record, "record", ("epoch", "geometric"))
+            self._step, self._factor = (n, 1.0) if record == "epoch" else (math.inf, 10.0**0.1)
+        elif record is not None:
             self._step = as_count(record, "record")
         self._next = 1.0 if self._factor > 1.0 else self._step
 
