@@ -12,7 +12,20 @@ import numpy as np
 import pytest
 from compilations import compilations_of
 from user_parts import broken_parts
-from user_parts.broken_parts import Beyond, Counted, Lost, Radiusless, Shrinking, Told, TooFlat, Typo, Undefined, Wild
+from user_parts.broken_parts import (
+    Beyond,
+    Counted,
+    Lost,
+    Radiusless,
+    Shrinking,
+    Signed,
+    Slopeless,
+    Told,
+    TooFlat,
+    Typo,
+    Undefined,
+    Wild,
+)
 from user_parts.my_parts import Backwards, Generous, Partway
 
 import ascd
@@ -88,6 +101,18 @@ def test_bounds_from_elsewhere_prove_nothing(rule, interpreted):
     for problem, steepness in ((PROBLEM, Radiusless()), (flat, "gs-s")):
         solution = ascd.minimize(problem, rule, steepness=steepness, tol=1e-4, max_iter=600, rng=0)
         assert solution.steepness <= 1e-4 or not solution.status.is_answer
+
+
+@pytest.mark.parametrize("rule", ["awake", "a-ascd", "cyclic"])
+@pytest.mark.parametrize(("loss", "penalty"), [(Slopeless(), ascd.L1(0.1)), ("squared", Signed(0.1))])
+@pytest.mark.parametrize("steepness", ["gs-s", "gsl-q"])
+def test_slopes_that_are_no_numbers_prove_nothing(loss, penalty, steepness, rule, interpreted):
+    """Such a run once was "stationary" where it began."""
+    problem = ascd.Problem(A, B, loss, penalty)
+    solution = ascd.minimize(problem, rule, steepness=steepness, max_iter=40, rng=0)
+    assert not solution.status.is_answer or solution.converged
+    assert solution.gap >= solution.objective - ascd.solve(PROBLEM, tol=1e-12).objective - 1e-12
+    assert not ascd.solve(problem, max_iter=30).status.is_answer
 
 
 def test_good_parts_are_not_disturbed(interpreted):

@@ -117,6 +117,52 @@ class TooFlat(NamedTuple):
         return self.most
 
 
+class Slopeless(NamedTuple):
+    """The squared loss, with a derivative that is no number."""
+
+    slope: float = math.nan
+
+    def value(self, y, z):
+        return 0.5 * (z - y) ** 2
+
+    def derivative(self, y, z):
+        return self.slope
+
+    def curvature(self, y, z):
+        return 1.0
+
+    def conjugate(self, y, u):
+        return 0.5 * u * u + u * y
+
+    def is_quadratic(self):
+        return False
+
+    def curvature_bound(self):
+        return 1.0
+
+
+class Signed(NamedTuple):
+    """An L1 penalty whose subgradient is made of the sign of x: 0/0 at zero, where compiled code goes on with nan."""
+
+    strength: float
+
+    def cost(self, x, j):
+        return self.strength * abs(x)
+
+    def prox(self, v, step, j):
+        return math.copysign(max(abs(v) - step * self.strength, 0.0), v)
+
+    def subgradient(self, x, j):
+        slope = self.strength * (x / abs(x) if x != 0.0 else math.nan)
+        return slope, slope
+
+    def cost_conjugate(self, u, j):
+        return 0.0 if abs(u) <= self.strength else math.inf
+
+    def dual_scale(self, u, j):
+        return min(1.0, self.strength / max(abs(u), 1e-300))
+
+
 class Shrinking(NamedTuple):
     """An oracle that narrows intervals below nothing."""
 

@@ -70,7 +70,8 @@ def minimize(
         and for blocks.
     init : {"gradient", "none"} or (estimate, radius)
         What is known of the gradient at the start: all of it (with "stochastic" what a sample of the rows tells),
-        nothing, or numbers of one's own (with an intercept one more, the last, for its constant), which are believed.
+        nothing, or numbers of one's own (with an intercept one more, the last, for its constant), which are believed
+        until the run would end by them: where they are found not to hold the gradient then, it is an error.
     x0 : array of length n_features (or of the shape of a block problem's coefficients), optional
         Where to start; zero (or the nearest allowed point) by default.
     max_iter : number of coordinate steps, by default 1000 for each coordinate
@@ -202,7 +203,10 @@ def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point,
     objective, image, slope = problem.evaluate(x)
     intervals, unread = start_intervals(init, x, slope, parts, as_steepness(steepness, parts))
     if not np.isfinite(objective) and x0 is None:
-        raise ValueError("A and b are too large: the objective at the start overflows float64; rescale them")
+        raise ValueError(
+            f"the objective at the start is {objective}: A and b are too large for float64 (rescale them), or a loss "
+            "or a penalty of your own is not finite there"
+        )
     if not np.isfinite(objective):
         raise ValueError(f"x0 must have a finite objective (lie inside the box, if there is one); F(x0) = {objective}")
     return Point(parts, x, image, slope, intervals, np.zeros(1), np.zeros(1)), unread

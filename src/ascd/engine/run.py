@@ -55,8 +55,10 @@ class Run:
         self.safe = self.confidence == 1.0
         self.is_watched = users_part(self.oracle) is not None
         # bounds may be wrong where a part is the user's: a loss whose curvature bound is too small, a steepness, …
-        steepness, loss = self.point.intervals.steepness, self.point.problem.loss
-        self.is_trusted = all(users_part(part) is None for part in (self.oracle, self.rule, self.step, steepness, loss))
+        steepness, problem = self.point.intervals.steepness, self.point.problem
+        parts = (self.oracle, self.rule, self.step, steepness, problem.loss, problem.penalty)
+        self.is_trusted = all(users_part(part) is None for part in parts)
+        self.is_given = not self.unread and bool(np.isfinite(self.point.intervals.offset).any())  # by ``init``
         self.piece, self.next_check = 100, 0
         self.next_look, self.next_guess, self.guesses = EPOCHS_A_LOOK * self.count, 0, 0
         self.rate = float(steepness.rates(self.point.problem.norm).max()) if hasattr(steepness, "rates") else 0.0
@@ -134,6 +136,7 @@ class Run:
             return False
         if self.survey[0] <= tol:
             if self.safe and self.is_trusted:
+                self._check_given(tol)
                 return True
         elif self._is_rounding(tol):
             self.guesses += 1
@@ -150,6 +153,16 @@ class Run:
         is_flat = steepest <= tol and self._stays_flat(tol)
         self.seconds += time.perf_counter() - began
         return is_flat
+
+    def _check_given(self, tol: float) -> None:
+        """Intervals that the user gave are believed until a run would end by them, then held to all entries."""
+        if self.is_given and self._steepest() > tol:
+            count = self._violations()
+            if count:
+                raise ValueError(
+                    f"init must hold the gradient at x0; after {self.t} steps {count} of {self.count} entries are "
+                    "outside of the intervals that it led to: its estimate is wrong, or its radius too small"
+                )
 
     def _stays_flat(self, tol: float) -> bool:
         """Is it so at x itself?  If not, the run goes on with the slope there.
@@ -173,7 +186,10 @@ class Run:
         return self.t >= self.next_guess and self.survey[0] - self.rate * self.point.intervals.clock[EPSILON] <= tol
 
     def _steepest(self) -> float:
-        """The largest score, from exact entries."""
+        """The largest score, from exact entries; infinite where a loss has a slope that is no number."""
+        return self._largest_score() if np.isfinite(self.point.slope).all() else math.inf
+
+    def _largest_score(self) -> float:
         point = self.point
         return float(steepest_score(point.problem, point.intervals.steepness, point.x, point.slope))
 

@@ -43,7 +43,7 @@ class BlockRun(Run):
         found = descend_blocks(self.point, self.rule, self.oracle, self.step, unread, first, self.t, self.rng)
         return (float(found[0]), float(found[1]), int(found[2]))
 
-    def _steepest(self) -> float:
+    def _largest_score(self) -> float:
         return float(steepest_block(self.point))
 
     def _compute_afresh(self) -> None:
