@@ -14,7 +14,9 @@ from compilations import compilations_of
 from user_parts import broken_parts
 from user_parts.broken_parts import (
     Beyond,
+    BlockNans,
     Counted,
+    Likely,
     Lost,
     Radiusless,
     Shrinking,
@@ -24,6 +26,7 @@ from user_parts.broken_parts import (
     TooFlat,
     Typo,
     Undefined,
+    Unprepared,
     Wild,
 )
 from user_parts.my_parts import Backwards, Generous, Partway
@@ -113,6 +116,31 @@ def test_slopes_that_are_no_numbers_prove_nothing(loss, penalty, steepness, rule
     assert not solution.status.is_answer or solution.converged
     assert solution.gap >= solution.objective - ascd.solve(PROBLEM, tol=1e-12).objective - 1e-12
     assert not ascd.solve(problem, max_iter=30).status.is_answer
+
+
+@pytest.mark.parametrize("rule", ["awake", "a-ascd"])
+@pytest.mark.parametrize("wrong", ["in_prox", "in_distance", "in_conjugate"])
+def test_answers_of_block_penalties_that_are_no_numbers_prove_nothing(wrong, rule, interpreted):
+    """A conjugate of nan once counted as 0, a distance of nan as "stationary"; a prox of nan was the oracle's fault."""
+    problem = ascd.BlockProblem(A, B, penalty=BlockNans(**{wrong: np.nan}), groups=1)
+    solutions = [ascd.minimize(problem, rule, rng=0, max_iter=100), ascd.solve_blocks(problem, max_iter=30)]
+    assert not any(solution.converged for solution in solutions)
+    assert not any(np.isnan(solution.objective) or np.isnan(solution.gap) for solution in solutions)
+    if wrong == "in_conjugate":
+        assert all(solution.gap == np.inf for solution in solutions)
+    else:
+        assert not any(solution.status.is_answer for solution in solutions)
+
+
+@pytest.mark.parametrize("chance", [1.5, -0.5, np.nan])
+def test_a_confidence_that_is_no_probability(chance, interpreted):
+    with pytest.raises(ValueError, match=rf"Likely.confidence\(\) must be in \[0, 1\]; got {chance}"):
+        ascd.minimize(PROBLEM, oracle=Likely(chance))
+
+
+def test_a_part_that_prepares_nothing(interpreted):
+    with pytest.raises(TypeError, match=r"what Unprepared.prepare returns as rule must be .*; got None"):
+        ascd.minimize(PROBLEM, rule=Unprepared())
 
 
 def test_good_parts_are_not_disturbed(interpreted):

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .my_blocks import norm_of
+
 
 class Wild(NamedTuple):
     """Takes turns, and picks a coordinate that may not exist from step ``since`` on."""
@@ -161,6 +163,61 @@ class Signed(NamedTuple):
 
     def dual_scale(self, u, j):
         return min(1.0, self.strength / max(abs(u), 1e-300))
+
+
+class BlockNans(NamedTuple):
+    """The norm of a block, but for the answers that are no numbers."""
+
+    in_prox: float = 1.0
+    in_distance: float = 1.0
+    in_conjugate: float = 1.0
+
+    def block_cost(self, x, b):
+        return norm_of(x)
+
+    def block_prox(self, v, step, b):
+        size = norm_of(v)
+        share = max(0.0, 1.0 - step / size) if size > 0.0 else 0.0
+        for i in range(v.size):
+            v[i] *= share * self.in_prox
+
+    def block_distance(self, x, g, b):
+        size, total = norm_of(x), 0.0
+        if size == 0.0:
+            return max(0.0, norm_of(g) - 1.0) * self.in_distance
+        for i in range(x.size):
+            total += (g[i] + x[i] / size) ** 2
+        return math.sqrt(total) * self.in_distance
+
+    def block_conjugate(self, u, radius, b):
+        return 0.0 if (norm_of(u) + radius) * self.in_conjugate <= 1.0 else math.inf * self.in_conjugate
+
+    def block_scale(self, u, radius, b):
+        return min(1.0, 1.0 / max(norm_of(u) + radius, 1e-300))
+
+
+class Likely(NamedTuple):
+    """An oracle that says how likely its intervals are."""
+
+    chance: float
+
+    def confidence(self):
+        return self.chance
+
+    def update(self, point, i, change, rng):
+        point.intervals.widen(abs(change) * point.problem.norm[i])
+
+
+class Unprepared(NamedTuple):
+    """A rule that forgets to return what it has prepared."""
+
+    unit: float = 1.0
+
+    def prepare(self, parts, oracle, steepness):
+        pass
+
+    def select(self, point, t, rng):
+        return 0
 
 
 class Shrinking(NamedTuple):

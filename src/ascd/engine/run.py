@@ -17,7 +17,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd._base.contracts import confidence_of
 from ascd.engine.descent import count_violations, descend, objective_at, steepest_score
-from ascd.engine.guards import check_intervals, raise_complaint, users_part
+from ascd.engine.guards import check_intervals, raise_complaint, users_oracle, users_part
 from ascd.engine.intervals import EPSILON
 from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, LONGEST_PIECE, PIECE_GROWTH, SHORTEST_PIECE
 from ascd.problem.penalties import nearest_allowed
@@ -53,7 +53,7 @@ class Run:
         self.t, self.looks, self.seconds = 0, 0, 0.0
         self.confidence = confidence_of(self.oracle)
         self.safe = self.confidence == 1.0
-        self.is_watched = users_part(self.oracle) is not None
+        self.is_watched = users_oracle(self.oracle) is not None
         # bounds may be wrong where a part is the user's: a loss whose curvature bound is too small, a steepness, …
         steepness, problem = self.point.intervals.steepness, self.point.problem
         parts = (self.oracle, self.rule, self.step, steepness, problem.loss, problem.penalty)
@@ -210,9 +210,11 @@ class Run:
         return objective
 
     def _objective(self) -> float:
-        point = self.point
-        found = float(objective_at(point.problem, point.x, point.image))
+        found = self._value()
         return math.inf if math.isnan(found) else found  # 0·x² of an x whose square is too large
+
+    def _value(self) -> float:
+        return float(objective_at(self.point.problem, self.point.x, self.point.image))
 
     def _violations(self) -> int:
         """How many exact gradient entries lie outside their interval."""

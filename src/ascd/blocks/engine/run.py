@@ -56,7 +56,7 @@ class BlockRun(Run):
     def _violations(self) -> int:
         return int(count_block_violations(self.point))
 
-    def _objective(self) -> float:
+    def _value(self) -> float:
         return float(block_objective(self.point.problem, self.point.coefficients, self.point.image))
 
     def _x(self) -> Array:
