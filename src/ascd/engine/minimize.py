@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import as_finite_vector, as_flag, as_generator, as_number
+from ascd._base.clock import Stopwatch
 from ascd._base.jit import debugging
 from ascd.engine.constant import seen_without, started, with_constant, with_local_columns, without_constant
 from ascd.engine.descent import Point
@@ -126,8 +128,10 @@ def minimize(
     tol = as_number(tol, "tol", low=0.0)
     schedule = Schedule(record, count)
     how = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step, "init": init, "x0": x0, "rng": rng}
+    clock = Stopwatch()
     with debugging(as_flag(debug, "debug")), progress_bar(progress, limits.max_iter) as show:
-        return form.run(problem, how, as_flag(record_gap, "record_gap")).until(limits, tol, schedule, callback, show)
+        run = form.run(problem, how, as_flag(record_gap, "record_gap"))
+        return replace(run.until(limits, tol, schedule, callback, show), compile_seconds=clock.compile_seconds)
 
 
 class Form(NamedTuple):

@@ -8,13 +8,13 @@ the problem alone, never on time, so that a run depends on its seed alone.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd._base.clock import Stopwatch
 from ascd._base.contracts import confidence_of
 from ascd.engine.descent import count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint, users_oracle, users_part
@@ -69,7 +69,7 @@ class Run:
         """Descend until a limit, the tolerance, the callback or Ctrl-C ends the run."""
         status = Status.INTERRUPTED
         try:
-            self._descend(False, 0)  # nothing to do yet: compiling is not counted as descending
+            self._descend(False, 0)  # nothing to do yet: what goes with compiling is not counted as descending
             self.seconds = 0.0
             self._descend(self.unread, 0)
             status = self._loop(limits, tol, schedule, callback, show)
@@ -110,7 +110,7 @@ class Run:
             self.piece *= 2 if self.seconds - before > SHORTEST_PIECE / PIECE_GROWTH else PIECE_GROWTH
 
     def _descend(self, unread: bool, first: int) -> None:
-        began = time.perf_counter()
+        watch = Stopwatch()
         try:
             self.survey = self._take(unread, first)
         except (IndexError, ValueError) as error:
@@ -118,7 +118,7 @@ class Run:
             raise
         if self.is_watched:
             check_intervals(self.oracle, self.point.intervals, self.t)
-        self.seconds += time.perf_counter() - began
+        self.seconds += watch.seconds
 
     def _take(self, unread: bool, first: int) -> tuple[float, float, int]:
         """The compiled loop up to step t; what the bounds say there."""
@@ -147,11 +147,11 @@ class Run:
         if self.looks == 0:
             self._steepest()  # compiling is not counted
         self.looks += 1
-        began = time.perf_counter()
+        watch = Stopwatch()
         steepest = self._steepest()
         self.point.reads[0] += self.problem.n_features
         is_flat = steepest <= tol and self._stays_flat(tol)
-        self.seconds += time.perf_counter() - began
+        self.seconds += watch.seconds
         return is_flat
 
     def _check_given(self, tol: float) -> None:
