@@ -143,6 +143,15 @@ def test_a_part_that_prepares_nothing(interpreted):
         ascd.minimize(PROBLEM, rule=Unprepared())
 
 
+@pytest.mark.parametrize("rule", ["ascd", "adaptive", "look-ahead", "block", "a-ascd", "u-ascd", "l-ascd", "awake"])
+@pytest.mark.parametrize("bounds", [(-1e18, -1e18), (1e9, -1e9), (2.0, 1.0), (np.inf, -np.inf), (-1.0, np.nan)])
+def test_bounds_that_are_none_lead_to_coordinates_all_the_same(bounds, rule, interpreted):
+    """Compiled, they once led beyond the arrays of a rule, and to the end of the process."""
+    solution = ascd.minimize(PROBLEM, rule, steepness=Told(bounds), max_iter=60, rng=0)
+    assert (solution.n_iter, solution.status.is_answer) == (60, False)
+    assert solution.objective < PROBLEM.objective(np.zeros(N))
+
+
 def test_good_parts_are_not_disturbed(interpreted):
     mine = ascd.minimize(PROBLEM, rule=Backwards(), step=Partway(0.7), oracle=Generous(1.5), tol=1e-8)
     assert mine.converged
