@@ -287,3 +287,12 @@ def test_captions_name_every_parameter(done, tmp_path):
         "seeds 0 to 1",
     ):
         assert part in caption
+
+
+@pytest.mark.parametrize("content", [b"{half", b"[1, 2]", b"\xff\xfe", b"{}"])
+def test_a_damaged_results_file_is_named(content, tmp_path):
+    """It once was an error of the parser's, about a column that nobody knew the file of."""
+    path = tmp_path / "results.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"results\.json is not a results file of `ascd reproduce`, or damaged"):
+        store.load(path)

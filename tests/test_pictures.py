@@ -10,7 +10,9 @@ import pytest
 import ascd
 from ascd.datasets import make_synthetic
 from ascd.experiments import demo
+from ascd.plotting import plot_traces
 from ascd.report.page import as_html
+from ascd.results.trace import Trace
 
 matplotlib = pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
 matplotlib.use("agg")
@@ -41,6 +43,27 @@ def test_an_unknown_axis_is_named(problem):
     trace = ascd.minimize(problem, max_iter=10, rng=0).trace
     with pytest.raises(ValueError, match=r"unknown x 'time'.*iteration, reads, seconds"):
         trace.plot(x="time")
+
+
+def test_what_cannot_be_drawn_is_named(problem):
+    with pytest.raises(ValueError, match=r"traces must have at least one run, .* got \{\}"):
+        plot_traces({})
+    with pytest.raises(ValueError, match=r"each at least one record; got \{'mine': Trace\(0 records\)\}"):
+        Trace().plot(label="mine")
+    with pytest.raises(AttributeError, match=r"unknown column of a trace 'objectiv'. Did you mean 'objective'"):
+        _ = Trace().objectiv
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("objectives", [(1.0, 1e308, np.inf), (np.inf, np.inf), (1e308, -1e308)])
+def test_runs_that_have_diverged_are_drawn_in_silence(objectives):
+    trace = Trace()
+    for t, objective in enumerate(objectives):
+        trace.add(iteration=t, objective=objective, active=1, reads=t, seconds=t)
+    ax = plot_traces({7: trace})
+    assert ax.lines[0].get_label() == "7"
+    assert isinstance(trace.to_svg(), str)
+    matplotlib.pyplot.close(ax.figure)
 
 
 def test_the_demo_races_its_methods_and_writes_a_page(problem, tmp_path):

@@ -15,6 +15,7 @@ from copies import OTHERS, ended
 
 import ascd
 from ascd import Status
+from ascd._base.clock import compiling
 from ascd.engine import run
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -226,6 +227,21 @@ def test_a_generator_is_used_where_it_stands():
     seeded = ascd.minimize(problem(), rule="uniform", rng=1, tol=0.0, max_iter=15).x
     np.testing.assert_array_equal(runs[0], seeded)
     assert (runs[0] != runs[1]).any()
+
+
+def test_compiling_is_told_apart(monkeypatch):
+    """It was counted as descending where a look at the end compiled a kernel, and never told."""
+    afresh = run.Run._compute_afresh
+
+    def compiled_first(this):
+        with compiling():
+            time.sleep(0.2)
+        afresh(this)
+
+    monkeypatch.setattr(run.Run, "_compute_afresh", compiled_first)
+    solution = ascd.minimize(problem(), rule="cyclic", oracle=ascd.Random(printed=True), rng=0)
+    assert solution.converged
+    assert solution.seconds < 0.2 <= solution.compile_seconds
 
 
 def test_only_descending_is_timed():

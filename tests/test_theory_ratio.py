@@ -76,7 +76,7 @@ def test_simulation_repeats_with_the_seed() -> None:
     assert (runs[0] != runs[2]).any()
 
 
-@pytest.mark.parametrize("T", [1e155, 1e200, 1e308])
+@pytest.mark.parametrize("T", [1e155, 1e200, 1e308, np.inf])
 def test_absences_whose_square_overflows(T: float) -> None:
     """The square of T once overflowed, which is an error in Python: the ratio itself is near 1."""
     assert theory.competitive_ratio_limit(100, 10, T) == 1.0

@@ -12,7 +12,23 @@ import numpy as np
 import pytest
 from compilations import compilations_of
 from user_parts import broken_parts
-from user_parts.broken_parts import Beyond, Counted, Lost, Radiusless, Shrinking, Told, TooFlat, Typo, Undefined, Wild
+from user_parts.broken_parts import (
+    Beyond,
+    BlockNans,
+    Counted,
+    Likely,
+    Lost,
+    Radiusless,
+    Shrinking,
+    Signed,
+    Slopeless,
+    Told,
+    TooFlat,
+    Typo,
+    Undefined,
+    Unprepared,
+    Wild,
+)
 from user_parts.my_parts import Backwards, Generous, Partway
 
 import ascd
@@ -88,6 +104,52 @@ def test_bounds_from_elsewhere_prove_nothing(rule, interpreted):
     for problem, steepness in ((PROBLEM, Radiusless()), (flat, "gs-s")):
         solution = ascd.minimize(problem, rule, steepness=steepness, tol=1e-4, max_iter=600, rng=0)
         assert solution.steepness <= 1e-4 or not solution.status.is_answer
+
+
+@pytest.mark.parametrize("rule", ["awake", "a-ascd", "cyclic"])
+@pytest.mark.parametrize(("loss", "penalty"), [(Slopeless(), ascd.L1(0.1)), ("squared", Signed(0.1))])
+@pytest.mark.parametrize("steepness", ["gs-s", "gsl-q"])
+def test_slopes_that_are_no_numbers_prove_nothing(loss, penalty, steepness, rule, interpreted):
+    """Such a run once was "stationary" where it began."""
+    problem = ascd.Problem(A, B, loss, penalty)
+    solution = ascd.minimize(problem, rule, steepness=steepness, max_iter=40, rng=0)
+    assert not solution.status.is_answer or solution.converged
+    assert solution.gap >= solution.objective - ascd.solve(PROBLEM, tol=1e-12).objective - 1e-12
+    assert not ascd.solve(problem, max_iter=30).status.is_answer
+
+
+@pytest.mark.parametrize("rule", ["awake", "a-ascd"])
+@pytest.mark.parametrize("wrong", ["in_prox", "in_distance", "in_conjugate"])
+def test_answers_of_block_penalties_that_are_no_numbers_prove_nothing(wrong, rule, interpreted):
+    """A conjugate of nan once counted as 0, a distance of nan as "stationary"; a prox of nan was the oracle's fault."""
+    problem = ascd.BlockProblem(A, B, penalty=BlockNans(**{wrong: np.nan}), groups=1)
+    solutions = [ascd.minimize(problem, rule, rng=0, max_iter=100), ascd.solve_blocks(problem, max_iter=30)]
+    assert not any(solution.converged for solution in solutions)
+    assert not any(np.isnan(solution.objective) or np.isnan(solution.gap) for solution in solutions)
+    if wrong == "in_conjugate":
+        assert all(solution.gap == np.inf for solution in solutions)
+    else:
+        assert not any(solution.status.is_answer for solution in solutions)
+
+
+@pytest.mark.parametrize("chance", [1.5, -0.5, np.nan])
+def test_a_confidence_that_is_no_probability(chance, interpreted):
+    with pytest.raises(ValueError, match=rf"Likely.confidence\(\) must be in \[0, 1\]; got {chance}"):
+        ascd.minimize(PROBLEM, oracle=Likely(chance))
+
+
+def test_a_part_that_prepares_nothing(interpreted):
+    with pytest.raises(TypeError, match=r"what Unprepared.prepare returns as rule must be .*; got None"):
+        ascd.minimize(PROBLEM, rule=Unprepared())
+
+
+@pytest.mark.parametrize("rule", ["ascd", "adaptive", "look-ahead", "block", "a-ascd", "u-ascd", "l-ascd", "awake"])
+@pytest.mark.parametrize("bounds", [(-1e18, -1e18), (1e9, -1e9), (2.0, 1.0), (np.inf, -np.inf), (-1.0, np.nan)])
+def test_bounds_that_are_none_lead_to_coordinates_all_the_same(bounds, rule, interpreted):
+    """Compiled, they once led beyond the arrays of a rule, and to the end of the process."""
+    solution = ascd.minimize(PROBLEM, rule, steepness=Told(bounds), max_iter=60, rng=0)
+    assert (solution.n_iter, solution.status.is_answer) == (60, False)
+    assert solution.objective < PROBLEM.objective(np.zeros(N))
 
 
 def test_good_parts_are_not_disturbed(interpreted):

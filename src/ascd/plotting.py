@@ -53,6 +53,8 @@ def plot_traces(
     """
     if x not in LABELS:
         raise unknown_name(x, "x", LABELS)
+    if not traces or any(trace.objective.size == 0 for trace in traces.values()):
+        raise ValueError(f"traces must have at least one run, and each at least one record; got {traces!r}")
     import matplotlib.pyplot as plt
 
     if ax is None:
@@ -98,7 +100,7 @@ def plot_coefficients(alphas: Array, coefs: Array, ax: Any = None, most: int = 5
     return ax
 
 
-def as_label(text: str) -> str:
+def as_label(text: Any) -> str:
     """Somebody's text as matplotlib shows it unchanged: no formulas, and in the legend also with a leading underscore.
 
     Examples
@@ -107,7 +109,7 @@ def as_label(text: str) -> str:
     >>> print(as_label(r"a$\\frac$"))
     a\\$\\frac\\$
     """
-    shown = text.replace("$", r"\$")
+    shown = str(text).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 
 
@@ -123,5 +125,6 @@ def suboptimality(trace: Curve, best: float) -> Array:
     >>> suboptimality(trace, best=4.5)
     array([1. , 0.2, 0.2])
     """
-    excess = trace.objective - best
-    return np.where(excess > 0.0, excess / max(excess[0], np.finfo(float).tiny), np.nan)
+    with np.errstate(over="ignore", invalid="ignore"):  # of runs that have diverged
+        excess = trace.objective - best
+        return np.where(excess > 0.0, excess / max(excess[0], np.finfo(float).tiny), np.nan)

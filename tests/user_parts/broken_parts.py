@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .my_blocks import norm_of
+
 
 class Wild(NamedTuple):
     """Takes turns, and picks a coordinate that may not exist from step ``since`` on."""
@@ -115,6 +117,107 @@ class TooFlat(NamedTuple):
 
     def curvature_bound(self):
         return self.most
+
+
+class Slopeless(NamedTuple):
+    """The squared loss, with a derivative that is no number."""
+
+    slope: float = math.nan
+
+    def value(self, y, z):
+        return 0.5 * (z - y) ** 2
+
+    def derivative(self, y, z):
+        return self.slope
+
+    def curvature(self, y, z):
+        return 1.0
+
+    def conjugate(self, y, u):
+        return 0.5 * u * u + u * y
+
+    def is_quadratic(self):
+        return False
+
+    def curvature_bound(self):
+        return 1.0
+
+
+class Signed(NamedTuple):
+    """An L1 penalty whose subgradient is made of the sign of x: 0/0 at zero, where compiled code goes on with nan."""
+
+    strength: float
+
+    def cost(self, x, j):
+        return self.strength * abs(x)
+
+    def prox(self, v, step, j):
+        return math.copysign(max(abs(v) - step * self.strength, 0.0), v)
+
+    def subgradient(self, x, j):
+        slope = self.strength * (x / abs(x) if x != 0.0 else math.nan)
+        return slope, slope
+
+    def cost_conjugate(self, u, j):
+        return 0.0 if abs(u) <= self.strength else math.inf
+
+    def dual_scale(self, u, j):
+        return min(1.0, self.strength / max(abs(u), 1e-300))
+
+
+class BlockNans(NamedTuple):
+    """The norm of a block, but for the answers that are no numbers."""
+
+    in_prox: float = 1.0
+    in_distance: float = 1.0
+    in_conjugate: float = 1.0
+
+    def block_cost(self, x, b):
+        return norm_of(x)
+
+    def block_prox(self, v, step, b):
+        size = norm_of(v)
+        share = max(0.0, 1.0 - step / size) if size > 0.0 else 0.0
+        for i in range(v.size):
+            v[i] *= share * self.in_prox
+
+    def block_distance(self, x, g, b):
+        size, total = norm_of(x), 0.0
+        if size == 0.0:
+            return max(0.0, norm_of(g) - 1.0) * self.in_distance
+        for i in range(x.size):
+            total += (g[i] + x[i] / size) ** 2
+        return math.sqrt(total) * self.in_distance
+
+    def block_conjugate(self, u, radius, b):
+        return 0.0 if (norm_of(u) + radius) * self.in_conjugate <= 1.0 else math.inf * self.in_conjugate
+
+    def block_scale(self, u, radius, b):
+        return min(1.0, 1.0 / max(norm_of(u) + radius, 1e-300))
+
+
+class Likely(NamedTuple):
+    """An oracle that says how likely its intervals are."""
+
+    chance: float
+
+    def confidence(self):
+        return self.chance
+
+    def update(self, point, i, change, rng):
+        point.intervals.widen(abs(change) * point.problem.norm[i])
+
+
+class Unprepared(NamedTuple):
+    """A rule that forgets to return what it has prepared."""
+
+    unit: float = 1.0
+
+    def prepare(self, parts, oracle, steepness):
+        pass
+
+    def select(self, point, t, rng):
+        return 0
 
 
 class Shrinking(NamedTuple):

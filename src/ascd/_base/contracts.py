@@ -7,6 +7,7 @@ import math
 from functools import cache
 from typing import Any
 
+from ascd._base.checks import as_number
 from ascd.protocols import CONTRACTS, OPTIONS
 
 
@@ -61,8 +62,10 @@ def check_methods(part: Any, contract: type, role: str) -> None:
 def prepared(part: Any, contract: type, role: str, *arguments: Any) -> Any:
     """The part that will be compiled: what ``prepare`` returns where there is one, held to the contract."""
     if hasattr(part, "prepare") and not isinstance(part, type):
-        _check_signatures(type(part), {"prepare": optional_methods_of(contract)["prepare"]}, role)
+        kind = type(part)
+        _check_signatures(kind, {"prepare": optional_methods_of(contract)["prepare"]}, role)
         part = part.prepare(*arguments)
+        role = role if type(part) is kind else f"what {kind.__name__}.prepare returns as {role}"
     check_methods(part, contract, role)
     return part
 
@@ -109,7 +112,7 @@ def confidence_of(oracle: Any) -> float:
     (1.0, 0.0)
     """
     if hasattr(oracle, "confidence"):
-        return float(oracle.confidence())
+        return as_number(oracle.confidence(), f"{type(oracle).__name__}.confidence()", low=0.0, high=1.0)
     return 1.0 if asked(oracle, "is_safe", True) else 0.0
 
 

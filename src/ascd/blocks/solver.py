@@ -85,11 +85,12 @@ class Solver:
             if time.perf_counter() - began > limits.max_time:
                 return Status.TIME_LIMIT
             progress.note(self.standing)
-            if progress.idle > MOST_IDLE:
-                if not self._begins_anew():
-                    return self._last_look(tolerance)
+            is_stuck = progress.idle > MOST_IDLE
+            if (is_stuck or rounds == 1) and self._begins_anew():
                 progress = Progress()
                 continue
+            if is_stuck:
+                return self._last_look(tolerance)
             if watch(self):
                 return Status.INTERRUPTED
             if self.smooth.applies():
@@ -216,7 +217,10 @@ class Solver:
         return bool(np.sum(self.distance * (lengths_of_blocks(fit.x, groups.starts) + steps)) <= tolerance)
 
     def _begins_anew(self) -> bool:
-        """From zero, where F is lower: far away losses may have slopes and no curvature, and steps lead nowhere."""
+        """From zero, where F is lower: far away losses may have slopes and no curvature, and steps lead nowhere.
+
+        Or nowhere near: those of damped models have a length, however far it is.  A round tells.
+        """
         fit = self.fit
         if not fit.moved.any() or not isinstance(fit.penalty, BlockNorm):
             return False

@@ -14,6 +14,7 @@ from ascd._base.checks import Array
 from ascd._base.jit import helper, kernel, wide
 from ascd.blocks.lengths import length_of
 from ascd.data.careful import UNIT
+from ascd.problem.duality import positive_part
 
 
 @helper
@@ -83,7 +84,7 @@ def terms_of_blocks(
         cost = penalty.block_cost(x[first:last], b)
         width = scale * radius[b]
         term = cost + penalty.block_conjugate(room[: last - first], width, b) + scale * product
-        gap += max(0.0, term + width * length_of(x[first:last]) * (1.0 + 1e-12))
+        gap += positive_part(term + width * length_of(x[first:last]) * (1.0 + 1e-12))
         size += (last - first + 8.0) * (abs(cost) + scale * parts)
     return gap, UNIT * size
 

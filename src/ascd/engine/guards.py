@@ -94,9 +94,9 @@ def check_intervals(oracle: Any, intervals: Any, t: int) -> None:
         radius, slack = intervals.offset + grown, RADIUS_ROUNDING * (np.abs(intervals.offset) + np.abs(grown))
         wrong = np.isnan(radius) | (radius < -slack) | np.isnan(intervals.estimate)
     if wrong.any():
-        j = int(np.flatnonzero(wrong)[0])
+        j, name = int(np.flatnonzero(wrong)[0]), type(users_oracle(oracle)).__name__
         raise ValueError(
-            f"oracle {users_name(oracle)}: after step {t} coordinate {j} has the estimate {intervals.estimate[j]:g}, "
+            f"oracle {name}: after step {t} coordinate {j} has the estimate {intervals.estimate[j]:g}, "
             f"the radius {radius[j]:g}; estimates must be numbers and radii must not be negative (infinite is allowed)"
         )
 
@@ -108,6 +108,15 @@ def users_part(part: Any) -> Any:
     if not is_ours(type(part)):
         return part
     return next((found for found in map(users_part, part) if found is not None), None)
+
+
+def users_oracle(part: Any) -> Any:
+    """The oracle of the user's inside a part, if there is one; block oracles hold penalty and steepness as well."""
+    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
+        return None
+    if not is_ours(type(part)) and (hasattr(part, "update") or hasattr(part, "update_block")):
+        return part
+    return next((found for found in map(users_oracle, part) if found is not None), None)
 
 
 def users_name(part: Any) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import as_finite_vector, as_flag, as_generator, as_number
+from ascd._base.clock import Stopwatch
 from ascd._base.jit import debugging
 from ascd.engine.columns import with_local_columns
 from ascd.engine.constant import seen_without, started, with_constant, without_constant
@@ -71,7 +73,8 @@ def minimize(
         and for blocks.
     init : {"gradient", "none"} or (estimate, radius)
         What is known of the gradient at the start: all of it (with "stochastic" what a sample of the rows tells),
-        nothing, or numbers of one's own (with an intercept one more, the last, for its constant), which are believed.
+        nothing, or numbers of one's own (with an intercept one more, the last, for its constant), which are believed
+        until the run would end by them: where they are found not to hold the gradient then, it is an error.
     x0 : array of length n_features (or of the shape of a block problem's coefficients), optional
         Where to start; zero (or the nearest allowed point) by default.
     max_iter : number of coordinate steps, by default 1000 for each coordinate
@@ -126,8 +129,10 @@ def minimize(
     tol = as_number(tol, "tol", low=0.0)
     schedule = Schedule(record, count)
     how = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step, "init": init, "x0": x0, "rng": rng}
+    clock = Stopwatch()
     with debugging(as_flag(debug, "debug")), progress_bar(progress, limits.max_iter) as show:
-        return form.run(problem, how, as_flag(record_gap, "record_gap")).until(limits, tol, schedule, callback, show)
+        run = form.run(problem, how, as_flag(record_gap, "record_gap"))
+        return replace(run.until(limits, tol, schedule, callback, show), compile_seconds=clock.compile_seconds)
 
 
 class Form(NamedTuple):
@@ -203,7 +208,10 @@ def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point,
     objective, image, slope = problem.evaluate(x)
     intervals, unread = start_intervals(init, x, slope, parts, as_steepness(steepness, parts))
     if not np.isfinite(objective) and x0 is None:
-        raise ValueError("A and b are too large: the objective at the start overflows float64; rescale them")
+        raise ValueError(
+            f"the objective at the start is {objective}: A and b are too large for float64 (rescale them), or a loss "
+            "or a penalty of your own is not finite there"
+        )
     if not np.isfinite(objective):
         raise ValueError(f"x0 must have a finite objective (lie inside the box, if there is one); F(x0) = {objective}")
     return Point(parts, x, image, slope, intervals, np.zeros(1), np.zeros(1)), unread

@@ -8,16 +8,16 @@ the problem alone, never on time, so that a run depends on its seed alone.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._base.checks import Array
+from ascd._base.clock import Stopwatch
 from ascd._base.contracts import confidence_of
 from ascd.engine.descent import count_violations, descend, objective_at, steepest_score
-from ascd.engine.guards import check_intervals, raise_complaint, users_part
+from ascd.engine.guards import check_intervals, raise_complaint, users_oracle, users_part
 from ascd.engine.intervals import EPSILON
 from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, LONGEST_PIECE, PIECE_GROWTH, SHORTEST_PIECE
 from ascd.problem.penalties import nearest_allowed
@@ -53,10 +53,12 @@ class Run:
         self.t, self.looks, self.seconds = 0, 0, 0.0
         self.confidence = confidence_of(self.oracle)
         self.safe = self.confidence == 1.0
-        self.is_watched = users_part(self.oracle) is not None
+        self.is_watched = users_oracle(self.oracle) is not None
         # bounds may be wrong where a part is the user's: a loss whose curvature bound is too small, a steepness, …
-        steepness, loss = self.point.intervals.steepness, self.point.problem.loss
-        self.is_trusted = all(users_part(part) is None for part in (self.oracle, self.rule, self.step, steepness, loss))
+        steepness, problem = self.point.intervals.steepness, self.point.problem
+        parts = (self.oracle, self.rule, self.step, steepness, problem.loss, problem.penalty)
+        self.is_trusted = all(users_part(part) is None for part in parts)
+        self.is_given = not self.unread and bool(np.isfinite(self.point.intervals.offset).any())  # by ``init``
         self.piece, self.next_check = 100, 0
         self.next_look, self.next_guess, self.guesses = EPOCHS_A_LOOK * self.count, 0, 0
         self.rate = float(steepness.rates(self.point.problem.norm).max()) if hasattr(steepness, "rates") else 0.0
@@ -67,7 +69,7 @@ class Run:
         """Descend until a limit, the tolerance, the callback or Ctrl-C ends the run."""
         status = Status.INTERRUPTED
         try:
-            self._descend(False, 0)  # nothing to do yet: compiling is not counted as descending
+            self._descend(False, 0)  # nothing to do yet: what goes with compiling is not counted as descending
             self.seconds = 0.0
             self._descend(self.unread, 0)
             status = self._loop(limits, tol, schedule, callback, show)
@@ -108,7 +110,7 @@ class Run:
             self.piece *= 2 if self.seconds - before > SHORTEST_PIECE / PIECE_GROWTH else PIECE_GROWTH
 
     def _descend(self, unread: bool, first: int) -> None:
-        began = time.perf_counter()
+        watch = Stopwatch()
         try:
             self.survey = self._take(unread, first)
         except (IndexError, ValueError) as error:
@@ -116,7 +118,7 @@ class Run:
             raise
         if self.is_watched:
             check_intervals(self.oracle, self.point.intervals, self.t)
-        self.seconds += time.perf_counter() - began
+        self.seconds += watch.seconds
 
     def _take(self, unread: bool, first: int) -> tuple[float, float, int]:
         """The compiled loop up to step t; what the bounds say there."""
@@ -134,6 +136,7 @@ class Run:
             return False
         if self.survey[0] <= tol:
             if self.safe and self.is_trusted:
+                self._check_given(tol)
                 return True
         elif self._is_rounding(tol):
             self.guesses += 1
@@ -144,12 +147,22 @@ class Run:
         if self.looks == 0:
             self._steepest()  # compiling is not counted
         self.looks += 1
-        began = time.perf_counter()
+        watch = Stopwatch()
         steepest = self._steepest()
         self.point.reads[0] += self.problem.n_features
         is_flat = steepest <= tol and self._stays_flat(tol)
-        self.seconds += time.perf_counter() - began
+        self.seconds += watch.seconds
         return is_flat
+
+    def _check_given(self, tol: float) -> None:
+        """Intervals that the user gave are believed until a run would end by them, then held to all entries."""
+        if self.is_given and self._steepest() > tol:
+            count = self._violations()
+            if count:
+                raise ValueError(
+                    f"init must hold the gradient at x0; after {self.t} steps {count} of {self.count} entries are "
+                    "outside of the intervals that it led to: its estimate is wrong, or its radius too small"
+                )
 
     def _stays_flat(self, tol: float) -> bool:
         """Is it so at x itself?  If not, the run goes on with the slope there.
@@ -173,7 +186,10 @@ class Run:
         return self.t >= self.next_guess and self.survey[0] - self.rate * self.point.intervals.clock[EPSILON] <= tol
 
     def _steepest(self) -> float:
-        """The largest score, from exact entries."""
+        """The largest score, from exact entries; infinite where a loss has a slope that is no number."""
+        return self._largest_score() if np.isfinite(self.point.slope).all() else math.inf
+
+    def _largest_score(self) -> float:
         point = self.point
         return float(steepest_score(point.problem, point.intervals.steepness, point.x, point.slope))
 
@@ -194,9 +210,11 @@ class Run:
         return objective
 
     def _objective(self) -> float:
-        point = self.point
-        found = float(objective_at(point.problem, point.x, point.image))
+        found = self._value()
         return math.inf if math.isnan(found) else found  # 0·x² of an x whose square is too large
+
+    def _value(self) -> float:
+        return float(objective_at(self.point.problem, self.point.x, self.point.image))
 
     def _violations(self) -> int:
         """How many exact gradient entries lie outside their interval."""

@@ -65,7 +65,8 @@ class Subgradient(NamedTuple):
 
     def score(self, penalty: Any, j: int, x: float, g: float) -> float:
         low, high = penalty.subgradient(x, j)
-        return at(self.scale, j) * max(0.0, violation_of(low, high, g))
+        violation = violation_of(low, high, g)
+        return at(self.scale, j) * (0.0 if violation <= 0.0 else violation)  # what is no number stays none
 
     def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
         low, high = penalty.subgradient(x, j)

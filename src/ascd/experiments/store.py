@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -74,7 +75,7 @@ class Store:
         """The stored result of a job; None where there is none that can be read."""
         try:
             found = json.loads(self.path(job).read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
+        except (FileNotFoundError, ValueError):  # not there, or damaged
             return None
         import ascd
 
@@ -124,7 +125,9 @@ def _others(path: Path, scale: str, plan: Plan) -> dict[str, Any]:
 
 def load(path: Any) -> dict[str, Any]:
     """A results file."""
-    found: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-    if not {"scale", "index", "runs"} <= set(found):
-        raise ValueError(f"{path} is not a results file of `ascd reproduce`")
+    found: Any = None
+    with suppress(ValueError):  # damaged
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    if not (isinstance(found, dict) and {"scale", "index", "runs"} <= set(found)):
+        raise ValueError(f"{path} is not a results file of `ascd reproduce`, or damaged: run the figures again")
     return found

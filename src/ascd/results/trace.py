@@ -51,7 +51,7 @@ class Trace:
 
     def __getattr__(self, name: str) -> Array:
         if name not in COLUMNS:
-            raise AttributeError(name)
+            raise AttributeError(str(unknown_name(name, "column of a trace", COLUMNS)))
         return np.array([row.get(name, math.nan) for row in self._rows], dtype=np.float64)
 
     def __repr__(self) -> str:
@@ -77,7 +77,8 @@ class Trace:
         """
         if len(self) < 2:
             return ""
-        excess = self.objective - self.objective.min()
+        with np.errstate(over="ignore", invalid="ignore"):  # of runs that have diverged
+            excess = self.objective - self.objective.min()
         shown = np.log10(excess, where=excess > 0.0, out=np.full(excess.shape, math.nan))
         return picture(self.reads, [shown], "objective less its smallest value (logarithmic) over columns read")
 
@@ -88,7 +89,7 @@ class Trace:
         return pandas.DataFrame({name: getattr(self, name) for name in COLUMNS})
 
     def plot(self, x: str = "iteration", ax: Any = None, **style: Any) -> Any:
-        """Objective (or gap, where recorded) against ``x``, with the active set on a second axis."""
+        """F(x) less its smallest value against ``x``, with the active set on a second axis; see ``plot_traces``."""
         from ascd.plotting import plot_traces
 
         return plot_traces({style.pop("label", "run"): self}, x=x, ax=ax, **style)
@@ -103,13 +104,11 @@ class Schedule:
     def __init__(self, record: Any, n: int) -> None:
         self._next: float
         self._step, self._factor = math.inf, 1.0
-        if record == "epoch":
-            self._step = n
-        elif record == "geometric":
-            self._factor = 10.0**0.1
-        elif record is not None:
-            if isinstance(record, str):
+        if isinstance(record, str):
+            if record not in ("epoch", "geometric"):
                 raise unknown_name(record, "record", ("epoch", "geometric"))
+            self._step, self._factor = (n, 1.0) if record == "epoch" else (math.inf, 10.0**0.1)
+        elif record is not None:
             self._step = as_count(record, "record")
         self._next = 1.0 if self._factor > 1.0 else self._step
 

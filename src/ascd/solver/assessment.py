@@ -155,6 +155,8 @@ class Assessment:
         much.
         """
         fit, gain = self.fit, self.standing.first_order
+        if np.isnan(self.score[self.candidates]).any():  # of a penalty whose subgradient is no number nothing is known
+            return False
         for j in self.candidates[self.score[self.candidates] == math.inf]:
             one = np.array([j])
             violation = float(worst_violation(fit.penalty, fit.x, self.bounds.estimate, one))

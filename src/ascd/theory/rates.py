@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ascd._base.checks import as_count, as_finite_vector, as_number
-from ascd.theory.checks import Array, positive, semidefinite
+from ascd.theory.checks import Array, as_floats, positive, semidefinite
 
 # Beyond this, 2^(n-1) sign vectors stop being a matter of milliseconds.
 _MAX_SIGNS = 16
@@ -135,7 +135,7 @@ def _square(radius: float, name: str) -> float:
 
 
 def _iterations(t: ArrayLike, low: int) -> Array:
-    counts = np.asarray(t, dtype=np.float64)
+    counts = as_floats(t, "t")
     if not (counts >= low).all():
         raise ValueError(f"t must be at least {low}; got {t!r}")
     return counts

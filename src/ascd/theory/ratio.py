@@ -10,6 +10,9 @@ import numpy as np
 from ascd._base.checks import as_count, as_generator, as_number, unknown_name
 from ascd.theory.checks import Array, check_support, positive
 
+# Iterations are counted in 64 bits; an absence drawn with the mean T may be 40 times as long.
+_LONGEST = 1e17
+
 
 def competitive_ratio_limit(n: int, s: int, T: float, c: float = 1.0) -> float:
     """``2cs / (cs + n - s - T + sqrt(theta))``, the equilibrium of the active set.
@@ -24,6 +27,8 @@ def competitive_ratio_limit(n: int, s: int, T: float, c: float = 1.0) -> float:
     """
     inside = check_support(n, s, c)
     b = inside + n - s - positive(T, "T")
+    if b == -math.inf:  # who never returns
+        return 1.0
     root = math.hypot(b, 2 * math.sqrt(inside) * math.sqrt(T))  # of the paper's theta, which may overflow
     # Two equal forms; each is free of cancellation on its side of b = 0.
     return 2 * inside / (b + root) if b > 0 else (root / T - b / T) / 2
@@ -67,7 +72,7 @@ def simulate_competitive_ratio(
     n, s : int
         Coordinates in all, and in the support.
     T : float
-        Mean number of iterations outside, at least 1.
+        Mean number of iterations outside, from 1 to 1e17.
     n_iter : int
         Number of iterations.
     c : float
@@ -91,7 +96,7 @@ def simulate_competitive_ratio(
     inside, fixed = check_support(n, s, c), returns == "deterministic"
     if returns not in ("geometric", "deterministic"):
         raise unknown_name(returns, "returns", ("geometric", "deterministic"))
-    if as_number(T, "T", low=1) != int(T) and fixed:
+    if as_number(T, "T", low=1, high=_LONGEST) != int(T) and fixed:
         raise ValueError(f"T must be an integer for deterministic returns; got {T!r}")
 
     generator = as_generator(rng)

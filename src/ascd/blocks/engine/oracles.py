@@ -113,7 +113,7 @@ FORMS_OF_ORACLES: dict[type, Callable[[Any, Start], Any]] = {
     Sketch: _sketch,
     Simulated: _simulated,
     Norm: lambda oracle, start: products.NormOfBlocks(),
-    Random: lambda oracle, start: products.RandomBlocks(bool(oracle.printed)),
+    Random: lambda oracle, start: products.RandomBlocks(oracle.checked_printed()),
     Cached: _cached,
     Reference: _reference,
     Measured: _measured,

@@ -44,7 +44,7 @@ class BlockRun(Run):
         found = descend_blocks(self.point, self.rule, self.oracle, self.step, unread, first, self.t, self.rng)
         return (float(found[0]), float(found[1]), int(found[2]))
 
-    def _steepest(self) -> float:
+    def _largest_score(self) -> float:
         return float(steepest_block(self.point))
 
     def _compute_afresh(self) -> None:
@@ -57,7 +57,7 @@ class BlockRun(Run):
     def _violations(self) -> int:
         return int(count_block_violations(self.point))
 
-    def _objective(self) -> float:
+    def _value(self) -> float:
         return float(block_objective(self.point.problem, self.point.coefficients, self.point.image))
 
     def _x(self) -> Array:

@@ -35,7 +35,7 @@ from ascd.protocols import BlockSteepness
 def block_slack(penalty: Any, x: Array, g: Array, b: int) -> float:
     """The distance of −g from ∂Ψ_b(x); inside, minus a distance from its boundary."""
     distance = penalty.block_distance(x, g, b)
-    return distance if distance > 0.0 else -depth_at_rest(penalty, x, g, b)
+    return -depth_at_rest(penalty, x, g, b) if distance <= 0.0 else distance  # what is no number stays none
 
 
 @helper

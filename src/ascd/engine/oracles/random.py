@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ascd._base.checks import as_flag
+
 
 class Random(NamedTuple):
     """Uniformly random products with their safe radius (or the printed one).
@@ -26,7 +28,10 @@ class Random(NamedTuple):
         return True
 
     def prepare(self, parts: Any, rng: Any) -> Random:
-        return Random(bool(self.printed))
+        return Random(self.checked_printed())
+
+    def checked_printed(self) -> bool:
+        return as_flag(self.printed, "Random printed")
 
     def is_safe(self) -> bool:
         return not self.printed

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, as_number
+from ascd._base.checks import Array, as_count, as_flag, as_number
 from ascd._base.contracts import likely
 from ascd._base.jit import helper
 from ascd.engine.intervals import CLOCK_AND_EPSILON
@@ -78,11 +78,12 @@ class Stochastic(NamedTuple):
     def prepare(self, parts: Any, rng: Any) -> Sampled:
         failure = as_number(self.failure, "Stochastic failure", low=LEAST_FAILURE, high=1.0)
         patience = as_number(self.patience, "Stochastic patience", low=0.0, high=1e300)
+        anchored = as_flag(self.anchored, "Stochastic anchored")
         n, d = parts.norm.size, parts.sample.target.size
         draws = max(FEWEST_ROWS, d // n) if self.rows is None else as_count(self.rows, "Stochastic rows", low=2)
         sample, columns = start_sample(parts, draws), n / max(1, parts.matrix.stored().size)
         place = (np.zeros(d), np.zeros(n), np.zeros(7))
-        return Sampled(sample, *place, failure, patience, bool(self.anchored), columns, float(parts.norm.sum()))
+        return Sampled(sample, *place, failure, patience, anchored, columns, float(parts.norm.sum()))
 
 
 class Sampled(NamedTuple):

@@ -77,7 +77,7 @@ class AdaptiveSet(NamedTuple):
 @helper
 def best_level(lower: Array, upper: Array, threshold: float, largest: float, sums: Array) -> float:
     """The θ with the largest guaranteed gain, 0 where there is none."""
-    if largest == 0.0:
+    if not largest > 0.0:
         return 0.0
     levels = sums.shape[0]
     scale = levels / largest

@@ -93,11 +93,13 @@ class SmallestSet(NamedTuple):
 @helper
 def smallest_set_threshold(lower: Array, upper: Array, largest: float, buckets: Array, members: Array) -> float:
     """The number that exactly the upper bounds inside the smallest active set reach; 0 if all are inside."""
-    if largest == 0.0:
+    if not largest > 0.0:
         return least_threshold(upper)
     size = buckets.shape[0]
     scale = size / largest
     count, total = sort_into_buckets(lower, upper, largest, scale, buckets)
+    if count == 0.0:  # lower bounds above the upper ones: nothing is known
+        return 0.0
     for b in range(size - 1, -1, -1):
         if buckets[b, 0] == 0.0:
             continue

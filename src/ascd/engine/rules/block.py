@@ -71,7 +71,7 @@ class BlockScan(NamedTuple):
         fill_bounds(intervals, self.lower, self.upper)
         largest = highest(self.upper)
         self.queue[0], self.queue[1] = 0, 1
-        if largest == 0.0 or self.size == 1:  # ties, which are the rule at 0 and at infinity, are broken uniformly
+        if not largest > 0.0 or self.size == 1:  # ties, which are the rule at 0 and at infinity, are broken uniformly
             self.members[0] = pick_at_least(self.upper, largest, rng)
             return
         count = 0

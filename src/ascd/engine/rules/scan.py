@@ -50,9 +50,12 @@ def highest(values: Array) -> float:
 
 @helper
 def bucket_of(value: float, scale: float, size: int) -> int:
-    """The bucket of a value; the last one also where value·scale is beyond all integers, or no number."""
+    """The bucket of a value; the last one also where value·scale is beyond all integers, or no number.
+
+    The first one where it is negative, which a score of the user's own may be.
+    """
     place = value * scale
-    return int(place) if place < size - 1 else size - 1
+    return int(max(place, 0.0)) if place < size - 1 else size - 1
 
 
 @helper
