@@ -178,3 +178,27 @@ def test_constants_that_are_nothing_but_rounding_do_not_go_to_and_fro_for_ever(m
     monkeypatch.setattr(Fit, "_compute", compute)
     fit.recompute()
     assert len(looks) > 1
+
+
+@pytest.mark.parametrize("mean", [1e8, 1e12])
+def test_columns_with_large_means_are_not_stationary_where_they_could_gain_much(mean):
+    """Their lengths are those of their means: steps of that size once seemed to gain nothing at F(0)."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((30, 4))
+    classes = np.argmax(A[:, :3] + rng.gumbel(size=(30, 3)), axis=1)
+    near = ascd.solve_blocks(ascd.BlockProblem(A, classes, "softmax"), intercept=True)
+    far = ascd.solve_blocks(ascd.BlockProblem(A + mean, classes, "softmax"), intercept=True)
+    assert near.status is ascd.Status.STATIONARY
+    assert far.objective > near.objective + 1.0
+    assert not far.status.is_answer
+
+
+@pytest.mark.parametrize("value", [1.0, 3.7, 1e5 + 0.1])
+def test_a_constant_column_beside_the_intercept_has_nothing_to_gain(value):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((30, 3))
+    classes = np.argmax(A + rng.gumbel(size=(30, 3)), axis=1)
+    one = ascd.solve_blocks(ascd.BlockProblem(A, classes, "softmax"), intercept=True)
+    other = ascd.solve_blocks(ascd.BlockProblem(np.c_[A, np.full(30, value)], classes, "softmax"), intercept=True)
+    assert other.status is ascd.Status.STATIONARY
+    assert other.objective == pytest.approx(one.objective, rel=1e-6)

@@ -229,3 +229,19 @@ def test_the_tolerance_of_a_support_vector_machine_is_a_share_of_its_primal_obje
     model = ours.LinearSVC(loss=loss, C=0.5, tol=1e-7).fit(X, LABELS)
     assert model.certificate_.tolerance == pytest.approx(1e-7 * 0.5 * len(LABELS))
     assert model.certificate_.gap <= model.certificate_.tolerance
+
+
+@pytest.mark.parametrize("value", [0.5, 3.7, 1e5 + 0.1])
+@pytest.mark.parametrize("name", ["Lasso", "HuberRegressor", "PoissonRegressor"])
+def test_a_constant_column_without_a_penalty_is_proved_beside_the_intercept(name, value):
+    constant = np.c_[X, np.full(len(Y), value)]
+    weights = np.append(np.ones(X.shape[1]), 0.0)
+    model = EVERY[name](penalty_weights=weights).fit(constant, target_of(name, DATA))
+    assert model.certificate_.converged
+
+
+def test_scaled_dummies_of_all_levels_are_proved_beside_the_intercept():
+    levels = np.arange(len(Y)) % 5
+    dummies = np.eye(5)[levels]
+    model = ours.HuberRegressor(alpha=0.0).fit(dummies / dummies.std(axis=0) * [1.0, 2.0, 0.3, 1e4, 1.0], Y)
+    assert model.certificate_.converged

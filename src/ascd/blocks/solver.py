@@ -31,6 +31,7 @@ from ascd.blocks.smooth import Smooth
 from ascd.blocks.steps import Steps
 from ascd.blocks.terms import fill_distances, fill_open
 from ascd.data.careful import UNIT
+from ascd.data.local import as_block
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.solution import Status
 from ascd.solver import tuning as shared
@@ -208,13 +209,20 @@ class Solver:
         return max(min(goal, shared.ENOUGH * violation), share * violation, least)
 
     def _is_stationary(self, tolerance: float) -> bool:
-        """Would first-order steps of the blocks gain less than the tolerance?"""
+        """Would first-order steps of the blocks gain less than the tolerance?  Where nothing is penalised, Newton's."""
         fit, groups, problem = self.fit, self.problem.groups, self.problem
         length = lengths_of_blocks(problem.norm[groups.order][:, None], groups.starts)
         bound = problem.loss.bound if math.isfinite(problem.loss.bound) else 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = np.where(length > 0.0, self.distance / (bound * length) / length, 0.0)
-        return bool(np.sum(self.distance * (lengths_of_blocks(fit.x, groups.starts) + steps)) <= tolerance)
+        gains = self.distance * (lengths_of_blocks(fit.x, groups.starts) + steps)
+        is_free = fit.resting.is_free & (self.distance > 0.0)
+        gain, places = float(gains[~is_free].sum()), groups.columns(np.flatnonzero(is_free))
+        for start in range(0, places.size, tuning.COLUMNS_TAKEN):
+            if not gain <= tolerance:
+                break
+            gain += own_gains(fit, places[start : start + tuning.COLUMNS_TAKEN])
+        return gain <= tolerance
 
     def _begins_anew(self) -> bool:
         """From zero, where F is lower: far away losses may have slopes and no curvature, and steps lead nowhere.
@@ -236,3 +244,24 @@ class Solver:
             return Status.CONVERGED
         is_stationary = not self.can_fit and self._is_stationary(tolerance)
         return Status.STATIONARY if is_stationary else Status.STALLED
+
+
+def own_gains(fit: Fit, places: Array) -> float:
+    """What the Newton steps of coordinates without a penalty would gain, each by itself, from their own entries.
+
+    Beside an intercept a column counts less its mean: next to that, what is left may be lost in sums.
+    """
+    problem, seen = fit.problem, fit.seen
+    block, total = as_block(problem.design.take(problem.groups.order[places]), problem.n_samples), 0.0
+    for t in range(problem.n_outputs):
+        own = seen.curvature.own[:, t]
+        if problem.loss.is_coupled:  # s·p(1 − p), from slopes of s·p or s·(1 − p): p − p² would cancel
+            size = np.abs(seen.slope[:, t])
+            own = size - np.divide(size**2, problem.weight, out=np.zeros(size.size), where=problem.weight > 0.0)
+        with np.errstate(all="ignore"):
+            mean = own @ block / own.sum() if fit.intercept and own.any() else np.zeros(places.size)
+            centred = block - mean
+            slope, curvature = np.abs(seen.slope[:, t] @ centred), own @ centred**2
+            step = np.divide(slope, curvature, out=np.zeros(places.size), where=slope != 0.0)
+            total += float(slope @ (np.abs(fit.x[places, t]) + step))
+    return total

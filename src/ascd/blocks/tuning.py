@@ -23,6 +23,8 @@ BLOCK_SHARE = 0.1
 
 # ---- certificates
 
+#: Columns without a penalty that are gathered at a time, to see what they could gain.
+COLUMNS_TAKEN = 64
 #: A gap of more than so many times what is asked for is not worth a second look, while there is progress.
 FAR_FROM_ENOUGH = 1e3
 #: No certificate is looked for where one step of one block is known to lower F by so many times what is asked for.

@@ -14,7 +14,8 @@ dual point (``moved``).  In exact arithmetic it exists, no farther away than, wi
 
 so what holds for all dual points within that distance is proved.  Columns are first scaled to length 1.  Columns that
 depend on the others fit by themselves.  Floating point shows that only where all numbers are integers or one column
-equals another: else there is no proof.
+equals another, as they are or in units of their own (a constant beside the intercept, dummies that were scaled): else
+there is no proof.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def fit_to(
     used = _independent(block * root[:, None])
     others = np.setdiff1d(np.arange(count), used)
     counted = np.broadcast_to(np.asarray(weight) > 0.0, curvature.shape)
-    if required.any() or not _depend(block[counted], used, others):
+    if required.any() or not _surely_depend(block[counted], used, others):
         return None
     fit = DualFit(block, root, used)
     return fit if fit.is_regular else None
@@ -157,8 +158,23 @@ def _independent(block: Array) -> Array:
     return np.sort(order[: int(((length > tuning.SMALLEST_SINGULAR * largest) & (length > 0.0)).sum())])
 
 
+def _surely_depend(block: Array, used: Array, others: Array) -> bool:
+    """Is it certain that the other columns are combinations of those used, in some units?"""
+    return _depend(block, used, others) or _depend(_in_units(block), used, others)
+
+
+def _in_units(block: Array) -> Array:
+    """Columns whose smallest entry but 0 divides all others, as multiples of it; no remainder is rounded."""
+    size = np.abs(block)
+    unit = np.where(size > 0.0, size, np.inf).min(axis=0, initial=np.inf)
+    unit[unit == np.inf] = 1.0
+    is_whole = ~np.fmod(block, unit).any(axis=0) & (size.max(axis=0, initial=0.0) / unit < tuning.LARGEST_INTEGER)
+    found: Array = block / np.where(is_whole, unit, 1.0)
+    return found
+
+
 def _depend(block: Array, used: Array, others: Array) -> bool:
-    """Is it certain that the other columns are combinations of those used?"""
+    """Is it certain that the other columns are combinations of those used, as they are?"""
     others = np.array([j for j in others if block[:, j].any()], dtype=np.int64)
     if others.size == 0 or used.size == 0:
         return others.size == 0
