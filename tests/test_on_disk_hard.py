@@ -173,3 +173,10 @@ def test_columns_that_are_left_out_are_so_in_every_portion(tmp_path, monkeypatch
     assert (data.shape, data.feature_names) == ((300, 2), ["a", "b"])
     expected = [[k % 7, k % 5 + 0.5] for k in range(300)]
     np.testing.assert_array_equal(as_block(data.as_design().take(np.arange(2)), 300), expected)
+
+
+def test_sums_over_pieces_that_overflow_are_told_by_name(tmp_path):
+    """Each piece is finite, their sum is not; warnings are errors here."""
+    np.save(tmp_path / "large.npy", np.full((400, 300), 9e152))
+    with pytest.raises(ValueError, match="A has columns whose squared norm overflows float64: rescale A"):
+        ascd.Problem(open_data(tmp_path / "large.npy", memory="1MiB"), np.ones(400))

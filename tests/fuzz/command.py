@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -152,6 +153,7 @@ def main() -> None:
     parser.add_argument("--shrink-seconds", type=float, default=60.0, help="time to make one case smaller")
     parser.add_argument("--report", type=Path, help="where to write the report; standard output by default")
     args = parser.parse_args()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of processes side by side: they would wait for each other
     began, command = time.perf_counter(), "python -m tests.fuzz " + " ".join(sys.argv[1:])
 
     def keep(tally: Tally, tests: Iterable[str] = ()) -> str:

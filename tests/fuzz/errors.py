@@ -54,7 +54,7 @@ def is_justified(case: Case, message: str) -> bool:
         rows = (case.A * case.A).sum(axis=1)  # the columns of a dual
         is_small = ((strength * squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any()
         return bool(is_small or ((rows < 1e-300) & (case.A != 0.0).any(axis=1)).any())
-    if "alphas must be smaller" in message or "must be finite; they are up to" in message:
+    if "alphas must be given" not in message and ("must be smaller" in message or "they are up to" in message):
         return not _are_strengths_finite(case)
     if "nor is it at" in message:  # the cost of the allowed point nearest to zero
         bounds = [np.abs(np.asarray(case.parameters.get(name, 0.0), dtype=float)) for name in ("lower", "upper")]

@@ -55,12 +55,20 @@ def _scaled(case: Case) -> tuple[Case, Any]:
         return {name: value * FACTOR ** _power(case, name) for name, value in table.items()}
 
     start = {name: value for name, value in case.options.items() if name == "x0"}
+    with np.errstate(over="ignore"):
+        if any(np.isinf(value).any() for value in _finite(case, of_units(case.parameters))):
+            return replace(case, twist=""), lambda x: x  # there are no such units
     options = {**case.options, **of_units(start)}
     storage = "F" if case.storage in ("float32", "int") else case.storage
     other = replace(
         case, A=case.A * FACTOR, parameters=of_units(case.parameters), options=options, storage=storage, twist=""
     )
     return other, _times
+
+
+def _finite(case: Case, scaled: dict[str, Any]) -> list[Any]:
+    """Parameters in other units, as far as they were finite: bounds need not be."""
+    return [np.asarray(value)[np.isfinite(case.parameters[name])] for name, value in scaled.items()]
 
 
 def _times(x: Array) -> Array:

@@ -42,8 +42,9 @@ class Filed:
         for rows, there, values in self.pieces.of(None):
             share = weight if np.ndim(weight) == 0 else weight[rows]
             found = _answering(values).survey(share, np.ascontiguousarray(vectors[:, rows]))
-            for mine, theirs in zip(out, found, strict=True):
-                mine[..., there] += theirs
+            with np.errstate(all="ignore"):  # what is not finite is told by name, once norms have shown it
+                for mine, theirs in zip(out, found, strict=True):
+                    mine[..., there] += theirs
         return out
 
     def dots(self, columns: Array, vector: Array) -> Array:
