@@ -20,7 +20,8 @@ SOLVER = Path(ascd.__file__).parent / "solver"
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((12, 7)) * (RNG.random((12, 7)) < 0.6)
 WEIGHT, VECTOR, COLUMNS = RNG.random(12), RNG.standard_normal(12), np.array([5, 0, 3])
-STORAGES = {"dense": A, "sparse": sp.csc_array(A), "row-major": np.ascontiguousarray(A)}
+MAKE = {"dense": np.asarray, "sparse": sp.csc_array, "row-major": np.ascontiguousarray}
+STORAGES = {name: make(A) for name, make in MAKE.items()}
 storages = pytest.mark.parametrize("storage", STORAGES)
 
 
@@ -69,6 +70,32 @@ def test_products_equal_numpys(storage, centred, keeps):
     multiplier.fill(store, columns, left, right, WEIGHT, means)
     expected = B[:, columns[left]].T @ (WEIGHT[:, None] * B[:, columns[right]])
     np.testing.assert_allclose(store[np.ix_(left, right)], expected, atol=1e-12)
+
+
+@storages
+@pytest.mark.parametrize("keeps", [False, True])
+def test_products_of_columns_far_from_zero_keep_their_digits(storage, keeps):
+    """Also beside columns with zeros, and with other curvatures than those they were first listed for."""
+    far = A.copy()
+    far[:, :3] = 1e8 + np.arange(36.0).reshape(12, 3) % 7
+    columns = np.array([6, 2, 0, 4])
+    design, exact = open_design(MAKE[storage](far)), far - [1e8, 1e8, 1e8, 0, 0, 0, 0]
+    multiplier, store, every = design.multiplier(keeps), np.zeros((4, 4), order="F"), np.arange(4)
+    for weight in (WEIGHT, WEIGHT[::-1].copy()):
+        multiplier.fill(store, columns, every, every, weight, design.means(np.arange(7), weight))
+        B = exact - weight @ exact / weight.sum()
+        np.testing.assert_allclose(store, B[:, columns].T @ (weight[:, None] * B[:, columns]), atol=1e-5)
+
+
+@storages
+def test_a_column_that_is_constant_where_samples_count_is_told(storage):
+    """What rounding leaves of its square is nothing, whether all its entries are stored or not."""
+    constant, weight = A.copy(), WEIGHT.copy()
+    constant[:, 0], constant[:, 1], constant[3, 1], weight[3] = 0.1, 0.1, 0.0, 0.0
+    design, store, both = open_design(MAKE[storage](constant)), np.zeros((2, 2), order="F"), np.arange(2)
+    multiplier = design.multiplier(False)
+    multiplier.fill(store, both, both, both, weight, design.means(np.arange(7), weight))
+    assert (store.diagonal() <= multiplier.constant * 0.01 * weight.sum()).all()
 
 
 @storages

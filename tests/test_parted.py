@@ -86,6 +86,19 @@ def test_products_equal_numpys(partition, at_once, centred, monkeypatch):
         np.testing.assert_allclose(store[np.ix_(left, right)], expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("first", [[0, 3, 1], [2, 4]])
+def test_products_of_row_parts_of_any_kind_add_up(first):
+    """Dense and sparse ones, with columns that are stored in every row of some parts alone."""
+    B, ends, second = A.copy(), np.array([0, 6, 13, 20]), np.array([0, 3, 1])
+    B[6:13, :2] = np.arange(1.0, 15.0).reshape(7, 2)
+    kinds = (np.asarray, sp.csc_array, sp.csr_array)
+    parts = [open_design(kind(B[rows])) for kind, rows in zip(kinds, map(slice, ends[:-1], ends[1:]), strict=True)]
+    means = WEIGHT @ B / WEIGHT.sum()
+    found = Parted(InTurn(parts), ends, np.array([0, 9])).products(np.array(first), second, WEIGHT, means)
+    expected = (B - means)[:, first].T @ (WEIGHT[:, None] * (B - means)[:, second])
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
 @pytest.mark.usefixtures("interpreted")
 @partitions
 @pytest.mark.parametrize("loss", LOSSES)

@@ -91,6 +91,23 @@ def test_means_far_larger_than_deviations(mean, penalty):
     assert moved.objective == pytest.approx(plain.objective, rel=1e-5 if mean <= 1e7 else 1e-2)
 
 
+@pytest.mark.parametrize("mean", [1e6, 1e7, 1e9])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("storage", ["csc", "csr"])
+def test_sparse_columns_that_lie_far_from_zero(mean, loss, storage):
+    """Years and coordinates beside indicators: digits of their means once took the place of the products."""
+    rng = np.random.default_rng(0)
+    A, levels = rng.standard_normal((80, 3)), np.eye(8)[rng.integers(0, 8, 80)]
+    b = A @ [1.0, -2.0, 0.5] + levels @ rng.standard_normal(8)
+    b = np.sign(b) if loss == "logistic" else b
+    near = ascd.solve(ascd.Problem(np.c_[A, levels], b, loss, ascd.L1(1.0)), intercept=True, tol=1e-10)
+    far = sp.csc_array(np.c_[A + mean, levels]).asformat(storage)
+    solution = ascd.solve(ascd.Problem(far, b, loss, ascd.L1(1.0)), intercept=True)
+    assert solution.converged or mean > 1e7
+    assert solution.objective == pytest.approx(near.objective, rel=1e-5)
+    assert solution.gap >= solution.objective - near.objective - 1e-6
+
+
 @pytest.mark.parametrize(
     ("number", "penalty"), [*enumerate([None, ascd.L1(1e-3), ascd.L1(0.5), ascd.L2(0.1), ascd.L1(0.1, [0, 1] * 3)])]
 )

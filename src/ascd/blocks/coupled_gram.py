@@ -42,7 +42,7 @@ def coupled_gram(part: Part, curvature: Curvature, ones: bool) -> Array:
     if isinstance(matrix, CSC):
         stored = int((matrix.indptr[places + 1] - matrix.indptr[places]).sum())
         if stored <= SPARSE_COUPLED * d * places.size:
-            rows = rows_of(matrix, places, np.arange(places.size), d, stored)
+            rows = rows_of(matrix, places, np.arange(places.size), d, np.zeros(places.size))
             return gram_of_rows(rows, places.size, curvature, ones)
     block = as_block(part, d)
     return gram_of_block(np.c_[block, np.ones(d)] if ones else block, curvature)

@@ -26,14 +26,25 @@ class Rows(NamedTuple):
     number: Array
 
 
-def rows_of(matrix: Any, columns: Array, names: Array, d: int, stored: int) -> Rows:
-    """The entries of these columns, of which so many are stored, row by row; ``names`` stand for the columns."""
+def means_of_whole(matrix: Any, columns: Array, d: int, means: Array) -> Array:
+    """The means of columns that are stored in every row; 0 for the others, whose zeros are not listed."""
+    return np.where(stored_in(matrix, columns) == d, means, 0.0)
+
+
+def stored_in(matrix: Any, columns: Array) -> Array:
+    """How many entries of each of these columns are stored."""
+    return np.asarray(matrix.indptr[columns + 1] - matrix.indptr[columns])
+
+
+def rows_of(matrix: Any, columns: Array, names: Array, d: int, less: Array) -> Rows:
+    """The entries of these columns, each less a number of its column, row by row; ``names`` stand for the columns."""
+    stored = int(stored_in(matrix, columns).sum())
     offsets, counts = np.zeros(d + 1, dtype=np.int64), np.empty((-(-d // ROWS_A_PART), 2), dtype=np.int64)
     price = 0.5 * (prices.LISTED * stored + prices.SUMMED * d)  # every row is looked at
     share(price, len(counts), count_rows, matrix, columns, offsets, counts)
     filled = np.empty(int(counts[:, 1].sum()), dtype=np.int64)
     rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
-    share(price, len(counts), list_rows, matrix, columns, names, rows, np.cumsum(counts, axis=0) - counts)
+    share(price, len(counts), list_rows, matrix, columns, names, less, rows, np.cumsum(counts, axis=0) - counts)
     return rows
 
 
@@ -55,7 +66,9 @@ def count_rows(matrix: Any, columns: Array, offsets: Array, counts: Array, start
 
 
 @kernel
-def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows, before: Array, start: int, stop: int) -> None:
+def list_rows(
+    matrix: Any, columns: Array, names: Array, less: Array, rows: Rows, before: Array, start: int, stop: int
+) -> None:
     """The entries of some columns, row by row, in the order of the columns; those of some parts of the rows.
 
     ``before`` counts the entries and the filled rows of all parts before each.  Where a row begins stands one place
@@ -77,5 +90,5 @@ def list_rows(matrix: Any, columns: Array, names: Array, rows: Rows, before: Arr
         for p in range(first_at(matrix, j, first), first_at(matrix, j, last)):
             k = wide(matrix.row(p)) + 1
             rows.name[offsets[k]] = name
-            rows.number[offsets[k]] = matrix.entry(p, j)
+            rows.number[offsets[k]] = matrix.entry(p, j) - less[i]
             offsets[k] += 1

@@ -86,10 +86,15 @@ def moments(part: Any, columns: Array, weight: Any, sums: Array | None = None) -
     """``sums`` are the weighted sums of the columns, where they are known."""
     weights = np.full(part.shape[0], float(weight)) if np.ndim(weight) == 0 else weight
     total = float(weights.sum())
-    means = np.zeros(columns.size)
-    if total > 0.0:
-        means = (part.dots(columns, weights) if sums is None else sums) / total
-    return Moments(columns, total, means, products(part, columns, 0, weights, means))
+    means = _means(part, columns, weights, total, sums)
+    return Moments(columns, total, means, _multiply(part, columns, 0, weights, means))
+
+
+def _means(part: Any, columns: Array, weights: Array, total: float, sums: Array | None = None) -> Array:
+    if not total > 0.0:
+        return np.zeros(columns.size)
+    found: Array = (part.dots(columns, weights) if sums is None else sums) / total
+    return found
 
 
 def squares(part: Any, columns: Array, weight: Any) -> Array:
@@ -144,7 +149,18 @@ def columns(part: Any, chosen: Array) -> Any:
 
 
 def products(part: Any, chosen: Array, count: int, weight: Array, means: Array | None) -> Array:
-    """Products of the first ``count`` columns with the others (0: of all with all), each less its mean."""
+    """Products of the first ``count`` columns with the others (0: of all with all), each less its mean of all rows."""
+    if means is None:
+        return _multiply(part, chosen, count, weight, None)
+    total = float(weight.sum())
+    own = _means(part, chosen, weight, total)
+    away = own - means
+    left, right = (away[:count], away[count:]) if count else (away, away)
+    return _multiply(part, chosen, count, weight, own) + np.outer(total * left, right)
+
+
+def _multiply(part: Any, chosen: Array, count: int, weight: Array, means: Array | None) -> Array:
+    """Products of columns less their means of these rows."""
     places = np.arange(chosen.size)
     left, right = (places, places) if count == 0 else (places[:count], places[count:])
     store = np.zeros((chosen.size, chosen.size), order="F")

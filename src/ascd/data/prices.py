@@ -110,3 +110,6 @@ TILE = 1024
 TILE_ROWS = 64
 #: Rows that are counted together when entries are listed by rows.
 ROWS_A_PART = 512
+#: What is left of a product of columns is rounding up to this share of what their means took from it: it is a sum
+#: whose relative error is d·2⁻⁵³ at most.
+LEFT_BY_MEANS = 1e-12

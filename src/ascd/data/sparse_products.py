@@ -4,11 +4,18 @@ The entries of the columns are listed by rows once; then every row adds the prod
 curvature.  Threads list rows of their own.  They multiply columns of their own, each looking at all rows; or rows of
 their own, where the columns are so few and so long that looking at rows is most of the work: the sums of some rows are
 then put down apart and added up.  Which of the two it is, and in how many parts, does not depend on the threads.
+
+With means m, n of two columns, and any numbers s, t,
+
+    Σ h·(a − m)·(b − n) = Σ h·(a − s)·(b − t) − Σh·(m − s)·(n − t).
+
+A column that is stored in every row is listed less its mean, s = m, or that of the curvatures it was first listed for:
+one that lies far from zero loses no digits then.  For the others s = 0, and what rounding leaves of a product is 0.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,29 +24,37 @@ from ascd._base.jit import helper, kernel, wide
 from ascd._base.threads import parts_of, share
 from ascd._base.tuning import WORTH_A_THREAD
 from ascd.data import prices
-from ascd.data.listed_rows import Rows, rows_of
+from ascd.data.listed_rows import Rows, means_of_whole, rows_of
+from ascd.data.prices import LEFT_BY_MEANS
+
+
+class Listed(NamedTuple):
+    """Columns listed by rows, each less its number s (see the top)."""
+
+    rows: Rows
+    less: Array
 
 
 class SparseMultiplier:
     """Products by rows: the entries of the columns are listed by rows once, and again with every other H used."""
 
-    #: means are taken out of the products
-    constant = 1e-12
+    #: as of dense columns: where means are taken out of the products, what is rounding alone is 0
+    constant = 1e-24
 
     def __init__(self, design: Any, keeps: bool) -> None:
         self.design, self.keeps = design, keeps
-        self.rows: dict[bytes, Rows] = {}
+        self.listed: dict[tuple[bool, bytes], Listed] = {}
 
     def is_cheap(self, count: int, size: int) -> bool:
         """One list of rows serves all columns, now and with other curvatures."""
         return self.keeps
 
     def forget(self) -> None:
-        self.rows.clear()
+        self.listed.clear()
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        right_rows = self._list(columns, right)
-        left_rows = right_rows if left is right else self._list(columns, left)
+        right_rows, right_less = self._list(columns, right, means)
+        left_rows, left_less = (right_rows, right_less) if left is right else self._list(columns, left, means)
         filled = min(left_rows.filled, right_rows.filled, key=len)
         price = prices.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
         given = (left, left_rows, right, right_rows, filled, left is right, weight, store)
@@ -51,22 +66,24 @@ class SparseMultiplier:
             multiply_by_columns(price, looks, *given)
         price = prices.STORED * left.size * right.size
         if means is not None:
-            mean, total = means[columns], float(weight.sum())
-            share(price, right.size, centre_products, left, right, mean, total, store)
+            left_mean, right_mean = means[columns[left]] - left_less, means[columns[right]] - right_less
+            total = float(weight.sum())
+            share(price, right.size, centre_products, left, right, left_mean, right_mean, total, store)
         if left is right:
             share(price, left.size, mirror_upper, left, store)
 
-    def _list(self, columns: Array, positions: Array) -> Rows:
+    def _list(self, columns: Array, positions: Array, means: Array | None) -> Listed:
         """The entries of the columns at these positions, row by row."""
-        key = positions.tobytes() if self.keeps else b""
-        if key in self.rows:
-            return self.rows[key]
-        chosen = columns[positions]
-        part = self.design.take(chosen)
-        rows = rows_of(part.matrix, part.places, positions, self.design.shape[0], self.design.entries(chosen))
+        key = means is None, positions.tobytes() if self.keeps else b""
+        if key in self.listed:
+            return self.listed[key]
+        chosen, d = columns[positions], self.design.shape[0]
+        matrix, places = self.design.take(chosen)
+        less = np.zeros(chosen.size) if means is None else means_of_whole(matrix, places, d, means[chosen])
+        listed = Listed(rows_of(matrix, places, positions, d, less), less)
         if self.keeps:
-            self.rows[key] = rows
-        return rows
+            self.listed[key] = listed
+        return listed
 
 
 def multiply_by_columns(
@@ -133,12 +150,16 @@ def mirror_upper(positions: Array, store: Array, start: int, stop: int) -> None:
 
 
 @kernel
-def centre_products(left: Array, right: Array, mean: Array, total: float, store: Array, start: int, stop: int) -> None:
-    """Columns less their means: Σ h·(a − m)·(b − n) = Σ h·a·b − Σh·m·n."""
+def centre_products(
+    left: Array, right: Array, left_mean: Array, right_mean: Array, total: float, store: Array, start: int, stop: int
+) -> None:
+    """Columns less their means; those given are of the columns as they are listed (see the top)."""
     for b in range(start, stop):
         i = right[b]
-        for other in left:
-            store[other, i] -= total * (mean[other] * mean[i])
+        for a in range(left.size):
+            taken = total * (left_mean[a] * right_mean[b])
+            rest = store[left[a], i] - taken
+            store[left[a], i] = rest if abs(rest) > LEFT_BY_MEANS * abs(taken) else 0.0
 
 
 @kernel

@@ -104,7 +104,9 @@ class DeviceSparse:
                 dense = self._columns(second[there]).toarray() * weights[:, None]
                 out[:, there] = self.space.fetch(left @ dense)
         if means is not None:
-            out -= float(weight.sum()) * np.outer(means[first], means[second])
+            taken = float(weight.sum()) * np.outer(means[first], means[second])
+            out -= taken
+            out[np.abs(out) <= prices.LEFT_BY_MEANS * np.abs(taken)] = 0.0
         return out
 
     def fetch(self, columns: Array) -> LocalSparse:
