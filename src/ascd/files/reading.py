@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
@@ -193,10 +192,8 @@ def _check_placed(names: list[str], learnt: Learnt) -> None:
 
 
 def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pandas.errors.DtypeWarning)  # mixed columns are told by name later
-        with unpacking(path):
-            frame = pandas.read_csv(path, **csv_options(dialect, na))
+    with unpacking(path):
+        frame = pandas.read_csv(path, **csv_options(dialect, na))
     name_columns(frame, dialect)
     return frame
 
@@ -214,6 +211,7 @@ def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
         "skiprows": dialect.skip,
         "dtype": dict.fromkeys(dialect.as_text, str) or None,
         "engine": "c",
+        "low_memory": False,  # else pandas takes rows in turns, and 07 is 7 in those that hold numbers only
     }
 
 
