@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from ascd._base.checks import unknown_name
 from ascd.files.arrays import read_npz
 from ascd.files.columns import Choices, Recipe, Table, as_table
 from ascd.files.counting import counted
-from ascd.files.dialect import Dialect, Learnt, detect
+from ascd.files.dialect import Dialect, Learnt, detect, distinct
 from ascd.files.gaps import without_gaps
 from ascd.files.refusals import absent, check_width, not_csv, not_libsvm
 from ascd.files.separators import unpacked, unpacking
@@ -222,16 +221,7 @@ def name_columns(frame: Any, dialect: Dialect) -> None:
 
 def column_names(read: Sequence[Any], dialect: Dialect) -> list[str]:
     """The names of columns: those that were read, or numbered ones where the file has no header."""
-    if not dialect.header:
-        return numbered_names(len(read))
-    names: dict[str, None] = {}
-    spelled = [str(name).strip() for name in read]
-    taken = set(spelled)
-    for name in spelled:  # pandas numbers equal names, but not those that spaces tell apart
-        numbered = (f"{name}.{number}" for number in count(1))
-        free = name if name not in names else next(one for one in numbered if one not in taken and one not in names)
-        names[free] = None
-    return list(names)
+    return distinct([str(name).strip() for name in read]) if dialect.header else numbered_names(len(read))
 
 
 def column_name(given: Any, has_header: bool | None) -> Any:
