@@ -93,7 +93,7 @@ def test_files_of_other_kinds_are_told(capsys, write, tmp_path):
         guess_format("t.xlsx")
     code, _, error = run(capsys, "fit", write("a,b,y\n1,2,3\n", "t.txt"), "--out", tmp_path / "m.npz")
     assert code == ERROR
-    assert "is not a LIBSVM file, as its name says" in error
+    assert "is not a LIBSVM file, as its name or --format says" in error
     assert "--format names another: csv, parquet, npz" in error
 
 

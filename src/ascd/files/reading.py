@@ -12,7 +12,7 @@ from ascd.files.columns import Choices, Recipe, Table, as_table
 from ascd.files.counting import counted
 from ascd.files.dialect import Dialect, Learnt, detect, distinct
 from ascd.files.gaps import without_gaps
-from ascd.files.refusals import absent, check_width, not_csv, not_libsvm
+from ascd.files.refusals import absent, check_index, check_width, not_csv, not_libsvm
 from ascd.files.separators import unpacked, unpacking
 
 FORMATS = {
@@ -23,6 +23,8 @@ FORMATS = {
 }
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zst", ".xz", ".rar")
+#: What reading may take of the memory, where nothing is said: pieces, columns kept near, products.
+DEFAULT_MEMORY = 2 << 30
 DETECT, AS_IT_IS, NO_RECIPE = Dialect(), Choices(), Recipe()
 
 
@@ -122,6 +124,7 @@ def _read_libsvm(path: Path, n_features: int | None, first: int | None) -> Table
             X, y = load_svmlight_file(file, zero_based=True)
         except (ValueError, IndexError, OverflowError) as error:
             raise not_libsvm(path, error) from error
+    check_index(X.shape[1], path, DEFAULT_MEMORY)
     lowest = int(X.indices.min()) if X.nnz else 0
     if first is None:
         first = int(lowest > 0)
