@@ -66,6 +66,11 @@ def test_words_like_numbers_of_a_column_without_a_name_of_its_own(write, header,
     assert table.X.to_numpy().tolist() == [[1, 1, 0, 0], [2, 1, 0, 0]]
 
 
+def test_lines_of_unequal_lengths_have_a_separator(write):
+    table = read_table(write("a,b,y\n1,2,3\n4,5\n6\n7\n"))
+    assert table.notes[0] == "separator ',', header"
+
+
 def test_a_column_that_is_left_out_twice(capsys, houses, tmp_path):
     code, _, error = run(capsys, "fit", houses, "--without", "a", "--without", "a", "--out", tmp_path / "m.npz")
     assert code == USAGE

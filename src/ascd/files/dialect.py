@@ -117,6 +117,7 @@ def detect(path: Path, given: Dialect, learnt: Learnt = NOTHING) -> Dialect:
     text, skip, named = table_in(decoded)
     sep = given.sep or named or _better_separator(text, is_cut, learnt)
     rows = rows_in(text, sep or ",", is_cut, most=None)
+    sep = sep or ("," if max(map(len, rows)) > 1 else None)  # lines of unequal lengths, which no separator cuts alike
     has_row_names = names_rows(rows)
     if has_row_names:
         if not any(row[-1].strip() for row in rows[1:]):  # names of rows would move all other names by one column
