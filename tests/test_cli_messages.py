@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run  # noqa: E402
 
-from ascd.cli import ERROR, USAGE  # noqa: E402
+from ascd.cli import ERROR, USAGE, main  # noqa: E402
 from ascd.files import Dialect, convert, read_table  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -108,3 +109,10 @@ def test_a_file_that_is_cut_off_is_no_interrupt(refused, tmp_path):
     for share in (0.001, 0.9):
         (tmp_path / "t.csv.gz").write_bytes(packed[: int(share * len(packed))])
         assert "t.csv.gz cannot be unpacked" in refused("fit", tmp_path / "t.csv.gz")
+
+
+def test_errors_go_nowhere_where_standard_error_is_closed(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    code = main(["predict", str(tmp_path / "no.npz"), str(tmp_path / "no.csv")])
+    sys.stderr.close()
+    assert (code, capsys.readouterr().out) == (USAGE, "")

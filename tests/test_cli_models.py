@@ -160,3 +160,65 @@ def test_classes_of_arrays_are_words(capsys, tmp_path, labels):
     code, out, error = run(capsys, "predict", tmp_path / "m.npz", tmp_path / "t.npz", "--json")
     assert code == 0, error
     assert json.loads(out)["score"]["accuracy"] > 0.9
+
+
+def _rows(cells):
+    """A table of a number, a cell that tells the target, and the target."""
+    lines = (f"{place % 7},{cell},{target}" for place, (cell, target) in enumerate(cells))
+    return "\n".join(["a,b,y", *lines])
+
+
+def test_truths_beside_gaps_are_those_of_a_full_column(capsys, tmp_path):
+    full = [("TRUE", 3), ("FALSE", 0)] * 10
+    (tmp_path / "full.csv").write_text(_rows(full))
+    (tmp_path / "gap.csv").write_text(_rows([*full[:-1], ("", 1)]))
+    found = []
+    for fitted in ("full", "gap"):
+        model = tmp_path / f"{fitted}.npz"
+        command = ("fit", tmp_path / f"{fitted}.csv", "--impute", "mean", "--alpha", 0.01, "--out", model)
+        assert run(capsys, *command)[0] == 0
+        assert list(load_model(model).names) == ["a", "b"]
+        for told in ("full", "gap"):
+            code, out, error = run(capsys, "predict", model, tmp_path / f"{told}.csv", "--json")
+            assert code == 0, error
+            found.append(json.loads(out)["predictions"][:19])
+    np.testing.assert_allclose(found, [[3, 0] * 9 + [3]] * 4, atol=0.3)
+
+
+@pytest.mark.parametrize(
+    ("fitted", "told"),
+    [
+        (["TRUE", "FALSE"], ["TRUE", "FALSE", ""]),
+        (["TRUE", "FALSE", ""], ["TRUE", "FALSE"]),
+        (["TRUE", "FALSE", ""], ["1", "0"]),
+        (["1", "0"], ["True", "False", ""]),
+        (["1", "2", "2.5"], ["1", "2"]),
+        (["12345678901.25", "12345678901.5"], ["12345678901.25", "12345678901.5"]),
+        (["12345678901", "12345678902", ""], ["12345678901", "12345678902"]),
+    ],
+)
+def test_classes_are_the_same_ones_in_files_with_others(capsys, tmp_path, fitted, told):
+    train, later, model = tmp_path / "train.csv", tmp_path / "later.csv", tmp_path / "m.npz"
+    for path, labels in ((train, fitted), (later, told)):
+        path.write_text(_rows(list(enumerate(labels)) * 9))
+    code, _, error = run(capsys, "fit", train, "--model", "logistic", "--C", 1e4, "--drop", "--classes", "--out", model)
+    assert code == 0, error
+    code, out, error = run(capsys, "predict", model, later)
+    assert code == 0, error
+    assert "accuracy 1.0000" in error
+    if told[0] == fitted[0] and told[0] != "TRUE":
+        assert out.split()[1:3] == told[:2]
+
+
+@pytest.mark.parametrize(("header", "new"), [(",a,b,y", "1,5,6"), ("a,b,,y", "5,6,")])
+def test_a_column_without_a_name_that_a_model_knows(capsys, tmp_path, header, new):
+    train, later, model = tmp_path / "train.csv", tmp_path / "later.csv", tmp_path / "m.npz"
+    lines = [f"{(7 * j) % 11 + 3},{j % 5},{j % 3 if j else ''},{j % 7}" for j in range(30)]
+    train.write_text("\n".join([header, *lines]))
+    later.write_text(f"{header[:-2]}\n{new}\n")
+    assert run(capsys, "fit", train, "--impute", "mean", "--alpha", 0.01, "--out", model)[0] == 0
+    code, out, error = run(capsys, "predict", model, later, "--json")
+    assert code == 0, error
+    held = load_model(model)
+    cells = [float(cell) if cell else held.header["data"]["recipe"]["fills"]["Unnamed: 2"] for cell in new.split(",")]
+    np.testing.assert_allclose(json.loads(out)["predictions"], held.coef @ cells + held.intercept)

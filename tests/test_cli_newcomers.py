@@ -10,7 +10,7 @@ pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run
 
 from ascd.cli import ERROR, USAGE
-from ascd.files import Choices, Dialect, read_table
+from ascd.files import Choices, Dialect, Recipe, read_table
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -53,6 +53,28 @@ def test_columns_of_one_name_are_told_apart(write):
     table = read_table(write("a,a,y\n1,2,3\n4,5,6\n"))
     assert table.names == ["a", "a.1"]
     assert "several columns are called 'a': the second is 'a.1' here" in table.notes
+    table = read_table(write("a,a,a.1,y\n1,2,3,4\n5,6,7,8\n"))
+    assert table.names == ["a", "a.2", "a.1"]
+    assert "several columns are called 'a': the second is 'a.2' here" in table.notes
+
+
+@pytest.mark.parametrize(("header", "name"), [("a,a,y", "a.1"), ("a,,y", "Unnamed: 1")])
+def test_words_like_numbers_of_a_column_without_a_name_of_its_own(write, header, name):
+    recipe = Recipe(levels={name: ["07", "B", "C"]}, written={"sep": ",", "header": True})
+    features = ["a", f"{name}=07", f"{name}=B", f"{name}=C"]
+    table = read_table(write(f"{header}\n1,07,3\n2,07,4\n"), features=features, recipe=recipe)
+    assert table.X.to_numpy().tolist() == [[1, 1, 0, 0], [2, 1, 0, 0]]
+
+
+def test_lines_of_unequal_lengths_have_a_separator(write):
+    table = read_table(write("a,b,y\n1,2,3\n4,5\n6\n7\n"))
+    assert table.notes[0] == "separator ',', header"
+
+
+def test_a_column_that_is_left_out_twice(capsys, houses, tmp_path):
+    code, _, error = run(capsys, "fit", houses, "--without", "a", "--without", "a", "--out", tmp_path / "m.npz")
+    assert code == USAGE
+    assert "column 'a' is named twice" in error
 
 
 def test_words_where_the_model_has_numbers(capsys, write, houses, tmp_path):
@@ -76,7 +98,7 @@ def test_files_of_other_kinds_are_told(capsys, write, tmp_path):
         guess_format("t.xlsx")
     code, _, error = run(capsys, "fit", write("a,b,y\n1,2,3\n", "t.txt"), "--out", tmp_path / "m.npz")
     assert code == ERROR
-    assert "is not a LIBSVM file, as its name says" in error
+    assert "is not a LIBSVM file, as its name or --format says" in error
     assert "--format names another: csv, parquet, npz" in error
 
 

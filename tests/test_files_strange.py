@@ -176,3 +176,20 @@ def test_digits_that_pandas_does_not_read_are_words(tmp_path, word):
     with pytest.raises(ValueError, match=r"column 'a' holds text, the first is .* in row 1; leave it out"):
         convert(path, tmp_path / "folder")
     assert read_table(path, choices=Choices(levels=20)).names[0].startswith("a=")
+
+
+def test_words_like_numbers_far_above_others(tmp_path):
+    words = ["07"] * 1100 + ["A"] * 1300  # pandas can read a file in turns, of 1024 lines here
+    lines = [",".join([*"1" * 1000, word, "2"]) for word in words]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join([*(f"x{j}" for j in range(1000)), "town", "y"]), *lines]))
+    assert read_table(path, choices=Choices(levels=9)).names[1000:] == ["town=A"]
+
+
+def test_an_index_whose_columns_no_memory_holds(capsys, tmp_path):
+    path = tmp_path / "far.svm"
+    path.write_text("1 1:1 2000000000:1\n0 1:2\n")
+    for command in (("fit", path, "--out", tmp_path / "m.npz"), ("convert", path, tmp_path / "far", "--memory", "1GB")):
+        code, _, error = run(capsys, *command)
+        assert code == ERROR
+        assert "far.svm has an index 2,000,000,000: the places of so many columns take 16.0 GB" in error

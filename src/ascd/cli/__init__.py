@@ -10,6 +10,7 @@ short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is t
 
 from __future__ import annotations
 
+import os
 import sys
 
 from ascd.cli.interrupts import Stopped, Watch, ignore_signals, leave, stoppable
@@ -41,7 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write_any_letter() -> None:
-    """Let output go to places that know few letters, such as a file of old Windows: ≤ is written as \\u2264 there."""
+    """Let output go to places that know few letters, such as a file of old Windows: ≤ is written as \\u2264 there.
+
+    Where standard error is closed, what is meant for it goes nowhere: ``print`` would take standard output instead.
+    """
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  for as long as the process lives
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

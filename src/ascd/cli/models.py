@@ -16,6 +16,7 @@ from ascd._base.checks import Array
 from ascd.files import whole_file
 from ascd.files.arrays import DAMAGED_ARCHIVE
 from ascd.files.refusals import absent
+from ascd.files.targets import word_of
 
 VERSION = 1
 
@@ -90,7 +91,7 @@ def as_classes(y: Any) -> Any:
     y = np.asarray(y)
     if y.dtype.kind != "f" or (y == np.round(y)).all():
         return y
-    return np.array([f"{value:.10g}" for value in y], dtype=object)
+    return np.array([word_of(value) for value in y], dtype=object)
 
 
 def model_of(estimator: Any, header: dict[str, Any], names: list[str] | None) -> Model:

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from ascd.cli.console import answer, common, say, settings
-from ascd.cli.models import Model, as_classes, load_model
+from ascd.cli.models import Model, load_model
 from ascd.cli.options import FILE, Source, with_source
 from ascd.cli.places import check_file, file_options
 from ascd.cli.reading import complete
@@ -22,7 +22,7 @@ from ascd.cli.words import readable
 from ascd.files import Recipe, Table, write_text
 from ascd.files.dialect import is_number
 from ascd.files.reading import column_name
-from ascd.files.targets import has_target
+from ascd.files.targets import TRUTHS, has_target, word_of
 
 #: What need not be said of a CSV file.
 PLAIN = ("separator ',', header",)
@@ -59,7 +59,9 @@ def command(model_file: Path, source: Source, probabilities: bool, out: Path | N
     several = predicted.ndim == 2 and not probabilities
     head = model.target_names() if several else ["prediction"]
     head = [f"P({label})" for label in model.classes] if probabilities else head
-    text = _csv(predicted.reshape(len(predicted), -1), head)
+    is_class = model.classes.size and not probabilities
+    shown = np.array([word_of(label) for label in predicted], dtype=object) if is_class else predicted
+    text = _csv(shown.reshape(len(predicted), -1), head)
     if out is not None:
         say(f"wrote {write_text(out, text)}")
     elif not settings().json:
@@ -110,13 +112,19 @@ def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
     if not y.size or (not model.classes.size and y.dtype.kind not in "biuf"):
         return None
     if model.classes.size:
-        return "accuracy", float(np.mean(predicted == (as_classes(y) if predicted.dtype.kind == "U" else y)))
+        return "accuracy", float(np.mean([_label(a) == _label(b) for a, b in zip(predicted, y, strict=True)]))
     if predicted.shape != y.shape:
         raise ValueError(f"the model has {predicted[0].size} targets; {y[0].size} were given to score by")
     spread = np.sum((y - y.mean(axis=0)) ** 2, axis=0)
     if not np.all(spread > 0.0):  # one row, or a constant: there is nothing to explain
         return None
     return "R²", float(np.mean(1.0 - np.sum((y - predicted) ** 2, axis=0) / spread))  # of several targets the mean
+
+
+def _label(value: Any) -> str:
+    """A class as a word, also where one file has numbers or truths, and another, with gaps or other classes, words."""
+    word = word_of(value)
+    return str(int(TRUTHS[word])) if word in TRUTHS else word
 
 
 def _csv(rows: Any, head: list[str]) -> str:

@@ -17,7 +17,15 @@ from ascd._base.checks import Array
 from ascd.files.counting import counted
 from ascd.files.dialect import is_number
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order
-from ascd.files.targets import named_column, numbers_or_words, target_of, target_values, targets_of, word_of, words_of
+from ascd.files.targets import (
+    named_columns,
+    numbers_truths_or_words,
+    target_of,
+    target_values,
+    targets_of,
+    word_of,
+    words_of,
+)
 
 #: At least this share of a column's values are numbers: the others are mistakes rather than words.
 MOSTLY = 0.5
@@ -88,14 +96,14 @@ def as_table(
 ) -> Table:
     """The target's column (or those of several) apart from the others, and these as numbers."""
     frame.columns = names = [str(name) for name in frame.columns]
-    frame, notes = left_after(frame, choices.without)
+    wanted = list(dict.fromkeys(recipe.source(name) for name in features or ()))
+    frame, notes = left_after(frame, choices.without, wanted)
     left = [str(name) for name in frame.columns]
     is_one = target is None or isinstance(target, str)
     chosen: Any = (target_of if is_one else targets_of)(left, target, target_optional)
     y = None if chosen is None else target_values(frame, chosen, is_one and chosen in recipe.levels)
     rest = frame if chosen is None else frame.drop(columns=chosen)
     if features is not None:
-        wanted = list(dict.fromkeys(recipe.source(name) for name in features))
         missing = [name for name in wanted if name not in names]
         if missing:
             raise ValueError(f"{path} lacks {len(missing)} of {len(wanted)} features: {', '.join(missing[:SHOWN])}")
@@ -118,18 +126,21 @@ def _side_by_side(pieces: list[Numbers | Words], height: int) -> Any:
     return np.asfortranarray(np.hstack([np.empty((height, 0)), *(piece.in_full() for piece in pieces)]))
 
 
-def left_after(frame: Any, without: Sequence[str]) -> tuple[Any, list[str]]:
-    """The frame without some columns: those named, and of those without a name empty ones and a count of the rows."""
-    for name in without:
-        named_column(name, "column", list(frame.columns))
-        frame = frame.drop(columns=name)
+def left_after(frame: Any, without: Sequence[str], needed: Sequence[str] = ()) -> tuple[Any, list[str]]:
+    """The frame without some columns: those named, and of those without a name empty ones and a count of the rows.
+
+    What a model ``needed`` stays, whatever it holds here.
+    """
+    named_columns(without, "column", list(frame.columns))
+    frame = frame.drop(columns=list(without))
     notes = [f"left out: {', '.join(without)}"] if without else []
-    if len(frame.columns) > 2 and frame.columns[0].startswith("Unnamed: 0"):
+    nameless = [name for name in frame.columns if name.startswith("Unnamed: ") and name not in needed]
+    if len(frame.columns) > 2 and frame.columns[0].startswith("Unnamed: 0") and frame.columns[0] in nameless:
         column = frame.iloc[:, 0].to_numpy()
         if column.dtype.kind == "i" and column.size and (np.diff(column) == 1).all() and column[0] in (0, 1):
             frame = frame.drop(columns=frame.columns[0])
             notes.append("the first column counts the rows: left out")
-    empty = [name for name in frame.columns if name.startswith("Unnamed: ") and frame[name].isna().all()]
+    empty = [name for name in nameless if name in frame.columns and frame[name].isna().all()]
     if empty and len(empty) < len(frame.columns):
         frame = frame.drop(columns=empty)
         notes.append(f"{counted(len(empty), 'column')} without name and values left out")
@@ -150,7 +161,7 @@ def _encoded(
     waiting: dict[str, Array] = {}  # neighbours that are numbers become one piece
     for name in frame.columns:
         is_known = name in recipe.levels
-        values = (words_of if is_known else numbers_or_words)(frame[name])
+        values = (words_of if is_known else numbers_truths_or_words)(frame[name])
         if not is_known and values.dtype.kind in "fiub":
             waiting[name] = values
             continue
@@ -175,7 +186,7 @@ def _encoded(
 def _check_words(frame: Any, path: Path, recipe: Recipe) -> None:
     """Refuse words where a model has numbers."""
     for name in frame.columns:
-        values = numbers_or_words(frame[name]) if name not in recipe.levels else np.empty(0)
+        values = numbers_truths_or_words(frame[name]) if name not in recipe.levels else np.empty(0)
         if values.dtype.kind in "fiub":
             continue
         words = [(row, word) for row, word in enumerate(map(word_of, values), start=1) if word and not is_number(word)]

@@ -8,8 +8,8 @@ A model knows how its data were written (``Learnt``), and reads new data in the 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,6 +117,7 @@ def detect(path: Path, given: Dialect, learnt: Learnt = NOTHING) -> Dialect:
     text, skip, named = table_in(decoded)
     sep = given.sep or named or _better_separator(text, is_cut, learnt)
     rows = rows_in(text, sep or ",", is_cut, most=None)
+    sep = sep or ("," if max(map(len, rows)) > 1 else None)  # lines of unequal lengths, which no separator cuts alike
     has_row_names = names_rows(rows)
     if has_row_names:
         if not any(row[-1].strip() for row in rows[1:]):  # names of rows would move all other names by one column
@@ -132,14 +133,34 @@ def detect(path: Path, given: Dialect, learnt: Learnt = NOTHING) -> Dialect:
         _check_first(rows[: LINES + 1], marks.decimal, path)
     widest = max(map(len, rows))
     names = [f"column {j + 1}" for j in range(widest)]
-    names = [*(cell.strip() for cell in rows[0]), *names[len(rows[0]) :]] if header else learnt.placed(names)
-    twice = sorted(name for name, count in Counter(names).items() if count > 1 and name)
+    first = [cell.strip() for cell in rows[0]]
+    unique = distinct([cell or f"Unnamed: {j}" for j, cell in enumerate(first)])
+    names = [*unique, *names[len(first) :]] if header else learnt.placed(names)
+    twice = [(old, new) for old, new in zip(first, unique, strict=True) if header and old not in ("", new)]
     notes = ["the first column has no name: left out, as names of the rows"] if has_row_names else []
-    notes += [f"several columns are called {twice[0]!r}: the second is {twice[0] + '.1'!r} here"] if twice else []
+    notes += [f"several columns are called {twice[0][0]!r}: the second is {twice[0][1]!r} here"] if twice else []
     notes += [*_differences(learnt, sep, marks.decimal, header), *notes_of(marks, sep, names)]
     thousands, is_marked = given.thousands or marks.thousands, marks.basis != NO_MARK
     as_text = tuple(j + has_row_names for j, name in enumerate(names) if j in marks.as_text or name in learnt.words)
     return Dialect(sep, marks.decimal, header, encoding, thousands, skip, as_text, tuple(notes), is_marked)
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names with numbers behind those that were there before: pandas' own, also where only spaces told names apart.
+
+    Examples
+    --------
+    >>> from ascd.files.dialect import distinct
+    >>> distinct(["a", "a", "a.1"])
+    ['a', 'a.2', 'a.1']
+    """
+    found: dict[str, None] = {}
+    taken = set(names)
+    for name in names:
+        numbered = (f"{name}.{number}" for number in count(1))
+        free = name if name not in found else next(one for one in numbered if one not in taken and one not in found)
+        found[free] = None
+    return list(found)
 
 
 def _differences(learnt: Learnt, sep: str | None, decimal: str, header: bool) -> list[str]:

@@ -17,12 +17,10 @@ from ascd.files.folders import INDEX, FolderReader, is_folder_of_groups
 from ascd.files.npy import NpyReader
 from ascd.files.parquet import ParquetReader, columns_of, opened
 from ascd.files.placing import is_unfinished
-from ascd.files.reading import FORMATS
+from ascd.files.reading import DEFAULT_MEMORY, FORMATS
 from ascd.files.targets import ColumnError
 from ascd.files.zarr_arrays import DESCRIPTIONS, ZarrReader
 
-#: What reading may take of the memory, where nothing is said: pieces, columns kept near, products.
-DEFAULT_MEMORY = 2 << 30
 PARQUET = FORMATS["parquet"]
 #: The least that works at all.
 LEAST_MEMORY = 1 << 20

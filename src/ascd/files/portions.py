@@ -20,7 +20,7 @@ from ascd._base.checks import Array
 from ascd.files.columns import left_after
 from ascd.files.dialect import Dialect, is_number
 from ascd.files.reading import column_name, csv_options, name_columns
-from ascd.files.refusals import check_width, not_csv, not_libsvm
+from ascd.files.refusals import check_index, check_width, not_csv, not_libsvm
 from ascd.files.separators import unpacked
 from ascd.files.targets import has_target, numbers_or_words, target_of, words_of
 
@@ -149,6 +149,7 @@ def libsvm_portions(path: Path, memory: float) -> Iterator[Portion]:
                 X, y = load_svmlight_file(io.BytesIO(b"".join(lines)), zero_based=starts_at_zero)
             except (ValueError, IndexError, OverflowError) as error:
                 raise not_libsvm(path, error) from error
+            check_index(X.shape[1] + (not starts_at_zero), path, memory)
             _check_finite(X, y, path, before)
             before += len(y)
             yield Portion(X, y, None, "label", 0 if starts_at_zero else 1)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,9 @@ from ascd._base.checks import unknown_name
 from ascd.files.arrays import read_npz
 from ascd.files.columns import Choices, Recipe, Table, as_table
 from ascd.files.counting import counted
-from ascd.files.dialect import Dialect, Learnt, detect
+from ascd.files.dialect import Dialect, Learnt, detect, distinct
 from ascd.files.gaps import without_gaps
-from ascd.files.refusals import absent, check_width, not_csv, not_libsvm
+from ascd.files.refusals import absent, check_index, check_width, not_csv, not_libsvm
 from ascd.files.separators import unpacked, unpacking
 
 FORMATS = {
@@ -25,6 +23,8 @@ FORMATS = {
 }
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zst", ".xz", ".rar")
+#: What reading may take of the memory, where nothing is said: pieces, columns kept near, products.
+DEFAULT_MEMORY = 2 << 30
 DETECT, AS_IT_IS, NO_RECIPE = Dialect(), Choices(), Recipe()
 
 
@@ -124,6 +124,7 @@ def _read_libsvm(path: Path, n_features: int | None, first: int | None) -> Table
             X, y = load_svmlight_file(file, zero_based=True)
         except (ValueError, IndexError, OverflowError) as error:
             raise not_libsvm(path, error) from error
+    check_index(X.shape[1], path, DEFAULT_MEMORY)
     lowest = int(X.indices.min()) if X.nnz else 0
     if first is None:
         first = int(lowest > 0)
@@ -193,10 +194,8 @@ def _check_placed(names: list[str], learnt: Learnt) -> None:
 
 
 def _read_csv(pandas: Any, path: Path, dialect: Dialect, na: Sequence[str]) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pandas.errors.DtypeWarning)  # mixed columns are told by name later
-        with unpacking(path):
-            frame = pandas.read_csv(path, **csv_options(dialect, na))
+    with unpacking(path):
+        frame = pandas.read_csv(path, **csv_options(dialect, na))
     name_columns(frame, dialect)
     return frame
 
@@ -214,6 +213,7 @@ def csv_options(dialect: Dialect, na: Sequence[str]) -> dict[str, Any]:
         "skiprows": dialect.skip,
         "dtype": dict.fromkeys(dialect.as_text, str) or None,
         "engine": "c",
+        "low_memory": False,  # else pandas takes rows in turns, and 07 is 7 in those that hold numbers only
     }
 
 
@@ -224,16 +224,7 @@ def name_columns(frame: Any, dialect: Dialect) -> None:
 
 def column_names(read: Sequence[Any], dialect: Dialect) -> list[str]:
     """The names of columns: those that were read, or numbered ones where the file has no header."""
-    if not dialect.header:
-        return numbered_names(len(read))
-    names: dict[str, None] = {}
-    spelled = [str(name).strip() for name in read]
-    taken = set(spelled)
-    for name in spelled:  # pandas numbers equal names, but not those that spaces tell apart
-        numbered = (f"{name}.{number}" for number in count(1))
-        free = name if name not in names else next(one for one in numbered if one not in taken and one not in names)
-        names[free] = None
-    return list(names)
+    return distinct([str(name).strip() for name in read]) if dialect.header else numbered_names(len(read))
 
 
 def column_name(given: Any, has_header: bool | None) -> Any:

@@ -9,6 +9,9 @@ from ascd.files.counting import counted
 from ascd.files.dialect import Dialect, first_look
 from ascd.files.separators import separator_name
 
+#: Bytes that the place of a column takes.
+OFFSET = 8
+
 
 def absent(path: Path) -> FileNotFoundError:
     """The error of a path that is no file."""
@@ -18,8 +21,19 @@ def absent(path: Path) -> FileNotFoundError:
 def not_libsvm(path: Path, error: Exception) -> ValueError:
     """The error of a file that LIBSVM did not write."""
     return ValueError(
-        f"{path} is not a LIBSVM file, as its name says: {error}; --format names another: csv, parquet, npz"
+        f"{path} is not a LIBSVM file, as its name or --format says: {error}; --format names another: csv, parquet, npz"
     )
+
+
+def check_index(columns: int, path: Path, memory: float) -> None:
+    """Refuse a LIBSVM file with an index so large that the places of its columns alone take more than the memory."""
+    needed = OFFSET * (columns + 1.0)
+    if needed > memory:
+        raise ValueError(
+            f"{path.name} has an index {columns - 1:,}: the places of so many columns take {needed / 1e9:.1f} GB, more "
+            f"than the {memory / 1e9:.1f} GB that reading may take; number the features anew, or give `ascd convert` "
+            "more with --memory"
+        )
 
 
 def not_csv(error: Exception, path: Path, dialect: Dialect) -> ValueError:

@@ -12,6 +12,8 @@ from ascd.files.marks import is_missing, without_spaces
 
 #: Names that a target is looked for by.
 TARGETS = ("target", "y", "label")
+#: Words that pandas reads as truths in a column of nothing else.
+TRUTHS = {spelled: word == "true" for word in ("true", "false") for spelled in (word, word.upper(), word.title())}
 
 
 class ColumnError(ValueError):
@@ -22,6 +24,15 @@ def named_column(name: str, role: str, names: Sequence[str]) -> None:
     """Refuse a name that no column has."""
     if name not in names:
         raise ColumnError(str(unknown_name(name, role, names)))
+
+
+def named_columns(chosen: Sequence[str], role: str, names: Sequence[str]) -> None:
+    """Refuse names that no column has, and one that is given twice."""
+    twice = next((name for number, name in enumerate(chosen) if name in chosen[:number]), None)
+    if twice is not None:
+        raise ColumnError(f"{role} {twice!r} is named twice")
+    for name in chosen:
+        named_column(name, role, names)
 
 
 def target_of(names: list[str], target: str | None, optional: bool) -> str | None:
@@ -40,12 +51,8 @@ def target_of(names: list[str], target: str | None, optional: bool) -> str | Non
 
 def targets_of(names: list[str], targets: Sequence[str], optional: bool) -> list[str] | None:
     """Several targets, each once; None where some are not there and need not be."""
-    twice = next((name for number, name in enumerate(targets) if name in targets[:number]), None)
-    if twice is not None:
-        raise ColumnError(f"target {twice!r} is named twice")
     strange = [name for name in targets if name not in names]
-    if strange and not optional:
-        named_column(strange[0], "target", names)
+    named_columns(targets, "target", [*names, *strange] if optional else names)
     return None if strange else list(targets)
 
 
@@ -58,7 +65,7 @@ def target_values(frame: Any, chosen: Any, are_words: bool) -> Any:
 
 def _numbers(column: Any) -> Any:
     """A column of several targets: numbers only."""
-    values = numbers_or_words(column)
+    values = numbers_truths_or_words(column)
     if values.dtype.kind not in "fiub":
         raise ValueError(f"target {column.name!r} must be numbers where there are several; its first is {values[0]!r}")
     return values.astype(float)
@@ -92,6 +99,24 @@ def numbers_or_words(column: Any) -> Any:
     if (numbers.notna() | known).all() and numbers.notna().any():
         return numbers.to_numpy(dtype=float)
     return text.where(~known, None).to_numpy(dtype=object)
+
+
+def numbers_truths_or_words(column: Any) -> Any:
+    """The same for a feature, where truths beside gaps are numbers as those of a full column are.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from ascd.files.targets import numbers_truths_or_words
+    >>> numbers_truths_or_words(pandas.Series(["TRUE", None, "false"])).tolist()
+    [1.0, nan, 0.0]
+    """
+    values = numbers_or_words(column)
+    if values.dtype.kind in "fiub":
+        return values
+    words = [word_of(value) for value in values]
+    is_truth = any(words) and all(word in TRUTHS for word in words if word)
+    return np.array([TRUTHS.get(word, np.nan) for word in words], dtype=float) if is_truth else values
 
 
 def words_of(column: Any) -> Any:
