@@ -168,6 +168,26 @@ def test_logistic_cv_may_average_the_folds_instead_of_fitting_again():
     assert model.C_ == 1.0
 
 
+@pytest.mark.parametrize("refit", [True, False])
+def test_of_equal_scores_the_smallest_c_is_taken_as_in_scikit_learn(refit):
+    given = iter([0.0, 1.0, 1.0, 0.0] * 3)  # in each fold: two Cs for each of two l1_ratios
+    settings = {"Cs": [0.25, 1.0], "l1_ratios": (0.0, 1.0), "cv": 3, "refit": refit}
+    model = ours.LogisticRegressionCV(**settings, scoring=lambda model, X, y: next(given)).fit(X, LABELS)
+    assert (model.C_, model.l1_ratio_) == (0.25, 1.0)
+
+
+@pytest.mark.parametrize("score", [np.ones(2), {"a": 1.0}, None])
+def test_a_score_that_is_no_number_is_shown(score):
+    with pytest.raises(ValueError, match="scoring must give a number for the samples of a fold; got"):
+        ours.LogisticRegressionCV(Cs=2, cv=3, scoring=lambda model, X, y: score).fit(X, LABELS)
+
+
+def test_a_fold_may_be_one_sample():
+    several, one = ([(np.arange(1, 60), place)] for place in ([0], 0))
+    errors = [ours.LassoCV(alphas=3, cv=cv).fit(X, Y).mse_path_ for cv in (several, one)]
+    np.testing.assert_array_equal(*errors)
+
+
 def test_logistic_cv_scores_by_what_was_asked_for():
     model = ours.LogisticRegressionCV(Cs=3, cv=3, scoring="neg_log_loss").fit(X, LABELS)
     assert model.score(X, LABELS) == pytest.approx(-log_loss(LABELS, model.predict_proba(X)))

@@ -71,7 +71,8 @@ class SplitterRouting:
         """The places of the samples to fit and of those to score, of every fold."""
         places = np.arange(X.shape[0])
         try:
-            return [(places[train], places[test]) for train, test in cv.split(_seen_by(cv, X), y, **routed)]
+            splits = cv.split(_seen_by(cv, X), y, **routed)
+            return [(places[np.atleast_1d(train)], places[np.atleast_1d(test)]) for train, test in splits]
         except (TypeError, ValueError, IndexError) as error:
             if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
                 raise

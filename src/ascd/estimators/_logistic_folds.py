@@ -95,7 +95,9 @@ class LogisticFolds(Scoring):
         coefs = np.array([one.coefs for one in found])
         self.coefs_paths_ = coefs.reshape(*shape, *coefs.shape[2:])
         means = self.scores_.mean(axis=0)
-        ratio, row = np.unravel_index(int(np.argmax(means)), means.shape)
+        row, ratio = np.unravel_index(
+            int(np.argmax(means.T)), means.T.shape
+        )  # of equal ones the smallest C, then ratio
         if not math.isfinite(means[ratio, row]):
             raise ValueError(
                 f"scoring must give finite numbers in every fold; the best mean score is {means[ratio, row]:g}, and "
@@ -112,8 +114,8 @@ class LogisticFolds(Scoring):
     def _average_folds(self) -> None:
         """Coefficients, C and l1_ratio as the mean of each fold's best."""
         n_folds, n_ratios, n_cs = self.scores_.shape
-        best = self.scores_.reshape(n_folds, -1).argmax(axis=1)
-        ratios, rows = np.unravel_index(best, (n_ratios, n_cs))
+        best = self.scores_.swapaxes(1, 2).reshape(n_folds, -1).argmax(axis=1)
+        rows, ratios = np.unravel_index(best, (n_cs, n_ratios))
         self._keep_coefs(self.coefs_paths_[np.arange(n_folds), ratios, rows].mean(axis=0))
         self.C_, self.l1_ratio_ = float(self.Cs_[rows].mean()), float(np.mean(self.l1_ratios_[ratios]))
 

@@ -26,7 +26,7 @@ from ascd.estimators.logistic import LogisticRegression
 
 def as_score(score: Any) -> float:
     """What a scorer gave, as a number."""
-    number = score.item() if hasattr(score, "item") else score
+    number = score.item() if np.size(score) == 1 and hasattr(score, "item") else score
     if not isinstance(number, Real):
         raise ValueError(f"scoring must give a number for the samples of a fold; got {score!r}")
     return float(number)

@@ -70,7 +70,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
     Attributes
     ----------
     C_, l1_ratio_ : those of the last fit; the l1_ratio is that with the best mean score
-    C_best_ : the C with the best mean score
+    C_best_ : the C with the best mean score; of equal scores that with the smallest C, then the first l1_ratio
     C_1se_ : the smallest C with a mean score within one standard error of it, for the same l1_ratio
     Cs_, l1_ratios_ : the grid
     scores_ : array of shape (n_folds, n_l1_ratios, n_cs)

@@ -7,6 +7,7 @@ penalty.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -27,6 +28,7 @@ from ascd.estimators._penalty import as_bounds, regulariser
 from ascd.estimators._solving import in_turn, solve_problem
 from ascd.estimators._svm_dual import solve_dual
 from ascd.problem.problem import Problem
+from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
 from ascd.svm import Clipped, signed_box
 
 if TYPE_CHECKING:
@@ -160,11 +162,26 @@ class LinearSVC(LinearClassifier):
         is_dual = self._is_dual(X.shape[0] < X.shape[1] and not is_elsewhere(X))
         X = by_samples(X) if is_dual else by_features(X)
         restrictions = self._restrictions(X.shape[1])
+        totals = [float(X.shape[0] if one is None else one.sum()) for one in weights]
+        self._check_range(totals, X.shape[0], is_dual)
         if self.fit_intercept:
             X = with_constant(X, self.intercept_scaling)
         fit = self._fit_dual if is_dual else self._fit_primal
         self._keep(fit(X, list(signs(codes, len(self.classes_))), weights, *restrictions))
         return self
+
+    def _check_range(self, totals: list[float], n_samples: int, is_dual: bool) -> None:
+        """What float64 cannot hold because of C or of the constant feature is not told as a fault of X."""
+        largest = sys.float_info.max
+        least, most = (0.0, BEYOND_BOUNDS) if self.loss == "hinge" else (SMALLEST_SQUARE, FAR if is_dual else largest)
+        if self.C * min(totals) < least or self.C * max(totals) > 0.5 * most:
+            raise ValueError(
+                f"C times the sum of sample_weight must be between {least:g} and {0.5 * most:g}, for float64; "
+                f"got C={self.C!r}"
+            )
+        least, size = 0.0 if is_dual else SMALLEST_SQUARE, float(self.intercept_scaling)
+        if self.fit_intercept and not least <= size * size * n_samples < largest:
+            raise ValueError(f"intercept_scaling must have a square within float64's range; got {size!r}")
 
     def _class_weights(self, codes: Array, weight: Array | None) -> list[Any]:
         """The weights of the samples in each problem."""
