@@ -149,8 +149,8 @@ def short():
     lasso = [record for record in records if record["group"] == "lasso" and record["case"] in REAL]
     lasso = [record for record in lasso if not record["case"].endswith(RAW)]
     others = [record for record in records if record["group"] != "lasso"]
-    budgets = {content["runs"][record["run"]].get("budget") for record in lasso}
-    within = f" in {max(budgets):g} seconds" if None not in budgets and budgets else ""
+    budgets = {content["runs"][record["run"]].get("budget") for record in lasso if _quotient(record) == "alone"}
+    within = f" in {min(budgets):g} seconds" if None not in budgets and budgets else ""
     words = f'Below 1 we are faster; "alone" means that no peer got there{within}. {_means(lasso)} {_losses(lasso)}'
     parts = [ratio_table(lasso, 1), words]
     if others:

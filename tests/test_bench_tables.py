@@ -43,6 +43,20 @@ def test_a_new_result_changes_the_page(tmp_path, monkeypatch):
     assert bench_tables.TABLES["engine-dense"]() == bench_tables.NOTHING
 
 
+def test_alone_is_told_with_the_seconds_that_peers_had_in_those_races(tmp_path, monkeypatch):
+    content = read(ledgers.RESULTS / "solver.json")
+    race = next(one for one in content["tables"]["races"] if one["group"] == "lasso" and one["case"] == "golub")
+    content["runs"]["short"], content["runs"]["long"] = {"budget": 2.0}, {"budget": 60.0}
+    peers = {"ascd": race["peers"]["ascd"], "celer": {"seconds": None}}
+    content["tables"]["races"] = [
+        {**race, "threads": 1, "run": "long"},
+        {**race, "threads": 1, "run": "short", "part": 7, "peers": peers},
+    ]
+    (tmp_path / "solver.json").write_text(json.dumps(content))
+    monkeypatch.setattr(bench_tables, "RESULTS", tmp_path)
+    assert "no peer got there in 2 seconds." in bench_tables.short()
+
+
 def test_a_table_that_nobody_knows_is_refused():
     with pytest.raises(ValueError, match=r"no table named tinny: there are short, solver-summary"):
         bench_tables.filled("<!-- table: tinny -->\n<!-- end of table -->")

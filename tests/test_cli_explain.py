@@ -24,7 +24,7 @@ def test_what_matters_is_stable_and_noise_is_not(capsys, houses, tmp_path):
     code, out, _ = run(capsys, "fit", houses, *options)
     assert code == 0
     assert "2 of" in out
-    assert "features keep their sign in at least 90 % of the 20 fits: a, c." in out
+    assert "used features keep their sign in at least 90 % of the 20 fits: a, c." in out
     page = (tmp_path / "m-explained.html").read_text()
     assert '<svg class="intervals"' in page
     assert "<td>stable</td>" in page
@@ -120,7 +120,7 @@ def test_a_feature_whose_sign_changes_is_not_sure():
     assert (found["a"].verdict, found["b"].verdict) == ("stable", "fair")
     assert found["b"].share == 0.6
     assert "c" not in found
-    assert "1 of 2 features keeps its sign" in sentence(list(found.values()), 10)
+    assert "1 of 2 used features keeps its sign" in sentence(list(found.values()), 10)
     assert "No feature is used" in sentence([], 10)
 
 

@@ -7,6 +7,7 @@ import re
 import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ascd
@@ -88,3 +89,17 @@ def _told_of(one):
 def test_every_public_name_has_a_page():
     listed = (ROOT / "docs" / "api.md").read_text(encoding="utf-8").split()
     assert not {name for name in ascd.__all__ if name != "estimators"} - set(listed)
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize(
+    "name", ["ElasticNet", "ElasticNetCV", "LogisticRegressionCV", "MultiTaskElasticNetCV", "SparseGroupLassoCV"]
+)
+def test_what_a_fit_leaves_is_in_the_docstring(name):
+    pandas = pytest.importorskip("pandas", reason="names of features come with a DataFrame")
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    y = X[:, :2] if name.startswith("MultiTask") else X[:, 0] > 0.0 if "Logistic" in name else X[:, 0]
+    folds = {"cv": 2} if name.endswith("CV") else {}
+    model = getattr(ascd, name)(**folds).fit(pandas.DataFrame(X).add_prefix("x"), y)
+    told = inspect.getdoc(type(model)).split("Attributes\n")[1].split("Examples\n")[0]
+    assert {one for one in vars(model) if re.fullmatch(r"[^_].*_", one)} <= set(re.findall(r"\w+_\b", told))

@@ -132,7 +132,7 @@ def sentence(rows: list[Evidence], resamples: int) -> str:
     stable = [one.name for one in rows if one.verdict == "stable"]
     weak = [one.name for one in rows if one.coefficient != 0.0 and one.verdict == "weak"]
     shown = ", ".join(stable[:8]) + (" …" if len(stable) > 8 else "")
-    number = f"{len(stable)} of {counted(len(rows), 'feature')}"
+    number = f"{len(stable)} of {counted(len(rows), 'used feature')}"
     keep = "keep their" if len(stable) > 1 else "keeps its"
     text = (
         f"{number} {keep} sign in at least 90 % of the {resamples} fits: {shown}."

@@ -84,9 +84,10 @@ class MultiTaskElasticNetCV(SeveralTargets, BlockPathCV):
 
     Attributes
     ----------
-    alpha_, l1_ratio_, alpha_1se_, alphas_, mse_path_ : as in ``ElasticNetCV``
+    alpha_, l1_ratio_, alpha_best_, alpha_1se_, alphas_, mse_path_ : as in ``ElasticNetCV``
     coef_path_ : sparse matrix of shape (n_features, n_alphas), norms of the features' coefficients, mean of the folds
-    coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
+    coef_, sparse_coef_, intercept_, dual_gap_, eps_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------

@@ -50,6 +50,7 @@ class ElasticNetCV(PathCV):
     alphas_, mse_path_ : the grid and the errors of all folds, as in scikit-learn
     coef_path_ : sparse matrix of shape (n_features, n_alphas), the mean of the folds' coefficients for ``l1_ratio_``
     coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------

@@ -38,8 +38,9 @@ class SparseGroupLassoCV(BlockPathCV):
 
     Attributes
     ----------
-    alpha_, l1_ratio_, alpha_1se_, alphas_, mse_path_, coef_path_ : as in ``ElasticNetCV``
+    alpha_, l1_ratio_, alpha_best_, alpha_1se_, alphas_, mse_path_, coef_path_ : as in ``ElasticNetCV``
     coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------

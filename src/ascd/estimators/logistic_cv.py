@@ -77,6 +77,7 @@ class LogisticRegressionCV(LogisticFolds, LogisticRegression):
     coefs_paths_ : array of shape (n_folds, n_l1_ratios, n_cs, n_classes or 1, n_features, plus 1 with an intercept)
     n_iter_ : array of shape (n_folds, n_l1_ratios, n_cs)
     classes_, coef_, intercept_, certificate_ : as in ``LogisticRegression``; no certificate where ``refit`` is False
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------
