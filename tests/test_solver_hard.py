@@ -305,3 +305,15 @@ def test_a_constant_far_off_takes_no_digits_from_the_image():
     fit.recompute()
     assert fit.constant == pytest.approx(3.0, abs=1e-9)
     assert fit.loss_sum <= 1e-18
+
+
+@pytest.mark.parametrize("seed", [10, 41])
+def test_squared_hinges_with_little_penalty_do_not_creep(compiled, seed):
+    """Newton's steps lead far beyond samples at rest, whose secants then hold all steps back."""
+    rng = np.random.default_rng(seed)
+    d, n = rng.integers(4, 40), rng.integers(2, 20)
+    X = rng.standard_normal((d, n)) * 10 ** rng.uniform(-2, 2, n)
+    score = X @ (rng.standard_normal(n) / np.abs(X).mean(axis=0)) + rng.standard_normal(d)
+    problem = ascd.Problem(X, np.where(score > 0.0, 1.0, -1.0), "squared_hinge", ascd.L2(1e-4))
+    solution = ascd.solve(problem, max_iter=60)
+    assert solution.converged

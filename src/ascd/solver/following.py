@@ -9,7 +9,8 @@ k's loss at both ends of the step d meet below it, and
 is the curvature of the parabola that touches the loss at z and the tangent at z + d.  For a parabola w = f'', for any
 loss w is at most the bound of f''; a sample far on the wrong side gets w = 1/(2·distance).  The next model takes the
 larger of H and w (``secants``).  After a few of those the step is shortened, and all curvatures are raised
-(``damping``) until models are believed again.
+(``damping``) until models are believed again.  Of a step that led very far secants hold back all samples on the way:
+where F then falls by a small part of what the first model promised, steps are shortened from then on.
 """
 
 from __future__ import annotations
@@ -114,6 +115,7 @@ class LineSearch:
         self.damping, self.tries = tuning.DAMPING, 0
         self.most_tries = tuning.MOST_TRIES if fit.samples.has_bound else 0
         self.secants: Array | None = None
+        self.promised = 0.0  # by the model that disappointed first
 
     def curvatures(self) -> Array:
         """The loss's own, damped, and the secants' where a model has disappointed."""
@@ -138,11 +140,12 @@ class LineSearch:
             trial, there = fit.try_out(line.direction, t, line.there), line.point(t)
             end_slope = float(trial.slope @ line.direction)
             if self._falls_enough(line, t, trial.loss, end_slope, there):
+                self._judge_secants(line, trial.loss, there)
                 fit.accept(trial, -t * line.drift, is_fresh=t == 1.0 and line.there is not None)
                 fit.x[columns] = there
                 break
             if t == 1.0 and self.tries < self.most_tries:
-                self._learn_from(trial)
+                self._learn_from(trial, line.promised)
                 return False
             # where a straight line from the slope promised to the one at the end has its zero
             rise = end_slope - line.slope
@@ -189,10 +192,18 @@ class LineSearch:
         noise = tuning.OBJECTIVE_ROUNDING * (4.0 + math.sqrt(self.fit.d)) * line.size
         return fall <= tuning.ENOUGH_FALL * t * line.promised + (noise if -line.promised <= noise else 0.0)
 
-    def _learn_from(self, trial: Trial) -> None:
+    def _judge_secants(self, line: Line, loss: float, there: Array) -> None:
+        """Are they worth another try?"""
+        if self.secants is None:
+            return
+        fall = loss - self.fit.loss_sum + float(cost_of(self.fit.penalty, line.columns, there)) - line.cost
+        if fall > tuning.SECANTS_WORTH * self.promised:
+            self.most_tries = 0
+
+    def _learn_from(self, trial: Trial, promised: float) -> None:
         """Secant curvatures from a step that was too long."""
         fit = self.fit
         if self.secants is None:
-            self.secants = np.zeros(fit.d)
+            self.secants, self.promised = np.zeros(fit.d), promised
         self.tries += 1
         fit.samples.secants(fit.image, trial.image, fit.slope, trial.slope, self.secants)

@@ -218,6 +218,8 @@ BARRIER_BACK, BARRIER_SMALL, BARRIER_TINY = 0.995, 1e-6, 1e-3
 
 #: Models with secant curvatures before a step is shortened; none where curvatures have no bound (exp far out).
 MOST_TRIES = 3
+#: Part of the fall promised by the model that was too far which secants must bring, to be tried again.
+SECANTS_WORTH = 0.03
 #: A step must keep this share of the fall that the model promised.
 ENOUGH_FALL = 1e-4
 SMALLEST_STEP = 1e-14
