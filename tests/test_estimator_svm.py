@@ -242,7 +242,7 @@ def test_coefficients_keep_to_bounds_that_weights_round(monkeypatch):
 @pytest.mark.parametrize("y", [LABELS, np.arange(60) % 3], ids=["two classes", "three classes"])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_without_an_intercept_it_is_zero_as_in_scikit_learn(loss, y):
-    how = {"loss": loss, "fit_intercept": False}
+    how = {"loss": loss, "fit_intercept": False, "max_iter": 100_000, "random_state": 0}
     model, theirs = (make(**how).fit(X, y) for make in (LinearSVC, sklearn.svm.LinearSVC))
     assert model.intercept_ == theirs.intercept_ == 0.0
     assert isinstance(model.intercept_, float)

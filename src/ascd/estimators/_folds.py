@@ -72,7 +72,7 @@ class SplitterRouting:
         places = np.arange(X.shape[0])
         try:
             splits = cv.split(_seen_by(cv, X), y, **routed)
-            return [(places[np.atleast_1d(train)], places[np.atleast_1d(test)]) for train, test in splits]
+            return [(np.atleast_1d(places[train]), np.atleast_1d(places[test])) for train, test in splits]
         except (TypeError, ValueError, IndexError) as error:
             if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
                 raise
