@@ -12,9 +12,6 @@ Constants are a last column of ones, and are eliminated: C has their products wi
 themselves, and slopes sum to 0 where the model is made,
 
     G − CᵀM⁻¹C,      δ = −M⁻¹CΔ.
-
-A multiple m_j of the ones in a column changes nothing but the constants, by −m_j·Δ_jt.  So columns enter less their
-means, where all entries are stored: far from zero, the two terms of G differ by little more than rounding errors.
 """
 
 from __future__ import annotations
@@ -28,8 +25,8 @@ from ascd.blocks.pieces import Working
 from ascd.blocks.softmax import solve_singular
 from ascd.blocks.tuning import COUPLED_AT_ONCE, LANES, SPARSE_COUPLED
 from ascd.data.design import Part
-from ascd.data.listed_rows import Rows, means_of_whole, rows_of, stored_in
-from ascd.data.local import as_block, fill_dots
+from ascd.data.listed_rows import Rows, rows_of
+from ascd.data.local import as_block
 from ascd.data.sparse import CSC
 
 
@@ -39,41 +36,15 @@ def flat(working: Working) -> Working:
     return Working(working.blocks, working.starts * working.outputs, np.arange(count), 1)
 
 
-def coupled_gram(part: Part, curvature: Curvature) -> Array:
-    """G for these columns."""
-    return _gram_of_part(part, curvature, np.zeros(part.places.size), ones=False)
-
-
-def gram_beside_constants(part: Part, curvature: Curvature) -> tuple[Array, Array]:
-    """G with the constants at their best after every step; what takes a step to theirs."""
-    (d, outputs), less = curvature.own.shape, _means(part, curvature)
-    if _is_sparse(part, d):
-        less = means_of_whole(part.matrix, part.places, d, less)
-    gram, change = without_constants(_gram_of_part(part, curvature, less, ones=True), outputs)
-    return gram, change - np.kron(less, np.eye(outputs))
-
-
-def _means(part: Part, curvature: Curvature) -> Array:
-    """Of these columns, weighted by the curvatures of all outputs."""
-    weight, means = curvature.own.sum(axis=1), np.zeros(part.places.size)
-    if weight.any():
-        fill_dots(part.matrix, part.places, weight / weight.sum(), means, 0, means.size)
-    return means
-
-
-def _is_sparse(part: Part, d: int) -> bool:
-    """Are these columns better multiplied row by row?"""
-    matrix, places = part.matrix, part.places
-    return isinstance(matrix, CSC) and int(stored_in(matrix, places).sum()) <= SPARSE_COUPLED * d * places.size
-
-
-def _gram_of_part(part: Part, curvature: Curvature, less: Array, ones: bool) -> Array:
-    """G for these columns, each less a number, and a last one of ones where that is wanted."""
-    places, d = part.places, curvature.own.shape[0]
-    if _is_sparse(part, d):
-        rows = rows_of(part.matrix, places, np.arange(places.size), d, less)
-        return gram_of_rows(rows, places.size, curvature, ones)
-    block = as_block(part, d) - less
+def coupled_gram(part: Part, curvature: Curvature, ones: bool) -> Array:
+    """G for these columns, and a last one of ones where that is wanted."""
+    matrix, places, d = part.matrix, part.places, curvature.own.shape[0]
+    if isinstance(matrix, CSC):
+        stored = int((matrix.indptr[places + 1] - matrix.indptr[places]).sum())
+        if stored <= SPARSE_COUPLED * d * places.size:
+            rows = rows_of(matrix, places, np.arange(places.size), d, np.zeros(places.size))
+            return gram_of_rows(rows, places.size, curvature, ones)
+    block = as_block(part, d)
     return gram_of_block(np.c_[block, np.ones(d)] if ones else block, curvature)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from ascd._base.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.column_model import ColumnModel
-from ascd.blocks.coupled_gram import coupled_gram, flat, gram_beside_constants
+from ascd.blocks.coupled_gram import coupled_gram, flat, without_constants
 from ascd.blocks.fit import Fit
 from ascd.blocks.gram_model import GramModel
 from ascd.blocks.largest import Largest
@@ -140,11 +140,11 @@ class Steps:
     ) -> Array:
         """Minimise the model by one matrix of all coefficients, which move; the change of the constants."""
         fit, all_of_them, before = self.fit, flat(working), x.copy()
-        design, fit.reads = self.problem.design, fit.reads + columns.size
+        gram = coupled_gram(self.problem.design.take(columns), curvature, fit.intercept)
+        fit.reads += columns.size
+        constants = np.zeros((working.outputs, x.size))
         if fit.intercept:
-            gram, constants = gram_beside_constants(design.take(columns), curvature)
-        else:
-            gram, constants = coupled_gram(design.take(columns), curvature), np.zeros((working.outputs, x.size))
+            gram, constants = without_constants(gram, working.outputs)
         lipschitz = self.largest.of_gram(all_of_them, gram)
         model = GramModel(fit.penalty, all_of_them, gram, lipschitz, gradient.reshape(-1, 1).copy(), x.reshape(-1, 1))
         model.minimise(target)
