@@ -162,3 +162,10 @@ def test_numbers_that_are_not_finite_are_named(bad):
     broken[3, 4] = bad
     with pytest.raises(ValueError, match=r"A must be finite; it has 1 nan or inf"):
         ascd.Problem(cut(broken, "both"), VECTORS[0])
+
+
+@partitions
+def test_no_columns_have_no_means(partition):
+    """A working set may be empty where no sample counts."""
+    source = cut(A, partition)
+    assert source.means(np.empty(0, dtype=np.int64), WEIGHT).size == 0

@@ -124,7 +124,7 @@ class Parted:
 
         Who asks for means of columns wants their products next: these come along where parts give them.
         """
-        if self.gives_products:
+        if self.gives_products and columns.size:
             known = self._moments.means(columns, weight)
             if known is not None:
                 return known
