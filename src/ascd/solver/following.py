@@ -10,7 +10,7 @@ is the curvature of the parabola that touches the loss at z and the tangent at z
 loss w is at most the bound of f''; a sample far on the wrong side gets w = 1/(2·distance).  The next model takes the
 larger of H and w (``secants``).  After a few of those the step is shortened, and all curvatures are raised
 (``damping``) until models are believed again.  Of a step that led very far secants hold back all samples on the way:
-where F then falls by a small part of what the first model promised, steps are shortened from then on.
+where F then falls by a small part of what the first model promised, the next step is shortened instead.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class LineSearch:
     def __init__(self, fit: Fit) -> None:
         self.fit, self.most_models = fit, tuning.MOST_MODELS
         self.damping, self.tries = tuning.DAMPING, 0
-        self.most_tries = tuning.MOST_TRIES if fit.samples.has_bound else 0
+        self.usual_tries = self.most_tries = tuning.MOST_TRIES if fit.samples.has_bound else 0
         self.secants: Array | None = None
         self.promised = 0.0  # by the model that disappointed first
 
@@ -193,7 +193,8 @@ class LineSearch:
         return fall <= tuning.ENOUGH_FALL * t * line.promised + (noise if -line.promised <= noise else 0.0)
 
     def _judge_secants(self, line: Line, loss: float, there: Array) -> None:
-        """Are they worth another try?"""
+        """Are they worth another try at the next step?"""
+        self.most_tries = self.usual_tries
         if self.secants is None:
             return
         fall = loss - self.fit.loss_sum + float(cost_of(self.fit.penalty, line.columns, there)) - line.cost
