@@ -25,4 +25,4 @@ def pytest_collection(session):
 @pytest.fixture(autouse=True)
 def examples_in_plain_python(request, monkeypatch):
     if request.node.name.startswith(INTERPRETED):
-        monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+        monkeypatch.setattr("ascd._core.jit.is_interpreted", True)

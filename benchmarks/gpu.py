@@ -23,7 +23,7 @@ from on_gpu.places import find_place, make_data, seconds_of
 from on_gpu.products import compare
 
 import ascd
-from ascd.data import prices
+from ascd.matrix import prices
 from ascd.solver import tuning
 
 BEGAN = time.perf_counter()

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from common.tables import markdown_table
 
 import ascd
-from ascd.data import prices
+from ascd.matrix import prices
 from ascd.problem import tuning as work
 from ascd.solver import tuning
 

@@ -8,4 +8,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def plain_python(request, monkeypatch):
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", ".estimators." not in request.node.name)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", ".estimators." not in request.node.name)

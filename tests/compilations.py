@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ascd._base.jit import Kernel
+from ascd._core.jit import Kernel
 
 
 class Compilations(NamedTuple):
@@ -47,7 +47,7 @@ def only_loops_compiled() -> Iterator[None]:
     from ascd.engine import run
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._base.jit.is_interpreted", True)
+        patch.setattr("ascd._core.jit.is_interpreted", True)
         patch.setattr(run, "descend", run.descend._compiled)
         patch.setattr(of_blocks, "descend_blocks", of_blocks.descend_blocks._compiled)
         yield

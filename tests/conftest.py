@@ -23,21 +23,21 @@ def pytest_collect_file(file_path, parent):
 @pytest.fixture
 def interpreted(monkeypatch):
     """Kernels run as plain Python: thousands of combinations of parts without compiling any."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
 
 
 @pytest.fixture(scope="module")
 def plain_python():
     """The same for all tests of a file, also for those that hypothesis repeats."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._base.jit.is_interpreted", True)
+        patch.setattr("ascd._core.jit.is_interpreted", True)
         yield
 
 
 @pytest.fixture
 def plain_but_huber(request, monkeypatch):
     """Kernels run as plain Python, but for Huber's regression: each fit of it is hundreds of runs of the solver."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", "huber" not in request.node.name.lower())
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", "huber" not in request.node.name.lower())
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def compiled_sweeps(monkeypatch):
     from ascd.blocks import gram_model as of_blocks
     from ascd.solver import gram_model
 
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
     for module in (gram_model, of_blocks):
         monkeypatch.setattr(module, "sweep_gram", module.sweep_gram.stored)
 
@@ -54,7 +54,7 @@ def compiled_sweeps(monkeypatch):
 @pytest.fixture
 def compiled(monkeypatch):
     """Kernels are compiled, whatever the surroundings say."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", False)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", False)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def lazy_everywhere():
 @pytest.fixture
 def nothing_is_small(monkeypatch):
     """Arrays on a device stay there, however small they are."""
-    monkeypatch.setattr("ascd.data.prices.DEVICE_SMALL", 0)
+    monkeypatch.setattr("ascd.matrix.prices.DEVICE_SMALL", 0)
 
 
 @pytest.fixture

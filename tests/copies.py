@@ -63,8 +63,8 @@ os.environ.update(surroundings)
 sys.path[1:1] = os.environ.get("PYTHONPATH", "").split(os.pathsep)
 sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
 numba.config.reload_config()
-if "ascd._base.jit" in sys.modules:
-    sys.modules["ascd._base.jit"].is_interpreted = bool(numba.config.DISABLE_JIT)
+if "ascd._core.jit" in sys.modules:
+    sys.modules["ascd._core.jit"].is_interpreted = bool(numba.config.DISABLE_JIT)
 exec(script, {"__name__": "__main__"})
 """
 

@@ -20,7 +20,7 @@ KINDS = ("rows", "columns", "both", "sparse", "frame", "unknown")
 #: What every worker would import before its first answer.
 OF_WORKERS = [
     "pytest", "distributed", "pandas", "scipy.sparse", "dask.array", "dask.dataframe",
-    "ascd.data.on_dask", "ascd.data.device", "ascd.estimators.least_squares", "ascd.solver",
+    "ascd.matrix.on_dask", "ascd.matrix.device", "ascd.estimators.least_squares", "ascd.solver",
 ]  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def as_chunks(X, kind):
 
 def compile_kernels():
     """Run by a worker that has not met numba yet: it compiles what it calls from now on."""
-    from ascd._base import jit
+    from ascd._core import jit
 
     os.environ["NUMBA_DISABLE_JIT"], jit.is_interpreted = "0", False
 

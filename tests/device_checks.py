@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 import ascd
-from ascd.data.device.dense import DeviceDense
-from ascd.data.distant import Distant
+from ascd.matrix.device.dense import DeviceDense
+from ascd.matrix.distant import Distant
 
 #: Sizes that fill no tile and no vector of a kernel, and ones that fill them.
 SHAPES = ((41, 23), (2100, 36), (64, 1200))

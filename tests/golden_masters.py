@@ -127,7 +127,7 @@ def as_lines(runs):
 
 
 if __name__ == "__main__":
-    from ascd._base.jit import debugging
+    from ascd._core.jit import debugging
 
     with debugging(True):
         renew()

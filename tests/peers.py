@@ -10,7 +10,7 @@ import pytest
 from formulas import gradient, smooth
 from scipy import optimize
 
-from ascd._base.jit import debugging
+from ascd._core.jit import debugging
 
 
 def scipy_minimum(loss, A, b, l1=0.0, l2=0.0, lower=-np.inf, upper=np.inf):

@@ -15,9 +15,9 @@ from selection import LOSSES, bounds_of, regression, watch
 from solving import make_case
 
 import ascd
-from ascd.data.prices import VISIT
-from ascd.data.storages import entry_price
 from ascd.engine.tuning import BOUNDS_LOOK, SAMPLE_LOOK, STEEP_BUCKETS
+from ascd.matrix.prices import VISIT
+from ascd.matrix.storages import entry_price
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

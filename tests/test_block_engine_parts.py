@@ -20,7 +20,7 @@ from user_parts.my_blocks import (
 )
 
 import ascd
-from ascd._base.jit import Kernel
+from ascd._core.jit import Kernel
 from ascd.blocks.engine.descent import descend_blocks
 from ascd.blocks.engine.point import length_of, move, read_block, wipe
 from ascd.blocks.engine.run import assemble_blocks
@@ -98,13 +98,13 @@ def test_compiled_parts_do_what_plain_python_does(name, storage, how, chosen, in
 @pytest.mark.parametrize(("name", "storage", "how"), OPTIMA)
 def test_the_optimum_is_the_solvers(name, storage, how, monkeypatch):
     """What runs where nothing is asked for is compiled, from one end of the engine to the other."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", name != DEFAULT[0])
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", name != DEFAULT[0])
     problem = lock.CASES[name].library(storage)
     solution = ascd.minimize(problem, tol=1e-9, **how)
     assert solution.status is ascd.Status.CONVERGED
     assert solution.x.shape == ((9,) if problem.loss.is_flat else (9, 3))
     assert problem.objective(solution.x) == pytest.approx(solution.objective, rel=1e-12)
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
     assert abs(solution.objective - optimum(problem)) <= 1e-8
 
 
@@ -114,7 +114,7 @@ def test_parts_of_ones_own_are_compiled(monkeypatch):
     with compilations_of(descend_blocks) as compilations, only_loops_compiled():
         own = ascd.minimize(problem, Backwards(), Cautious(), Distance(), HalfStep(), tol=1e-7)
     assert compilations.kept == [False]
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
     assert own.objective - own_optimum() <= 1e-7
     assert own.chosen == {"rule": "Backwards", "oracle": "Cautious", "steepness": "Distance", "step": "HalfStep"}
 

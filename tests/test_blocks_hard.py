@@ -155,7 +155,7 @@ def test_wrong_input_is_named(make, error, words):
 @pytest.mark.parametrize("loss", ["squared", "softmax", ascd.Huber(1.0)])
 def test_a_start_whose_squares_are_no_numbers_has_no_proof(monkeypatch, loss):
     """Compiled for softmax, which takes thousands of sweeps before it gives up; a second round would begin at zero."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", loss != "softmax")
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", loss != "softmax")
     rng = np.random.default_rng(0)
     target = np.arange(20) % 3 if loss == "softmax" else rng.standard_normal((20, 3))
     problem = ascd.BlockProblem(rng.standard_normal((20, 4)), target, loss, penalty=ascd.L21(1.0))

@@ -13,10 +13,10 @@ import pytest
 from copies import OTHERS, copy_of_package, ended
 
 import ascd
-from ascd._base import jit
-from ascd._base.cache import NotKept, open_folder
-from ascd._base.compilers import _named_apart
-from ascd._base.tuning import SECONDS_KEPT
+from ascd._core import jit
+from ascd._core.cache import NotKept, open_folder
+from ascd._core.compilers import _named_apart
+from ascd._core.tuning import SECONDS_KEPT
 from ascd.problem.problem import evaluate_at, fill_curvatures
 
 PACKAGE = Path(ascd.__file__).parent
@@ -24,7 +24,7 @@ PACKAGE = Path(ascd.__file__).parent
 #: Two kernels, one of which takes parts inside of parts; the problem is set up without compiling.
 SCRIPT = """
 import json, numpy as np, ascd
-from ascd._base.jit import debugging
+from ascd._core.jit import debugging
 from ascd.problem.problem import evaluate_at, fill_curvatures
 with debugging(True):
     problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty={penalty})
@@ -156,7 +156,7 @@ def test_old_files_of_former_sources_are_removed_and_nothing_else(site, filled, 
 
 def test_all_kernels_of_a_folder_look_through_it_once(tmp_path, monkeypatch):
     looked = []
-    monkeypatch.setattr("ascd._base.cache.remove_stale", looked.append)
+    monkeypatch.setattr("ascd._core.cache.remove_stale", looked.append)
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
     dispatchers = [jit._make_dispatcher(each.py_func, True, False) for each in (evaluate_at, fill_curvatures)]
     (folder,) = {each.stats.cache_path for each in dispatchers}
@@ -188,7 +188,7 @@ EDITS = """
 from importlib import resources
 from pathlib import Path
 import ascd
-from ascd._base.cache import WITHOUT_KERNELS, _sources, digest
+from ascd._core.cache import WITHOUT_KERNELS, _sources, digest
 
 def changed():
     digest.cache_clear()
@@ -214,8 +214,8 @@ assert not changed()
 """
 
 MOVED = """
-import ascd._base.cache, ascd.deep.er._cache
-assert ascd.deep.er._cache.digest() == ascd._base.cache.digest()
+import ascd._core.cache, ascd.deep.er._cache
+assert ascd.deep.er._cache.digest() == ascd._core.cache.digest()
 """
 
 
@@ -225,5 +225,5 @@ def test_an_edit_of_any_file_that_kernels_reach_changes_the_digest_wherever_it_i
     deeper.mkdir(parents=True)
     for folder in (deeper, deeper.parent):
         (folder / "__init__.py").touch()
-    shutil.copy(PACKAGE / "_base" / "cache.py", deeper / "_cache.py")
+    shutil.copy(PACKAGE / "_core" / "cache.py", deeper / "_cache.py")
     python(MOVED + EDITS, tmp_path, tmp_path)

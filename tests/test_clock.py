@@ -14,8 +14,8 @@ import pytest
 from copies import OTHERS, ended
 
 import ascd
-from ascd._base import clock as _clock
-from ascd._base.clock import Stopwatch, announcing, compiling, timed
+from ascd._core import clock as _clock
+from ascd._core.clock import Stopwatch, announcing, compiling, timed
 
 A = np.random.default_rng(0).standard_normal((30, 4))
 
@@ -75,7 +75,7 @@ FIRST_CALL = """
 import time
 began = time.perf_counter()
 import numpy as np, ascd, ascd.estimators
-from ascd._base.jit import is_interpreted
+from ascd._core.jit import is_interpreted
 A = np.random.default_rng(0).standard_normal((30, 4))
 model = ascd.estimators.Lasso(0.1)
 model.fit(A, A[:, 0])
@@ -107,7 +107,7 @@ def test_a_path_and_the_engine_and_huber_tell_too():
 
 
 def test_long_compiling_is_announced_once(monkeypatch):
-    monkeypatch.setattr("ascd._base.tuning.A_MOMENT", 0.0)
+    monkeypatch.setattr("ascd._core.tuning.A_MOMENT", 0.0)
     said = []
     with announcing(said.append):
         for _ in range(2):
@@ -123,7 +123,7 @@ def test_long_compiling_is_announced_once(monkeypatch):
 
 
 def test_short_compiling_is_not_announced(monkeypatch):
-    monkeypatch.setattr("ascd._base.tuning.A_MOMENT", 60.0)
+    monkeypatch.setattr("ascd._core.tuning.A_MOMENT", 60.0)
     said = []
     with announcing(said.append), compiling():
         pass

@@ -18,7 +18,7 @@ from lockstep import BOUNDED_RULES, assemble
 from problems import CASES
 
 import ascd
-from ascd._base.contracts import compiled_methods
+from ascd._core.contracts import compiled_methods
 from ascd.engine.descent import descend
 from ascd.engine.steepness import STEEPNESS
 from ascd.engine.steps import STEPS
@@ -57,7 +57,7 @@ def assembled(row, storage, seed=3):
     rule, oracle, steepness, step, init, name, _ = row
     case = CASES[name]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._base.jit.is_interpreted", True)
+        patch.setattr("ascd._core.jit.is_interpreted", True)
         problem = case.library(storage)
         return assemble(problem, rule, library_oracle(oracle, case.n), steepness, step, init, case.x0, seed)
 

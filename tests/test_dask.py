@@ -16,8 +16,8 @@ from dask_memory import fit_tall
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.data import prices
-from ascd.data.storages import open_design
+from ascd.matrix import prices
+from ascd.matrix.storages import open_design
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
@@ -190,7 +190,7 @@ def test_mixed_kinds_of_numbers_and_of_chunks(client):
 def test_nothing_of_dask_is_imported_without_its_collections():
     code = """
         import sys, numpy, ascd
-        from ascd._base.jit import debugging
+        from ascd._core.jit import debugging
         with debugging(True):
             ascd.Lasso().fit(numpy.eye(3), [1.0, 2.0, 3.0])
         print("dask" in sys.modules)

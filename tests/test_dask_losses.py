@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 import ascd
-from ascd.data import dask_executors
-from ascd.data.design import DataGone
+from ascd.matrix import dask_executors
+from ascd.matrix.design import DataGone
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")

@@ -10,12 +10,12 @@ from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, npy, parquet, zarr
 from pairs import in_pairs
 
 import ascd
-from ascd.data import prices
-from ascd.data.distant import Distant
-from ascd.data.filed import Filed
 from ascd.files.npy import NpyReader
 from ascd.files.parquet import ParquetReader
 from ascd.files.zarr_arrays import ZarrReader
+from ascd.matrix import prices
+from ascd.matrix.distant import Distant
+from ascd.matrix.filed import Filed
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 EVERY, MIXED = np.arange(12), np.array([11, 0, 6, 1, 10, 5, 2])

@@ -12,9 +12,9 @@ from counting import behind_the_door
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.data.design import Design
-from ascd.data.local import as_block
-from ascd.data.storages import open_design
+from ascd.matrix.design import Design
+from ascd.matrix.local import as_block
+from ascd.matrix.storages import open_design
 
 SOLVER = Path(ascd.__file__).parent / "solver"
 RNG = np.random.default_rng(0)

@@ -14,15 +14,15 @@ from strict_device import on_device, strict
 
 import ascd
 from ascd import estimators as ours
-from ascd._base.devices import is_on_device
-from ascd.data import prices
-from ascd.data.device.compensated import careful_products
-from ascd.data.device.spaces import space_of
-from ascd.data.device.sparse import DeviceSparse
-from ascd.data.distant import Distant
-from ascd.data.executors import InTurn
-from ascd.data.parted import Parted
-from ascd.data.storages import open_design
+from ascd._core.devices import is_on_device
+from ascd.matrix import prices
+from ascd.matrix.device.compensated import careful_products
+from ascd.matrix.device.spaces import space_of
+from ascd.matrix.device.sparse import DeviceSparse
+from ascd.matrix.distant import Distant
+from ascd.matrix.executors import InTurn
+from ascd.matrix.parted import Parted
+from ascd.matrix.storages import open_design
 
 pytestmark = pytest.mark.usefixtures("nothing_is_small")
 
@@ -135,7 +135,7 @@ def test_nothing_is_copied_to_the_host(interpreted, monkeypatch):
         shapes.append(tuple(array.shape))
         return fetch(self, array)
 
-    monkeypatch.setattr("ascd.data.device.spaces.Space.fetch", noted)
+    monkeypatch.setattr("ascd.matrix.device.spaces.Space.fetch", noted)
     problem = ascd.Problem(on_device(A), A[:, :3].sum(axis=1), penalty=ascd.L1(50.0))
     assert ascd.solve(problem, tol=1e-8).converged
     assert len(shapes) > 3

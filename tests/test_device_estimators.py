@@ -9,7 +9,7 @@ from estimators import EVERY, make_data, target_of
 from strict_device import DEVICE, on_device
 
 from ascd import estimators as ours
-from ascd._base.devices import to_host
+from ascd._core.devices import to_host
 
 pytestmark = pytest.mark.usefixtures("nothing_is_small")
 

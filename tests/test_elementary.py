@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from ascd._base import elementary
-from ascd._base.jit import kernel
+from ascd._core import elementary
+from ascd._core.jit import kernel
 
 EPS = np.finfo(float).eps
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import ascd
-from ascd._base.jit import Kernel
+from ascd._core.jit import Kernel
 from ascd.estimators import _solving
 from ascd.solver.box.descent import BoxDescent
 

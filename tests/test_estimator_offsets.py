@@ -18,7 +18,7 @@ import ascd
 @pytest.fixture(autouse=True)
 def compiled_as_elsewhere(request, monkeypatch):
     """What would have kernels of its own runs as plain Python; other tests compile what the rest needs."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", "offset" in request.node.name)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", "offset" in request.node.name)
 
 
 def offset_of(seed=1):

@@ -20,7 +20,7 @@ OF_THEIR_OWN = ("ElasticNet", "Ridge", "elastic_net", "weights_and_bounds")
 @pytest.fixture(autouse=True)
 def compiled_as_elsewhere(request, monkeypatch):
     is_interpreted = any(name in request.node.name for name in OF_THEIR_OWN)
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", is_interpreted)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", is_interpreted)
 
 
 OURS = {

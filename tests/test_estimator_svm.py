@@ -51,7 +51,7 @@ COMPILED = [next(row for row in ROWS if row[:2] == ("hinge", "mixed"))]
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(map(str, row)))
 def test_weights_and_bounds_have_a_certificate(row, compiled_sweeps, monkeypatch):
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", row not in COMPILED)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", row not in COMPILED)
     loss, bounds, has_weights, fit_intercept, weighted = row
     weights, bounds = WEIGHTS if has_weights else None, BOUNDS[bounds]
     sample_weight = DATA.weight if weighted else None
@@ -104,7 +104,7 @@ def reference_minimum(loss, omega, bounds, fit_intercept, sample_weight):
 @pytest.mark.parametrize("bounds", [None, (-0.2, 0.3)])
 def test_primal_and_dual_have_one_answer(bounds, monkeypatch):
     """The primal with bounds runs as plain Python: it would have kernels of its own."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", bounds is not None)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", bounds is not None)
     size = 60 if bounds is None else 30
     models = [
         LinearSVC(dual=dual, bounds=bounds, tol=1e-11).fit(X[:size], LABELS[:size]) for dual in (True, False, "auto")
@@ -230,7 +230,7 @@ def test_a_limit_of_rounds_holds_for_many_samples_too(monkeypatch):
 
 def test_coefficients_keep_to_bounds_that_weights_round(monkeypatch):
     """The dual knows ω·(bound) alone, and that over ω is beyond the bound by its last digit for many ω."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
     weights = np.random.default_rng(0).random(20) + 0.01
     X = np.array([[1.0], [-1.0]]) * np.linspace(0.5, 1.5, 20)
     model = LinearSVC(loss="hinge", C=1e6, fit_intercept=False, penalty_weights=weights, bounds=(-0.0018, 0.0018))

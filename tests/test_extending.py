@@ -13,7 +13,7 @@ import pytest
 from compilations import compilations_of, only_loops_compiled
 
 import ascd
-from ascd._base.jit import Kernel
+from ascd._core.jit import Kernel
 from ascd.engine.descent import descend
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"

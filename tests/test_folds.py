@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from ascd._base.threads import threads_here
+from ascd._core.threads import threads_here
 from ascd.estimators._folds import side_by_side
 from ascd.results.progress import Round, tell_onlooker
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd.data.design import DataGone
-from ascd.data.distant import Distant
-from ascd.data.filed import Filed
-from ascd.data.row_major import DenseRows
 from ascd.files.npy import NpyReader
+from ascd.matrix.design import DataGone
+from ascd.matrix.distant import Distant
+from ascd.matrix.filed import Filed
+from ascd.matrix.row_major import DenseRows
 from ascd.results.solution import Status
 from ascd.solver import tuning
 from ascd.solver.foresight import Foresight
@@ -30,7 +30,7 @@ MEMORY = 1 << 19
 def few_pieces():
     """A pass has a dozen pieces, not a hundred of a few kilobytes: most of the time was spent on handing them over."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd.data.prices.FILE_PIECE", 0.25)
+        patch.setattr("ascd.matrix.prices.FILE_PIECE", 0.25)
         yield
 
 

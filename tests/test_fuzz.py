@@ -22,7 +22,7 @@ from fuzz_small import LOSSES, PENALTIES, small_case
 from pairs import in_pairs
 
 import ascd
-from ascd._base.jit import debugging
+from ascd._core.jit import debugging
 
 # ------------------------------------------------------------------------------------------- the slice
 

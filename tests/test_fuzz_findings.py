@@ -18,7 +18,7 @@ from fuzz.likely import TINY, with_oracle
 from fuzz.steps import faults, watched
 
 import ascd
-from ascd._base.jit import debugging
+from ascd._core.jit import debugging
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 

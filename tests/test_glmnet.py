@@ -61,6 +61,6 @@ def test_every_answer_is_compared():
 @pytest.mark.parametrize("name", FITS)
 def test_the_fit_is_glmnets(name, given, monkeypatch):
     """A loss with an offset is compiled here and nowhere else for the solver; the other fits run as plain Python."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", name != "poisson_offset")
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", name != "poisson_offset")
     model = FITS[name](given)
     assert np.append(model.intercept_, model.coef_) == pytest.approx(answers()[name], abs=1e-6)

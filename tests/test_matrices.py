@@ -9,10 +9,10 @@ from forms import DENSE, FORMS, SPARSE, long_indices
 from scipy import sparse
 
 import ascd
-from ascd.data import matrices
-from ascd.data.dense import Dense
-from ascd.data.sparse import CSC, as_rows
-from ascd.data.storages import open_design
+from ascd.matrix import matrices
+from ascd.matrix.dense import Dense
+from ascd.matrix.sparse import CSC, as_rows
+from ascd.matrix.storages import open_design
 from ascd.problem.problem import Sample
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -97,15 +97,15 @@ def test_long_indices_cost_no_copy_of_the_values():
 @pytest.mark.parametrize("oracle", ["norm", "cached", "reference"])
 def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch, oracle):
     """``solve`` is compiled once, beside "norm"; everything else is plain Python."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
     A = sparse.csc_array(sparse.random(D, 60, density=0.4, random_state=0))
     short = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
-    monkeypatch.setattr("ascd.data.sparse.LARGEST_SHORT", 0)
+    monkeypatch.setattr("ascd.matrix.sparse.LARGEST_SHORT", 0)
     long = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
     assert (short.parts.matrix.indices.dtype, long.parts.matrix.indices.dtype) == (np.uint32, np.uint64)
     run = ascd.minimize(long, rule="a-ascd", oracle=oracle, tol=1e-8)
     assert run.converged
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", oracle != "norm")
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", oracle != "norm")
     for problem in (short, long):
         solution = ascd.solve(problem, tol=1e-12)
         assert solution.converged

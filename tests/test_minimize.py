@@ -51,7 +51,7 @@ def compiled_once(request, monkeypatch):
     """Kernels are compiled for the pairs above alone."""
     loss, penalty = (request.node.callspec.params[name] for name in ("loss", "penalty"))
     if (loss, type(penalty).__name__) not in COMPILED:
-        monkeypatch.setattr("ascd._base.jit.is_interpreted", True)
+        monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
 
 
 @pytest.mark.usefixtures("compiled_once")
@@ -93,7 +93,7 @@ def test_peers_find_the_same_minimum(loss, penalty, peer, arguments):
 @in_pairs(make=[np.asarray, sparse.csr_array], loss=["hinge", "squared_hinge"], C=[0.05, 1.0])
 def test_the_dual_svm_agrees_with_liblinear(make, loss, C, monkeypatch):
     """Compiled for the hinge on dense data, as plain Python else."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", make is not np.asarray or loss != "hinge")
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", make is not np.asarray or loss != "hinge")
     X, y = data("logistic", d=20, n=8)
     svm = ascd.DualSVM(make(X), y, C, loss)
     solution = solve(svm, tol=1e-10)
@@ -150,7 +150,7 @@ HARD = {
 def test_hard_cases(case, make, monkeypatch):
     """Compiled on dense data, but for single rows and columns, another type to the compiler; plain Python on sparse."""
     A, b, lam = case()
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", make is not np.asarray or min(A.shape) == 1)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", make is not np.asarray or min(A.shape) == 1)
     solution = solve(ascd.Problem(make(A), b, penalty=ascd.L1(lam)))
     expected = peers.scipy_minimum("squared", A, b, l1=lam)
     assert solution.objective == pytest.approx(expected, rel=1e-8, abs=1e-12 * (b @ b))

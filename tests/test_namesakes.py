@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd._base.jit import kernel
+from ascd._core.jit import kernel
 
 
 def distance(factor: float) -> Any:

@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, libsvm, npy, parquet, zarr
 
 import ascd
-from ascd.data import prices
-from ascd.data.distant import Distant
-from ascd.data.filed import Filed
-from ascd.data.local import as_block
 from ascd.files import open_data
 from ascd.files.npy import NpyReader
+from ascd.matrix import prices
+from ascd.matrix.distant import Distant
+from ascd.matrix.filed import Filed
+from ascd.matrix.local import as_block
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.tuning import LARGEST_SET
 

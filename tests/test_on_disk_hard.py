@@ -9,10 +9,10 @@ import pytest
 from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, csv, npy, parquet, write
 
 import ascd
-from ascd.data import prices
-from ascd.data.local import as_block
 from ascd.estimators._deviations import deviations
 from ascd.files import convert, open_data
+from ascd.matrix import prices
+from ascd.matrix.local import as_block
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 

@@ -113,13 +113,13 @@ def test_type_checkers_read_the_imports_that_happen():
 
 def test_every_package_can_be_asked_for():
     found = {path.stem for path in PACKAGE.glob("*.py")} | {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert found - {"__init__", "__main__", "_base", "estimators"} == ascd._MODULES
+    assert found - {"__init__", "__main__", "_core", "estimators"} == ascd._MODULES
     assert without_us("import ascd; print(ascd.theory.__name__, ascd.svm.__name__)") == "ascd.theory ascd.svm"
 
 
 LATER = """
 import numpy as np, ascd
-from ascd._base.jit import is_interpreted
+from ascd._core.jit import is_interpreted
 problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty=ascd.L1(1.0))
 print(is_interpreted, *ascd.solve(problem).x, *ascd.minimize(problem, rule="cyclic").x)
 """

@@ -11,14 +11,14 @@ import scipy.sparse as sp
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.data import prices
-from ascd.data.design import Design
-from ascd.data.distant import Distant
-from ascd.data.executors import InTurn
-from ascd.data.local import as_block
-from ascd.data.part_answers import add_carefully
-from ascd.data.parted import Parted
-from ascd.data.storages import open_design
+from ascd.matrix import prices
+from ascd.matrix.design import Design
+from ascd.matrix.distant import Distant
+from ascd.matrix.executors import InTurn
+from ascd.matrix.local import as_block
+from ascd.matrix.part_answers import add_carefully
+from ascd.matrix.parted import Parted
+from ascd.matrix.storages import open_design
 
 RNG = np.random.default_rng(1)
 A = RNG.standard_normal((20, 9)) * (RNG.random((20, 9)) < 0.6)

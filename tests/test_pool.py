@@ -8,8 +8,8 @@ from contextvars import ContextVar
 
 import pytest
 
-from ascd._base import threads
-from ascd._base.pool import Pool
+from ascd._core import threads
+from ascd._core.pool import Pool
 
 
 def test_so_many_threads_do_the_work_at_once():

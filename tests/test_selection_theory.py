@@ -29,7 +29,7 @@ from selection import (
 )
 
 import ascd
-from ascd._base.jit import Kernel
+from ascd._core.jit import Kernel
 from ascd.engine.rules.lookahead import STEPS_TAKEN
 from ascd.engine.steepness import STEEPNESS, as_steepness
 

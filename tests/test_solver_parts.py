@@ -13,7 +13,7 @@ from scipy import optimize
 from solving import LOSSES, alike, target_of
 
 import ascd
-from ascd._base.threads import crew
+from ascd._core.threads import crew
 from ascd.problem.at_samples import evaluate_samples, most_curvature
 from ascd.problem.tuning import SAMPLES_A_PART
 from ascd.solver.gradient_bounds import GradientBounds
@@ -85,7 +85,7 @@ def test_an_interval_is_as_narrow_as_cauchy_and_schwarz_allow():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, monkeypatch):
-    monkeypatch.setattr("ascd.data.prices.CHEAP", 0 if seed % 2 else 1000)
+    monkeypatch.setattr("ascd.matrix.prices.CHEAP", 0 if seed % 2 else 1000)
     rng = np.random.default_rng(seed)
     A, design = design_of(rng, (12, 20), storage)
     weight = rng.random(12) * (rng.random(12) < 0.8)

@@ -15,7 +15,7 @@ from scipy import optimize
 from solving import make_case
 
 import ascd
-from ascd._base import threads
+from ascd._core import threads
 
 D = 60
 
@@ -128,7 +128,7 @@ def wide(n=5000, density=0.05):
 @pytest.mark.usefixtures("compiled")
 def test_threads_give_the_same_answer(monkeypatch):
     A, b = wide()
-    monkeypatch.setattr("ascd._base.tuning.WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("ascd._core.tuning.WORTH_A_THREAD", 1e-9)
     problem = ascd.Problem(A, b, penalty=ascd.L1(0.3))
     one, again, two, all_of_them = (
         ascd.solve(problem, tol=1e-9, intercept=True, n_jobs=n_jobs) for n_jobs in (1, None, 2, -1)
@@ -179,7 +179,7 @@ def test_compiled_is_interpreted(loss, penalty, storage, monkeypatch):
     case = make_case(loss, penalty, True, weighted=True, seed=9)
     solutions = []
     for setting in (False, True):
-        monkeypatch.setattr("ascd._base.jit.is_interpreted", setting)
+        monkeypatch.setattr("ascd._core.jit.is_interpreted", setting)
         solutions.append(ascd.solve(case.problem(storage), tol=1e-10, intercept=True))
     compiled, plain = solutions
     assert compiled.converged
@@ -204,7 +204,7 @@ def test_compiled_searches_for_an_intercept_far_away_end(loss, target, intercept
 
 FORKED = """
 import os, numpy as np
-from ascd._base.threads import crew, share
+from ascd._core.threads import crew, share
 done = []
 with crew(2):
     share(1e9, 5000, lambda start, stop: done.append(stop - start))

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import ascd
-from ascd._base.checks import check_places
-from ascd.data import prices
+from ascd._core.checks import check_places
 from ascd.files import read_table
+from ascd.matrix import prices
 
 D, N = 40, 12
 GOOD = sp.random_array((D, N), density=0.4, random_state=0, format="csc")

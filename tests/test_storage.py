@@ -9,11 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 import ascd
-from ascd._base.threads import crew
-from ascd.data import prices
-from ascd.data.distant import Distant
-from ascd.data.local import as_block
-from ascd.data.storages import as_local, open_design
+from ascd._core.threads import crew
+from ascd.matrix import prices
+from ascd.matrix.distant import Distant
+from ascd.matrix.local import as_block
+from ascd.matrix.storages import as_local, open_design
 
 RNG = np.random.default_rng(0)
 D = 43  # rows are read four at a time, and the rest one by one
@@ -55,8 +55,8 @@ def shares_memory(given: object, design: object) -> bool:
 @forms
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_answers_equal_numpy(form, n_jobs, monkeypatch):
-    monkeypatch.setattr("ascd._base.tuning.WORTH_A_THREAD", 1e-9)
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", form in PLAIN)
+    monkeypatch.setattr("ascd._core.tuning.WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", form in PLAIN)
     design = open_design(FORMS[form])
     assert shares_memory(FORMS[form], design)
     with crew(n_jobs):
@@ -84,7 +84,7 @@ def test_answers_equal_numpy(form, n_jobs, monkeypatch):
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 @pytest.mark.parametrize("weight", [1.5, WEIGHT], ids=["equal", "weighted"])
 def test_one_pass_takes_any_number_of_vectors(form, count, weight, monkeypatch):
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", form in PLAIN or count > 2)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", form in PLAIN or count > 2)
     vectors = np.vstack([VECTORS, VECTORS[::-1] ** 2])[:count]
     survey = open_design(FORMS[form]).survey(weight, vectors)
     np.testing.assert_allclose(survey.square, np.broadcast_to(weight, D) @ A**2, rtol=1e-13)
@@ -108,10 +108,10 @@ def products(design: object) -> None:
 @forms
 def test_passes_where_nothing_can_be_kept_near(form, monkeypatch):
     """The same questions answered by passes alone."""
-    monkeypatch.setattr("ascd.data.prices.NEAR_FLOOR", 0)
-    monkeypatch.setattr("ascd.data.prices.NEAR_SHARE", 0.0)
-    monkeypatch.setattr("ascd.data.prices.BLOCK_BYTES", 1000)
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", form in PLAIN)
+    monkeypatch.setattr("ascd.matrix.prices.NEAR_FLOOR", 0)
+    monkeypatch.setattr("ascd.matrix.prices.NEAR_SHARE", 0.0)
+    monkeypatch.setattr("ascd.matrix.prices.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", form in PLAIN)
     design = open_design(FORMS[form])
     np.testing.assert_allclose(design.dots(COLUMNS, VECTORS[0]), VECTORS[0] @ A[:, COLUMNS], atol=1e-12)
     image = np.zeros(D)
@@ -125,7 +125,7 @@ def test_passes_where_nothing_can_be_kept_near(form, monkeypatch):
 @forms
 def test_solutions_are_those_of_float64_columns(form, compiled_sweeps, monkeypatch):
     """Both losses with every way to store and with every type of numbers."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", form not in COMPILED)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", form not in COMPILED)
     loss = ("squared", "logistic")[list(FORMS).index(form) % 2]
     b = np.where(np.median(TARGET) < TARGET, 1.0, -1.0) if loss == "logistic" else TARGET
     expected = ascd.solve(ascd.Problem(as_local(A), b, loss, ascd.L1(2.0)), tol=1e-10, intercept=True)
@@ -167,7 +167,7 @@ def fitted_to_float64_columns():
 @pytest.mark.parametrize("form", ["rows", "float32 rows", "int8 columns", "sparse rows", "float32 sparse columns"])
 def test_estimators_take_them_as_they_are(form, compiled_sweeps, monkeypatch):
     """Rows of float64 are compiled, as other tests need them; the others would have kernels of their own."""
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", form not in ("rows", "sparse rows"))
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", form not in ("rows", "sparse rows"))
     y, (expected, chosen) = TARGET, fitted_to_float64_columns()
     found = ascd.Lasso(alpha=0.05, tol=1e-10).fit(FORMS[form], y)
     tolerance = 1e-4 if found.coef_.dtype == np.float32 else 1e-6

@@ -27,7 +27,7 @@ with warnings.catch_warnings(record=True) as told:
 print(json.dumps([*found, [str(one.message) for one in told]]))
 """
 #: What of the kernels in use is kept where, and what ``ascd info`` says of all.
-FOLDERS = "from ascd._base.jit import cache_folders; print(json.dumps(cache_folders()))"
+FOLDERS = "from ascd._core.jit import cache_folders; print(json.dumps(cache_folders()))"
 INFORMATION = 'from ascd.cli.info import facts; print(json.dumps(facts()["cache"]))'
 ANSWERS = [2.5, 0.0]
 NOT_KEPT = "compiled code is not kept on disk, so every process compiles anew"
@@ -167,8 +167,8 @@ BROKEN = {
 }
 #: Kernels of every kind, with methods and helpers: an objective, and a strict one that any other order gets wrong.
 SEVERAL = """
-from ascd._base.jit import debugging
-from ascd.data.careful import careful_products
+from ascd._core.jit import debugging
+from ascd.matrix.careful import careful_products
 with debugging(True):
     problem, ones = (ascd.Problem(A, [3.0, 1.0, -2.0], penalty=ascd.L1(1.0)) for A in (np.eye(3), np.ones((3, 1))))
 assert [problem.objective(x) for x in ([2.0, 0.0, -1.0], [1.0, 0.0, -1.0])] == [4.5, 5.0]

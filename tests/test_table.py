@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 import ascd
-from ascd._base.threads import crew
-from ascd.data import prices
-from ascd.data.codes import Codes
-from ascd.data.local import as_block
+from ascd._core.threads import crew
+from ascd.matrix import prices
+from ascd.matrix.codes import Codes
+from ascd.matrix.local import as_block
 
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 RNG = np.random.default_rng(0)
@@ -61,7 +61,7 @@ def test_a_frame_is_one_column_a_number_and_one_a_level():
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.usefixtures("interpreted")
 def test_answers_equal_numpys(n_jobs, monkeypatch):
-    monkeypatch.setattr("ascd._base.tuning.WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("ascd._core.tuning.WORTH_A_THREAD", 1e-9)
     table, A = whole()
     design, vector, weight = table.as_design(), RNG.standard_normal(D), RNG.random(D)
     every, columns = np.arange(A.shape[1]), np.array([4, 0, 3, 8, 15])
@@ -91,7 +91,7 @@ def test_fits_equal_those_of_an_array(monkeypatch):
     problem = ascd.Problem(table, y, penalty=ascd.L1(3.0))
     assert ascd.solve(problem).objective == pytest.approx(ascd.solve(problem.replace()).objective)
     found = ascd.solve(problem)
-    monkeypatch.setattr("ascd._base.jit.is_interpreted", True)  # of the table nothing is left in the engine's loop
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)  # of the table nothing is left in the engine's loop
     assert ascd.minimize(problem, tol=1e-8).objective == pytest.approx(found.objective, rel=1e-5)
 
 

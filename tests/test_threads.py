@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd._base import jit as _jit
-from ascd._base import threads
-from ascd._base.threads import as_n_jobs
+from ascd._core import jit as _jit
+from ascd._core import threads
+from ascd._core.threads import as_n_jobs
 from ascd.estimators._base import as_threads
 from ascd.problem.penalties import is_held
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 import ascd
-from ascd._base.threads import crew
-from ascd.data.local import as_block
-from ascd.data.storages import as_local, open_design
-from ascd.data.unordered import Unordered, as_they_lie
+from ascd._core.threads import crew
+from ascd.matrix.local import as_block
+from ascd.matrix.storages import as_local, open_design
+from ascd.matrix.unordered import Unordered, as_they_lie
 
 RNG = np.random.default_rng(3)
 
@@ -31,7 +31,7 @@ MIXED = shuffled(SORTED)
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_every_question_has_the_same_answer(threads, monkeypatch):
-    monkeypatch.setattr("ascd._base.tuning.WORTH_A_THREAD", 1.0)
+    monkeypatch.setattr("ascd._core.tuning.WORTH_A_THREAD", 1.0)
     plain, loose = as_local(SORTED), open_design(as_they_lie(MIXED))
     assert isinstance(loose, Unordered)
     columns, factors, several = np.arange(0, 40, 2), RNG.standard_normal(20), RNG.standard_normal((20, 3))

@@ -32,7 +32,7 @@ from user_parts.broken_parts import (
 from user_parts.my_parts import Backwards, Generous, Partway
 
 import ascd
-from ascd._base.jit import debugging
+from ascd._core.jit import debugging
 from ascd.engine.descent import descend
 
 D, N = 12, 5
@@ -226,7 +226,7 @@ def test_errors_of_the_library_keep_their_text(compiled):
 
 
 def test_nothing_is_left_behind_by_debugging(compiled):
-    from ascd._base.jit import _debugging
+    from ascd._core.jit import _debugging
 
     ascd.minimize(PROBLEM, max_iter=1, debug=True)
     assert not _debugging.get()

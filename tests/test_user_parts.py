@@ -94,7 +94,7 @@ def test_the_proof_of_a_loss_of_ones_own_is_compiled(monkeypatch):
     """Beside the loop above; that of a penalty of one's own is compiled in test_namesakes."""
     found, x = [], np.linspace(-1.0, 1.0, N)
     for is_interpreted in (False, True):
-        monkeypatch.setattr("ascd._base.jit.is_interpreted", is_interpreted)
+        monkeypatch.setattr("ascd._core.jit.is_interpreted", is_interpreted)
         problem = ascd.Problem(A, B, SmoothAbsolute(WIDTH), ascd.L1(1.0))
         found.append((problem.objective(x), problem.gap(x)))
     assert found[0] == pytest.approx(found[1], rel=1e-10)

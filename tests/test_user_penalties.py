@@ -12,7 +12,7 @@ from test_user_parts import spoiled
 from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
 
 import ascd
-from ascd._base.jit import Kernel
+from ascd._core.jit import Kernel
 from ascd.engine.constant import with_constant
 from ascd.estimators._engine import minimize_problem
 from ascd.problem.penalties import is_held, nearest_allowed

@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from ascd._base.clock import Stopwatch
+from ascd._core.clock import Stopwatch
 from ascd.experiments import warming
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import ascd
-from ascd.data.dense import Dense
+from ascd.matrix.dense import Dense
 from choosing.data import SEED, cases
 
 LIMIT, LONG = 30.0, 5.0  # seconds that a method is given, and after which its first time stands

@@ -29,8 +29,8 @@ class Place:
 
     def design(self, X):
         """The path of a device, whatever X is."""
-        from ascd.data.device.dense import DeviceDense
-        from ascd.data.distant import Distant
+        from ascd.matrix.device.dense import DeviceDense
+        from ascd.matrix.distant import Distant
 
         return Distant(DeviceDense(X))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascd.data.device.products import Short, Wide, multiply
+from ascd.matrix.device.products import Short, Wide, multiply
 from on_gpu.places import seconds_of
 
 

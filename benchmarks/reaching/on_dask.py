@@ -14,7 +14,7 @@ import numpy as np
 from race.cases import data_folder, load
 
 import ascd
-from ascd.data.storages import open_design
+from ascd.matrix.storages import open_design
 from reaching import dask_others, generated
 from reaching.timing import show
 

@@ -13,10 +13,10 @@ from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from unittest.mock import patch
 
-from ascd._base import threads as pool
-from ascd.data.dense import DenseMultiplier
-from ascd.data.local import Local
-from ascd.data.sparse_products import SparseMultiplier
+from ascd._core import threads as pool
+from ascd.matrix.dense import DenseMultiplier
+from ascd.matrix.local import Local
+from ascd.matrix.sparse_products import SparseMultiplier
 from ascd.estimators import _folds, _path_cv
 from ascd.problem import problem
 from ascd.solver import assessment

@@ -20,7 +20,7 @@ MEMORY = """
 import sys
 sys.path.insert(0, sys.argv[3])
 import numpy as np, ascd
-from ascd.data import prices
+from ascd.matrix import prices
 from reaching.storage import FORMS, Resident, fit
 from reaching import generated
 form = FORMS[sys.argv[1]]

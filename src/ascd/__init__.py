@@ -18,9 +18,8 @@ from ascd import estimators
 
 TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than all the rest here
 if TYPE_CHECKING:
-    from ascd._base.jit import at, helper
+    from ascd._core.jit import at, helper
     from ascd.blocks import L21, BlockPath, BlockProblem, BlockSolution, GroupL2, SparseGroup, path_blocks, solve_blocks
-    from ascd.data.table import Table
     from ascd.engine.minimize import minimize
     from ascd.engine.oracles import (
         Blind,
@@ -74,6 +73,7 @@ if TYPE_CHECKING:
         logistic_path,
     )
     from ascd.files.opening import OnDisk, open_data
+    from ascd.matrix.table import Table
     from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
     from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
     from ascd.problem.problem import Problem
@@ -169,9 +169,9 @@ __all__ = [
 
 #: Where names come from; a file is imported when one of its names is first asked for.
 _FILES = {
-    "ascd._base.jit": "at helper",
+    "ascd._core.jit": "at helper",
     "ascd.blocks": "L21 BlockPath BlockProblem BlockSolution GroupL2 SparseGroup path_blocks solve_blocks",
-    "ascd.data.table": "Table",
+    "ascd.matrix.table": "Table",
     "ascd.engine.minimize": "minimize",
     "ascd.engine.oracles": "Blind Cached Exact Measured Norm Random Reference Simulated Sketch Stochastic",
     "ascd.engine.rules": "ASCD Adaptive Awake Block Cyclic HeuristicASCD "

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, as_generator, as_number
+from ascd._core.checks import Array, as_count, as_generator, as_number
 
 
 class Synthetic(NamedTuple):

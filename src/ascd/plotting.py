@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ascd._base.checks import Array, unknown_name
+from ascd._core.checks import Array, unknown_name
 
 #: Below this, relative to the start, differences of objectives are rounding.
 SMALLEST_SHOWN = 1e-13

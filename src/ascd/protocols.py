@@ -1,7 +1,7 @@
 """The contracts between the parts, stated once.
 
 A part is a ``typing.NamedTuple`` with at least one field whose methods are plain Python.  Compiled code may call the
-methods below on it, with these argument names; ``ascd._base.jit`` makes its shims from this file.  A class of one's own
+methods below on it, with these argument names; ``ascd._core.jit`` makes its shims from this file.  A class of one's own
 that follows a contract runs compiled like the library's.  Two rules come from the compiler: methods must not make
 new arrays (work arrays are fields), and functions that methods share are marked with ``ascd.helper``.
 

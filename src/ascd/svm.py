@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_design, as_finite_vector, as_number, unknown_name
-from ascd._base.jit import at, kernel
-from ascd.data.careful import UNIT
+from ascd._core.checks import Array, as_design, as_finite_vector, as_number, unknown_name
+from ascd._core.jit import at, kernel
+from ascd.matrix.careful import UNIT
 from ascd.problem.dual_samples import dual_length
 from ascd.problem.losses.formulas import apart, check_signs, product_up
 from ascd.problem.penalties import Box

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import ascd
-from ascd._base import jit as _jit
+from ascd._core import jit as _jit
 
 from .cases import Array, Case
 from .truth import Truth, make_truth, penalty_arrays

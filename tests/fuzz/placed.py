@@ -20,13 +20,13 @@ import numpy as np
 from scipy import sparse
 
 import ascd
-from ascd.data import prices
-from ascd.data.distant import Distant
-from ascd.data.executors import InTurn
-from ascd.data.filed import Filed
-from ascd.data.parted import Parted
-from ascd.data.storages import open_design
 from ascd.files.npy import NpyReader
+from ascd.matrix import prices
+from ascd.matrix.distant import Distant
+from ascd.matrix.executors import InTurn
+from ascd.matrix.filed import Filed
+from ascd.matrix.parted import Parted
+from ascd.matrix.storages import open_design
 
 from .chance import chance, pick
 

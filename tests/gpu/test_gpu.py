@@ -17,8 +17,8 @@ from estimators import EVERY, make_data, target_of
 from problems import CASES
 
 import ascd
-from ascd.data import prices
-from ascd.data.design import Bends
+from ascd.matrix import prices
+from ascd.matrix.design import Bends
 
 
 class Library:

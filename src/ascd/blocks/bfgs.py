@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.blocks import tuning
 
 

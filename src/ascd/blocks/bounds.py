@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
+from ascd._core.checks import Array
+from ascd._core.jit import kernel, wide
 from ascd.blocks.lengths import distance_from_multiple, lengths_of_blocks, norm
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import products
 from ascd.blocks.terms import fill_lengths
 from ascd.blocks.tuning import BLOCK_SLOTS, FEW_BLOCKS
-from ascd.data.careful import UNIT
+from ascd.matrix.careful import UNIT
 
 
 class GradientBounds:

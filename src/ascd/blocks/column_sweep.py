@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel, wide
 from ascd.blocks.sweeps import prox_step
 from ascd.solver.tuning import VISITED
 

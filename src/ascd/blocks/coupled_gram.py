@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel, wide
 from ascd.blocks.losses import Curvature
 from ascd.blocks.pieces import Working
 from ascd.blocks.softmax import solve_singular
 from ascd.blocks.tuning import COUPLED_AT_ONCE, LANES, SPARSE_COUPLED
-from ascd.data.design import Part
-from ascd.data.listed_rows import Rows, rows_of
-from ascd.data.local import as_block
-from ascd.data.sparse import CSC
+from ascd.matrix.design import Part
+from ascd.matrix.listed_rows import Rows, rows_of
+from ascd.matrix.local import as_block
+from ascd.matrix.sparse import CSC
 
 
 def flat(working: Working) -> Working:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.blocks.lengths import lengths_of_blocks
 from ascd.blocks.losses import Look
 from ascd.blocks.pieces import Working

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
+from ascd._core.checks import Array
+from ascd._core.jit import kernel, wide
 from ascd.blocks import tuning
 from ascd.blocks.newton import direct_newton_of_gram, shares_of_kinks, sums_of_blocks
 from ascd.blocks.pieces import Working, free_rows, pieces_of, try_lengths

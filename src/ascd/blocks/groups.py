@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 
 
 @dataclass(frozen=True, eq=False)

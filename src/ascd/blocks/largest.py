@@ -13,13 +13,13 @@ import math
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel, wide
 from ascd.blocks import tuning
 from ascd.blocks.pieces import Working
 from ascd.blocks.tuning import ABOVE_HALF, ABOVE_POWER, CURVATURE_STEPS
-from ascd.data.design import Design
-from ascd.data.local import as_block
+from ascd.matrix.design import Design
+from ascd.matrix.local import as_block
 
 
 class Largest:

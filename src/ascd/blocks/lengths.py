@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel
 from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES
 
 

@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_numbers, finite_values
+from ascd._core.checks import Array, as_numbers, finite_values
 from ascd.blocks.lengths import norm
-from ascd.data.careful import UNIT, careful_sum
-from ascd.data.design import Design
+from ascd.matrix.careful import UNIT, careful_sum
+from ascd.matrix.design import Design
 from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.dual_fit import fit_to
 from ascd.problem.dual_samples import movable

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.losses import Curvature
 from ascd.blocks.pieces import Free, Pieces

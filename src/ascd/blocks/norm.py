@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.blocks.lengths import away_at, beyond, keeps_digits, largest_entry, length_beyond, length_of
 from ascd.blocks.tuning import SCALE_HALVINGS
 

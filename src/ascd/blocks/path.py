@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, as_number
-from ascd._base.clock import Stopwatch
-from ascd._base.threads import as_n_jobs, quiet
+from ascd._core.checks import Array, as_count, as_number
+from ascd._core.clock import Stopwatch
+from ascd._core.threads import as_n_jobs, quiet
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.solve import as_reference, check_block_run
 from ascd.blocks.solver import Solver
 from ascd.blocks.terms import fill_distances
 from ascd.blocks.tuning import ALPHA_HALVINGS, FINE_FIT, MOST_FIRST_FITS, WIDEST_ALPHA
-from ascd.data.design import DataGone
+from ascd.matrix.design import DataGone
 from ascd.results.limits import Limits
 from ascd.results.lost import tell_of_loss
 from ascd.results.progress import progress_bar

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import as_number, as_parameter
+from ascd._core.checks import as_number, as_parameter
 from ascd.blocks.groups import Groups, as_groups
 from ascd.blocks.norm import BlockNorm
 

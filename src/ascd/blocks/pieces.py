@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
+from ascd._core.checks import Array
+from ascd._core.jit import kernel, wide
 from ascd.blocks import tuning
 from ascd.blocks.lengths import length_of
 

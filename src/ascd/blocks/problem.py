@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_vector, finite_values, refuse_masks
-from ascd._base.contracts import check_methods
-from ascd._base.devices import to_host
+from ascd._core.checks import Array, as_vector, finite_values, refuse_masks
+from ascd._core.contracts import check_methods
+from ascd._core.devices import to_host
 from ascd.blocks.losses import Outputs
 from ascd.blocks.penalties import open_penalty
 from ascd.blocks.softmax import Softmax
 from ascd.blocks.terms import total_cost
 from ascd.blocks.tuning import MOST_CLASSES
-from ascd.data.design import Design
-from ascd.data.storages import open_design
+from ascd.matrix.design import Design
+from ascd.matrix.storages import open_design
 from ascd.problem.norms import read_norms
 from ascd.protocols import BlockPenalty
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 
 
 def products(design: Any, columns: Array, slope: Array) -> Array:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.blocks.terms import cost_of, total_cost, unpenalised
-from ascd.data.careful import UNIT
+from ascd.matrix.careful import UNIT
 
 
 class Resting:

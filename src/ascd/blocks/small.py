@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel
 from ascd.blocks import tuning
 from ascd.blocks.certificate import finished
 from ascd.blocks.gram_model import GramModel
@@ -35,8 +35,8 @@ from ascd.blocks.problem import BlockProblem
 from ascd.blocks.row_sweeps import sweep_rows_from_zero
 from ascd.blocks.sweeps import rooms_for_past, sweep_from_zero
 from ascd.blocks.terms import list_open, scale_of_blocks, sum_of_costs, terms_of_blocks, weight_of_rows
-from ascd.data.careful import UNIT
-from ascd.data.dense import LocalDense
+from ascd.matrix.careful import UNIT
+from ascd.matrix.dense import LocalDense
 from ascd.problem.losses import Squared
 from ascd.problem.precise_gaps import precise_sample_gap
 from ascd.problem.proof import residual_rounding

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.bfgs import Line, Pairs, Vector, search
 from ascd.blocks.fit import Fit

@@ -23,14 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.threads import share
+from ascd._core.checks import Array
+from ascd._core.threads import share
 from ascd.blocks.lengths import norm, row_lengths
 from ascd.blocks.losses import Curvature, DualPoint, Look
 from ascd.blocks.softmax_samples import fill_gaps, fill_look, fill_softmax
 from ascd.blocks.tuning import LARGEST_SHARE, LONGEST_CONSTANT_STEP, MOST_BALANCING_STEPS, SMALLEST_SHARE, SOFTMAX_ENTRY
-from ascd.data.careful import UNIT, careful_sum
-from ascd.data.design import Design
+from ascd.matrix.careful import UNIT, careful_sum
+from ascd.matrix.design import Design
 from ascd.problem.tuning import BALANCED
 
 

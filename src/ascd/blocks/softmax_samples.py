@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel, wide
-from ascd.data.careful import UNIT
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel, wide
+from ascd.matrix.careful import UNIT
 from ascd.problem.tuning import LEAST_ORDINARY, UNDERFLOW
 
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_flag, as_number, as_vector, finite_values
-from ascd._base.clock import Stopwatch
-from ascd._base.threads import as_n_jobs, quiet
+from ascd._core.checks import Array, as_flag, as_number, as_vector, finite_values
+from ascd._core.clock import Stopwatch
+from ascd._core.threads import as_n_jobs, quiet
 from ascd.blocks.norm import BlockNorm
 from ascd.blocks.problem import BlockProblem
 from ascd.blocks.small import Small, is_small
 from ascd.blocks.solver import Solver
 from ascd.blocks.terms import total_cost
-from ascd.data.design import DataGone
+from ascd.matrix.design import DataGone
 from ascd.results.limits import Limits, as_limits
 from ascd.results.lost import tell_of_loss
 from ascd.results.progress import progress_bar

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.column_model import ColumnModel
 from ascd.blocks.coupled_gram import coupled_gram, flat, without_constants

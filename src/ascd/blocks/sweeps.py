@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel, wide
 from ascd.blocks import tuning
 from ascd.blocks.largest import step_curvature
 from ascd.blocks.tuning import LARGEST_FACTORS, PAST_SHIFT, STEPS_INSIDE

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel, wide
 from ascd.blocks.lengths import length_of
-from ascd.data.careful import UNIT
+from ascd.matrix.careful import UNIT
 from ascd.problem.duality import positive_part
 
 

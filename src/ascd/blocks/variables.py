@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.fit import Fit
 from ascd.blocks.products import add, products
-from ascd.data.local import as_block
-from ascd.data.sparse import CSC, LocalSparse, as_rows
+from ascd.matrix.local import as_block
+from ascd.matrix.sparse import CSC, LocalSparse, as_rows
 
 
 def variables_of(fit: Fit) -> Any:

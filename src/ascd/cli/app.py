@@ -39,7 +39,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            from ascd._base.checks import unknown_name
+            from ascd._core.checks import unknown_name
 
             raise click.UsageError(str(unknown_name(args[0], "command", COMMANDS)))
         return super().resolve_command(ctx, args)

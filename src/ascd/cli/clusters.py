@@ -22,12 +22,12 @@ from ascd.cli.options import Source
 from ascd.cli.reading import OUTSIDE, Loaded, check_targets
 from ascd.cli.unused import refuse_unused
 from ascd.cli.usage import as_usage, check_there
-from ascd.data.dask_executors import computed
 from ascd.files import Dialect, Recipe, Table, guess_format
 from ascd.files.dialect import detect
 from ascd.files.reading import as_written, column_name, column_names, csv_options
 from ascd.files.separators import OPENERS, check_separator
 from ascd.files.targets import as_target, named_column, target_of
+from ascd.matrix.dask_executors import computed
 
 #: What files may be in, to be read in parts.
 IN_PARTS = ("parquet", "csv")

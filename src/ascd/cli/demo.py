@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from ascd._base.clock import Stopwatch
-from ascd._base.tuning import A_MOMENT
+from ascd._core.clock import Stopwatch
+from ascd._core.tuning import A_MOMENT
 from ascd.cli.console import advancing, answer, common, say, show_table, working
 from ascd.cli.places import announce_folder, folder_option
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ascd._base.checks import unknown_name
+from ascd._core.checks import unknown_name
 
 
 class Kind(NamedTuple):

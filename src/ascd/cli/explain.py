@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.cli.console import advancing, say, show_table
 from ascd.cli.estimating import CLASSIFIERS, plain_again
 from ascd.cli.models import Model

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from ascd._base.clock import Stopwatch
+from ascd._core.clock import Stopwatch
 from ascd.cli import UNCONVERGED
 from ascd.cli.clusters import Cluster, check_cluster, connected, find_parts, read_parts, words_told
 from ascd.cli.console import answer, common, fitting, say
@@ -34,8 +34,8 @@ from ascd.cli.summary import show_summary
 from ascd.cli.unused import refuse_without
 from ascd.cli.usage import as_usage
 from ascd.cli.watching import rounds_shown
-from ascd.data.dask_kinds import is_collection
 from ascd.files import Table, groups_of, read_groups
+from ascd.matrix.dask_kinds import is_collection
 from ascd.results.solution import Status
 
 

@@ -31,7 +31,7 @@ def facts() -> dict[str, Any]:
 def _cache() -> dict[str, Any]:
     """Where compiled kernels are kept, as numba itself says, and how much of it; or why they are not kept."""
     import ascd
-    from ascd._base.jit import cache_folders
+    from ascd._core.jit import cache_folders
 
     for name in ascd.__all__:  # kernels are known once the files that they stand in are imported
         getattr(ascd, name)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.files import whole_file
 from ascd.files.arrays import DAMAGED_ARCHIVE
 from ascd.files.refusals import absent

@@ -93,7 +93,7 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic in new versio
         return tables[self.role]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ascd._base.checks import unknown_name
+        from ascd._core.checks import unknown_name
         from ascd.engine.naming import named_part
 
         table = self.table()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ascd._base.tuning import A_MOMENT
+from ascd._core.tuning import A_MOMENT
 from ascd.cli.console import advancing, answer, common, say, show_table
 from ascd.cli.options import Named, Number, Source, data_options
 from ascd.cli.places import announce_folder, folder_option, wrote

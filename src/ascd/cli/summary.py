@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.tuning import A_MOMENT
+from ascd._core.tuning import A_MOMENT
 from ascd.cli.console import say, show_table
 from ascd.cli.estimating import CLASSIFIERS
 from ascd.cli.models import Model

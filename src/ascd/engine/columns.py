@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
-from ascd.data.local import Local
+from ascd.matrix.local import Local
 from ascd.problem.problem import Problem
 
 

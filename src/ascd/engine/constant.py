@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import as_finite_vector
+from ascd._core.checks import as_finite_vector
 from ascd.engine.columns import with_local_columns
 from ascd.problem.problem import Problem
 from ascd.results.solution import Snapshot, Solution

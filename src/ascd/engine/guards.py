@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.cache import is_ours
-from ascd._base.checks import Array
+from ascd._core.cache import is_ours
+from ascd._core.checks import Array
 from ascd.engine.intervals import CLOCK_ALONE
 from ascd.engine.tuning import RADIUS_ROUNDING
 

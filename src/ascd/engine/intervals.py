@@ -42,8 +42,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_finite_vector, as_radii, unknown_name
-from ascd._base.jit import helper
+from ascd._core.checks import Array, as_finite_vector, as_radii, unknown_name
+from ascd._core.jit import helper
 from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, SUM_ROUNDING
 from ascd.problem.optimality import added, has_digits
 from ascd.problem.problem import Parts

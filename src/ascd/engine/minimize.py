@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import as_finite_vector, as_flag, as_generator, as_number
-from ascd._base.clock import Stopwatch
-from ascd._base.jit import debugging
+from ascd._core.checks import as_finite_vector, as_flag, as_generator, as_number
+from ascd._core.clock import Stopwatch
+from ascd._core.jit import debugging
 from ascd.engine.columns import with_local_columns
 from ascd.engine.constant import seen_without, started, with_constant, without_constant
 from ascd.engine.descent import Point

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from ascd._base.checks import unknown_name
+from ascd._core.checks import unknown_name
 
 
 def named_part(text: str, table: Mapping[str, Any], argument: str) -> Any:

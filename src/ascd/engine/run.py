@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.clock import Stopwatch
-from ascd._base.contracts import confidence_of
+from ascd._core.checks import Array
+from ascd._core.clock import Stopwatch
+from ascd._core.contracts import confidence_of
 from ascd.engine.descent import count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint, users_oracle, users_part
 from ascd.engine.intervals import EPSILON

@@ -33,10 +33,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, unknown_name
-from ascd._base.contracts import check_methods
-from ascd._base.jit import at, helper
-from ascd._base.scalars import fetch
+from ascd._core.checks import Array, unknown_name
+from ascd._core.contracts import check_methods
+from ascd._core.jit import at, helper
+from ascd._core.scalars import fetch
 from ascd.engine.tuning import BEND_ROUNDING
 from ascd.problem.optimality import violation_of
 from ascd.problem.problem import Parts

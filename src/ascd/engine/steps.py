@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ascd._base.checks import Array, unknown_name
-from ascd._base.contracts import prepared
-from ascd._base.jit import at, helper
-from ascd.data.matrices import along
+from ascd._core.checks import Array, unknown_name
+from ascd._core.contracts import prepared
+from ascd._core.jit import at, helper
 from ascd.engine.guards import guarded_step
 from ascd.engine.tuning import LARGEST_GROWTH, LEAST_CURVATURE, MOST_BISECTIONS, SMALL_GROWTH, STEP_ROUNDING
+from ascd.matrix.matrices import along
 from ascd.problem.losses.formulas import curvature_from
 from ascd.problem.problem import Parts
 from ascd.protocols import Step

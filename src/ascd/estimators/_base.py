@@ -17,13 +17,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ascd._base.checks import Array, as_finite_vector, check_places, refuse_masks
-from ascd._base.devices import is_on_device, to_host
-from ascd._base.threads import as_n_jobs
-from ascd.data.dask_kinds import is_collection
-from ascd.data.device.dense import brought_if_small
-from ascd.data.device.sparse import is_there
-from ascd.data.storages import is_read_in_place
+from ascd._core.checks import Array, as_finite_vector, check_places, refuse_masks
+from ascd._core.devices import is_on_device, to_host
+from ascd._core.threads import as_n_jobs
 from ascd.estimators._deviations import deviations
 from ascd.estimators._elsewhere import Elsewhere, is_elsewhere, predicted, read_elsewhere
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
@@ -31,6 +27,10 @@ from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, 
 from ascd.estimators._on_device import back
 from ascd.estimators._penalty import finite_strength, regulariser
 from ascd.estimators._speaking import speaking_of_x
+from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.device.dense import brought_if_small
+from ascd.matrix.device.sparse import is_there
+from ascd.matrix.storages import is_read_in_place
 from ascd.problem.problem import Problem
 
 Stated = TypeVar("Stated")
@@ -70,7 +70,7 @@ class LinearEstimator(BaseEstimator):
         return super()._get_param_names()
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Array, Array | None]:
-        """Data as the solver takes them (see ``ascd.data.storages``): large ones as they are, small ones in float64.
+        """Data as the solver takes them (see ``ascd.matrix.storages``): large ones as they are, small ones in float64.
 
         Whether X is finite is seen when the problem is built, without another pass over the data.
         """

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.blocks import BlockProblem, BlockSolution, path_blocks, solve_blocks
-from ascd.data.careful import UNIT
 from ascd.estimators._base import LinearRegressor
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._following import Followed, along, followed
 from ascd.estimators._solving import in_float32
+from ascd.matrix.careful import UNIT
 from ascd.results.solution import Status
 
 

@@ -13,15 +13,15 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ascd._base.checks import Array, check_places
-from ascd.data.dask_kinds import is_collection
-from ascd.data.device.sparse import is_there
+from ascd._core.checks import Array, check_places
 from ascd.estimators._base import LinearEstimator
 from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._given import is_fitted_elsewhere, to_numpy
 from ascd.estimators._lazily import classes_lazily
 from ascd.estimators._on_device import back
 from ascd.estimators._speaking import speaking_of_x
+from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.device.sparse import is_there
 
 
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):

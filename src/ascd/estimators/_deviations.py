@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.estimators._elsewhere import Elsewhere, is_elsewhere
 from ascd.estimators._tuning import EPS, SQUARES_AT_A_TIME
 

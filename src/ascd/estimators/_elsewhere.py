@@ -1,6 +1,6 @@
 """Data that estimators do not hold as NumPy's arrays: designs, tables, files, arrays on a device.
 
-They are read through the door of ``ascd.data.design``.
+They are read through the door of ``ascd.matrix.design``.
 
 Fits ask the design alone.  What estimators do besides (predictions, deviations, held-out samples) is put together from
 the same questions here.
@@ -15,19 +15,19 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_y, column_or_1d
 
-from ascd._base.checks import Array
-from ascd.data.dask_kinds import is_collection
-from ascd.data.dense import Dense, LocalDense
-from ascd.data.design import Design
-from ascd.data.device.sparse import is_there
-from ascd.data.distant import Distant
-from ascd.data.executors import InTurn
-from ascd.data.local import as_block
-from ascd.data.parted import Parted
-from ascd.data.storages import is_design, open_design
+from ascd._core.checks import Array
 from ascd.estimators._lazily import times_lazily
 from ascd.estimators._speaking import speaking_of_x
 from ascd.estimators._tuning import CANCELLED, SQUARES_AT_A_TIME
+from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.dense import Dense, LocalDense
+from ascd.matrix.design import Design
+from ascd.matrix.device.sparse import is_there
+from ascd.matrix.distant import Distant
+from ascd.matrix.executors import InTurn
+from ascd.matrix.local import as_block
+from ascd.matrix.parted import Parted
+from ascd.matrix.storages import is_design, open_design
 from ascd.problem.norms import check_finite
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, unknown_name
-from ascd._base.clock import Stopwatch
+from ascd._core.checks import Array, unknown_name
+from ascd._core.clock import Stopwatch
 from ascd.engine.constant import with_constant
 from ascd.engine.minimize import minimize
 from ascd.engine.oracles import ORACLES

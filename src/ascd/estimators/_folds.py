@@ -18,11 +18,11 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 
-from ascd._base.checks import Array
-from ascd._base.threads import crew
-from ascd.data.design import DataGone
+from ascd._core.checks import Array
+from ascd._core.threads import crew
 from ascd.estimators import _tuning as tuning
 from ascd.estimators._elsewhere import is_elsewhere, row_count_only
+from ascd.matrix.design import DataGone
 from ascd.results.progress import Round, looking_on, progress_bar
 
 Result = TypeVar("Result")

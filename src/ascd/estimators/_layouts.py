@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ascd._base.checks import Array
-from ascd.data.vectors import support
+from ascd._core.checks import Array
 from ascd.estimators._elsewhere import is_elsewhere
+from ascd.matrix.vectors import support
 
 
 def by_samples(X: Any) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.extmath import softmax
 
-from ascd._base.checks import Array
-from ascd.data.dask_kinds import check_chunk, is_frame, known_widths
+from ascd._core.checks import Array
+from ascd.matrix.dask_kinds import check_chunk, is_frame, known_widths
 
 
 def times_lazily(X: Any, coefs: Array) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import MultiOutputMixin
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.estimators._base import LinearRegressor
 from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.threads import threads_here
+from ascd._core.checks import Array
+from ascd._core.threads import threads_here
 from ascd.estimators._blocks import follow_blocks
 from ascd.estimators._fitting import Settings
 from ascd.estimators._folds import Fold, simplest_within_one_error

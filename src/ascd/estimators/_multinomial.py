@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_parameter
+from ascd._core.checks import Array, as_parameter
 from ascd.blocks import BlockProblem, BlockSolution, solve_blocks
 from ascd.blocks.norm import BlockNorm
 from ascd.estimators._blocks import rounded

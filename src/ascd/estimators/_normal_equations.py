@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.estimators import _tuning as tuning
 from ascd.estimators._tuning import EPS, NO_CORRECTION, NO_PIVOT, PRECISE, SMALL_CORRECTION
 

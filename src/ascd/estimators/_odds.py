@@ -11,15 +11,15 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from ascd._base.checks import Array
-from ascd._base.devices import is_on_device, to_host
-from ascd.data.dask_kinds import is_collection
-from ascd.data.device.sparse import is_there
+from ascd._core.checks import Array
+from ascd._core.devices import is_on_device, to_host
 from ascd.estimators._base import as_offset, with_offset
 from ascd.estimators._classes import LinearClassifier
 from ascd.estimators._given import check_namespace, namespace_of, to_numpy
 from ascd.estimators._lazily import classes_lazily, probabilities_lazily
 from ascd.estimators._on_device import back
+from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.device.sparse import is_there
 
 
 class LogOdds(LinearClassifier):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ascd.data.device.spaces import space_of
-from ascd.data.device.sparse import is_sparse_on_device, is_there
+from ascd.matrix.device.spaces import space_of
+from ascd.matrix.device.sparse import is_sparse_on_device, is_there
 
 
 def back(values: Any, X: Any) -> Any:

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._base.checks import Array
-from ascd._base.threads import threads_here
+from ascd._core.checks import Array
+from ascd._core.threads import threads_here
 from ascd.estimators._base import COMMON, LinearRegressor
 from ascd.estimators._folds import Fold, SplitterRouting, mean_squares, side_by_side, simplest_within_one_error
 from ascd.estimators._following import Shortfall, follow, shortfall, warn_of_shortfalls, whole

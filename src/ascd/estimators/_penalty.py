@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_parameter
+from ascd._core.checks import Array, as_parameter
 from ascd.problem.penalties import L1L2, BoundedL1L2
 
 #: The share of the L1 penalty in those with a name.

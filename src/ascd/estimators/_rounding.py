@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.careful import UNIT
+from ascd._core.checks import Array
+from ascd.matrix.careful import UNIT
 from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status

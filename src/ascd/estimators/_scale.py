@@ -28,8 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.design import DataGone
+from ascd._core.checks import Array
 from ascd.estimators._fitting import frames_to_the_user
 from ascd.estimators._scale_terms import dual, primal, rounding_of, scale_of, slope_in_scale
 from ascd.estimators._tuning import (
@@ -41,6 +40,7 @@ from ascd.estimators._tuning import (
     SCALE_SHARE,
     SMALLEST_SCALE,
 )  # fmt: skip
+from ascd.matrix.design import DataGone
 from ascd.problem.problem import Problem
 from ascd.results.lost import tell_of_loss
 from ascd.results.solution import Solution, Status

@@ -12,9 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 
-from ascd._base.checks import Array, check_places
-from ascd.data.dask_kinds import is_collection
-from ascd.data.device.sparse import is_there
+from ascd._core.checks import Array, check_places
 from ascd.estimators._base import as_offset
 from ascd.estimators._elsewhere import is_elsewhere
 from ascd.estimators._folds import Fold, SplitterRouting
@@ -22,6 +20,8 @@ from ascd.estimators._given import to_numpy
 from ascd.estimators._odds import with_known
 from ascd.estimators._speaking import speaking_of_x
 from ascd.estimators.logistic import LogisticRegression
+from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.device.sparse import is_there
 
 
 def as_score(score: Any) -> float:

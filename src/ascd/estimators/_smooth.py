@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_design
-from ascd._base.clock import Stopwatch
-from ascd._base.threads import blas_threads
+from ascd._core.checks import Array, as_design
+from ascd._core.clock import Stopwatch
+from ascd._core.threads import blas_threads
 from ascd.estimators._fitting import Settings
 from ascd.estimators._normal_equations import ridge_coefficients
 from ascd.estimators._penalty import curvatures

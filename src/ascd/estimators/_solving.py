@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.design import DataGone
+from ascd._core.checks import Array
 from ascd.estimators._engine import minimize_problem
 from ascd.estimators._fitting import Settings
 from ascd.estimators._penalty import curvatures
 from ascd.estimators._rounding import rounded
 from ascd.estimators._tuning import FALL, FINEST, LAST_DIGITS, ROUNDS
+from ascd.matrix.design import DataGone
 from ascd.problem.problem import Problem
 from ascd.results.lost import tell_of_loss
 from ascd.results.solution import Solution, Status

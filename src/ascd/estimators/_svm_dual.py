@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.clock import Stopwatch
-from ascd._base.threads import quiet
+from ascd._core.checks import Array
+from ascd._core.clock import Stopwatch
+from ascd._core.threads import quiet
 from ascd.estimators._fitting import Settings
 from ascd.estimators._solving import added, solve_problem
 from ascd.estimators._tuning import FINEST

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from ascd._base.checks import Array
-from ascd._base.threads import threads_here
+from ascd._core.checks import Array
+from ascd._core.threads import threads_here
 from ascd.blocks import path_blocks
 from ascd.estimators._blocks import BlockRegressor, follow_blocks
 from ascd.estimators._folds import Fold, mean_squares

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ascd._base.checks import as_finite_vector
+from ascd._core.checks import as_finite_vector
 from ascd.estimators._path_cv import PathCV
 from ascd.estimators.paths import enet_path, lasso_path
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.estimators.block_cv import CHOOSING, BlockPathCV
 from ascd.estimators.cross_validation import as_ratios
 from ascd.estimators.group_lasso import GROUPED, group_penalty

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import class_factors, times
 from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged

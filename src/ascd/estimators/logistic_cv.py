@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._base.checks import Array, as_finite_vector
+from ascd._core.checks import Array, as_finite_vector
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
 from ascd.estimators._classes import class_factors
 from ascd.estimators._fitting import Settings

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from ascd._base.checks import Array, as_count, as_finite_vector, as_flag, as_number, as_vector, unknown_name
-from ascd._base.devices import to_host
+from ascd._core.checks import Array, as_count, as_finite_vector, as_flag, as_number, as_vector, unknown_name
+from ascd._core.devices import to_host
 from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._classes import side_factors, times
 from ascd.estimators._deviations import deviations

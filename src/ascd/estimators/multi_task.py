@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._base.checks import Array, as_parameter
+from ascd._core.checks import Array, as_parameter
 from ascd.blocks.norm import BlockNorm
 from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
 from ascd.estimators._blocks import BlockRegressor

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ascd._base.checks import Array, as_count, as_finite_vector, as_flag, as_number, as_vector
-from ascd._base.devices import to_host
+from ascd._core.checks import Array, as_count, as_finite_vector, as_flag, as_number, as_vector
+from ascd._core.devices import to_host
 from ascd.estimators._base import as_features, as_sample_weight, as_threads
 from ascd.estimators._deviations import deviations
 from ascd.estimators._fitting import Settings

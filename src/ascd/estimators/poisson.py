@@ -14,7 +14,7 @@ from scipy.special import xlogy
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import Interval
 
-from ascd._base.checks import Array, as_vector
+from ascd._core.checks import Array, as_vector
 from ascd.estimators._base import COMMON, NON_NEGATIVE, LinearRegressor, as_offset, as_sample_weight
 from ascd.estimators._given import fit_method, namespace_of, to_numpy
 from ascd.estimators._solving import solve_problem

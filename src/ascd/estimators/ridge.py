@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ascd._base.checks import as_finite_vector
+from ascd._core.checks import as_finite_vector
 from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
 from ascd.estimators._least_squares import LeastSquares
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ascd._base.checks import Array, as_parameter
-from ascd.data.unordered import as_they_lie
+from ascd._core.checks import Array, as_parameter
 from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT, as_threads
 from ascd.estimators._classes import LinearClassifier, liblinear_class_weights, positives, signs, times
 from ascd.estimators._elsewhere import is_elsewhere
@@ -27,6 +26,7 @@ from ascd.estimators._layouts import by_features, by_samples, with_constant
 from ascd.estimators._penalty import as_bounds, regulariser
 from ascd.estimators._solving import in_turn, solve_problem
 from ascd.estimators._svm_dual import solve_dual
+from ascd.matrix.unordered import as_they_lie
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
 from ascd.svm import Clipped, signed_box

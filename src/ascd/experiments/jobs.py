@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ascd._base.contracts import asked
+from ascd._core.contracts import asked
 from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
@@ -51,7 +51,7 @@ def parts_of(figures: Iterable[str]) -> list[str]:
     known = ["1", *table.PANELS, "4", "T"]
     for name in wanted:
         if name not in known and name not in table.FIGURES:
-            from ascd._base.checks import unknown_name
+            from ascd._core.checks import unknown_name
 
             raise unknown_name(name, "figure", [*table.FIGURES, *table.PANELS])
     figure_of = {name: table.PANELS[name].figure if name in table.PANELS else name for name in known}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascd import theory
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.experiments.tuning import POINTS
 
 Parameters = Mapping[str, Any]

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd import theory
-from ascd._base.checks import Array
-from ascd.data.matrices import dot
+from ascd._core.checks import Array
 from ascd.engine.minimize import minimize
 from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
@@ -18,6 +17,7 @@ from ascd.engine.rules.scan import pick_at_least
 from ascd.experiments.data import problem_of
 from ascd.experiments.lemmas import quadratics
 from ascd.experiments.tuning import COMPARISON_ROUNDING
+from ascd.matrix.matrices import dot
 
 Parameters = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ascd._base.clock import compiling
+from ascd._core.clock import compiling
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def compiled_beside() -> Iterator[Callable[[], None]]:
 
 def is_cold() -> bool:
     """Can compiled code be kept on disk, and is none there?"""
-    from ascd._base.jit import cache_folders, is_interpreted
+    from ascd._core.jit import cache_folders, is_interpreted
 
     folders, _ = cache_folders()
     return bool(folders) and not is_interpreted and not any(True for one in folders for _ in Path(one).glob("*.nbi"))

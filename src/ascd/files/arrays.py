@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import check_places
+from ascd._core.checks import check_places
 from ascd.files.columns import Table
 from ascd.files.targets import as_target
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.files.counting import counted
 from ascd.files.dialect import is_number
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.files.dialect import Dialect, detect
 from ascd.files.folders import group_name
 from ascd.files.opening import OnDisk, as_bytes, open_data

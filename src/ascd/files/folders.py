@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, check_places
+from ascd._core.checks import Array, check_places
 from ascd.files.npy import NpyReader, Numbers, loaded, runs
 
 INDEX, VERSION = "index.json", 2

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import unknown_name
+from ascd._core.checks import unknown_name
 from ascd.files.columns import Choices, Recipe, Table
 from ascd.files.counting import counted
 from ascd.files.mixed import Mixed, Numbers, Words

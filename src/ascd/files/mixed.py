@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.distant import Distant
-from ascd.data.table import Table
+from ascd._core.checks import Array
+from ascd.matrix.distant import Distant
+from ascd.matrix.table import Table
 
 #: Codes of a row: none of the levels, and no value at all.
 NONE, GONE = -1, -2
@@ -138,7 +138,7 @@ class Mixed:
         return self.shape[0]
 
     def as_design(self) -> Distant:
-        """The table behind a design's questions (``ascd.data.design``)."""
+        """The table behind a design's questions (``ascd.matrix.design``)."""
         return Table([piece.block() for piece in self.pieces]).as_design()
 
     def rows(self, chosen: Array) -> Mixed:

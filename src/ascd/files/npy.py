@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 
 #: What NumPy raises for a file that is damaged, by where the damage lies.
 DAMAGED_ARRAY = (ValueError, EOFError, SyntaxError, TokenError)

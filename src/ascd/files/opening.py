@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.distant import Distant
-from ascd.data.filed import Filed
+from ascd._core.checks import Array
 from ascd.files.folders import INDEX, FolderReader, is_folder_of_groups
 from ascd.files.npy import NpyReader
 from ascd.files.parquet import ParquetReader, columns_of, opened
@@ -20,6 +18,8 @@ from ascd.files.placing import is_unfinished
 from ascd.files.reading import DEFAULT_MEMORY, FORMATS
 from ascd.files.targets import ColumnError
 from ascd.files.zarr_arrays import DESCRIPTIONS, ZarrReader
+from ascd.matrix.distant import Distant
+from ascd.matrix.filed import Filed
 
 PARQUET = FORMATS["parquet"]
 #: The least that works at all.
@@ -73,7 +73,7 @@ class OnDisk:
         return int(self.reader.bytes_read)
 
     def as_design(self) -> Distant:
-        """The data behind a design's questions (``ascd.data.design``); the same for all who ask."""
+        """The data behind a design's questions (``ascd.matrix.design``); the same for all who ask."""
         return self._design
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.files.npy import Seal, reading
 from ascd.files.targets import named_column
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.files.columns import left_after
 from ascd.files.dialect import Dialect, is_number
 from ascd.files.reading import column_name, csv_options, name_columns

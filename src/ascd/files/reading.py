@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ascd._base.checks import unknown_name
+from ascd._core.checks import unknown_name
 from ascd.files.arrays import read_npz
 from ascd.files.columns import Choices, Recipe, Table, as_table
 from ascd.files.counting import counted

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import unknown_name
+from ascd._core.checks import unknown_name
 from ascd.files.marks import is_missing, without_spaces
 
 #: Names that a target is looked for by.

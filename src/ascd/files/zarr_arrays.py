@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.files.npy import Seal, reading
 
 #: Where the shape of an array stands, in the two versions of the format.

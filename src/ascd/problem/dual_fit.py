@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.careful import careful_sum
-from ascd.data.design import Design
-from ascd.data.local import as_block
-from ascd.data.vectors import elementwise, support
+from ascd._core.checks import Array
+from ascd.matrix.careful import careful_sum
+from ascd.matrix.design import Design
+from ascd.matrix.local import as_block
+from ascd.matrix.vectors import elementwise, support
 from ascd.problem import tuning
 
 

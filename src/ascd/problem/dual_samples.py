@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import at, kernel, wide
-from ascd._base.threads import share
-from ascd.data import prices
+from ascd._core.checks import Array
+from ascd._core.jit import at, kernel, wide
+from ascd._core.threads import share
+from ascd.matrix import prices
 from ascd.problem.optimality import square_over
 from ascd.problem.tuning import NEAR_END, SAMPLES_A_PART
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ascd._base.checks import Array
-from ascd._base.jit import at, helper, kernel, wide
-from ascd._base.threads import share_list
-from ascd._base.tuning import LISTED_A_PART
-from ascd.data import prices
+from ascd._core.checks import Array
+from ascd._core.jit import at, helper, kernel, wide
+from ascd._core.threads import share_list
+from ascd._core.tuning import LISTED_A_PART
+from ascd.matrix import prices
 from ascd.problem.losses.formulas import divergence
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties.formulas import cost_size

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.cache import may_be_stored
-from ascd._base.checks import Array
-from ascd.data.design import Design, Survey
+from ascd._core.cache import may_be_stored
+from ascd._core.checks import Array
+from ascd.matrix.design import Design, Survey
 from ascd.problem.at_samples import evaluate_samples, most_curvature
 from ascd.problem.losses.squared import Squared
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_parameter
-from ascd._base.jit import at, kernel, wide
-from ascd.data.design import Design, Part, Survey
+from ascd._core.checks import Array, as_parameter
+from ascd._core.jit import at, kernel, wide
+from ascd.matrix.design import Design, Part, Survey
 from ascd.problem.tuning import SMALLEST_SQUARE
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from ascd._base.jit import helper, strict_helper
+from ascd._core.jit import helper, strict_helper
 from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, NO_LIMIT, SQUARE_ROUNDING
 
 

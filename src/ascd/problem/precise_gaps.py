@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import at, helper, kernel, wide
-from ascd._base.threads import share
+from ascd._core.checks import Array
+from ascd._core.jit import at, helper, kernel, wide
+from ascd._core.threads import share
 from ascd.problem.at_samples import price_of
 from ascd.problem.losses.formulas import divergence
 from ascd.problem.tuning import DOMAIN_ROUNDING, SAMPLES_A_PART

@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.threads import share
-from ascd.data import prices
-from ascd.data.careful import UNIT, careful_sum
-from ascd.data.design import Design
+from ascd._core.checks import Array
+from ascd._core.threads import share
+from ascd.matrix import prices
+from ascd.matrix.careful import UNIT, careful_sum
+from ascd.matrix.design import Design
 from ascd.problem import tuning
 from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
 from ascd.problem.dual_samples import dual_distance, dual_length, is_finite, movable, unweighted

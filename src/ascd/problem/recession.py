@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import at, kernel, wide
-from ascd._base.threads import share
-from ascd.data import prices
-from ascd.data.design import Design
-from ascd.data.local import as_block
+from ascd._core.checks import Array
+from ascd._core.jit import at, kernel, wide
+from ascd._core.threads import share
+from ascd.matrix import prices
+from ascd.matrix.design import Design
+from ascd.matrix.local import as_block
 from ascd.problem import tuning
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, FARTHEST, INFINITE
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import as_number, unknown_name
+from ascd._core.checks import as_number, unknown_name
 from ascd.problem.penalties import L1, L1L2, L2
 from ascd.problem.problem import Problem
 from ascd.svm import DualSVM

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.contracts import asked
+from ascd._core.contracts import asked
 from ascd.engine.minimize import minimize
 from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ascd._base.checks import as_count, as_number
+from ascd._core.checks import as_count, as_number
 
 #: An objective that has fallen this far, relative to where it started, has no minimum.
 BOTTOMLESS = -1e15

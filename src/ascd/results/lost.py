@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from ascd.data.design import DataGone
+from ascd.matrix.design import DataGone
 
 _listener: ContextVar[Callable[[DataGone], None] | None] = ContextVar("who hears of lost data", default=None)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count
+from ascd._core.checks import Array, as_count
 from ascd.results.html import facts, number, picture
 from ascd.results.solution import Status
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from ascd._base.checks import as_flag
-from ascd._base.clock import announcing
+from ascd._core.checks import as_flag
+from ascd._core.clock import announcing
 
 Show = Callable[[int, float], None]
 #: Seconds between two pictures of a notebook's bar.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, unknown_name
+from ascd._core.checks import Array, as_count, unknown_name
 from ascd.results.html import grid, number, picture
 
 #: Records that a notebook shows at each end.

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.design import DataGone
+from ascd._core.checks import Array
+from ascd.matrix.design import DataGone
 from ascd.problem.problem import Parts
 from ascd.problem.proof import Certificate, Place, Products, prove
 from ascd.results.solution import Status

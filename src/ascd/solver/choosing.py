@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.problem.penalties import is_held
 from ascd.solver import tuning
 from ascd.solver.assessment import Assessment

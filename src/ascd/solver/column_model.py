@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import at, helper, kernel, wide
-from ascd.data.design import Design
-from ascd.data.local import add_columns
-from ascd.data.matrices import dot, weighted_square
+from ascd._core.checks import Array
+from ascd._core.jit import at, helper, kernel, wide
+from ascd.matrix.design import Design
+from ascd.matrix.local import add_columns
+from ascd.matrix.matrices import dot, weighted_square
 from ascd.problem.optimality import violation_of
 from ascd.solver import tuning
 from ascd.solver.gram_model import Outcome, cut_step, find_free

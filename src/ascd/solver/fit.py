@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.vectors import elementwise, support
+from ascd._core.checks import Array
+from ascd.matrix.vectors import elementwise, support
 from ascd.problem.problem import Problem
 from ascd.solver import tuning
 from ascd.solver.samples import Samples

@@ -20,8 +20,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.vectors import elementwise
+from ascd._core.checks import Array
+from ascd.matrix.vectors import elementwise
 from ascd.solver import tuning
 from ascd.solver.fit import Fit, Trial
 from ascd.solver.samples import cost_of

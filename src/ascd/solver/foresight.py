@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.vectors import support
+from ascd._core.checks import Array
+from ascd.matrix.vectors import support
 from ascd.solver import tuning
 from ascd.solver.fit import Saved
 from ascd.solver.gram_model import GramModel

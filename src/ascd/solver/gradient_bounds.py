@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
-from ascd._base.threads import share
-from ascd.data import prices
+from ascd._core.checks import Array
+from ascd._core.jit import kernel, wide
+from ascd._core.threads import share
+from ascd.matrix import prices
 from ascd.problem.first_pass import FirstPass
 from ascd.problem.optimality import inverse_square, width_across
 from ascd.problem.tuning import SQUARE_ROUNDING

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import kernel
-from ascd.data.design import Design
+from ascd._core.checks import Array
+from ascd._core.jit import kernel
+from ascd.matrix.design import Design
 
 
 class Gram:

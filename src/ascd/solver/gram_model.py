@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel
-from ascd._base.threads import library_helps
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel
+from ascd._core.threads import library_helps
 from ascd.problem.optimality import violation_of
 from ascd.solver import tuning
 from ascd.solver.gram import Gram

@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.cache import may_be_stored
-from ascd._base.checks import Array
-from ascd.data.design import RowParts
-from ascd.data.part_answers import Moments
+from ascd._core.cache import may_be_stored
+from ascd._core.checks import Array
+from ascd.matrix.design import RowParts
+from ascd.matrix.part_answers import Moments
 from ascd.problem.at_rows import Look, Step, look_at_rows, rows_of
 from ascd.problem.problem import Parts, Problem
 from ascd.problem.proof_from_sums import gap_from_sums

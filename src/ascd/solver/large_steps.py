@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ascd._base.checks import Array
-from ascd._base.jit import kernel
+from ascd._core.checks import Array
+from ascd._core.jit import kernel
 from ascd.problem.optimality import violation_of
 
 

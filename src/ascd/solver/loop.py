@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.problem.penalties import is_held
 from ascd.problem.problem import Problem
 from ascd.results.limits import Limits, has_no_minimum

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.solver import tuning
 from ascd.solver.screening import subgradients
 

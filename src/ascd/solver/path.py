@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, as_finite_vector, as_flag, as_number
-from ascd._base.clock import Stopwatch
-from ascd._base.contracts import check_methods
-from ascd._base.jit import helper, kernel
-from ascd._base.threads import as_n_jobs, quiet
-from ascd.data.design import DataGone
-from ascd.data.vectors import support
+from ascd._core.checks import Array, as_count, as_finite_vector, as_flag, as_number
+from ascd._core.clock import Stopwatch
+from ascd._core.contracts import check_methods
+from ascd._core.jit import helper, kernel
+from ascd._core.threads import as_n_jobs, quiet
+from ascd.matrix.design import DataGone
+from ascd.matrix.vectors import support
 from ascd.problem.penalties import as_penalty
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import at, kernel, wide
-from ascd._base.threads import share
-from ascd.data import prices
+from ascd._core.checks import Array
+from ascd._core.jit import at, kernel, wide
+from ascd._core.threads import share
+from ascd.matrix import prices
 from ascd.problem.at_samples import evaluate_samples, most_curvature, price_of
 from ascd.problem.duality import sample_gap
 from ascd.problem.optimality import length_across, share_along

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel, wide
-from ascd._base.threads import share, share_list
-from ascd._base.tuning import LISTED_A_PART
-from ascd.data import prices
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel, wide
+from ascd._core.threads import share, share_list
+from ascd._core.tuning import LISTED_A_PART
+from ascd.matrix import prices
 from ascd.problem.duality import may_rest, positive_part, term_between
 from ascd.problem.optimality import violation_of
 from ascd.solver.tuning import MARGIN

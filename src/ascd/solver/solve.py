@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_finite_vector, as_flag, as_number
-from ascd._base.clock import Stopwatch
-from ascd._base.threads import as_n_jobs, quiet
-from ascd.data.design import DataGone
+from ascd._core.checks import Array, as_finite_vector, as_flag, as_number
+from ascd._core.clock import Stopwatch
+from ascd._core.threads import as_n_jobs, quiet
+from ascd.matrix.design import DataGone
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded

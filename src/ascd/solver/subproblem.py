@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.design import DataGone, KeptProducts, Multiplied
+from ascd._core.checks import Array
+from ascd.matrix.design import DataGone, KeptProducts, Multiplied
 from ascd.solver import tuning
 from ascd.solver.column_model import ColumnModel
 from ascd.solver.fit import Fit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ascd._base.checks import as_count, as_number
+from ascd._core.checks import as_count, as_number
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ascd._base.checks import as_count, as_finite_vector, as_number
+from ascd._core.checks import as_count, as_finite_vector, as_number
 from ascd.theory.checks import Array, check_support, semidefinite
 
 

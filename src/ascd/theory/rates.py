@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ascd._base.checks import as_count, as_finite_vector, as_number
+from ascd._core.checks import as_count, as_finite_vector, as_number
 from ascd.theory.checks import Array, as_floats, positive, semidefinite
 
 # Beyond this, 2^(n-1) sign vectors stop being a matter of milliseconds.

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ascd._base.checks import as_count, as_generator, as_number, unknown_name
+from ascd._core.checks import as_count, as_generator, as_number, unknown_name
 from ascd.theory.checks import Array, check_support, positive
 
 # Iterations are counted in 64 bits; an absence drawn with the mean T may be 40 times as long.

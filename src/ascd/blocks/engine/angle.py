@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, wide
 from ascd.blocks.engine.parts import BlockParts, block_lengths
 from ascd.blocks.engine.products import widen_by
 from ascd.blocks.groups import Groups

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ascd._base.checks import Array
-from ascd._base.jit import kernel
+from ascd._core.checks import Array
+from ascd._core.jit import kernel
 from ascd.blocks.engine.point import move, read_block, score_of, wipe
 from ascd.blocks.lengths import length_of
 from ascd.engine.descent import larger_score, what_bounds_say

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count
-from ascd._base.contracts import prepared
+from ascd._core.checks import Array, as_count
+from ascd._core.contracts import prepared
 from ascd.blocks.engine import angle, products
 from ascd.blocks.engine.parts import BlockParts
 from ascd.engine.oracles import (

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
+from ascd._core.checks import Array
+from ascd._core.jit import kernel, wide
 from ascd.blocks.engine.rows import loss_of_rows
 from ascd.blocks.groups import Groups
-from ascd.data.matrices import clear, dot, scatter
 from ascd.engine.tuning import LARGEST_EXACT
+from ascd.matrix.matrices import clear, dot, scatter
 from ascd.problem.problem import Parts, Sample
 
 

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, wide
 from ascd.blocks.engine.parts import BlockParts
 from ascd.blocks.lengths import length_of
-from ascd.data.matrices import dot
 from ascd.engine.intervals import Intervals
+from ascd.matrix.matrices import dot
 
 
 class Trail(NamedTuple):

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.contracts import confidence_of, likely
-from ascd._base.jit import at, helper, wide
+from ascd._core.checks import Array
+from ascd._core.contracts import confidence_of, likely
+from ascd._core.jit import at, helper, wide
 from ascd.blocks.engine.point import read_block, rescore
 from ascd.blocks.lengths import length_of
-from ascd.data.matrices import clear, dot, scatter
+from ascd.matrix.matrices import clear, dot, scatter
 
 
 class GramBlocks(NamedTuple):

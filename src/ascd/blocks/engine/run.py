@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array, as_generator, as_radii, finite_values
+from ascd._core.checks import Array, as_generator, as_radii, finite_values
 from ascd.blocks.engine.descent import (
     block_objective,
     count_block_violations,

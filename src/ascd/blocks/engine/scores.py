@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, unknown_name
-from ascd._base.contracts import check_methods
-from ascd._base.jit import at, helper, optional_method
+from ascd._core.checks import Array, unknown_name
+from ascd._core.contracts import check_methods
+from ascd._core.jit import at, helper, optional_method
 from ascd.blocks.engine.parts import BlockParts
 from ascd.blocks.lengths import distance_between, length_of
 from ascd.blocks.tuning import DEPTH_HALVINGS, DEPTH_SCALES

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, unknown_name
-from ascd._base.contracts import prepared
-from ascd._base.jit import helper, wide
+from ascd._core.checks import Array, unknown_name
+from ascd._core.contracts import prepared
+from ascd._core.jit import helper, wide
 from ascd.blocks.engine.parts import BlockParts
 from ascd.blocks.engine.point import read_block, spread, wipe
 from ascd.blocks.lengths import distance_between, length_of

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.contracts import confidence_of
+from ascd._core.checks import Array
+from ascd._core.contracts import confidence_of
 from ascd.engine.oracles.known import as_oracle
 
 

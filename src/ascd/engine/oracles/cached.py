@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count
-from ascd._base.contracts import confidence_of
-from ascd._base.jit import helper
-from ascd.data.matrices import clear, dot, scatter
+from ascd._core.checks import Array, as_count
+from ascd._core.contracts import confidence_of
+from ascd._core.jit import helper
 from ascd.engine.oracles.known import as_oracle
+from ascd.matrix.matrices import clear, dot, scatter
 
 
 class Cached(NamedTuple):

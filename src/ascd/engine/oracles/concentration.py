@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from ascd._base.jit import helper
+from ascd._core.jit import helper
 
 
 @helper

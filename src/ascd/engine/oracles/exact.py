@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ascd._base.checks import Array, unknown_name
-from ascd._base.jit import at, wide
-from ascd.data.matrices import gram_matrix
-from ascd.data.sparse import CSC, as_rows
+from ascd._core.checks import Array, unknown_name
+from ascd._core.jit import at, wide
 from ascd.engine.tuning import LARGEST_EXACT
+from ascd.matrix.matrices import gram_matrix
+from ascd.matrix.sparse import CSC, as_rows
 
 
 class Exact(NamedTuple):

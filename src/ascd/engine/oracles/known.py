@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ascd._base.checks import unknown_name
-from ascd._base.contracts import prepared
+from ascd._core.checks import unknown_name
+from ascd._core.contracts import prepared
 from ascd.protocols import Oracle
 
 ORACLES: dict[str, Any] = {}

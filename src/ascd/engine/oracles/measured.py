@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper
+from ascd._core.checks import Array
+from ascd._core.jit import helper
 from ascd.engine.intervals import CLOCK_ALONE, EPSILON
 from ascd.engine.oracles.reference import ACROSS, ALONG, ROUNDING, ReferenceBound, make_reference, start_reference
 from ascd.problem.optimality import length_across, share_along

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ascd._base.checks import as_flag
+from ascd._core.checks import as_flag
 
 
 class Random(NamedTuple):

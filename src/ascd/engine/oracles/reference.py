@@ -35,11 +35,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_number
-from ascd._base.contracts import asked
-from ascd._base.jit import at, helper, is_one
-from ascd._base.scalars import fetch
-from ascd.data.local import fill_squares
+from ascd._core.checks import Array, as_number
+from ascd._core.contracts import asked
+from ascd._core.jit import at, helper, is_one
+from ascd._core.scalars import fetch
 from ascd.engine.intervals import CLOCK_ALONE, EPSILON
 from ascd.engine.tuning import (
     ADDITION_ROUNDING,
@@ -49,6 +48,7 @@ from ascd.engine.tuning import (
     STRAY_ROUNDING,
     TURN_ROUNDING,
 )
+from ascd.matrix.local import fill_squares
 from ascd.problem.optimality import has_digits, inverse_square, length_across, share_along, width_across
 from ascd.problem.tuning import NO_LIMIT, SQUARE_ROUNDING
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, kernel
-from ascd.data.local import fill_squares
-from ascd.data.sparse import CSC, as_rows
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel
+from ascd.matrix.local import fill_squares
+from ascd.matrix.sparse import CSC, as_rows
 from ascd.problem.optimality import has_digits
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_number
-from ascd.data.matrices import clear, dot, scatter
+from ascd._core.checks import Array, as_number
+from ascd.matrix.matrices import clear, dot, scatter
 
 
 class Simulated(NamedTuple):

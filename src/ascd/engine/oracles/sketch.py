@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_number
-from ascd._base.contracts import likely
+from ascd._core.checks import Array, as_number
+from ascd._core.contracts import likely
 from ascd.engine.tuning import LEAST_EPSILON, LEAST_FAILURE
 
 

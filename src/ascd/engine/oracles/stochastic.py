@@ -33,9 +33,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, as_flag, as_number
-from ascd._base.contracts import likely
-from ascd._base.jit import helper
+from ascd._core.checks import Array, as_count, as_flag, as_number
+from ascd._core.contracts import likely
+from ascd._core.jit import helper
 from ascd.engine.intervals import CLOCK_AND_EPSILON
 from ascd.engine.oracles.concentration import sampled_radius, share_of_failure
 from ascd.engine.oracles.row_sample import RowSample, start_sample

@@ -32,8 +32,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ascd._base.checks import unknown_name
-from ascd._base.contracts import prepared
+from ascd._core.checks import unknown_name
+from ascd._core.contracts import prepared
 from ascd.engine.guards import guarded_rule
 from ascd.engine.rules.adaptive import Adaptive
 from ascd.engine.rules.ascd import ASCD

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper
+from ascd._core.checks import Array
+from ascd._core.jit import helper
 from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.rules.scan import bucket_of, count_at_least, fill_bounds, highest, pick_at_least
 from ascd.engine.tuning import BUCKETS, LEVELS

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, unknown_name
-from ascd._base.jit import helper
+from ascd._core.checks import Array, unknown_name
+from ascd._core.jit import helper
 from ascd.engine.rules.scan import (
     LEAST,
     bucket_of,

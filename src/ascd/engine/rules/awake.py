@@ -22,10 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_number
-from ascd._base.jit import helper
-from ascd.data.prices import VISIT
-from ascd.data.storages import entry_price
+from ascd._core.checks import Array, as_number
+from ascd._core.jit import helper
 from ascd.engine.oracles.measured import Unmeasured
 from ascd.engine.rules.order import put_steep_first, shuffle
 from ascd.engine.rules.scan import fill_bounds
@@ -38,6 +36,8 @@ from ascd.engine.tuning import (
     STEEP_BUCKETS,
     SWEEPS_A_REFRESH,
 )
+from ascd.matrix.prices import VISIT
+from ascd.matrix.storages import entry_price
 
 NEXT, KEPT, AWAKE, MOVED, LOOKED_AT, IN_SWEEP, IS_SHORT = range(7)
 WORK, WASTE, SPENT, BEFORE, GAIN, COST, GAIN_ASIDE, COST_ASIDE, SHORT_COST = range(9)

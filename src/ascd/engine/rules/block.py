@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_count, as_number
-from ascd._base.jit import helper
+from ascd._core.checks import Array, as_count, as_number
+from ascd._core.jit import helper
 from ascd.engine.rules.ascd import sort_decreasing
 from ascd.engine.rules.order import put_largest_first
 from ascd.engine.rules.scan import fill_bounds, highest, pick_at_least

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, wide
 from ascd.engine.rules.lazy_rules import ask_for_column, ask_for_numbers
 from ascd.engine.rules.queue import Queue
 from ascd.engine.rules.two_clocks import BY_PATH, BY_PLANE, CLASSES, CLOCKS, Clocks

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, wide
 from ascd.engine.rules.lazy_rules import ask_for_column, ask_for_numbers
 
 LAST_PICK, ITS_PLACE, LIST_SIZE, DRAWN_FROM = range(4)

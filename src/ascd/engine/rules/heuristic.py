@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_flag
-from ascd._base.jit import helper
+from ascd._core.checks import Array, as_flag
+from ascd._core.jit import helper
 from ascd.engine.rules.lazy import Rates, lazy_applies
 from ascd.engine.rules.lazy_draws import LazyHeuristic
 from ascd.engine.rules.lazy_rules import LazyLower, LazyUpper

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.jit import helper, wide
+from ascd._core.jit import helper, wide
 from ascd.engine.intervals import CLOCK_AND_EPSILON
 from ascd.engine.rules.draw_list import ITS_PLACE, LAST_PICK, LIST_SIZE, DrawList
 from ascd.engine.rules.lazy import LazyBounds, Rates

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, optional_method, wide
-from ascd._base.scalars import fetch
-from ascd.data.matrices import ask_for_start
+from ascd._core.checks import Array
+from ascd._core.jit import helper, optional_method, wide
+from ascd._core.scalars import fetch
 from ascd.engine.rules.lazy import LazyBounds, Rates
 from ascd.engine.rules.scan import LEAST
+from ascd.matrix.matrices import ask_for_start
 
 
 class LazyUpper(NamedTuple):

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper
+from ascd._core.checks import Array
+from ascd._core.jit import helper
 from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.rules.scan import highest
 from ascd.engine.tuning import BUCKETS, FIRST_SHARE, LASTS_AT_LEAST, LASTS_AT_MOST, SUM_ROUNDING

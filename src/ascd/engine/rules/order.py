@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper
+from ascd._core.checks import Array
+from ascd._core.jit import helper
 from ascd.engine.rules.scan import highest
 
 

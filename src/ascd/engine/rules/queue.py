@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, wide
 from ascd.engine.rules.heap import largest_child, lifted, sink
 from ascd.engine.tuning import CHILDREN, FRONT, LEVEL_GROWTH, LEVEL_SAMPLE, LOOK_BLOCK
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper
+from ascd._core.checks import Array
+from ascd._core.jit import helper
 from ascd.engine.intervals import CLOCK_AND_EPSILON
 from ascd.engine.tuning import PICK_BLOCK
 

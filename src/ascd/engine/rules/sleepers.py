@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, wide
 from ascd.engine.rules.draw_list import LIST_SIZE, DrawList
 from ascd.engine.tuning import CHUNK, EARLY_SHARE, LOOKS_A_WAKING, SLEEP_GROWTH, SLEEP_LEVELS
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ascd._base.checks import as_flag
+from ascd._core.checks import as_flag
 from ascd.engine.rules.lazy import Rates, lazy_applies
 from ascd.engine.rules.lazy_rules import LazySteepest
 

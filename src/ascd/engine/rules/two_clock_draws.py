@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, wide
 from ascd.engine.rules.draw_list import ITS_PLACE, LAST_PICK, LIST_SIZE, DrawList
 from ascd.engine.rules.lazy_rules import count_reaching
 from ascd.engine.rules.scan import LEAST

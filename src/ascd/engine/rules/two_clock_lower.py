@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import helper, wide
+from ascd._core.checks import Array
+from ascd._core.jit import helper, wide
 from ascd.engine.rules.heap import Heap
 from ascd.engine.rules.two_clocks import CLASSES, Clocks
 from ascd.engine.tuning import PLANE_KINDS

@@ -32,9 +32,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.contracts import asked
-from ascd._base.jit import helper, wide
+from ascd._core.checks import Array
+from ascd._core.contracts import asked
+from ascd._core.jit import helper, wide
 from ascd.engine import tuning
 from ascd.engine.intervals import CLOCK_AND_EPSILON
 from ascd.engine.oracles.reference import ACROSS, ALONG, LENGTH, REFRESHES, ROUNDING

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ascd._base.checks import as_number, unknown_name
-from ascd._base.contracts import check_methods
+from ascd._core.checks import as_number, unknown_name
+from ascd._core.contracts import check_methods
 from ascd.problem.losses.huber import Huber
 from ascd.problem.losses.logistic import Logistic
 from ascd.problem.losses.poisson import Poisson

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.elementary import exp_of_negative, log_of
-from ascd._base.jit import helper, optional_method
+from ascd._core.checks import Array
+from ascd._core.elementary import exp_of_negative, log_of
+from ascd._core.jit import helper, optional_method
 from ascd.problem.tuning import FEW_UNITS, UNDERFLOW
 
 

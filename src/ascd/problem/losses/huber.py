@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ascd._base.checks import Array, as_number
+from ascd._core.checks import Array, as_number
 from ascd.problem.losses.formulas import apart, product_up
 from ascd.problem.optimality import square_times
 from ascd.problem.tuning import DOMAIN_ROUNDING

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ascd._base.checks import Array
-from ascd._base.elementary import exp_of_negative, log_of_one_plus
+from ascd._core.checks import Array
+from ascd._core.elementary import exp_of_negative, log_of_one_plus
 from ascd.problem.losses.formulas import check_signs, entropy_term, log_share, sigmoid
 from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LEAST_ORDINARY, UNDERFLOW
 

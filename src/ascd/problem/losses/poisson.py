@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.problem.losses.formulas import entropy_term, log_share
 from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LEAST_ORDINARY, UNDERFLOW
 

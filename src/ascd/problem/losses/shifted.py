@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array, as_finite_vector
+from ascd._core.checks import Array, as_finite_vector
 from ascd.problem.losses.formulas import divergence, weighted_value
 from ascd.problem.losses.huber import Huber
 from ascd.problem.losses.squared import Squared

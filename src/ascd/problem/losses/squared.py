@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.problem.losses.formulas import apart, product_up
 from ascd.problem.optimality import square_times
 

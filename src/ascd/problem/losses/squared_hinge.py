@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ascd._base.checks import Array
+from ascd._core.checks import Array
 from ascd.problem.losses.formulas import apart, check_signs, product_up
 from ascd.problem.optimality import square_times
 from ascd.problem.tuning import DOMAIN_ROUNDING

@@ -35,10 +35,10 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.cache import is_ours
-from ascd._base.checks import Array
-from ascd._base.contracts import check_methods
-from ascd._base.jit import kernel
+from ascd._core.cache import is_ours
+from ascd._core.checks import Array
+from ascd._core.contracts import check_methods
+from ascd._core.jit import kernel
 from ascd.problem.penalties.bounded import BoundedL1L2
 from ascd.problem.penalties.box import Box
 from ascd.problem.penalties.norms import L1, L1L2, L2, Zero

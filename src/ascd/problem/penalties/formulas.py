@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.jit import helper, optional_method, strict_helper
+from ascd._core.jit import helper, optional_method, strict_helper
 from ascd.problem.tuning import LAST_PLACES
 
 

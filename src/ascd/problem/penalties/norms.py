@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import as_parameter
-from ascd._base.jit import at
+from ascd._core.checks import as_parameter
+from ascd._core.jit import at
 from ascd.problem.penalties.formulas import (
     absolute_subgradient,
     check_weighted,

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd._base.jit import kernel, wide
-from ascd.data.local import Local
+from ascd._core.checks import Array
+from ascd._core.jit import kernel, wide
+from ascd.matrix.local import Local
 from ascd.solver import tuning
 
 #: Rows of the state and of a step: distances to both ends, and their multipliers.

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.local import Local
+from ascd._core.checks import Array
+from ascd.matrix.local import Local
 from ascd.problem.problem import Parts
 from ascd.solver import tuning
 from ascd.solver.gram_model import GramModel, Known

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascd._base.checks import Array
-from ascd.data.local import Local
+from ascd._core.checks import Array
+from ascd.matrix.local import Local
 from ascd.problem.losses.squared import Squared
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem

@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ascd._base.checks import Array
-from ascd._base.jit import at, helper, kernel, wide
-from ascd.data.matrices import dot
+from ascd._core.checks import Array
+from ascd._core.jit import at, helper, kernel, wide
+from ascd.matrix.matrices import dot
 from ascd.problem.optimality import violation_of
 from ascd.solver.column_model import close_gaps, move_slope, shuffle, shuffle_runs
 from ascd.solver.tuning import RUN, SLEEPS

@@ -1,0 +1,231 @@
+"""Work shared among threads: compiled kernels let go of Python's lock, so a plain pool of threads is enough.
+
+How many threads there are is a property of the context, set where a run begins (``crew``, ``quiet``): whoever has long
+work asks ``share``, and nobody hands numbers of threads down.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import cache, partial
+from itertools import pairwise
+from numbers import Integral
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from ascd._core import tuning
+from ascd._core.checks import Array
+from ascd._core.pool import Pool
+
+
+def as_n_jobs(n_jobs: Any) -> int:
+    """The number of threads: a positive number, or as joblib counts a negative one; None is one.
+
+    −1 is a thread a processor, −2 one less, and so on, but at least one.
+    """
+    if n_jobs is None:
+        return 1
+    allowed = "None, a positive integer, or a negative one (-1: all processors, -2: all but one)"
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
+        raise TypeError(f"n_jobs must be {allowed}; got {n_jobs!r}")
+    asked = int(n_jobs)
+    if asked == 0:
+        raise ValueError(f"n_jobs must be {allowed}; got 0")
+    if asked > 0:
+        return asked
+    from joblib import cpu_count  # those that this process may use: a container may have fewer than the machine
+
+    return max(1, int(cpu_count()) + 1 + asked)
+
+
+@cache
+def _pool(process: int) -> Pool:
+    """One pool for each process: a forked one inherits the pool, but not its threads."""
+    return Pool(tuning.MOST_THREADS)
+
+
+def threads_here() -> int:
+    """Threads that work may be shared among in this context; set by ``crew``."""
+    return _jobs.get()
+
+
+def parts_of(price: float) -> int:
+    """How many parts work of so many nanoseconds is shared in."""
+    n_jobs = _jobs.get()
+    if n_jobs == 1:
+        return 1
+    threads = min(n_jobs, int(price / tuning.WORTH_A_THREAD))
+    return threads * max(1, min(tuning.MOST_PARTS, int(price / (max(1, threads) * tuning.WORTH_A_PART))))
+
+
+def share(
+    price: float, size: int, kernel: Callable[..., Any], *arguments: Any,
+    weigh: Callable[[], Array | None] | None = None, room: Callable[[], Array] | None = None,
+) -> None:  # fmt: skip
+    """Call kernel(*arguments, start, stop) for consecutive parts of range(size), side by side.
+
+    ``price`` is what all of it takes on one thread, in nanoseconds.  Parts are equally many numbers, or equally heavy
+    where ``weigh`` gives their running total.  ``room`` makes a work space for each part, the argument before
+    ``start``.  The kernel writes only to that and to places of its own part, so that the outcome does not depend on the
+    number of threads.
+    """
+    parts = min(size, parts_of(price))
+    if parts < 2:
+        kernel(*arguments, *([room()] if room else []), 0, size)
+        return
+    total = weigh() if weigh else None
+    if total is None:
+        ends = [size * part // parts for part in range(parts + 1)]
+    else:
+        ends = [0, *np.searchsorted(total, total[-1] * np.arange(1, parts) / parts).tolist(), size]
+    spans = [span for span in pairwise(ends) if span[0] < span[1]]
+    run_together([partial(kernel, *arguments, *([room()] if room else []), *span) for span in spans])
+
+
+def share_list(price: float, listed: Array, kernel: Callable[..., Any], *arguments: Any) -> int:
+    """List some of range(listed.size) in ``listed``, in rising order, by parts side by side; how many they are.
+
+    kernel(*arguments, listed, counts, start, stop) lists those of the parts from ``start`` to ``stop``, each part from
+    its own beginning on, and counts them.  A part has ``LISTED_A_PART`` numbers.
+    """
+    size = tuning.LISTED_A_PART
+    counts = np.empty(-(-listed.size // size), dtype=np.int64)
+    share(price, counts.size, kernel, *arguments, listed, counts)
+    total = 0
+    for part, count in enumerate(counts.tolist()):
+        if total < part * size:  # the part before was not full
+            listed[total : total + count] = listed[part * size : part * size + count]
+        total += count
+    return total
+
+
+def run_together(tasks: Sequence[Callable[[], Any]]) -> None:
+    """Run the tasks on the threads of this context, this one among them; returns when all have ended."""
+    waiting = deque(tasks)
+    others = min(_jobs.get(), len(tasks)) - 1
+    helping = _pool(os.getpid()).call(others, partial(_work, waiting)) if others > 0 else None
+    try:
+        copy_context().run(_work, waiting)
+    finally:
+        waiting.clear()
+        if helping:
+            helping.end()  # after Ctrl-C too: nobody must write to the arrays any more
+    if helping and helping.error:
+        raise helping.error
+
+
+def _work(waiting: deque[Callable[[], Any]]) -> None:
+    """One task after the other, until none is waiting; what they do is not shared further."""
+    _jobs.set(1)
+    try:
+        while True:
+            try:
+                task = waiting.popleft()
+            except IndexError:
+                return
+            task()
+    except BaseException:
+        waiting.clear()
+        raise
+
+
+@contextmanager
+def crew(n_jobs: int) -> Iterator[None]:
+    """Our own work is shared among so many threads."""
+    token = _jobs.set(n_jobs)
+    try:
+        yield
+    finally:
+        _jobs.reset(token)
+
+
+@contextmanager
+def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
+    """Hold the linear algebra library to as many threads: on small matrices more of them only wait for each other.
+
+    Problems with so few ``entries`` that the library keeps to one thread anyway are left alone.  The library has one
+    number for the whole process: of runs side by side the first sets it, and the last to end restores it.
+    """
+    if entries < tuning.WORTH_LIMITING:
+        yield
+        return
+    _enter(n_jobs)
+    try:
+        yield
+    finally:
+        _leave()
+
+
+@contextmanager
+def quiet(n_jobs: int, entries: int, library: int = 1) -> Iterator[None]:
+    """``n_jobs`` threads for our own work, ``library`` for the linear algebra library's.
+
+    Its threads go on waiting busily after each call, on processors that ours need.  So it has one, unless a run is made
+    of its calls, and what it does is shared among ours.  No warnings from NumPy: steps that overflow are taken back.
+    """
+    with crew(n_jobs), blas_threads(library, entries), np.errstate(all="ignore"):
+        yield
+
+
+@contextmanager
+def library_helps(work: float) -> Iterator[None]:
+    """The library gets our threads for one long call, of so many products, if no other run is beside this one."""
+    n_jobs = _jobs.get()
+    if n_jobs == 1 or work < tuning.WORTH_THE_LIBRARYS or len(_limits) != 1:
+        yield
+        return
+    limit = _limit(n_jobs)
+    try:
+        yield
+    finally:
+        _restore(limit)
+
+
+_jobs: ContextVar[int] = ContextVar("threads of this context", default=1)
+_lock = Lock()
+_limits: list[Any] = []  # one entry a run; the first holds what is to be restored
+
+
+def _enter(n_jobs: int) -> None:
+    with _lock:
+        _limits.append(None if _limits else _limit(n_jobs))
+
+
+def _leave() -> None:
+    with _lock:
+        if len(_limits) == 1:
+            _restore(_limits[0])
+        _limits.pop()
+
+
+def _limit(n_jobs: int) -> Any:
+    _become_heard()
+    return _controller().limit(limits=n_jobs, user_api="blas")
+
+
+def _restore(limit: Any) -> None:
+    """Perhaps on another thread than the one that set it."""
+    _become_heard()
+    limit.restore_original_limits()
+    _become_heard()
+
+
+def _become_heard() -> None:
+    """From 3.8 on, threadpoolctl ignores every thread but the first that has set a number, until that one lets go."""
+    for library in _controller().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
+@cache
+def _controller() -> Any:
+    import scipy.linalg  # noqa: F401  its library must be loaded to be found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -1,0 +1,240 @@
+"""Dense storage: columns of numbers as they came, float64 sums, products by the linear algebra library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd._core.jit import kernel, wide
+from ascd._core.threads import share
+from ascd.matrix import prices
+from ascd.matrix.local import Local
+from ascd.matrix.matrices import weighted_square
+
+NO_MEANS = np.empty(0)
+
+
+class Dense(NamedTuple):
+    """Column-major storage of numbers of any type; what is read of them is float64."""
+
+    values: Array
+
+    def start(self, j: int) -> int:
+        return 0
+
+    def stop(self, j: int) -> int:
+        return self.values.shape[0]
+
+    def row(self, p: int) -> int:
+        return p
+
+    def entry(self, p: int, j: int) -> float:
+        return np.float64(self.values[p, j])
+
+    def ahead(self, j: int) -> None:
+        """Columns are long: the machine sees by itself what comes next."""
+
+    def stored(self) -> Array:
+        """All entries."""
+        return self.values
+
+    def to_scipy(self, d: int, n: int) -> Array:
+        """As libraries take it, on the same memory where it is float64."""
+        return self.values.astype(np.float64, copy=False)
+
+
+class LocalDense(Local):
+    """A dense matrix in memory."""
+
+    matrix: Dense
+    entry_price, entry_bytes = 0.5 * prices.DENSE_ENTRY, 8.0
+
+    @property
+    def counts(self) -> Array:
+        return np.full(self.shape[1], self.shape[0])
+
+    def entries(self, columns: Array | None = None) -> int:
+        return self.shape[0] * (self.shape[1] if columns is None else columns.size)
+
+    def running_entries(self, columns: Array | None) -> None:
+        """All columns are equally long."""
+
+    def sweep_price(self, columns: Array) -> float:
+        return prices.DENSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size
+
+    def price_of_products(self, count: int, stored: int) -> float:
+        return prices.DENSE_PRODUCT * count * stored + prices.CALLS
+
+    def beside(self, other: LocalDense) -> LocalDense:
+        values = np.concatenate([self.matrix.values.T, other.matrix.values.T]).T
+        return LocalDense(Dense(values), values.shape)
+
+    def _surveying(self, count: int) -> Any:
+        """As in ``dots``, with one vector."""
+        is_large = self.matrix.values.size > prices.SMALL_DATA
+        return fill_four_surveys if count == 1 and is_large else super()._surveying(count)
+
+    def dots(self, columns: Array, vector: Array) -> Array:
+        """Data that are not in the cache come sooner from several places at a time."""
+        if self.matrix.values.size <= prices.SMALL_DATA:
+            return super().dots(columns, vector)
+        out = np.empty(columns.size)
+        self._share(columns, fill_four_dots, self.matrix.values, columns, vector, out)
+        return out
+
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        out = np.empty((columns.size, vectors.shape[1]))
+        for there, part in self._runs(columns):
+            out[there] = part.T @ vectors
+        return out
+
+    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
+        for there, part in self._runs(columns):
+            image += part @ np.asfortranarray(factors[there])  # twice as fast where columns lie together
+
+    def _runs(self, columns: Array) -> Iterator[tuple[slice, Array]]:
+        """So many columns at a time, as they lie where they are neighbours, gathered where they are not."""
+        step = max(1, prices.BLOCK // self.shape[0])
+        for start in range(0, columns.size, step):
+            there = slice(start, min(start + step, columns.size))
+            chosen = columns[there]
+            is_run = bool((np.diff(chosen) == 1).all())
+            yield there, self.matrix.values[:, slice(chosen[0], chosen[-1] + 1) if is_run else chosen]
+
+    def multiplier(self, keeps: bool) -> DenseMultiplier:
+        return DenseMultiplier(self.matrix.values, keeps)
+
+
+class DenseMultiplier:
+    """Products by blocks of rows, gathered, centred and weighted."""
+
+    #: means are taken from the entries themselves
+    constant = 1e-24
+
+    def __init__(self, values: Array, keeps: bool) -> None:
+        self.values, self.keeps = values, keeps
+
+    def is_cheap(self, count: int, size: int) -> bool:
+        return self.keeps or count * size * self.values.shape[0] <= prices.CHEAP
+
+    def forget(self) -> None:
+        """Nothing is kept."""
+
+    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
+        """A strip of the left at a time, so that work space is small beside the products."""
+        root, size = np.sqrt(weight), prices.STRIP
+        if left.size <= 2 * size:  # all at once is faster: it is symmetric
+            self._fill(store, columns, left, right, root, means)
+            return
+        for start in range(0, left.size, size):
+            strip, others = left[start : start + size], right[start:] if left is right else right
+            self._fill(store, columns, strip, others, root, means)
+            if left is right:
+                store[np.ix_(others, strip)] = store[np.ix_(strip, others)].T
+
+    def _fill(self, store: Array, columns: Array, left: Array, right: Array, root: Array, means: Array | None) -> None:
+        block = np.zeros((left.size, right.size))
+        step = min(max(64, prices.BLOCK // (left.size + right.size)), root.size)
+        # made once: a process that gives memory back at once (a Dask worker) pays for every new page of it
+        rooms = [np.empty(side.size * step) for side in ((left,) if left is right else (left, right))]
+        product = np.empty((left.size, right.size))
+        for start in range(0, root.size, step):
+            there = root[start : start + step]
+            first = self._gather(columns[left], start, there, means, rooms[0])
+            second = first if left is right else self._gather(columns[right], start, there, means, rooms[1])
+            price = prices.DENSE_PRODUCT * first.size * right.size
+            share(price, left.size, add_strip, first, second, left is right, product, block)
+        place(block, left, right, left is right, store)
+
+    def _gather(self, columns: Array, row: int, root: Array, means: Array | None, room: Array) -> Array:
+        """Weighted and centred rows from ``row`` on, a column a row."""
+        part = room[: columns.size * root.size].reshape(columns.size, root.size)
+        mean = NO_MEANS if means is None else means[columns]
+        price = prices.DENSE_ENTRY * part.size
+        share(price, columns.size, gather_rows, self.values, columns, row, root, mean, part)
+        return part
+
+
+@kernel
+def gather_rows(
+    values: Array, columns: Array, row: int, root: Array, mean: Array, out: Array, start: int, stop: int
+) -> None:
+    first = wide(row)
+    for number in range(start, stop):
+        i = wide(number)
+        j, less = wide(columns[i]), mean[i] if mean.size else 0.0
+        for k in range(root.size):
+            out[i, k] = root[k] * (values[first + wide(k), j] - less)
+
+
+@kernel
+def fill_four_dots(values: Array, columns: Array, vector: Array, out: Array, start: int, stop: int) -> None:
+    """Products of four columns at a time, which share what is read of the vector.
+
+    Where fewer are left the last is taken again: a product does not depend on what stands beside it.
+    """
+    last = stop - 1
+    for i in range(start, stop, 4):
+        second, third, fourth = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+        a, b, c, d = wide(columns[i]), wide(columns[second]), wide(columns[third]), wide(columns[fourth])
+        one, two, three, four = 0.0, 0.0, 0.0, 0.0
+        for number in range(vector.size):
+            k = wide(number)
+            one += np.float64(values[k, a]) * vector[k]
+            two += np.float64(values[k, b]) * vector[k]
+            three += np.float64(values[k, c]) * vector[k]
+            four += np.float64(values[k, d]) * vector[k]
+        out[i], out[second], out[third], out[fourth] = one, two, three, four
+
+
+@kernel
+def fill_four_surveys(
+    matrix: Dense, scale: float, weights: Array, vectors: Array, square: Array, plain: Array, total: Array,
+    products: Array, start: int, stop: int,
+) -> None:  # fmt: skip
+    """``local.fill_survey`` with one vector, four columns at a time."""
+    values, vector, product, last = matrix.values, vectors[0], products[0], stop - 1
+    for i in range(start, stop, 4):
+        a, b, c, d = wide(i), wide(min(i + 1, last)), wide(min(i + 2, last)), wide(min(i + 3, last))
+        square_a, square_b, square_c, square_d = 0.0, 0.0, 0.0, 0.0
+        total_a, total_b, total_c, total_d = 0.0, 0.0, 0.0, 0.0
+        product_a, product_b, product_c, product_d = 0.0, 0.0, 0.0, 0.0
+        for number in range(vector.size):
+            k = wide(number)
+            one, two = np.float64(values[k, a]), np.float64(values[k, b])
+            three, four = np.float64(values[k, c]), np.float64(values[k, d])
+            square_a += one * one
+            square_b += two * two
+            square_c += three * three
+            square_d += four * four
+            total_a += one
+            total_b += two
+            total_c += three
+            total_d += four
+            product_a += one * vector[k]
+            product_b += two * vector[k]
+            product_c += three * vector[k]
+            product_d += four * vector[k]
+        plain[a], plain[b], plain[c], plain[d] = square_a, square_b, square_c, square_d
+        total[a], total[b], total[c], total[d] = total_a, total_b, total_c, total_d
+        product[a], product[b], product[c], product[d] = product_a, product_b, product_c, product_d
+        for number in range(i, min(i + 4, stop)):
+            j = wide(number)
+            square[j] = weighted_square(matrix, j, weights) if weights.size > 0 else scale * plain[j]
+
+
+def add_strip(first: Array, second: Array, upper: bool, product: Array, block: Array, start: int, stop: int) -> None:
+    """block += first·secondᵀ on these rows; where ``upper``, a part of the rows is multiplied from its diagonal on."""
+    there = np.s_[start:stop, start if upper else 0 :]
+    block[there] += np.matmul(first[start:stop], second[there[1]].T, out=product[there])
+
+
+@kernel
+def place(block: Array, left: Array, right: Array, upper: bool, store: Array) -> None:
+    """store[left, right] = block, of which only the upper triangle is known where ``upper``."""
+    for b in range(right.size):
+        for a in range(left.size):
+            store[left[a], right[b]] = block[b, a] if upper and a > b else block[a, b]

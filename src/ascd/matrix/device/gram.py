@@ -1,0 +1,232 @@
+"""Products of a working set that stay on the device: G = A_Wᵀ H A_W is multiplied and factorised there.
+
+Vectors of the length of the working set travel, G never does.  ``DeviceGram`` holds G; ``DeviceColumns`` has no room
+for it, and multiplies by two passes over the columns.  Both answer ``times`` and ``solve``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.matrix import prices
+from ascd.matrix.design import Advanced, Bends
+from ascd.matrix.device.momentum import advance
+from ascd.matrix.device.products import Short, Wide, multiply
+
+
+class DeviceGram:
+    """G for ``columns``, as they joined; ``diagonal`` is on the host.
+
+    ``store`` holds G_jk/(l_j·l_k).  At first products are short (``products``) and ``lengths`` l those of the columns:
+    G is then approximate, and ``times_exactly`` tells by how much.  Where that is not good enough, ``widen`` forgets
+    everything, and products are in float64 from there on, with l = 1.
+    """
+
+    def __init__(self, source: Any, intercept: bool, constant: float) -> None:
+        self.source, self.space, self.intercept, self.constant = source, source.space, intercept, constant
+        self.position = np.full(source.shape[1], -1, dtype=np.int64)
+        self.lengths, self.is_exact = np.ones(source.shape[1]), False
+        self.clear()
+
+    @property
+    def room(self) -> float:
+        return float(self.source.products_room)
+
+    def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> DeviceColumns:
+        return DeviceColumns(self.source, columns, weight, means, self.constant, accuracy, most)
+
+    def clear(self) -> None:
+        """Forget everything, and give back its memory."""
+        self.position[:] = -1
+        self._hold(np.empty(0, dtype=np.int64), np.empty(0), None)
+        self.largest = 0.0
+
+    def widen(self) -> None:
+        """Forget everything; from now on products are exact."""
+        self.clear()
+        self.is_exact = True
+        self.lengths[:] = 1.0
+
+    def keep(self, columns: Array) -> None:
+        """Forget all but these columns."""
+        places = self.position[columns]
+        places = places[places >= 0]
+        kept, diagonal = self.columns[places], self.diagonal[places]
+        with self.space.here():
+            store = self._part(places) if places.size else None
+        self.clear()
+        self._hold(kept, diagonal, store)
+
+    def admit(self, joining: Array, weight: Array, means: Array) -> None:
+        """Let columns join: their products with each other and with those that are there."""
+        self.weight, self.means = weight, means if self.intercept else None
+        own = None if self.is_exact else self._measure(joining)
+        if not self.is_exact and own is None:  # squares that short numbers cannot be scaled by
+            everything = np.concatenate([self.columns, joining])
+            self.widen()
+            self.admit(everything, weight, means)
+            return
+        old, size = self.columns, self.columns.size + joining.size
+        with self.space.here():
+            store = (self.space.zeros if self.is_exact else self.space.short_zeros)((size, size))
+            store[old.size :, old.size :] = self._multiply(joining, joining)
+            own = self._own(store, joining, own)
+            if old.size:
+                beside = self._multiply(old, joining)
+                store[: old.size, : old.size] = self.store
+                store[: old.size, old.size :] = beside
+                store[old.size :, : old.size] = beside.T
+        self._hold(np.concatenate([old, joining]), np.concatenate([self.diagonal, own]), store)
+
+    def times(self, vector: Array) -> Array:
+        """G·vector, with G as it is stored."""
+        lengths = self.own_lengths
+        scaled = vector * lengths
+        largest = float(np.abs(scaled).max(initial=0.0)) or 1.0  # short numbers do not reach far
+        with self.space.here():
+            there = self._as_store(scaled / largest)[:, None]
+            return lengths * (largest * self.space.fetch((self.store @ there)[:, 0]).astype(np.float64))
+
+    def advance(
+        self, x: Array, gradient: Array, scale: Array, bends: Bends, bound: float, count: int
+    ) -> Advanced | None:
+        """Proximal steps with momentum on the device, where it has kernels for them."""
+        return advance(self, x, gradient, scale, bends, bound, count)
+
+    def times_exactly(self, vector: Array) -> Array:
+        """G·vector by two passes over the columns."""
+        means = np.zeros(vector.size) if self.means is None else self.means[self.columns]
+        return times_by_passes(self.source, self.columns, self.weight, means, vector)
+
+    def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
+        """(G + curvature)⁻¹·right on the free coordinates, the diagonal raised by a share; None if singular."""
+        own, lengths = self.diagonal[free], self.own_lengths[free]
+        diagonal, shift = own + curvature, shift if self.is_exact else max(shift, prices.SHORT_SHIFT)
+        raised = (np.where(diagonal > 0.0, diagonal * (1.0 + shift), 1.0) - own) / lengths**2
+        scaled = right / lengths
+        largest = float(np.abs(scaled).max(initial=0.0)) or 1.0
+        with self.space.here():
+            matrix = add_to_diagonal(self.space, self._part(free), self._as_store(raised))
+            found = self.space.cholesky_solve(matrix, self._as_store(scaled / largest)[:, None])
+            direction = None if found is None else largest * self.space.fetch(found)[:, 0].astype(np.float64) / lengths
+        return direction if direction is not None and np.isfinite(direction).all() else None
+
+    def _measure(self, columns: Array) -> Array | None:
+        """Squares of the columns less their means, which lengths are taken from; None where those are out of reach."""
+        square = self.source.squares(self.weight, columns)
+        total = float(self.weight.sum())
+        own = square if self.means is None else varying_of(square, total * self.means[columns] ** 2, self.constant)
+        if not np.all((own == 0.0) | ((own > prices.SMALLEST_SCALED) & (own < 1.0 / prices.SMALLEST_SCALED))):
+            return None
+        self.lengths[columns] = np.where(own > 0.0, np.sqrt(own / self.weight.size), 1.0)
+        return own
+
+    def _multiply(self, first: Array, second: Array) -> Any:
+        self.source.note(first)
+        if first is not second:
+            self.source.note(second)
+        return multiply(self._gathered(first), None if first is second else self._gathered(second))
+
+    def _gathered(self, columns: Array) -> Wide:
+        known = self.source.chunks, columns, self.weight, self.means
+        return Wide(*known) if self.is_exact else Short(*known, self.lengths, self.source.passes)
+
+    def _own(self, store: Any, columns: Array, measured: Array | None) -> Array:
+        """The diagonal of the columns that come last, put into the products.
+
+        It is known better than by short products; and that of constant columns, which do nothing that the intercept
+        does not do, holds them.
+        """
+        added, last = np.zeros(store.shape[0]), slice(store.shape[0] - columns.size, None)
+        own = found = self.space.fetch(diagonal_of(self.space, store))[last]
+        if measured is not None:
+            own, added[last] = measured, measured / self.lengths[columns] ** 2 - found
+        elif self.means is not None:
+            square = float(self.weight.sum()) * self.means[columns] ** 2
+            added[last] = np.where(found <= self.constant * square, square - found, 0.0)
+            own = found + added[last]
+        if added.any():
+            add_to_diagonal(self.space, store, self._as_store(added))
+        return own
+
+    def _as_store(self, vector: Array) -> Any:
+        """Numbers on the device in the type of the products."""
+        return self.space.put(np.ascontiguousarray(vector, dtype=np.float64 if self.is_exact else np.float32))
+
+    def _part(self, places: Array) -> Any:
+        there = self.space.put(np.ascontiguousarray(places, dtype=np.int64))
+        return self.space.take(self.space.take(self.store, there, axis=0), there, axis=1)
+
+    def _hold(self, columns: Array, diagonal: Array, store: Any) -> None:
+        self.columns, self.diagonal, self.store = columns, diagonal, store
+        self.own_lengths = self.lengths[columns]
+        self.position[columns] = np.arange(columns.size)
+
+
+class DeviceColumns:
+    """G without G: a product is two passes over the columns, a system is solved by conjugate gradients."""
+
+    def __init__(
+        self, source: Any, columns: Array, weight: Array, means: Array, constant: float, accuracy: float, most: int
+    ) -> None:
+        self.source, self.columns, self.weight = source, columns, weight
+        self.means, self.total = means[columns], float(weight.sum())
+        self.accuracy, self.most = accuracy, most
+        self.diagonal = varying_of(source.squares(weight, columns), self.total * self.means**2, constant)
+        self.reads, self.largest = columns.size, 0.0
+
+    def times(self, vector: Array) -> Array:
+        self.reads += int(np.count_nonzero(vector)) + self.columns.size
+        return times_by_passes(self.source, self.columns, self.weight, self.means, vector)
+
+    def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
+        """As far as few steps of conjugate gradients, preconditioned by the diagonal, lead."""
+        diagonal = self.diagonal[free] + curvature
+        diagonal[diagonal <= 0.0] = 1.0
+        solution, residual = np.zeros(free.size), right.copy()
+        step = residual / diagonal
+        direction, size = step.copy(), float(residual @ step)
+        enough, whole = self.accuracy * size, np.zeros(self.columns.size)
+        for _ in range(self.most):
+            whole[free] = direction
+            curved = self.times(whole)[free] + curvature * direction
+            bend = float(direction @ curved)
+            if bend <= 0.0 or size <= enough:
+                break
+            solution += size / bend * direction
+            residual -= size / bend * curved
+            step = residual / diagonal
+            before, size = size, float(residual @ step)
+            direction = step + size / before * direction
+        return solution
+
+
+def times_by_passes(source: Any, columns: Array, weight: Array, means: Array, vector: Array) -> Array:
+    """G·vector: two passes over the columns."""
+    image = np.full(weight.size, -float(means @ vector))
+    moved = np.flatnonzero(vector)
+    source.add(columns[moved], vector[moved], image)
+    bent = weight * image
+    return source.dots(columns, bent) - means * float(bent.sum())
+
+
+def varying_of(square: Array, of_mean: Array, constant: float) -> Array:
+    """Squares of columns less their means; the whole square of columns that are constant, up to rounding."""
+    varying = square - of_mean
+    return np.where(varying > constant * square, varying, square)
+
+
+def diagonal_of(space: Any, matrix: Any) -> Any:
+    """The diagonal of a square matrix."""
+    return space.xp.reshape(matrix, (-1,))[:: matrix.shape[0] + 1]
+
+
+def add_to_diagonal(space: Any, matrix: Any, values: Any) -> Any:
+    """matrix + diag(values), in place."""
+    size = matrix.shape[0]
+    flat = space.xp.reshape(matrix, (size * size,))
+    flat[:: size + 1] = flat[:: size + 1] + values
+    return space.xp.reshape(flat, (size, size))

@@ -1,0 +1,108 @@
+"""From what the user passed to a design: the one list of storages."""
+
+from __future__ import annotations
+
+from inspect import getattr_static
+from typing import Any
+
+import numpy as np
+
+from ascd._core.checks import Array, as_design, as_matrix, check_sparse, unlocked
+from ascd._core.devices import is_on_device
+from ascd.matrix import prices
+from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.dense import Dense, LocalDense
+from ascd.matrix.design import Design
+from ascd.matrix.device.dense import DeviceDense, brought_if_small
+from ascd.matrix.device.sparse import DeviceSparse, is_sparse_on_device
+from ascd.matrix.distant import Distant
+from ascd.matrix.local import Local
+from ascd.matrix.on_dask import open_collection
+from ascd.matrix.row_major import DenseRows
+from ascd.matrix.row_sparse import SparseRows
+from ascd.matrix.sparse import CSC, LocalSparse, short_width, unsigned
+
+#: Numbers that are read where they are; others are converted.
+READ_IN_PLACE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8, np.bool_))
+
+
+def open_design(A: Any) -> Design:
+    """The data behind their door; read as they come, or converted once; never modified.
+
+    A design of one's own is taken as it is, and what opens as one (``as_design``) is opened; the chunks of Dask's
+    collections are opened where they are.  Small data are converted to column-major float64, for which everything is
+    compiled already; data of more than ``prices.SMALL_DATA`` entries are read in place where they can be.  Arrays on a
+    device stay there, unless they are small.
+    """
+    if is_collection(A):
+        return open_collection(A, open_design)
+    if is_design(A):
+        design = A.as_design() if hasattr(A, "as_design") else A
+        if not isinstance(design, Local | Distant):  # ours answer all, and small passes take less time
+            _check_design(design)
+        return design
+    A = brought_if_small(A)
+    if is_sparse_on_device(A):
+        return Distant(DeviceSparse(A))
+    if is_on_device(A):
+        return Distant(DeviceDense(A))
+    if hasattr(A, "tocsc"):
+        check_sparse(A)
+        return _sparse_in_place(A) if is_read_in_place(A) else as_local(A)
+    array = as_matrix(A)
+    return _dense_in_place(array) if is_read_in_place(array) else as_local(array)
+
+
+def is_design(A: Any) -> bool:
+    """Does this answer a design's questions, or open as something that does?"""
+    return hasattr(A, "careful_dots") or hasattr(A, "as_design") or is_collection(A)  # no array has these
+
+
+def is_read_in_place(A: Any) -> bool:
+    """Is this an array or a sparse matrix that is not converted?"""
+    if hasattr(A, "tocsc"):
+        is_large = A.format in ("csc", "csr") and A.nnz > prices.SMALL_DATA and A.has_canonical_format
+    else:
+        is_large = isinstance(A, np.ndarray) and A.ndim == 2 and A.size > prices.SMALL_DATA
+        is_large = is_large and (A.flags.c_contiguous or A.flags.f_contiguous)
+    return bool(is_large and A.dtype in READ_IN_PLACE)
+
+
+def as_local(A: Any) -> LocalDense | LocalSparse:
+    """Columns of float64 in local memory; copied where they are not that already."""
+    given = as_design(A)
+    if isinstance(given, np.ndarray):
+        return LocalDense(Dense(unlocked(given)), given.shape)
+    return LocalSparse(CSC(*map(unlocked, unsigned(given, short_width(given)))), given.shape)
+
+
+def _dense_in_place(array: Array) -> Design:
+    values = _readable(array.view(np.ndarray))
+    return LocalDense(Dense(values), array.shape) if array.flags.f_contiguous else Distant(DenseRows(values))
+
+
+def _sparse_in_place(A: Any) -> Design:
+    _, indices, indptr = map(unlocked, unsigned(A, short_width(A)))
+    if A.format == "csc":
+        return LocalSparse(CSC(_readable(A.data), indices, indptr), A.shape)
+    return Distant(SparseRows(_readable(A.data), indices, indptr, A.shape))
+
+
+def _readable(values: Array) -> Array:
+    """The same memory as compiled code reads it: booleans are bytes."""
+    return unlocked(values.view(np.uint8) if values.dtype == np.bool_ else values)
+
+
+def entry_price(matrix: Any) -> float:
+    """Nanoseconds to read one entry of a column: a sweep reads it twice."""
+    columns = getattr(matrix, "columns", matrix)  # blocks of columns have those of another storage
+    return 0.5 * (prices.DENSE_ENTRY if isinstance(columns, Dense) else prices.SPARSE_ENTRY)
+
+
+def _check_design(design: Any) -> None:
+    # looked up without asking: a property may be a pass over data that are elsewhere
+    missing = [name for name in vars(Design) if not name.startswith("_") and getattr_static(design, name, None) is None]
+    if missing:
+        raise TypeError(
+            f"A: {type(design).__name__} does not answer {', '.join(missing)}; see ascd.matrix.design.Design"
+        )

@@ -1,0 +1,222 @@
+"""A table of columns of different kinds: numbers, sparse blocks and categories side by side, each read as it is stored.
+
+A category of a thousand levels is a thousand 0/1 columns to the model, and one integer a row in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.matrix.codes import Codes
+from ascd.matrix.distant import Distant
+from ascd.matrix.executors import InTurn
+from ascd.matrix.parted import Parted
+from ascd.matrix.storages import open_design
+
+#: Levels of categories, by block and column.
+Levels = Mapping[tuple[str, str], Sequence[Any]]
+
+
+class Columns(NamedTuple):
+    """One part of a table: what answers for it, its block, the names of its columns, and a category's levels.
+
+    ``levels`` are ((block, column), levels), or None.
+    """
+
+    part: Any
+    block: str
+    names: list[str]
+    levels: Any = None
+
+
+class Table:
+    """Numbers, sparse blocks and categories side by side, as one matrix for problems and estimators.
+
+    Parameters
+    ----------
+    blocks : DataFrame, or a list or dict of blocks
+        A block is an array (one- or two-dimensional), a sparse matrix, a DataFrame or a Series.  Columns of a
+        DataFrame that are categories (pandas' dtype "category") become one 0/1 column a level, kept as codes; a missing
+        value belongs to no level.  Keys of a dict name the columns of blocks that have no names.
+    like : Table, optional
+        The table that a model was fitted with: categories get its levels, and values that it has not seen belong to no
+        level.
+
+    Attributes
+    ----------
+    shape : (samples, columns), with one column a level
+    feature_names : a name for every column; a level's is ``column=level``
+
+    Examples
+    --------
+    >>> import numpy as np, pandas, ascd
+    >>> frame = pandas.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "town": ["Ulm", "Bern", "Ulm", None]})
+    >>> frame["town"] = frame["town"].astype("category")
+    >>> table = ascd.Table(frame)
+    >>> table.shape, table.feature_names
+    ((4, 3), ['age', 'town=Bern', 'town=Ulm'])
+    >>> model = ascd.Lasso(alpha=0.1).fit(table, [1.0, 0.0, 3.0, 2.0])
+    >>> new = pandas.DataFrame({"age": [35.0], "town": ["Ulm"]})
+    >>> model.predict(ascd.Table(new, like=table)).shape
+    (1,)
+    """
+
+    def __init__(self, blocks: Any, *, like: Table | None = None) -> None:
+        if like is not None and not isinstance(like, Table):
+            raise TypeError(f"like must be an ascd.Table; got {type(like).__name__}")
+        known = {} if like is None else like._levels()
+        self._columns: list[Columns] = [
+            columns for name, block in _named(blocks) for columns in _parts_of(name, block, known)
+        ]
+        if not self._columns:
+            raise ValueError("blocks must hold at least one column; got none")
+        heights = {columns.part.shape[0] for columns in self._columns}
+        if len(heights) > 1:
+            counts = ", ".join(f"{columns.names[0]!r}: {columns.part.shape[0]}" for columns in self._columns)
+            raise ValueError(f"blocks must have the same number of rows; got {counts}")
+        self.feature_names = _different([name for columns in self._columns for name in columns.names], self._columns)
+        self.shape = heights.pop(), len(self.feature_names)
+        if like is not None and self.feature_names != like.feature_names:
+            _say_difference(self.feature_names, like.feature_names)
+
+    @property
+    def levels(self) -> dict[str, list[Any]]:
+        """The levels of each category."""
+        return {name: found for (_, name), found in self._levels().items()}
+
+    def _levels(self) -> dict[tuple[str, str], list[Any]]:
+        return dict(columns.levels for columns in self._columns if columns.levels is not None)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        kinds = [type(columns.part).__name__.removeprefix("Local").lower() for columns in self._columns]
+        return f"Table({self.shape[0]} x {self.shape[1]}: {', '.join(kinds)})"
+
+    def as_design(self) -> Distant:
+        """The table behind a design's questions (``ascd.matrix.design``)."""
+        widths = [columns.part.shape[1] for columns in self._columns]
+        ends = np.concatenate([[0], np.cumsum(widths)])
+        parts = [columns.part for columns in self._columns]
+        design = Distant(Parted(InTurn(parts), np.array([0, self.shape[0]]), ends, gives_products=False))
+        design.feature_names = self.feature_names
+        return design
+
+
+def _named(blocks: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(blocks, Mapping):
+        yield from ((str(name), block) for name, block in blocks.items())
+    elif isinstance(blocks, list | tuple):
+        yield from ((str(number), block) for number, block in enumerate(blocks))
+    else:
+        yield "0", blocks
+
+
+def _parts_of(name: str, block: Any, known: Levels) -> Iterator[Columns]:
+    """The parts of one block; ``name`` is for blocks that have none of their own."""
+    if isinstance(block, Table):
+        yield from block._columns
+    elif hasattr(block, "iloc") and hasattr(block, "columns"):
+        yield from _of_frame(name, block, known)
+    elif hasattr(block, "iloc"):
+        yield from _of_frame(name, block.to_frame(name if block.name is None else block.name), known)
+    elif hasattr(block, "categories") and hasattr(block, "codes"):
+        import pandas
+
+        yield from _of_frame(name, pandas.DataFrame({name: block}), known)
+    else:
+        part = _opened(name, block)
+        yield Columns(part, name, [name] if part.shape[1] == 1 else [f"{name}[{j}]" for j in range(part.shape[1])])
+
+
+def _opened(name: str, block: Any) -> Any:
+    """A block of numbers behind a design's questions; errors say which it is."""
+    is_sparse = hasattr(block, "tocsc")
+    values = block if is_sparse else np.asarray(block)
+    if values.dtype.kind not in "fiub":
+        kind = type(block).__name__ + ("" if values.dtype.kind == "O" else f" of dtype {values.dtype}")
+        allowed = "an array, a sparse matrix, a DataFrame or a Series of real numbers"
+        raise TypeError(f"blocks: block {name!r} must be {allowed}; got {kind}")
+    try:
+        return open_design(values[:, None] if values.ndim == 1 and not is_sparse else values)
+    except ValueError as error:  # about the shape, or about indices
+        raise ValueError(f"blocks: block {name!r} {str(error).removeprefix('A ').replace('A.', '.')}") from None
+
+
+def _of_frame(block: str, frame: Any, known: Levels) -> Iterator[Columns]:
+    """Neighbours of one kind are one part; a category is one by itself."""
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"blocks: the columns of a DataFrame must have different names; {twice!r} is there twice")
+    kinds = [_kind(frame.iloc[:, j], name, (block, name) in known) for j, name in enumerate(names)]
+    for kind, run in groupby(range(len(names)), key=lambda j: kinds[j]):
+        places = list(run)
+        if kind == "category":
+            yield from (_category(frame.iloc[:, j], (block, names[j]), known.get((block, names[j]))) for j in places)
+            continue
+        chosen = frame.iloc[:, places]
+        values = chosen.sparse.to_coo().tocsc() if kind == "sparse" else _numbers(chosen)
+        yield Columns(open_design(values), block, [names[j] for j in places])
+
+
+def _kind(column: Any, name: str, is_known: bool) -> str:
+    """A category, sparse, or the dtype of numbers; columns of one kind are stored together."""
+    dtype = column.dtype
+    if is_known or str(dtype) == "category":
+        return "category"
+    if str(dtype).startswith("Sparse"):
+        if dtype.fill_value != 0 or dtype.subtype.kind not in "fiub":
+            raise ValueError(f"blocks: the sparse column {name!r} must hold numbers and leave out zeros; it is {dtype}")
+        return "sparse"
+    if getattr(dtype, "kind", "O") not in "fiub":
+        raise TypeError(
+            f"blocks: column {name!r} has the dtype {dtype}, which is neither numbers nor a category; "
+            f"frame[{name!r}].astype('category') makes one of it"
+        )
+    return str(dtype)
+
+
+def _numbers(frame: Any) -> Array:
+    """Numbers as they lie; pandas' own types, which have missing values, as float64."""
+    if any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes):
+        return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(frame.to_numpy())
+
+
+def _category(column: Any, key: tuple[str, str], levels: Sequence[Any] | None) -> Columns:
+    """Codes of a category; of the given levels where there are some."""
+    block, name = key
+    if levels is None:
+        found, codes = list(column.cat.categories), np.ascontiguousarray(column.cat.codes)
+    else:
+        import pandas
+
+        found = list(levels)
+        codes = pandas.Index(found).get_indexer(column.astype(object)).astype(np.min_scalar_type(-len(found)))
+    if not found:
+        raise ValueError(f"blocks: the category {name!r} has no level at all; leave it out")
+    return Columns(Codes(codes, len(found)), block, [f"{name}={level}" for level in found], (key, found))
+
+
+def _different(names: list[str], parts: list[Columns]) -> list[str]:
+    """The names of all columns; with those of their blocks before them where that tells columns apart."""
+    if len(set(names)) == len(names):
+        return names
+    longer = [f"{columns.block}.{name}" for columns in parts for name in columns.names]
+    if len(set(longer)) < len(longer):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"blocks: columns must have different names; {twice!r} is there twice")
+    return longer
+
+
+def _say_difference(mine: list[str], theirs: list[str]) -> None:
+    missing, new = [name for name in theirs if name not in mine], [name for name in mine if name not in theirs]
+    what = [f"lacks {name!r}" for name in missing[:1]] + [f"has {name!r} besides" for name in new[:1]]
+    raise ValueError(f"blocks must have the columns of like: it {' and '.join(what) or 'has them in another order'}")
