@@ -1,222 +1,187 @@
-"""The subproblem on a working set: minimise a quadratic model there, and go to its minimum.
+"""The subproblem on a working set: choose a quadratic model, minimise it and go to its minimum.
 
 A quadratic loss has one model, which is F.  For the others every step has its own, with the curvatures of the loss at
-the present image: Newton's method, several steps on a working set until little is left to gain there.
+the present predictor: Newton's method, several steps on a working set until little is left to gain there.
 
-A model is minimised by sweeps over the columns themselves, or by sweeps and Newton steps on their products, which must
-be computed first.  Nobody knows how many sweeps it takes: so many are tried as cost what the products would cost, and
-then those.  Where the first model needs products, the next ones begin with them.
+| working set | model |
+|---|---|
+| single coordinates, small | sweeps over the columns until they have cost what a Gram matrix would, then the Gram matrix |
+| single coordinates, too large for a Gram matrix | sweeps over the columns, Newton steps by conjugate gradients |
+| single coordinates, Gram matrix kept on a device | proximal steps there (``device``) |
+| blocks, outputs share curvatures | Gram matrix; columns where it would be too large |
+| blocks, outputs are coupled (softmax) | one Gram matrix of all coefficients where these are few, else columns |
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.design import DataGone, KeptProducts, Multiplied
+from ascd.problem.losses import Curvature
 from ascd.solver import tuning
-from ascd.solver.column_model import ColumnModel
-from ascd.solver.fit import Fit
-from ascd.solver.following import Follower
-from ascd.solver.gradient_bounds import GradientBounds
-from ascd.solver.gram import Gram
-from ascd.solver.gram_model import GramModel
-from ascd.solver.large_model import LargeModel, minimise_refined
-from ascd.solver.screening import worst_violation
-
-
-class Task(NamedTuple):
-    """A working set, the violation that it may keep, and the sweeps it may take.
-
-    ``by_columns`` rules products out: there are too many columns.
-    """
-
-    columns: Array
-    target: float
-    most_sweeps: int
-    by_columns: bool = False
+from ascd.solver.bounds import GradientBounds
+from ascd.solver.device import DeviceModel, minimise_refined
+from ascd.solver.gram import Gram, coupled_gram, without_constants
+from ascd.solver.line_search import LineSearch, Step
+from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
+from ascd.solver.prox_curvature import ProxCurvature
+from ascd.solver.state import State
+from ascd.solver.working_set import WorkingSet
 
 
 class Subproblem:
     """Models on working sets; products of columns are kept from one to the next."""
 
-    def __init__(self, fit: Fit, bounds: GradientBounds, follower: Follower) -> None:
-        self.fit, self.bounds, self.follower = fit, bounds, follower
-        self.is_quadratic = fit.samples.is_quadratic
-        self.gram = Gram(fit.design, fit.intercept, keeps=not self.is_quadratic)
-        keep = getattr(fit.design, "kept_products", None)
-        self.there: KeptProducts | None = keep and keep(fit.intercept, self.gram.multiplier.constant)
-        room = tuning.GRAM_SHARE * fit.design.nbytes if self.there is None else self.there.room
+    def __init__(self, state: State, bounds: GradientBounds) -> None:
+        self.state, self.bounds, self.matrix = state, bounds, state.matrix
+        self.line_search = LineSearch(state)
+        self.is_quadratic = state.loss.is_quadratic
+        self.gram = Gram(state.matrix, state.intercept, keeps=not self.is_quadratic)
+        self.means = np.zeros(state.n)  # of the columns, weighted by curvatures; for the intercept
+        self.remote = state.matrix.kept_products(state.intercept, self.gram.multiplier.constant)
+        if not state.terms.is_by_coordinate:
+            self.remote = None
+        room = tuning.GRAM_SHARE * state.matrix.nbytes if self.remote is None else self.remote.room
         self.largest_gram = math.isqrt(int(max(tuning.GRAM_FLOOR, room)) // 8)
-        self.needs_products = False
+        self.prox_curvature = ProxCurvature(state.matrix, bounds.count, self.is_quadratic)
+        self.needs_gram = False
         self.largest_here = tuning.LARGEST_HOST_MODEL
 
-    def improve(self, task: Task, left: float) -> None:
-        """Until the violation, now ``left``, is at most the target on the working set, or little is gained."""
-        fit, bounds = self.fit, self.bounds
-        for _ in range(self.follower.most_models):
-            is_right = self._step(task, self.follower.goal(left, task.target))
-            if not is_right:  # another model from the same place
+    def improve(self, working: WorkingSet, violation: float) -> None:
+        """Take steps until the violation on the working set is at most its target, or little is gained."""
+        if self.is_quadratic:
+            self._step(working, working.target)
+            self.bounds.update(self.state.raw_gradient)
+            return
+        for _ in range(tuning.MOST_MODELS):
+            share = self._step(working, self._model_target(working, violation))
+            if math.isnan(share):
+                break
+            if share == 0.0:
+                if not 0.0 < self.line_search.damping <= tuning.MOST_DAMPING:
+                    break
                 continue
-            bounds.locate(fit.slope)
-            if self.is_quadratic:
-                break
-            self._read_after_step(task.columns)
-            left = float(worst_violation(fit.penalty, fit.x, bounds.estimate, task.columns))
-            if left <= task.target:
+            self.bounds.update(self.state.raw_gradient)
+            self._read_after_step(working)
+            violation = self._violation(working)
+            if violation <= working.target:
                 break
 
-    def _read_after_step(self, columns: Array) -> None:
-        """Exact entries where the step has led; where a round is dear, all of them and what the next model needs."""
-        fit = self.fit
-        if not fit.design.in_rounds:
-            self.bounds.read(columns, fit.slope)
+    def _model_target(self, working: WorkingSet, violation: float) -> float:
+        """Return the violation that a model may keep."""
+        if not working.target:
+            return 0.0
+        target = max(tuning.MODEL_SHARE * violation, tuning.LAST_MODEL_SHARE * working.target)
+        return tuning.COUPLED_MODEL_SHARE * target if self._is_for_one_gram(working) else target
+
+    def _violation(self, working: WorkingSet) -> float:
+        state, rows = self.state, working.rows
+        found: float = state.terms.violation_on(working.blocks, state.x[rows], self.bounds.estimate[rows])
+        return found
+
+    def _read_after_step(self, working: WorkingSet) -> None:
+        """Read the working set at the new point; where a round trip is expensive, all and what the next model needs."""
+        state = self.state
+        if not self.matrix.in_rounds:
+            self.bounds.read(working.blocks, state.raw_gradient)
             return
-        expect = getattr(fit.design, "expect", None)
-        if expect is not None:
-            expect(self.gram.columns, self.follower.curvatures())
-        self.bounds.read_all(fit.slope)
+        if state.terms.is_by_coordinate:
+            self.matrix.expect(self.gram.columns, self.line_search.curvature().most)
+        self.bounds.read_all(state.raw_gradient)
 
-    def _step(self, task: Task, target: float) -> bool:
-        """Minimise the model at the present point, and go there."""
-        self.begun = task.columns, self.fit.x[task.columns]
+    def _step(self, working: WorkingSet, target: float) -> float:
+        """Minimise the model at the present point and go there; return the share of the step that was taken."""
+        self.partial: Step | None = None
         try:
-            self._minimise(task, self.follower.curvatures(), target)
-            return self.follower.follow(*self.begun)
+            step = self._minimise(working, target)
         except KeyboardInterrupt:
-            self.follower.interrupted(*self.begun)
-            if self.there is not None and not self.there.is_exact:  # F may be higher than the model says
-                self._go_back()
+            if self.partial is not None:
+                self.line_search.take(self.partial)
             raise
-        except DataGone:  # the image cannot follow any more
-            self._go_back()
-            raise
+        return self.line_search.take(step)
 
-    def _go_back(self) -> None:
-        columns, before = self.begun
-        self.fit.x[columns] = before
-
-    def _minimise(self, task: Task, weight: Array, target: float) -> None:
-        """By sweeps over the columns, if a few are enough or there is no room for products; by products else."""
-        fit = self.fit
-        if self.there is not None and (task.by_columns or task.columns.size > self.largest_here):
-            self._minimise_there(self.there, task, weight, target)
-            return
-        slope, sweeps = fit.slope, self._sweeps_over_columns(task)
+    def _minimise(self, working: WorkingSet, target: float) -> Step:
+        curvature = self.line_search.curvature()
+        if not working.is_by_coordinate:
+            return self._minimise_blocks(working, curvature, target)
+        weight = curvature.most
+        if self.remote is not None and (working.is_too_large or working.blocks.size > self.largest_here):
+            return self._minimise_remotely(working, weight, target)
+        gradient, sweeps, x = self.state.raw_gradient, self._sweeps_over_columns(working), None
         if sweeps:
-            slope, violation = self._sweep(task.columns, weight, target, sweeps)
-            if sweeps == task.most_sweeps or violation <= target:
-                return
-        self.needs_products = True
-        self._fit_gram(task.columns, weight)
-        gradient = self._gradient(self.gram.columns, slope)
-        self._begin_with(self.gram.columns)
-        GramModel(fit.penalty, self.gram, gradient, fit.x).minimise(target, task.most_sweeps)
+            model = self._column_model(working, weight)
+            violation = model.minimise(target, sweeps)
+            self.state.reads += model.reads
+            x, gradient = model.x, model.raw_gradient
+            if sweeps == working.most_sweeps or violation <= target:
+                return Step.on(working, x[:, None], self._shift(working.columns, x - self.state.x[working.rows, 0]))
+        self.needs_gram = True
+        self._prepare_gram(working.columns, weight)
+        return self._by_gram(working, gradient, x, target)
 
-    def _minimise_there(self, there: KeptProducts, task: Task, weight: Array, target: float) -> None:
-        """By products that stay where the data are, or by passes over the columns where there is no room for those."""
-        fit, columns = self.fit, task.columns
-        self.gram.clear()
-        if task.by_columns or columns.size > self.largest_gram:
-            there.clear()
-            fit.weigh_means(columns, weight)
-            how = tuning.CG_ACCURACY, tuning.MOST_CG_STEPS
-            passes = there.by_passes(columns, weight, fit.means, *how)
-            self._large_model(passes).minimise(target, task.most_sweeps)
-            fit.reads += passes.reads
-            return
-        joining = columns[there.position[columns] < 0]
-        if not self.is_quadratic:
-            there.clear()
-            joining = columns
-        elif joining.size + there.columns.size > self.largest_gram:
-            there.keep(columns)
-        if joining.size:
-            fit.weigh_means(joining, weight)
-            there.admit(joining, weight, fit.means)
-        self._minimise_products(there, task, weight, target)
+    def _column_model(self, working: WorkingSet, weight: Array) -> ColumnModel:
+        state = self.state
+        self._weigh_means(working.columns, weight)
+        x = state.x[working.rows, 0]
+        self.partial = Step.on(working, x[:, None], np.zeros(1))
+        return ColumnModel(
+            state.penalty, self.matrix, working.columns, weight, self.means, state.raw_gradient.ravel(), x
+        )
 
-    def _minimise_products(self, there: KeptProducts, task: Task, weight: Array, target: float) -> None:
-        """Where they are; a hard model by sweeps here, or by exact products where it is too large to come."""
-        model, columns = self._large_model(there), there.columns
-        may_come = columns.size <= tuning.LARGEST_FETCHED
-        steps = min(task.most_sweeps, tuning.MOST_STEPS_THERE) if may_come else task.most_sweeps
-        if there.is_exact:
-            is_done = model.minimise(target, steps).violation <= target
-        else:
-            is_done = minimise_refined(model, there, target, steps)
-        if is_done or (there.is_exact and not may_come):
-            return
-        slopes = model.state.gradient
-        self.fit.weigh_means(columns, weight)
-        if may_come:
-            there.clear()
-            self.largest_here = tuning.LARGEST_FETCHED
-            self._fit_gram(columns, weight)
-            ordered = np.empty(columns.size)
-            ordered[self.gram.position[columns]] = slopes
-            GramModel(self.fit.penalty, self.gram, ordered, self.fit.x).minimise(target, task.most_sweeps)
-        else:
-            there.widen()
-            there.admit(columns, weight, self.fit.means)
-            LargeModel(self.fit.penalty, there, slopes, self.fit.x).minimise(target, task.most_sweeps)
+    def _by_gram(self, working: WorkingSet, gradient: Array, x: Array | None, target: float) -> Step:
+        """Minimise on the Gram matrix, whose columns may be more than the working set; those of it begin at ``x``."""
+        state, columns = self.state, self.gram.columns
+        values = state.x[columns, 0]
+        if x is not None:
+            values[self.gram.position[working.columns]] = x
+        self.partial = Step(columns, columns, values[:, None], np.zeros(1))
+        model = GramModel(state.penalty, self.gram, self._gradient(columns, gradient), values)
+        model.minimise(target, working.most_sweeps)
+        return Step(columns, columns, values[:, None], self._shift(columns, values - state.x[columns, 0]))
 
-    def _large_model(self, products: Multiplied) -> LargeModel:
-        fit, columns = self.fit, products.columns
-        gradient = self._gradient(columns, fit.slope)
-        self.begun = columns, fit.x[columns]
-        return LargeModel(fit.penalty, products, gradient, fit.x)
+    def _shift(self, columns: Array, change: Array) -> Array:
+        """Return how the constant follows a change of these columns in the model."""
+        return np.array([-float(self.means[columns] @ change)]) if self.state.intercept else np.zeros(1)
 
-    def _sweeps_over_columns(self, task: Task) -> int:
-        """As many as cost no more than the products of the columns would."""
-        columns, design = task.columns, self.fit.design
-        if task.by_columns or columns.size > self.largest_gram:
+    def _sweeps_over_columns(self, working: WorkingSet) -> int:
+        """Return as many sweeps as cost no more than the products of the columns would."""
+        columns = working.columns
+        if working.is_too_large or columns.size > self.largest_gram:
             self.gram.keep(columns[:0])
-            return task.most_sweeps
-        if self.needs_products:
+            return working.most_sweeps
+        if self.needs_gram:
             return 0
-        if self.is_quadratic and design.entries(columns) > tuning.FEW_ENTRIES * columns.size * columns.size:
+        if self.is_quadratic and self.matrix.entries(columns) > tuning.FEW_ENTRIES * columns.size * columns.size:
             return 0
-        affordable = int(design.products_price(columns) / design.sweep_price(columns))
-        return min(affordable, tuning.MOST_TRIED, task.most_sweeps - 1)
+        affordable = int(self.matrix.products_price(columns) / self.matrix.sweep_price(columns))
+        return min(affordable, tuning.MOST_TRIED, working.most_sweeps - 1)
 
-    def _sweep(self, columns: Array, weight: Array, target: float, most_sweeps: int) -> tuple[Array, float]:
-        """Sweeps over the columns themselves; the model's slope at their end, and the violation left."""
-        fit = self.fit
-        fit.weigh_means(columns, weight)
-        model = ColumnModel(fit.penalty, fit.design, columns, weight, fit.means, fit.slope, fit.x)
-        outcome = model.minimise(target, most_sweeps)
-        fit.reads += model.reads
-        return model.slope, outcome.violation
-
-    def _gradient(self, columns: Array, slope: Array) -> Array:
-        """The products of the columns with the model's slope: at its beginning, what is known of them."""
-        if slope is self.fit.slope:
+    def _gradient(self, columns: Array, gradient: Array) -> Array:
+        """Return the products of the columns with the model's raw gradient; at the state's, what is known of them."""
+        if gradient is self.state.raw_gradient:
             unread = columns[self.bounds.radius[columns] > 0.0]
             if unread.size:
-                self.bounds.read(unread, slope)
-            return self.bounds.estimate[columns]
-        self.fit.reads += columns.size
-        return self.fit.design.dots(columns, slope)
+                self.bounds.read(unread, gradient)
+            return self.bounds.estimate[columns, 0]
+        self.state.reads += columns.size
+        return self.matrix.dots(columns, gradient)
 
     def known_products(self, columns: Array) -> tuple[Array, Array]:
-        """Let the products of these columns be known; all columns they are known of, and their gradient entries."""
-        self.needs_products = True
-        self._fit_gram(columns, self.follower.curvatures())
-        return self.gram.columns, self._gradient(self.gram.columns, self.fit.slope)
+        """Compute the products of these columns; return all columns they are known of, and their gradient entries."""
+        self.needs_gram = True
+        self._prepare_gram(columns, self.line_search.curvature().most)
+        return self.gram.columns, self._gradient(self.gram.columns, self.state.raw_gradient)
 
-    def _begin_with(self, columns: Array) -> None:
-        """The model has these columns, more than the working set: those begin where they are."""
-        fewer, before = self.begun
-        values = self.fit.x[columns]
-        values[self.gram.position[fewer]] = before
-        self.begun = columns, values
+    def _weigh_means(self, columns: Array, weight: Array) -> None:
+        """Compute the means of these columns for these curvatures; they stay 0 without an intercept."""
+        if self.state.intercept:
+            self.means[columns] = self.matrix.means(columns, weight)
 
-    def _fit_gram(self, columns: Array, weight: Array) -> None:
-        """Products of these columns with these curvatures."""
+    def _prepare_gram(self, columns: Array, weight: Array) -> None:
+        """Make the Gram matrix contain these columns, with these curvatures."""
         gram, joining = self.gram, columns[self.gram.position[columns] < 0]
         if not self.is_quadratic and (joining.size or gram.columns.size > tuning.MOST_OTHERS * columns.size):
             gram.clear()
@@ -224,8 +189,165 @@ class Subproblem:
         if joining.size + gram.columns.size > self.largest_gram:
             gram.keep(columns)
         # for a quadratic loss the others keep their means
-        self.fit.weigh_means(joining if self.is_quadratic or joining.size else gram.columns, weight)
+        self._weigh_means(joining if self.is_quadratic or joining.size else gram.columns, weight)
         if joining.size:
-            gram.admit(joining, weight, self.fit.means)
+            gram.admit(joining, weight, self.means)
         elif not self.is_quadratic:
-            gram.reweigh(weight, self.fit.means)
+            gram.reweigh(weight, self.means)
+
+    # ---- Gram matrices that stay on a device
+
+    def _minimise_remotely(self, working: WorkingSet, weight: Array, target: float) -> Step:
+        """Minimise with products that stay where the data are, or by passes where there is no room for those."""
+        state, remote, columns = self.state, self.remote, working.columns
+        self.gram.clear()
+        if working.is_too_large or columns.size > self.largest_gram:
+            remote.clear()
+            self._weigh_means(columns, weight)
+            passes = remote.by_passes(columns, weight, self.means, tuning.CG_ACCURACY, tuning.MOST_CG_STEPS)
+            model = self._device_model(passes)
+            model.minimise(target, working.most_sweeps)
+            state.reads += passes.reads
+            return self._device_step(model)
+        joining = columns[remote.position[columns] < 0]
+        if not self.is_quadratic:
+            remote.clear()
+            joining = columns
+        elif joining.size + remote.columns.size > self.largest_gram:
+            remote.keep(columns)
+        if joining.size:
+            self._weigh_means(joining, weight)
+            remote.admit(joining, weight, self.means)
+        return self._by_remote_products(working, weight, target)
+
+    def _by_remote_products(self, working: WorkingSet, weight: Array, target: float) -> Step:
+        """Minimise on the device; a hard model by sweeps here, or by exact products where it is too large to fetch."""
+        remote, state = self.remote, self.state
+        model, columns = self._device_model(remote), remote.columns
+        can_fetch = columns.size <= tuning.LARGEST_FETCHED
+        steps = min(working.most_sweeps, tuning.MOST_STEPS_THERE) if can_fetch else working.most_sweeps
+        if remote.is_exact:
+            is_done = model.minimise(target, steps) <= target
+        else:
+            is_done = minimise_refined(model, remote, target, steps)
+        if is_done or (remote.is_exact and not can_fetch):
+            return self._device_step(model)
+        gradient = model.state.gradient
+        self._weigh_means(columns, weight)
+        if not can_fetch:
+            remote.widen()
+            remote.admit(columns, weight, self.means)
+            model = DeviceModel(state.penalty, remote, gradient, model.state.x)
+            model.minimise(target, working.most_sweeps)
+            return self._device_step(model)
+        remote.clear()
+        self.largest_here = tuning.LARGEST_FETCHED
+        self._prepare_gram(columns, weight)
+        position, values, ordered = self.gram.position[columns], np.empty(columns.size), np.empty(columns.size)
+        ordered[position], values[position] = gradient, model.state.x
+        there = self.gram.columns
+        GramModel(state.penalty, self.gram, ordered, values).minimise(target, working.most_sweeps)
+        return Step(there, there, values[:, None], self._shift(there, values - state.x[there, 0]))
+
+    def _device_model(self, remote: Any) -> DeviceModel:
+        state, columns = self.state, remote.columns
+        return DeviceModel(state.penalty, remote, self._gradient(columns, state.raw_gradient), state.x[columns, 0])
+
+    def _device_step(self, model: DeviceModel) -> Step:
+        columns, values = model.columns, model.state.x
+        return Step(columns, columns, values[:, None], self._shift(columns, values - self.state.x[columns, 0]))
+
+    # ---- blocks
+
+    def _minimise_blocks(self, working: WorkingSet, curvature: Curvature, target: float) -> Step:
+        state, layout, columns = self.state, working.layout, working.columns
+        x, shift = state.x[working.rows], np.zeros(state.outputs)
+        self.partial = Step.on(working, x, shift)
+        gradient = self._block_gradient(working)
+        if self._is_for_gram(working) or self._is_off_centre(working, curvature.most):
+            gram = self._block_gram(columns, curvature.most)
+            lipschitz = self.prox_curvature.of_gram(layout, gram)
+            before = x.copy()
+            BlockGramModel(state.penalty, layout, gram, lipschitz, gradient, x).minimise(target)
+            shift = -self.means[columns] @ (x - before) if state.intercept else shift
+        elif self._is_for_one_gram(working):
+            shift = self._by_one_gram(working, curvature, gradient, x, target)
+        else:
+            lipschitz = self.prox_curvature.of_columns(layout, columns, curvature.most)
+            model = BlockColumnModel(
+                state.penalty, self.matrix, columns, layout, lipschitz, curvature, state.raw_gradient, x,
+                state.intercept,
+            )  # fmt: skip
+            model.minimise(target)
+            state.reads += model.reads
+            shift = model.shift
+        return Step.on(working, x, shift)
+
+    def _block_gradient(self, working: WorkingSet) -> Array:
+        """Return the exact gradient of the working set, of shape (m, T)."""
+        unread = working.blocks[self.bounds.radius[working.blocks] > 0.0]
+        if unread.size:
+            self.bounds.read(unread, self.state.raw_gradient)
+        return np.ascontiguousarray(self.bounds.estimate[working.rows])
+
+    def _shares_curvature(self) -> bool:
+        """Return whether outputs share their curvatures."""
+        return self.is_quadratic or (self.state.outputs == 1 and not self.state.loss.is_coupled)
+
+    def _is_for_gram(self, working: WorkingSet) -> bool:
+        """Return whether outputs share their curvatures and a Gram matrix is small, beside the columns too."""
+        wide = tuning.WIDE if self.state.outputs == 1 else tuning.WIDE_SEVERAL
+        return self._shares_curvature() and working.rows.size <= min(tuning.LARGEST_GRAM, wide * self.state.d)
+
+    def _is_off_centre(self, working: WorkingSet, weight: Array) -> bool:
+        """Return whether columns are little but their means, beside an intercept.
+
+        Sweeps over such columns take turns with the intercept and hardly move; a Gram matrix is of columns less means.
+        """
+        columns = working.columns
+        if not self.state.intercept or not self._shares_curvature() or columns.size > tuning.OFF_CENTRE_COLUMNS:
+            return False
+        if self.matrix.is_dear:  # every read of the columns counts
+            return False
+        means, squares = self.matrix.means(columns, weight), self.matrix.squares(weight, columns)
+        return bool((squares - weight.sum() * means**2 < tuning.OFF_CENTRE * squares).any())
+
+    def _is_for_one_gram(self, working: WorkingSet) -> bool:
+        """Return whether outputs are coupled and coefficients so few that one matrix of them all costs little."""
+        return self.state.loss.is_coupled and working.rows.size * self.state.outputs <= tuning.LARGEST_COUPLED
+
+    def _by_one_gram(
+        self, working: WorkingSet, curvature: Curvature, gradient: Array, x: Array, target: float
+    ) -> Array:
+        """Minimise on one Gram matrix of all coefficients, which move; return the change of the constants."""
+        state, layout, before = self.state, working.layout.flat, x.copy()
+        gram = coupled_gram(self.matrix.take(working.columns), curvature, state.intercept)
+        state.reads += working.columns.size
+        constants = np.zeros((state.outputs, x.size))
+        if state.intercept:
+            gram, constants = without_constants(gram, state.outputs)
+        lipschitz = self.prox_curvature.of_gram(layout, gram)
+        model = BlockGramModel(state.penalty, layout, gram, lipschitz, gradient.reshape(-1, 1), x.reshape(-1, 1))
+        model.minimise(target)
+        shift: Array = constants @ (x - before).ravel()
+        return shift
+
+    def _block_gram(self, columns: Array, weight: Array) -> Array:
+        """Return the Gram matrix of these columns; products are kept where curvatures never change."""
+        gram = self.gram
+        if not self.is_quadratic:
+            gram.clear()
+        joining = columns[gram.position[columns] < 0]
+        if joining.size + gram.columns.size > tuning.LARGEST_GRAM:
+            gram.keep(columns)
+            joining = columns[gram.position[columns] < 0]
+        if joining.size:
+            self._weigh_means(joining, weight)
+            gram.admit(joining, weight, self.means)
+            waiting = np.flatnonzero(~gram.known[: gram.columns.size])
+            if waiting.size:
+                gram.learn(waiting)
+        positions = gram.position[columns]
+        if joining.size == columns.size == gram.store.shape[0]:  # all of them, in their order
+            return gram.store.T
+        return np.ascontiguousarray(gram.store[np.ix_(positions, positions)])

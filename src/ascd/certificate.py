@@ -1,0 +1,303 @@
+"""The certificate: an upper bound on F(x, c) − min F that counts every rounding error of its own computation.
+
+For every dual point Θ of shape (d, T), Fenchel's inequality bounds F − min F by
+
+    gap = Σ_k [f_k(z_k) + f_k*(θ_k) − ⟨θ_k, z_k⟩]  +  Σ_b [Ψ_b(x_b) + Ψ_b*(−U_b) + ⟨x_b, U_b⟩],    Z = Ax + 1cᵀ, U = AᵀΘ,
+
+a sum of terms that are not negative, so nothing cancels (Fercoq, Gramfort, Salmon 2015; Ndiaye et al. 2017).  Dual
+points tried are Θ = 0 and Θ = s·V with V = ∇f(Z) and s the largest number in [0, 1] for which all Ψ_b* are finite;
+where no scale is enough (unpenalised columns, the intercept, coordinates at a bound), V is first moved so that it has
+the products that are required (``ascd.problem.dual``).  What is computed and what is proved differ by
+
+- the products: an inner product of d terms is wrong by (d + 8)·u·‖a_j‖‖θ‖ at most, u = 2⁻⁵³, which becomes part of its
+  interval.  Where these intervals are too wide for the gap that is asked for, products are compensated sums with their
+  own error bound;
+- the predictor: Z̃ = Ax + E with ‖E‖ ≤ ζ.  Since f is convex, the gap grows by ‖V − Θ‖·ζ + 2M·ζ² at most;
+- the residuals z − b, rounded before a dual point is taken from them: off by δ, a term ½(r + δ)² is at most
+  ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ²;
+- the sums over samples and blocks, of terms that are not negative: relative errors, ``RELATIVE`` of the sum; and the
+  penalty's terms, which cancel: a few units in the last place of their parts.
+
+Numbers are taken to stay above 1e-290: what lies below counts as 0.  This module is the only producer of a gap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.matrix.careful import UNIT, careful_sum
+from ascd.problem import tuning
+from ascd.problem.dual import dual_distance, dual_length, is_finite, unweighted
+from ascd.problem.lengths import lengths_of_blocks, norm
+from ascd.problem.terms import NO_INDICES
+
+
+class Point(NamedTuple):
+    """A point with what follows from it: x (n, T) in the order of the blocks, constants (T,), predictor Z (d, T),
+    raw gradient V (d, T) and the curvature there."""
+
+    x: Array
+    constant: Array
+    predictor: Array
+    raw_gradient: Array
+    curvature: Any
+    intercept: bool
+
+
+class Products(NamedTuple):
+    """AᵀV in the order of the blocks: within ``radius`` (one a block) of ``estimate`` (n, T), rounding not counted.
+
+    ``read`` returns AᵀΘ, of shape (n, T), for another dual point.
+    """
+
+    estimate: Array
+    radius: Array
+    read: Callable[[Array], Array]
+
+
+class Certificate(NamedTuple):
+    """An upper bound on F − min F (inf where no dual point is known).
+
+    ``can_fit`` is False where unpenalised columns ask for a dual point that cannot be found: no x has a better proof.
+    """
+
+    gap: float
+    can_fit: bool
+
+
+def certify(problem: Any, terms: Any, point: Point, products: Products, enough: float = 0.0) -> Certificate:
+    """Return what is proved at a point.
+
+    Parameters
+    ----------
+    problem : Problem
+    terms : CoordinateTerms or BlockTerms, of the penalty that is minimised
+    point, products : the point, and what is known of AᵀV
+    enough : the gap is made no tighter than this
+    """
+    with np.errstate(all="ignore"):
+        if not (is_finite(point.x.ravel()) and is_finite(point.raw_gradient.ravel())):
+            return Certificate(math.inf, True)
+        return _Proof(problem, terms, point).certificate(products, enough)
+
+
+def residual_rounding(length: float) -> float:
+    """Return what the rounding of residuals can add to a gap, for raw gradients of this length."""
+    off = 4.0 * UNIT * length
+    return off * off / tuning.RELATIVE
+
+
+def finished(gap: float, size: float, rounding: float, distance: float, zeta: float, curvature: float) -> float:
+    """Return the gap with its rounding errors: of ``size`` that cancelled, of residuals, and of a predictor off by ζ."""
+    bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size + rounding
+    if zeta != 0.0:  # nan must not pass; no power: one that overflows is an error in Python
+        bound += (distance + 2.0 * curvature * zeta) * zeta
+    return math.inf if math.isnan(bound) else float(bound)
+
+
+class _Near(NamedTuple):
+    """The dual points within ``reach`` of s·dual that give the ``fixed`` blocks the products they require.
+
+    There is one for every s ≥ ``least_scale``; its products differ from those of s·dual by ``spread``·‖A_b‖ at most.
+    """
+
+    dual: Array
+    reach: Array
+    spread: float
+    fixed: Array
+    least_scale: float
+
+
+class _Proof:
+    """One point, with several dual points."""
+
+    def __init__(self, problem: Any, terms: Any, point: Point) -> None:
+        self.problem, self.terms, self.point, self.loss = problem, terms, point, problem.loss
+        self.matrix, self.norm = problem.design, terms.norm
+        self.outputs = point.predictor.shape[1]
+        self.weight: Any = 1.0 if problem.root is None else np.repeat(problem.weight, self.outputs)
+        self.total = float(problem.weight.sum())
+        self.noise = (point.predictor.shape[0] + 8.0) * UNIT
+        self.norm_rounding = 0.0 if terms.is_by_coordinate else (terms.longest + 8.0) * UNIT
+        self.length = self._length(point.raw_gradient)
+        self.rounding = 0.0 if self.loss.is_coupled else residual_rounding(self.length)
+        self.zeta = predictor_error(problem, point.x, point.constant, self.total)
+        self.most_curvature = self._most_curvature() if self.zeta > 0.0 else 0.0
+        self.fixed, self.required = NO_INDICES, np.empty((0, self.outputs))
+        self.is_tight = False  # does no scale below 1 meet products that are required and not 0?
+
+    def certificate(self, products: Products, enough: float) -> Certificate:
+        found = self._by_gradient(products, enough)
+        return found if found.gap <= enough else found._replace(gap=min(found.gap, self._at_zero()))
+
+    def _by_gradient(self, products: Products, enough: float) -> Certificate:
+        """With the raw gradient as dual point, scaled and, where need be, moved."""
+        best, V = math.inf, self.point.raw_gradient
+        fit = self._fit()
+        if fit is None:
+            return Certificate(best, False)
+        dual, estimate, radius, excess = fit.start(V), products.estimate.copy(), products.radius, None
+        for attempt in range(tuning.MOST_DUAL_FITS):
+            if best <= enough:
+                break
+            if excess is not None:
+                dual = fit.moved(dual, excess)
+                estimate, radius = products.read(dual), np.zeros(radius.size)
+            wide = radius + self._noise(dual, is_moved=attempt == 0)
+            fixed, self.required = self.terms.required(self.point.x, estimate, wide, self.is_tight, self.fixed)
+            if fixed.size > self.fixed.size:
+                self.fixed = fixed
+                fit = self._fit()
+            if fit is None:
+                return Certificate(best, False)
+            gap, excess = self._gap(dual, estimate, wide, fit, enough)
+            self.is_tight = self.is_tight or (gap == math.inf and bool(self.required.any()))
+            is_better = gap < tuning.WORTHWHILE * best
+            best = min(best, gap)
+            if not self.fixed.size or (attempt and not is_better):
+                break
+        return Certificate(best, True)
+
+    def _fit(self) -> Any:
+        columns = self.problem.groups.order[self._rows(self.fixed)]
+        return self.loss.dual_fit(self.matrix, columns, self.required, self.point)
+
+    def _rows(self, blocks: Array) -> Array:
+        """Return the rows of x that belong to some blocks."""
+        return blocks if self.terms.is_by_coordinate else self.problem.groups.columns(blocks)
+
+    def _at_zero(self) -> float:
+        gap, size = self.terms.gap_at_zero(self.point.x)
+        gap += self.loss.gap(self.point.predictor, np.zeros(self.point.predictor.shape), np.empty(0), 0.0)
+        return finished(gap, size, self.rounding, self.length, self.zeta, self.most_curvature)
+
+    def _gap(self, dual: Array, estimate: Array, radius: Array, fit: Any, enough: float) -> tuple[float, Array]:
+        """Return the gap for the dual points near this one that fit the columns, and by how much it misses them."""
+        excess, error = self._excess(dual)
+        estimate[self._rows(self.fixed)] = self.required
+        required = np.abs(np.concatenate([self.required, np.zeros((excess.shape[0] - self.required.shape[0], self.outputs))]))
+        gap, away = math.inf, 0.0
+        for _ in range(tuning.MOST_SCALES):  # where products are required that are not 0, a scale below 1 misses them
+            reach, spread = fit.near(dual, np.abs(excess) + error + away * required)
+            near = _Near(dual, reach, spread, self.fixed, 1.0 - away)
+            gap = self._refined_gap(near, estimate, radius.copy(), enough)
+            if gap < math.inf or not required.any():
+                break
+            away = max(tuning.MORE_SHRINK * away, tuning.FIRST_SHRINK)
+        return gap, excess
+
+    def _excess(self, dual: Array) -> tuple[Array, Array]:
+        """Return by how much products of the dual point differ from those required, and the error of that.
+
+        One row a column to fit, and a last one for the sums where there is an intercept; one column an output.
+        """
+        columns = self.problem.groups.order[self._rows(self.fixed)]
+        own, outputs = self._own_rounding(dual), range(self.outputs)
+        excess, error = np.empty((2, columns.size + self.point.intercept, self.outputs))
+        for t in outputs:
+            vector = np.ascontiguousarray(dual[:, t])
+            if columns.size:
+                product, off = self.matrix.careful_dots(columns, vector)
+                excess[: columns.size, t] = product - self.required[:, t]
+                error[: columns.size, t] = off + own * self.problem.norm[columns]
+            if self.point.intercept:
+                total, off = careful_sum(vector)
+                excess[-1, t], error[-1, t] = total, off + own * math.sqrt(self.total)
+        return excess, error
+
+    def _refined_gap(self, near: _Near, estimate: Array, radius: Array, enough: float) -> float:
+        """Return the gap from ordinary products, or from compensated ones where these are worth their cost."""
+        if not np.isfinite(near.spread):
+            return math.inf
+        spread = near.spread * self.norm
+        radius += spread
+        gap = self._within(near, estimate, radius)
+        if gap > enough and self._within(near, estimate, spread) < max(tuning.WORTHWHILE * gap, enough):
+            blocks = self._undecided(near, estimate, radius)
+            rows = self._rows(blocks)
+            columns, error = self.problem.groups.order[rows], np.empty((rows.size, self.outputs))
+            for t in range(self.outputs):
+                vector = np.ascontiguousarray(near.dual[:, t])
+                estimate[rows, t], error[:, t] = self.matrix.careful_dots(columns, vector)
+            radius[blocks] = spread[blocks] + self._own_rounding(near.dual) * self.norm[blocks]
+            radius[blocks] += self._lengths(error, blocks)
+            gap = min(gap, self._within(near, estimate, radius))
+        return gap
+
+    def _lengths(self, error: Array, blocks: Array) -> Array:
+        """Return the lengths of the errors of some blocks."""
+        if self.terms.is_by_coordinate or blocks.size == 0:
+            return error[:, 0]
+        return 1.01 * lengths_of_blocks(error, np.append(0, np.cumsum(self.problem.groups.sizes[blocks])))
+
+    def _undecided(self, near: _Near, estimate: Array, radius: Array) -> Array:
+        listed: Array = self.terms.undecided(self.point.x, estimate, radius)
+        return np.setdiff1d(listed, near.fixed, assume_unique=True) if near.fixed.size else listed
+
+    def _within(self, near: _Near, estimate: Array, radius: Array) -> float:
+        x, terms = self.point.x, self.terms
+        if self.norm_rounding:  # of the lengths of blocks themselves
+            lengths = lengths_of_blocks(estimate, self.problem.groups.starts)
+            radius = radius + self.norm_rounding * (lengths + radius)
+            radius[np.isnan(radius)] = math.inf  # where something overflowed nothing is known
+        listed = self._undecided(near, estimate, radius)
+        for margin in tuning.MARGINS:
+            scale = terms.scale(estimate, radius, listed, margin)
+            if not scale > 0.0:
+                return math.inf
+            gap, size = terms.gap(x, estimate, radius, listed, near.fixed, scale)
+            gap += self.loss.gap(self.point.predictor, near.dual, near.reach, scale)
+            if gap < math.inf:
+                break
+        if near.fixed.size and scale < near.least_scale and self.required.any():
+            return math.inf  # the products required are missed by more than the reach was computed for
+        distance = (self._distance(near.dual, scale) if self.zeta > 0.0 else 0.0) + near.spread
+        return finished(gap, size, self.rounding, distance, self.zeta, self.most_curvature)
+
+    def _noise(self, dual: Array, is_moved: bool) -> Array:
+        """Return the rounding errors of products; at first they are those of V, near which the dual point is."""
+        is_gradient = dual is self.point.raw_gradient
+        away = self._distance(dual, 1.0) if is_moved and not is_gradient else 0.0
+        length = self.length if is_gradient else self._length(dual)
+        noise: Array = (2.0 * self.noise * length + away) * self.norm
+        return noise
+
+    def _own_rounding(self, dual: Array) -> float:
+        """Return how far losses with a domain move a dual point that weights have pushed over its end, at most."""
+        is_exact = self.loss.is_quadratic or self.problem.root is None
+        return 0.0 if is_exact else 8.0 * UNIT * self._length(dual)
+
+    def _length(self, vector: Array) -> float:
+        """Return √Σ θ²/s, the norm that is dual to that of the columns."""
+        return dual_length(vector.ravel(), self.weight)
+
+    def _distance(self, dual: Array, scale: float) -> float:
+        """Return the length of V − scale·dual."""
+        return dual_distance(self.point.raw_gradient.ravel(), dual.ravel(), scale, self.weight)
+
+    def _most_curvature(self) -> float:
+        """Return M; where curvatures have no bound, the largest here, if the predictor's error cannot change it much."""
+        most = unweighted(self.point.curvature.most, 1.0 if self.problem.root is None else self.problem.weight)
+        return bounded_curvature(self.loss, self.zeta, self.problem.weight, float(most.max()))
+
+
+def predictor_error(problem: Any, x: Array, constant: Array, total: float) -> float:
+    """Return ζ: how far the computed predictor can be from Ax + 1cᵀ, in the norm √Σ s·z², as seen from the targets."""
+    lengths = np.abs(x[:, 0]) if x.shape[1] == 1 else np.linalg.norm(x, axis=1)
+    moved = int(np.count_nonzero(lengths))
+    size = float(lengths @ problem.norm[problem.groups.order]) + norm(constant) * math.sqrt(total)
+    return ((moved + 3.0) * UNIT * size if moved else 0.0) + problem.target_error
+
+
+def bounded_curvature(loss: Any, zeta: float, weight: Array, most: float) -> float:
+    """Return the loss's bound M, or ``most``, the largest curvature here, where a predictor off by ζ hardly changes it."""
+    if math.isfinite(loss.bound):
+        return float(loss.bound)
+    counted = weight[weight > 0.0]
+    is_near = zeta / math.sqrt(float(counted.min(initial=math.inf))) <= 0.1
+    return most if is_near else math.inf

@@ -1,0 +1,208 @@
+"""The optimality check: which blocks may still move, the objective, the gap and the largest violation.
+
+The gap is first estimated from the balls of ``bounds``, by the formulas of the certificate without their rounding
+errors: this is what the solver steers by.  Where the estimate is small enough, ``certify`` proves it.
+
+Most blocks surely stay at zero, where the penalty has a kink (gap-safe screening: Fercoq, Gramfort, Salmon 2015).  Only
+the others, the candidates, are read and summed up.  Where the dual allows only a product of 0 (an unpenalised column),
+no scale helps: while the solver runs, such coordinates count by their violation alone, and the gap is not certain.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.certificate import Certificate, Products, certify
+from ascd.matrix.design import DataGone
+from ascd.matrix.local import as_block
+from ascd.problem.products import products
+from ascd.problem.terms import subgradients
+from ascd.results.solution import Status
+from ascd.solver import tuning
+from ascd.solver.bounds import GradientBounds, Wanted
+from ascd.solver.state import State
+
+
+class Report(NamedTuple):
+    """How good the point is.
+
+    ``gap`` is the duality gap, certain or not; ``violation`` the largest possible; ``first_order`` the gap that counts
+    coordinates which no dual point fits by their violation (inf where there are none).
+    """
+
+    objective: float
+    gap: float
+    violation: float
+    is_certain: bool
+    first_order: float
+
+
+NOTHING = Report(math.inf, math.inf, math.inf, False, math.inf)
+
+
+class OptimalityCheck:
+    """The check of a state with its bounds; ``candidates`` are not surely at rest, and have a ``score`` each."""
+
+    def __init__(self, state: State, bounds: GradientBounds) -> None:
+        self.state, self.bounds = state, bounds
+        self.candidates: Array = np.empty(0, dtype=np.int64)
+        self.report, self.failures = NOTHING, 0
+
+    @property
+    def score(self) -> Array:
+        score: Array = self.state.terms.score
+        return score
+
+    def evaluate(self) -> None:
+        """Read the blocks whose balls leave open whether they are optimal; then the report."""
+        state, bounds = self.state, self.bounds
+        self._screen()
+        if bounds.has_moved:
+            listed = self.candidates
+            undecided = listed[(self.score[listed] > 0.0) & (bounds.radius[listed] > 0.0)]
+            if undecided.size and state.matrix.in_rounds:  # one round trip for all of them
+                bounds.read_all(state.raw_gradient)
+            elif undecided.size:
+                bounds.read(undecided, state.raw_gradient, self._wanted())
+        self._measure()
+
+    def _wanted(self) -> Wanted | None:
+        """Return which columns a remote matrix should return with their products, where it can."""
+        state = self.state
+        if not (state.matrix.brings_columns and state.terms.is_by_coordinate):
+            return None
+        low, high = np.empty((2, state.n))
+        subgradients(state.penalty, state.x.ravel(), low, high)
+        return Wanted(low, high, max(tuning.LARGEST_SET, tuning.MOST_BROUGHT * state.support.size))
+
+    def _screen(self) -> None:
+        self.candidates = self.state.terms.screen(self.state.x, self.bounds.estimate, self.bounds.radius)
+
+    def _measure(self, is_certified_next: bool = False) -> None:
+        """Estimate the gap from the candidates; not its sum over samples where a certificate follows."""
+        state, terms, seen = self.state, self.state.terms, self.state.seen
+        interval = state.x, self.bounds.estimate, self.bounds.radius, self.candidates
+        found = terms.measure(*interval)
+        gap, is_finite = terms.quick_gap(*interval, found.scale)
+        is_certain = is_finite and found.infeasible == 0.0
+        gap += found.infeasible
+        if is_certified_next and is_certain:
+            gap = math.inf
+        else:
+            gap += state.loss.quick_gap(seen.predictor, seen.raw_gradient, found.scale)
+        first_order = math.inf if is_certain else gap
+        self.report = Report(float(seen.value + found.cost), gap, found.violation, is_certain, first_order)
+
+    def settle(self, enough: float = 0.0) -> None:
+        """Compute everything known of the point anew, and its certificate, no tighter than ``enough``."""
+        self._read_anew()
+        if math.isfinite(self.report.objective):
+            self._certify(enough)
+        else:
+            self.report = self.report._replace(gap=math.inf)
+
+    def settle_without_data(self, enough: float) -> None:
+        """Certify from what is known where no column can be read any more; a gap of inf where that is nothing."""
+        self.bounds.update(self.state.raw_gradient)
+        self._screen()
+        self._measure()
+        try:
+            self._certify(enough)
+        except DataGone:
+            self.report = self.report._replace(gap=math.inf)
+
+    def confirm(self, tolerance: float, is_last: bool) -> Status | None:
+        """Return the status where a certificate proves the gap; from exact entries where the point ``is_last``."""
+        if is_last:
+            self._read_anew()
+        elif not self._is_exact():
+            self.state.recompute()
+            self.bounds.update(self.state.raw_gradient)
+            self._screen()
+            self._measure(is_certified_next=True)
+        can_fit = self._certify(tolerance).can_fit
+        if self.report.gap <= tolerance:
+            return Status.CONVERGED
+        self.failures += not can_fit
+        if self.failures >= tuning.MOST_ATTEMPTS and self.is_stationary(tolerance):
+            return Status.STATIONARY
+        self.evaluate()
+        return None
+
+    def _is_exact(self) -> bool:
+        """Return whether the predictor is fresh and all entries are exact, so that nothing need be read again."""
+        return self.state.is_fresh and not self.bounds.has_moved
+
+    def _read_anew(self) -> None:
+        state = self.state
+        if not self._is_exact():
+            if not state.is_fresh:
+                state.recompute()
+            self.bounds.read_all(state.raw_gradient)
+        self._screen()
+        self._measure(is_certified_next=True)
+
+    def _certify(self, enough: float) -> Certificate:
+        state, bounds = self.state, self.bounds
+        reads = bounds.reads
+        given = Products(bounds.estimate, bounds.radius, self._read_dual)
+        found = certify(state.problem, state.terms, state.point, given, enough)
+        self.report = self.report._replace(gap=found.gap, is_certain=True)
+        if bounds.reads > reads:  # at another dual point
+            bounds.update(state.raw_gradient)
+        return found
+
+    def _read_dual(self, dual: Array) -> Array:
+        self.bounds.read_all(dual)
+        return self.bounds.estimate.copy()
+
+    def is_stationary(self, tolerance: float) -> bool:
+        """Return whether first-order conditions hold, where there are coordinates that no dual point fits.
+
+        The Newton step of each by itself must gain less than the tolerance: where the loss has no curvature it gains
+        much.
+        """
+        state, gain, listed = self.state, self.report.first_order, self.candidates
+        if np.isnan(self.score[listed]).any():  # of a penalty whose subgradient is no number nothing is known
+            return False
+        free = listed[np.isinf(self.score[listed])]
+        if not state.terms.is_by_coordinate:
+            free = np.union1d(free, state.terms.free)
+        for start in range(0, free.size, tuning.COLUMNS_TAKEN):
+            if not gain <= tolerance:
+                break
+            gain += self._own_gains(free[start : start + tuning.COLUMNS_TAKEN])
+        return bool(gain <= tolerance)
+
+    def _own_gains(self, blocks: Array) -> float:
+        """Return what the Newton steps of free coordinates would gain, each by itself, from their own entries.
+
+        Beside an intercept a column counts less its mean.
+        """
+        state, seen, rows = self.state, self.state.seen, self.bounds.rows(blocks)
+        violation = self._own_violations(blocks, rows)
+        if not violation.any():
+            return 0.0
+        block, total = as_block(state.matrix.take(state.order[rows]), state.d), 0.0
+        for t in range(state.outputs):
+            own = state.loss.own_curvature(seen, t)
+            with np.errstate(all="ignore"):
+                mean = own @ block / own.sum() if state.intercept and own.any() else np.zeros(rows.size)
+                curvature = own @ (block - mean) ** 2
+                step = np.divide(violation[:, t], curvature, out=np.zeros(rows.size), where=violation[:, t] != 0.0)
+                total += float(violation[:, t] @ (np.abs(state.x[rows, t]) + step))
+        return total
+
+    def _own_violations(self, blocks: Array, rows: Array) -> Array:
+        """Return, entry by entry, how far the gradient of F is from zero at coordinates that are free to move."""
+        state = self.state
+        if not state.terms.is_by_coordinate:
+            return np.abs(products(state.matrix, state.order[rows], state.raw_gradient))
+        low, high = np.empty((2, state.n))
+        subgradients(state.penalty, state.x.ravel(), low, high)
+        g = self.bounds.estimate[rows, 0]
+        return np.maximum(0.0, np.maximum(g + low[rows], -g - high[rows]))[:, None]

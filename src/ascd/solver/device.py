@@ -1,0 +1,260 @@
+"""The quadratic model on a working set whose Gram matrix stays on a device: accelerated steps and Newton steps.
+
+The same Q as in ``gram_model``.  Sweeps go from one coordinate to the next, which a device cannot share out.  Instead
+all coordinates move at once, by proximal steps in the metric of G's diagonal D,
+
+    x⁺ = prox(y − (L·D)⁻¹·∇(y)),       y = x⁺ + β·(x⁺ − x),
+
+with momentum β that starts again where it leads uphill; L ≥ ‖D^(−½) G D^(−½)‖ is estimated by a few products and raised
+where a step shows that it is too small.  In between, Newton steps on the free coordinates as in ``gram_model``.  The
+device multiplies and factorises; what is done for each coordinate (prox, pieces of the penalty) is done on the host, so
+that every penalty can be used.
+
+G may be approximate (``KeptProducts.is_exact``): then Q is minimised to a share of its violation, the slopes at the
+point found are computed from the data, and Q is minimised again from there, as in iterative refinement.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd._core.jit import kernel
+from ascd.matrix.design import Bends, KeptProducts, Multiplied
+from ascd.problem.penalties import L1, L1L2
+from ascd.problem.terms import cost_of, largest_violation
+from ascd.solver import tuning
+from ascd.solver.newton import cut_step, find_free
+
+#: Penalties whose steps a device can make: they bend at zero alone.
+BENT_AT_ZERO = (L1, L1L2)
+
+
+class Iterate(NamedTuple):
+    """A point of the working set, the slopes of Q's smooth part, Q less its first value, and the penalty's cost."""
+
+    x: Array
+    gradient: Array
+    value: float
+    cost: float
+
+
+class DeviceModel:
+    """Q on the columns of ``products``; ``state`` has the coefficients of the working set."""
+
+    def __init__(self, penalty: Any, products: Multiplied, gradient: Array, x: Array) -> None:
+        self.penalty, self.products, self.columns = penalty, products, products.columns
+        self.scale = np.where(products.diagonal > 1e-300, products.diagonal, 1.0)
+        self.state = Iterate(x, gradient, 0.0, float(cost_of(penalty, self.columns, x)))
+        self.known = np.ones(x.size, dtype=np.bool_)
+        self.free, self.work = np.empty(x.size, dtype=np.int64), np.empty((6, x.size))
+        products.largest = products.largest or self._largest_eigenvalue()
+
+    def minimise(self, target: float, most_steps: int) -> float:
+        """Until no coordinate violates its optimality condition by more than ``target``."""
+        steps = stale = 0
+        lowest = math.inf
+        while True:
+            violation = self.violation()
+            stale = 0 if violation < lowest else stale + 1
+            lowest = min(lowest, violation)
+            if violation <= target or steps >= most_steps or stale > tuning.MOST_STALE:
+                return violation
+            steps += self._accelerate(tuning.STEPS_BETWEEN, target)
+            if hasattr(self.penalty, "piece"):
+                self._descend_faces(target)
+
+    def correct(self, start: Iterate, products: KeptProducts) -> bool:
+        """The slopes as they truly are, after moves from ``start``; the point remains there if it is no better."""
+        moved = self.state.x - start.x
+        curved = products.times_exactly(moved)
+        fall = float(moved @ (start.gradient + 0.5 * curved)) + self.state.cost - start.cost
+        is_lower = fall <= tuning.OBJECTIVE_ROUNDING * start.cost
+        self._accept(Iterate(self.state.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start)
+        return is_lower
+
+    def violation(self) -> float:
+        """The largest one at the present point."""
+        return float(largest_violation(self.penalty, self.columns, self.state.x, self.state.gradient))
+
+    def _accept(self, state: Iterate) -> None:
+        self.state = state
+
+    def _moved(self, x: Array, change: Array) -> Iterate:
+        """The state at another point, ``change`` from here: one product."""
+        now = self.state
+        curved = self.products.times(change)
+        cost = float(cost_of(self.penalty, self.columns, x))
+        fall = float(change @ (now.gradient + 0.5 * curved)) + cost - now.cost
+        return Iterate(x, now.gradient + curved, now.value + fall, cost)
+
+    def _accelerate(self, count: int, target: float) -> int:
+        """Proximal steps with momentum, so many at most: where the products are, or here."""
+        return count if self._advance_there(count) else self._advance_here(count, target)
+
+    def _advance_there(self, count: int) -> bool:
+        """Have steps where the products are led downhill?"""
+        advance, now, bound = getattr(self.products, "advance", None), self.state, self.products.largest
+        if advance is None or not isinstance(self.penalty, BENT_AT_ZERO):
+            return False
+        bends = Bends(*np.empty((3, now.x.size)))
+        bends_of(self.penalty, self.columns, *bends)
+        found = advance(now.x, now.gradient, self.scale, bends, bound, count)
+        if found is None:
+            return False
+        if found.bend > bound * (1.0 + tuning.SAME_BEND):
+            self.products.largest = max(tuning.LARGER_BOUND * bound, 1.1 * found.bend)
+            return False
+        cost = float(cost_of(self.penalty, self.columns, found.x))
+        fall = 0.5 * float((found.x - now.x) @ (now.gradient + found.gradient)) + cost - now.cost
+        if fall > tuning.OBJECTIVE_ROUNDING * now.cost:
+            return False
+        self._accept(Iterate(found.x, found.gradient, now.value + fall, cost))
+        return True
+
+    def _advance_here(self, count: int, target: float) -> int:
+        """The best point of the steps is kept."""
+        best = self.state
+        ahead, slope, t = best.x.copy(), best.gradient.copy(), 1.0
+        for number in range(1, count + 1):
+            now = self.state
+            found, is_short, is_uphill = self._proximal_step(ahead, slope)
+            if not is_short:  # L was too small: from the point before, with a larger one
+                ahead, slope, t = now.x.copy(), now.gradient.copy(), 1.0
+                continue
+            self.state = found
+            best = found if found.value <= best.value else best
+            if number == count or (number % tuning.STEPS_A_LOOK == 0 and self.violation() <= target):
+                break
+            following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
+            share, t = (0.0, 1.0) if is_uphill else ((t - 1.0) / following, following)
+            look_ahead(now.x, found.x, share, ahead)
+            look_ahead(now.gradient, found.gradient, share, slope)
+        # what falls less than rounding errors of the cost is not seen in Q: the last point is the best then
+        self._accept(self.state if self.state.value <= best.value + tuning.OBJECTIVE_ROUNDING * best.cost else best)
+        return number
+
+    def _proximal_step(self, ahead: Array, slope: Array) -> tuple[Iterate, bool, bool]:
+        """The state after a step from ``ahead``, whether it is as short as the bound L promises, and whether uphill."""
+        now, bound = self.state, self.products.largest
+        x, change = np.empty((2, ahead.size))
+        proximal_step(self.penalty, self.columns, now.x, ahead, slope, bound, self.scale, x, change)
+        found = self._moved(x, change)
+        length, bend, along = compare(self.scale, ahead, slope, x, found.gradient, change)
+        if bend <= bound * length * (1.0 + tuning.SAME_BEND):
+            return found, True, along < 0.0
+        self.products.largest = max(tuning.LARGER_BOUND * bound, 1.1 * bend / max(length, 1e-300))
+        return found, False, False
+
+    def _descend_faces(self, target: float) -> int:
+        """Newton steps on smaller and smaller faces, while they are cut off and more than ``target`` is left."""
+        for number in range(tuning.MOST_FACES):
+            if self.violation() <= target or not self._newton_step():
+                return number
+        return tuning.MOST_FACES
+
+    def _newton_step(self) -> bool:
+        """Towards the minimum over the free coordinates; was the step cut off?"""
+        now = self.state
+        count = find_free(self.penalty, self.columns, self.known, now.gradient, now.x, self.free, self.work)
+        if count == 0:
+            return False
+        free = self.free[:count].copy()
+        slope, curvature, low, high = self.work[:4, :count]
+        direction = self._direction(free, curvature, -slope)
+        if direction is None:
+            return False
+        whole, straight = np.empty(count), np.empty(count)
+        cut = bool(cut_step(now.x[free], direction, low, high, whole, straight))
+        best, gain = now, 0.0
+        for change in (whole, straight)[: 1 + cut]:
+            x = now.x.copy()
+            x[free] = np.clip(x[free] + change, low, high)
+            found = self._moved(x, x - now.x)
+            curved = (found.gradient - now.gradient)[free]
+            fall = float(change @ (slope + 0.5 * (curved + curvature * change)))  # on the pieces: no costs cancel
+            best, gain = (found, fall) if fall < gain else (best, gain)
+        if best is now:
+            return False
+        self._accept(best)
+        return cut
+
+    def _direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
+        for shift in tuning.SHIFTS:
+            direction = self.products.solve(free, curvature, right, shift)
+            if direction is not None:
+                return direction
+        return None
+
+    def _largest_eigenvalue(self) -> float:
+        """Of D^(−½) G D^(−½), from below: a few products with a vector that is the same in every run."""
+        root = np.sqrt(self.scale)
+        vector = np.random.default_rng(0).standard_normal(root.size)
+        found = 1.0
+        for _ in range(tuning.POWER_STEPS):
+            vector = self.products.times(vector / root) / root
+            length = float(np.linalg.norm(vector))
+            if not 0.0 < length < math.inf:
+                break
+            found, vector = length, vector / length
+        return tuning.RAISED * max(found, 1.0)
+
+
+def minimise_refined(model: DeviceModel, products: KeptProducts, target: float, most_steps: int) -> bool:
+    """Minimise a model of approximate products and correct it, until the true violation is at most ``target``.
+
+    False where the products are not good enough for that.
+    """
+    left = model.violation()
+    while left > target:
+        start, before, goal = model.state, left, max(target, tuning.SHORT_SHARE * left)
+        is_there = model.minimise(goal, most_steps) <= goal
+        is_lower = model.correct(start, products)
+        left = model.violation()
+        if left > target and not (is_there and is_lower and left <= tuning.SHORT_GAIN * before):
+            return False
+    return True
+
+
+@kernel
+def bends_of(penalty: Any, columns: Array, low: Array, high: Array, curvature: Array) -> None:
+    """Slopes at zero, and the curvature beside it."""
+    for i in range(columns.size):
+        low[i], high[i] = penalty.subgradient(0.0, columns[i])
+        curvature[i] = penalty.piece(1.0, columns[i])[0]
+
+
+@kernel
+def proximal_step(
+    penalty: Any, columns: Array, now: Array, ahead: Array, slope: Array, bound: float, scale: Array, x: Array,
+    change: Array,
+) -> None:  # fmt: skip
+    """A proximal step of each coordinate from ``ahead``, with a length of its own; ``change`` is from ``now``."""
+    for i in range(columns.size):
+        step = 1.0 / (bound * scale[i])
+        x[i] = penalty.prox(ahead[i] - step * slope[i], step, columns[i])
+        change[i] = x[i] - now[i]
+
+
+@kernel
+def compare(
+    scale: Array, ahead: Array, slope: Array, x: Array, gradient: Array, change: Array
+) -> tuple[float, float, float]:
+    """With a = x − ahead: its length aᵀDa, its bend aᵀGa, and aᵀD·change, negative where momentum leads uphill."""
+    length = bend = along = 0.0
+    for i in range(x.size):
+        away = x[i] - ahead[i]
+        length += away * scale[i] * away
+        bend += away * (gradient[i] - slope[i])
+        along += away * scale[i] * change[i]
+    return length, bend, along
+
+
+@kernel
+def look_ahead(before: Array, now: Array, share: float, out: Array) -> None:
+    """now + share·(now − before)."""
+    for i in range(now.size):
+        out[i] = now[i] + share * (now[i] - before[i])

@@ -1,0 +1,128 @@
+"""From a model's minimum to the next iterate: as far as the objective decreases.
+
+The model of a quadratic loss is F itself, and its whole step is taken.  For other losses F may decrease less than the
+model predicted, because some samples have left the range in which their curvature H holds.  Then the step is shortened
+(Armijo's rule), and the curvatures of the next models are damped: a share of the loss's typical curvature is added,
+more after every step that was cut, less after every whole one (Levenberg, Marquardt).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.problem.losses import Curvature
+from ascd.solver import tuning
+from ascd.solver.state import Evaluation, State
+from ascd.solver.working_set import WorkingSet
+
+
+class Step(NamedTuple):
+    """A step from the state to ``x`` (m, T) on the working set's rows, which moves the constants by ``shift``."""
+
+    blocks: Array
+    rows: Array
+    x: Array
+    shift: Array
+
+    @classmethod
+    def on(cls, working: WorkingSet, x: Array, shift: Array) -> Step:
+        return cls(working.blocks, working.rows, x, shift)
+
+
+class LineSearch:
+    """Steps of one state; ``damping`` is in units of the typical curvature."""
+
+    def __init__(self, state: State) -> None:
+        self.state, loss = state, state.loss
+        self.is_damped = not (loss.is_quadratic or loss.is_coupled)  # softmax is curved everywhere
+        self.damping = tuning.DAMPING if self.is_damped else 0.0
+        bound = loss.bound if math.isfinite(loss.bound) else 1.0
+        self.typical = float(np.mean(state.problem.weight)) * bound
+
+    def curvature(self) -> Curvature:
+        """Return the curvature for the next model: the loss's own, damped."""
+        found = self.state.seen.curvature
+        if not self.is_damped or self.damping == 0.0:
+            return found
+        more = self.damping * self.typical
+        return Curvature(found.own + more, found.shared, found.most + more)
+
+    def take(self, step: Step) -> float:
+        """Go along the step as far as F decreases; return the share that was taken, nan where it leads nowhere."""
+        state, before = self.state, self.state.x[step.rows]
+        change = step.x - before
+        if not (change.any() or step.shift.any()):
+            return math.nan
+        if not (np.isfinite(change).all() and np.isfinite(step.shift).all()):
+            self._adapt(0.0)
+            return 0.0
+        there, is_fresh = self._predictor_at(step, change)
+        direction, terms = there - state.seen.predictor, state.terms
+        cost = terms.cost_on(step.blocks, before)
+        slope = float(np.vdot(state.raw_gradient, direction))
+        predicted = slope + terms.cost_on(step.blocks, step.x) - cost
+        size = abs(state.seen.value) + abs(cost)
+        t = 1.0
+        while t >= tuning.SMALLEST_STEP:
+            x = step.x if t == 1.0 else between(before, step.x, t)
+            trial, moved = state.evaluate_at(there if t == 1.0 else state.seen.predictor + t * direction)
+            decrease = trial.value - state.seen.value
+            end_slope = float(np.vdot(trial.raw_gradient, direction))
+            if -predicted <= tuning.HARDLY_SEEN * size:  # the slopes at both ends tell it better than F
+                decrease = min(decrease, 0.5 * t * (slope + end_slope))
+            decrease += terms.cost_on(step.blocks, x) - cost
+            if self._is_enough(decrease, t, predicted, size):
+                self._accept(step, x, trial, t, moved, is_fresh)
+                self._adapt(t)
+                return t
+            # where a straight line from the predicted derivative to the one at the end has its zero
+            rise = end_slope - slope
+            t *= min(max(-predicted / rise, tuning.SHORTEST), tuning.LONGEST) if rise > 0.0 else tuning.LONGEST
+        self._adapt(0.0)
+        return 0.0
+
+    def _predictor_at(self, step: Step, change: Array) -> tuple[Array, bool]:
+        """Return Z at the step's end: from x itself where the working set has all that is not zero, and most moves."""
+        state = self.state
+        constant = state.constant + step.shift
+        moved = np.flatnonzero(change.any(axis=1))
+        outside = state.support.size - int(np.count_nonzero(state.x[step.rows].any(axis=1)))
+        count = int(np.count_nonzero(step.x.any(axis=1)))
+        if outside == 0 and tuning.FRESH_SHARE * count <= moved.size:
+            return state.predictor_of(step.rows, step.x) + constant, True
+        added = state.predictor_of(step.rows[moved], change[moved])
+        return state.seen.predictor + added + step.shift, False
+
+    def _is_enough(self, decrease: float, t: float, predicted: float, size: float) -> bool:
+        """Return whether F kept a share of the predicted decrease; its own rounding errors are forgiven."""
+        if self.state.loss.is_quadratic:  # the model is F: only useless products would make it rise
+            return decrease <= tuning.WORTHLESS * size
+        noise = tuning.OBJECTIVE_ROUNDING * (4.0 + math.sqrt(self.state.d)) * size
+        return decrease <= tuning.ENOUGH_FALL * t * predicted + (noise if -predicted <= noise else 0.0)
+
+    def _accept(self, step: Step, x: Array, trial: Evaluation, t: float, moved: Array, is_fresh: bool) -> None:
+        state = self.state
+        start = state.constant + t * step.shift
+        whole = state.x.copy()
+        whole[step.rows] = x
+        constant = start + moved
+        has_cancelled = bool(np.any(np.abs(start) > tuning.CANCELS * np.abs(constant)))
+        state.set(whole, constant, trial, is_fresh and t == 1.0 and not has_cancelled)
+
+    def _adapt(self, t: float) -> None:
+        """Damp more where the step was cut, less where it was taken whole."""
+        if not self.is_damped:
+            return
+        if t < 1.0:
+            self.damping = max(tuning.MORE_DAMPING * self.damping, tuning.LEAST_AFTER_FAILURE)
+        else:
+            self.damping = max(tuning.LESS_DAMPING * self.damping, tuning.LEAST_DAMPING)
+
+
+def between(start: Array, end: Array, t: float) -> Array:
+    """Return the point after the share t of a step; rounding must not lead beyond its ends."""
+    return np.clip(start + t * (end - start), np.minimum(start, end), np.maximum(start, end))

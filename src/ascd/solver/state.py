@@ -1,0 +1,156 @@
+"""The iterate and everything that follows from it, always in step.
+
+x has shape (n_features, n_outputs) in the order of the blocks, Z = Ax + 1cᵀ and V = ∇f(Z) have shape (n_samples,
+n_outputs).  Whoever changes x goes through ``State``, which changes the predictor, the raw gradient and the loss in the
+same call.  With an intercept, c is kept where it minimises f(Ax + 1cᵀ): then V sums to zero, c needs no column of ones
+and drops out of every gradient entry.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.certificate import Point
+from ascd.problem.products import add
+from ascd.problem.terms import BlockTerms, CoordinateTerms
+from ascd.solver import tuning
+
+
+class Evaluation(NamedTuple):
+    """The loss at a predictor: its value, the raw gradient (d, T) and the curvature."""
+
+    predictor: Array
+    value: float
+    raw_gradient: Array
+    curvature: Any
+
+
+class Saved(NamedTuple):
+    """A point without its zero rows, and what follows from it."""
+
+    rows: Array
+    values: Array
+    constant: Array
+    seen: Evaluation
+
+
+class State:
+    """x, the intercepts c and the loss there.
+
+    ``penalty`` is the one that is minimised (a path changes it), ``terms`` the sums over it; ``reads`` counts the
+    columns read to compute predictors.  ``is_fresh`` says that the predictor was computed from x itself, so that no
+    rounding errors of steps are left in it.
+    """
+
+    def __init__(self, problem: Any, x: Array, intercept: bool, constant: Array) -> None:
+        self.problem, self.matrix, self.loss, self.intercept = problem, problem.design, problem.loss, intercept
+        self.n, self.outputs = x.shape
+        self.d = problem.n_samples
+        self.order = problem.groups.order
+        self.reads = 0
+        self.use(problem.penalty)
+        self.x, self.constant, self.is_fresh = np.zeros(x.shape), np.zeros(self.outputs), True
+        self._evaluate(np.zeros((self.d, self.outputs)))
+        self.zero_value, self.zero_constant = self.seen.value, self.constant
+        if x.any():
+            self.x, self.constant = x, constant.copy()
+            self.recompute()
+
+    def use(self, penalty: Any) -> None:
+        """Minimise with this penalty from here on."""
+        problem, self.penalty = self.problem, penalty
+        self.terms: Any = (
+            CoordinateTerms(penalty, problem.norm)
+            if problem.is_by_coordinate
+            else BlockTerms(penalty, problem.block_norm, problem.ends, self.outputs)
+        )
+
+    @property
+    def raw_gradient(self) -> Array:
+        return self.seen.raw_gradient
+
+    @property
+    def point(self) -> Point:
+        """What a certificate needs."""
+        seen = self.seen
+        return Point(self.x, self.constant, seen.predictor, seen.raw_gradient, seen.curvature, self.intercept)
+
+    @property
+    def support(self) -> Array:
+        """Rows of x that are not zero."""
+        return np.flatnonzero(self.x[:, 0] != 0.0 if self.outputs == 1 else self.x.any(axis=1))
+
+    def evaluate_at(self, predictor: Array, guess: float = 0.0) -> tuple[Evaluation, Array]:
+        """Return the loss at a predictor, which the best intercepts move first, and how far: about ``guess``."""
+        value, gradient, curvature, shift = self.loss.evaluate(predictor, self.intercept, guess)
+        return Evaluation(predictor, value, gradient, curvature), shift
+
+    def predictor_of(self, rows: Array, x: Array) -> Array:
+        """Return A·x for coefficients x of shape (len(rows), T) at these rows."""
+        moved = np.flatnonzero(x.any(axis=1))
+        predictor = np.zeros((self.d, self.outputs))
+        add(self.matrix, self.order[rows[moved]], x[moved], predictor)
+        self.reads += moved.size
+        return predictor
+
+    def recompute(self) -> None:
+        """Compute the predictor from x itself, again where a large constant has left it few digits."""
+        if self.is_invariant:
+            self._centre()
+        before = np.abs(self.constant)
+        while True:
+            rows = self.support
+            self._evaluate(self.predictor_of(rows, self.x[rows]) + self.constant)
+            if not self.has_cancelled(before):
+                break
+            # the smallest so far of each: constants that are nothing but rounding would change for ever
+            before = np.minimum(before, np.abs(self.constant))
+        self.is_fresh = not self.is_invariant
+
+    def has_cancelled(self, before: Array) -> bool:
+        """Return whether a constant was so much larger than it is now that Ax beside it has lost digits."""
+        return bool(np.any(np.abs(before) > tuning.CANCELS * np.abs(self.constant)))
+
+    def set(self, x: Array, constant: Array, seen: Evaluation, is_fresh: bool) -> None:
+        """Go to a point where the loss is known."""
+        self.is_fresh = False  # also where the run is interrupted here
+        self.x, self.constant, self.seen = x, constant, seen
+        self.is_fresh = is_fresh and not self.is_invariant
+
+    def go_to_zero(self) -> None:
+        """Set all coefficients to 0, with the best constants there."""
+        self.x, self.constant = np.zeros(self.x.shape), self.zero_constant
+        self.recompute()
+
+    def saved(self) -> Saved:
+        """Return a copy of the present point."""
+        rows = self.support
+        return Saved(rows, self.x[rows], self.constant, self.seen)
+
+    def restore(self, saved: Saved) -> None:
+        """Go to a point that was saved when its predictor had been computed from x itself."""
+        x = np.zeros(self.x.shape)
+        x[saved.rows] = saved.values
+        self.set(x, saved.constant, saved.seen, True)
+
+    def cost(self) -> float:
+        """Return Σ_b Ψ_b(x_b)."""
+        return float(self.terms.cost(self.x))
+
+    @property
+    def is_invariant(self) -> bool:
+        """Return whether the loss is invariant to one number added to all outputs (softmax) that nothing penalises."""
+        return bool(self.loss.is_coupled and (self.intercept or self.terms.free.size))
+
+    def _centre(self) -> None:
+        """Make that number 0: unpenalised coefficients and constants have mean 0 over the outputs."""
+        rows = np.repeat(self.terms.is_free, self.problem.groups.sizes)
+        self.x[rows] -= self.x[rows].mean(axis=1, keepdims=True)
+        self.constant = self.constant - self.constant.mean()
+
+    def _evaluate(self, predictor: Array) -> None:
+        self.seen, shift = self.evaluate_at(predictor)
+        self.constant = self.constant + shift

@@ -1,0 +1,154 @@
+"""Working sets: the blocks that are free to move and the worst violations (Johnson, Guestrin 2015; Massias et al. 2018).
+
+A set holds at least twice as many blocks as are nonzero, so that few rounds are needed, and grows faster where nearly
+all of the last set have moved.  Where bounds or a square alone act on every coordinate (ridge, SVM duals) nearly all
+move: then every candidate is swept over in random order, a few passes a round.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.problem.penalties import is_held
+from ascd.solver import tuning
+from ascd.solver.check import OptimalityCheck
+from ascd.solver.state import State
+
+
+class Layout(NamedTuple):
+    """How the blocks of a working set lie: block i has the rows starts[i] .. starts[i + 1], each with ``outputs``."""
+
+    blocks: Array
+    starts: Array
+    outputs: int
+
+    @property
+    def longest(self) -> int:
+        """Coefficients of the largest block."""
+        return int(np.diff(self.starts).max()) * self.outputs
+
+    @property
+    def flat(self) -> Layout:
+        """The same blocks with one output: coefficient (j, t) is row jT + t."""
+        return Layout(self.blocks, self.starts * self.outputs, 1)
+
+
+class WorkingSet:
+    """Some blocks, which are the ``rows`` of x and these ``columns`` of the matrix.
+
+    ``target`` is the violation that the set may keep, ``most_sweeps`` the sweeps it may take; ``is_too_large`` rules
+    a Gram matrix out.
+    """
+
+    def __init__(self, problem: Any, blocks: Array, is_too_large: bool = False) -> None:
+        self.blocks, self.is_too_large = blocks, is_too_large
+        self.groups, self.outputs = problem.groups, problem.n_outputs
+        self.is_by_coordinate = problem.is_by_coordinate
+        self.target, self.most_sweeps = 0.0, tuning.MOST_SWEEPS
+
+    @cached_property
+    def rows(self) -> Array:
+        return self.blocks if self.is_by_coordinate else self.groups.columns(self.blocks)
+
+    @cached_property
+    def columns(self) -> Array:
+        """Columns of the matrix."""
+        return self.blocks if self.groups.is_plain and self.is_by_coordinate else self.groups.order[self.rows]
+
+    @cached_property
+    def layout(self) -> Layout:
+        starts = np.concatenate([[0], np.cumsum(self.groups.sizes[self.blocks])]).astype(np.int64)
+        return Layout(self.blocks, starts, self.outputs)
+
+
+class Chooser:
+    """Chooses working sets for one penalty; ``grows_fast`` where Gram matrices cost little beside a round."""
+
+    def __init__(self, state: State, check: OptimalityCheck, largest_gram: int, grows_fast: bool) -> None:
+        self.state, self.check, self.grows_fast = state, check, grows_fast
+        self.count, self.passes = check.bounds.count, tuning.PASSES
+        self.is_dense = is_held(state.penalty) and state.n > max(tuning.FEWEST_DENSE, min(state.d, largest_gram))
+        self.always = max(tuning.LARGEST_SET, state.matrix.at_once)  # fewer columns than this are one set
+        self.size = min(max(self.count // 10, tuning.SMALLEST_SET), self.always)
+        if not state.terms.is_by_coordinate:
+            narrow = tuning.FIRST_COLUMNS * self.count // state.n  # so many blocks have that many columns
+            self.size = min(self.size, max(narrow, tuning.SMALLEST_SET))
+
+    def choose(self, tolerance: float, is_idle: bool) -> WorkingSet:
+        """Return the next working set with what is asked of it."""
+        if self.is_dense:
+            return self._all_candidates(tolerance, is_idle)
+        working = WorkingSet(self.state.problem, self._blocks())
+        share = self._share(working)
+        # a share of the steepest entry is nothing to a column whose entries are all small
+        working.target = 0.0 if is_idle else self._violation_allowed(tolerance, share)
+        return working
+
+    def slow_down(self, is_slow: bool) -> None:
+        """Make the rounds of dense problems longer where the last one lowered the gap little."""
+        self.passes *= tuning.LONGER_ROUND if is_slow else 1.0
+
+    def _all_candidates(self, tolerance: float, is_idle: bool) -> WorkingSet:
+        listed = self.check.candidates
+        working = WorkingSet(self.state.problem, listed[self.check.score[listed] > 0.0].copy(), is_too_large=True)
+        working.target = 0.0 if is_idle else self._violation_allowed(tolerance, tuning.DENSE_SHARE)
+        working.most_sweeps = max(
+            tuning.FEWEST_PASS_SWEEPS, int(self.passes * self.count / max(working.blocks.size, 1))
+        )
+        return working
+
+    def _blocks(self) -> Array:
+        state, score = self.state, self.check.score
+        is_small = state.n * state.outputs <= self.always
+        if is_small:
+            self.size = self.count
+            return np.arange(self.count)
+        blocks = self.check.candidates[score[self.check.candidates] > 0.0]
+        moved = int(np.count_nonzero(np.isinf(score[blocks]) | state.x[blocks, 0].astype(bool)))
+        if not state.terms.is_by_coordinate:
+            moved = int(np.count_nonzero(np.isinf(score[blocks])))
+        is_fast = self.grows_fast or moved > tuning.NEARLY_ALL * self.size
+        growth = tuning.FAST_GROWTH if is_fast else tuning.GROWTH
+        self.size = min(self.count, max(self.size, growth * moved))
+        # where columns must be cached, no more than there is memory for, beside those that have moved
+        self.size = int(min(self.size, max(state.matrix.most_near, moved + tuning.LARGEST_SET)))
+        if blocks.size > self.size:
+            blocks = blocks[np.argpartition(-score[blocks], self.size - 1)[: self.size]]
+            blocks.sort()
+        return self._cached(blocks.copy())
+
+    def _cached(self, blocks: Array) -> Array:
+        """Where most of the columns that join are cached, leave the others to the next round."""
+        state = self.state
+        if not (state.matrix.brings_columns and state.terms.is_by_coordinate):
+            return blocks
+        is_cached: Array = state.matrix.are_near(blocks)
+        joining = state.x[blocks, 0] == 0.0
+        are_there = 2 * np.count_nonzero(is_cached & joining) >= np.count_nonzero(joining)
+        return blocks[is_cached | ~joining] if are_there else blocks
+
+    def _share(self, working: WorkingSet) -> float:
+        """Return the share of the largest violation that the set may keep."""
+        state, held = self.state, working.blocks.size
+        if not state.loss.is_quadratic:
+            return tuning.NEWTON_SHARE
+        if held == self.count:
+            return 0.0
+        if state.matrix.brings_columns:  # a round costs more than sweeps
+            return tuning.LAST_SHARE
+        size = working.rows.size * state.outputs
+        steps = tuning.FEW_STEPS * float(size) ** 3 / (3.0 * tuning.BLOCKED_GAIN) + tuning.OVERHEAD
+        is_cheap = steps <= state.matrix.entries() * state.outputs
+        return tuning.LAST_SHARE if is_cheap and held < self.size else tuning.SHARE
+
+    def _violation_allowed(self, tolerance: float, share: float) -> float:
+        """Return what the tolerance needs, or a share of the largest violation."""
+        state, report = self.state, self.check.report
+        # where ‖x‖ is not known yet: as large as the decrease of F that the steepest block could pay for
+        spread = float(np.abs(state.x[state.support]).sum()) or report.objective / max(report.violation, 1e-300)
+        goal = tuning.ENOUGH * tolerance / max(spread, 1e-300)
+        return max(min(goal, tuning.ENOUGH * report.violation), share * report.violation)
