@@ -47,8 +47,7 @@ class Subproblem:
         self.fit, self.bounds, self.follower = fit, bounds, follower
         self.is_quadratic = fit.samples.is_quadratic
         self.gram = Gram(fit.design, fit.intercept, keeps=not self.is_quadratic)
-        keep = getattr(fit.design, "kept_products", None)
-        self.there: KeptProducts | None = keep and keep(fit.intercept, self.gram.multiplier.constant)
+        self.there = fit.design.kept_products(fit.intercept, self.gram.multiplier.constant)
         room = tuning.GRAM_SHARE * fit.design.nbytes if self.there is None else self.there.room
         self.largest_gram = math.isqrt(int(max(tuning.GRAM_FLOOR, room)) // 8)
         self.needs_products = False
@@ -75,9 +74,7 @@ class Subproblem:
         if not fit.design.in_rounds:
             self.bounds.read(columns, fit.slope)
             return
-        expect = getattr(fit.design, "expect", None)
-        if expect is not None:
-            expect(self.gram.columns, self.follower.curvatures())
+        fit.design.expect(self.gram.columns, self.follower.curvatures())
         self.bounds.read_all(fit.slope)
 
     def _step(self, task: Task, target: float) -> bool:
