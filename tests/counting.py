@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd.matrix.design import Part
+from ascd.matrix.design import Design, Part
 
 
 class CountingMultiplier:
@@ -40,7 +40,7 @@ def check_columns(columns: Any, n: int) -> None:
     assert np.unique(columns).size == columns.size
 
 
-class Counting:
+class Counting(Design):
     """Another design behind its door; ``take`` hands out copies, so that nothing but those columns can be read."""
 
     def __init__(self, inner: Any) -> None:

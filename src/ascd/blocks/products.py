@@ -1,7 +1,6 @@
 """Columns times several outputs at once: AᵀV and Z += AX, for rows of T numbers.
 
-A design that has a way of its own for several outputs (``dots_with_several``, ``add_several``) is asked once; another
-is asked for each output.
+Several outputs take one call (``dots_with_several``, ``add_several``).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from ascd._core.checks import Array
 
 def products(design: Any, columns: Array, slope: Array) -> Array:
     """⟨a_j, slope_t⟩ for some columns j and all outputs t."""
-    if slope.shape[1] > 1 and hasattr(design, "dots_with_several"):
+    if slope.shape[1] > 1:
         found: Array = design.dots_with_several(columns, slope)
         return found
     return np.stack([design.dots(columns, vector) for vector in np.ascontiguousarray(slope.T)], axis=1)
@@ -23,7 +22,7 @@ def products(design: Any, columns: Array, slope: Array) -> Array:
 
 def add(design: Any, columns: Array, change: Array, image: Array) -> None:
     """image += A_columns·change."""
-    if image.shape[1] > 1 and hasattr(design, "add_several"):
+    if image.shape[1] > 1:
         design.add_several(columns, change, image)
         return
     for t in range(image.shape[1]):

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
 
-from ascd.matrix.local import Local
+from ascd.matrix.design import Design
 from ascd.problem.problem import Problem
 
 
-def local_columns(design: Any, instead: str) -> Local:
+def local_columns(design: Design, instead: str) -> Design:
     """A design in local memory; data that are elsewhere are not fetched as a whole, for which there is ``instead``."""
-    if getattr(design, "matrix", None) is not None:
-        return design  # type: ignore[no-any-return]
-    if design.is_dear or not hasattr(design, "in_memory"):
+    if design.matrix is not None:
+        return design
+    local = None if design.is_dear else design.in_memory()
+    if local is None:
         raise TypeError(
             f"minimize reads single columns, which must be in local memory; {type(design).__name__} keeps them: use "
             f"{instead}"
         )
-    return design.in_memory()  # type: ignore[no-any-return]
+    return local
 
 
 def with_local_columns(problem: Problem) -> Problem:

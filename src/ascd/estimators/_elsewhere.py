@@ -45,7 +45,7 @@ class Elsewhere:
     def times(self, coefs: Array) -> Array:
         """X·coefs, for one vector or for one a column."""
         several = coefs.reshape(self.shape[1], -1)
-        if hasattr(self.design, "add_several") and several.shape[1] > 1:
+        if several.shape[1] > 1:
             return self._times_several(several)
         out = np.zeros((several.shape[1], self.shape[0]))
         for image, coef in zip(out, several.T, strict=True):
@@ -56,7 +56,7 @@ class Elsewhere:
     def _times_several(self, coefs: Array) -> Array:
         """All in one round where the data are elsewhere."""
         used, out = np.flatnonzero(coefs.any(axis=1)), np.zeros((self.shape[0], coefs.shape[1]), order="F")
-        self.design.add_several(used, np.asarray(coefs[used], dtype=np.float64), out)  # type: ignore[attr-defined]
+        self.design.add_several(used, np.asarray(coefs[used], dtype=np.float64), out)
         return out
 
     def moments(self, weight: Array | None) -> tuple[Array, Array]:
@@ -76,7 +76,7 @@ class Elsewhere:
 
     def with_constant(self, value: float) -> Elsewhere:
         """One more column, which is constant."""
-        wider = self.design.with_constant(value) if isinstance(self.design, Distant) else None
+        wider = self.design.with_constant(value)
         if wider is not None:
             return Elsewhere(wider)
         (d, n), column = self.shape, np.full((self.shape[0], 1), value)

@@ -96,7 +96,7 @@ def fit_with_scale(
         if ended is not None or last or solution.status in (Status.INTERRUPTED, Status.UNREACHABLE):
             break
         search.ended = points[-1].settles(tol * zero) or not search.moves(points[-1].slope, points[-1].scale)
-        rounds: int = getattr(problem.design, "rounds", 0)
+        rounds: int = problem.design.rounds
         if search.ended and problem.design.is_dear and rounds:
             break  # the last digits are not worth a round
     point = points[-1]

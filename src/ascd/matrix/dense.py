@@ -52,10 +52,6 @@ class LocalDense(Local):
     matrix: Dense
     entry_price, entry_bytes = 0.5 * prices.DENSE_ENTRY, 8.0
 
-    @property
-    def counts(self) -> Array:
-        return np.full(self.shape[1], self.shape[0])
-
     def entries(self, columns: Array | None = None) -> int:
         return self.shape[0] * (self.shape[1] if columns is None else columns.size)
 

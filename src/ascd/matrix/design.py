@@ -23,8 +23,8 @@ question                   used for
 ``check_finite``           an error that names what is not finite, once norms have shown that something is
 =========================  =====================================================================
 
-Nothing else of the data is ever needed by the solver or by a certificate; ``tests/counting.py`` holds them to it.  A
-design may answer more, and is asked then:
+Nothing else of the data is ever needed by the solver or by a certificate; ``tests/counting.py`` holds them to it.
+What follows has a default in ``Design``:
 
 =========================  =====================================================================
 ``dots_with_several``      products with several vectors at once, and images of several
@@ -45,6 +45,7 @@ design may answer more, and is asked then:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -173,28 +174,134 @@ class RowParts(Protocol):
         """Means and products (``part_answers.Moments``) with these weights, if they are known already."""
 
 
-class Design(Protocol):
-    """A matrix behind its questions; ``columns`` are arrays of column numbers."""
+class Design(ABC):
+    """A matrix A of shape (n_samples, n_features) behind its questions; ``columns`` are arrays of column numbers.
+
+    The abstract methods must be written; everything else has a default, which those who know better replace.  A
+    matrix of one's own is a subclass of this class.
+    """
+
+    #: (n_samples, n_features); set by whoever makes the matrix.
+    shape: tuple[int, int]
+    #: The compiled storage where all columns are in local memory, as ``take`` gives it.
+    matrix: Any = None
+    #: Names of the columns for errors.
+    feature_names: list[str] | None = None
+    #: Columns that may be one working set because their products come with a pass.
+    at_once: int = 0
+    #: True where a question costs a round trip, however few columns it is about.
+    in_rounds: bool = False
+    #: True where a pass is so expensive that a proof from intervals is not confirmed by one.
+    is_dear: bool = False
+    #: True where a pass is expensive and one for several vectors costs no more than one for one.
+    answers_several: bool = False
+    #: True where a round that finds columns to move copies them into local memory too.
+    brings_columns: bool = False
 
     @property
-    def shape(self) -> tuple[int, int]: ...
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that the matrix takes where it is."""
+
     @property
-    def nbytes(self) -> int: ...
+    def counts(self) -> Array:
+        """Stored entries of each column."""
+        return np.full(self.shape[1], self.shape[0])
+
     @property
-    def at_once(self) -> int: ...
+    def most_near(self) -> int:
+        """Columns that can be copied into local memory and kept: working sets are no larger."""
+        return self.shape[1]
+
     @property
-    def in_rounds(self) -> bool: ...
+    def rounds(self) -> int:
+        """Round trips so far."""
+        return 0
+
     @property
-    def is_dear(self) -> bool: ...
-    def entries(self, columns: Array | None = None) -> int: ...
-    def sweep_price(self, columns: Array) -> float: ...
-    def products_price(self, columns: Array) -> float: ...
-    def survey(self, weight: Any, vectors: Array) -> Survey: ...
-    def squares(self, weight: Any, columns: Array) -> Array: ...
-    def dots(self, columns: Array, vector: Array) -> Array: ...
-    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]: ...
-    def add(self, columns: Array, factors: Array, image: Array) -> None: ...
-    def means(self, columns: Array, weight: Array) -> Array: ...
-    def multiplier(self, keeps: bool) -> Multiplier: ...
-    def take(self, columns: Array) -> Part: ...
-    def check_finite(self) -> None: ...
+    def row_parts(self) -> RowParts | None:
+        """Row chunks that evaluate functions where they are, or None."""
+        return None
+
+    @abstractmethod
+    def entries(self, columns: Array | None = None) -> int:
+        """Stored entries of these columns (all)."""
+
+    @abstractmethod
+    def sweep_price(self, columns: Array) -> float:
+        """Nanoseconds of a sweep over these columns."""
+
+    @abstractmethod
+    def products_price(self, columns: Array) -> float:
+        """Nanoseconds of the products of all pairs of these columns."""
+
+    @abstractmethod
+    def survey(self, weight: Any, vectors: Array) -> Survey:
+        """Norms, sums and products with ``vectors`` (one a row) of all columns, in one pass."""
+
+    @abstractmethod
+    def squares(self, weight: Any, columns: Array) -> Array:
+        """Σ_k s_k·a_kj² of these columns."""
+
+    @abstractmethod
+    def dots(self, columns: Array, vector: Array) -> Array:
+        """⟨a_j, vector⟩ for these columns."""
+
+    @abstractmethod
+    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
+        """⟨a_j, vector⟩ for these columns, and bounds on their rounding errors."""
+
+    @abstractmethod
+    def add(self, columns: Array, factors: Array, image: Array) -> None:
+        """image += A_columns·factors."""
+
+    @abstractmethod
+    def multiplier(self, keeps: bool) -> Multiplier:
+        """Products of columns with each other."""
+
+    @abstractmethod
+    def take(self, columns: Array) -> Part:
+        """These columns in local memory."""
+
+    @abstractmethod
+    def check_finite(self) -> None:
+        """Raise a ValueError that names what is not finite."""
+
+    def means(self, columns: Array, weight: Array) -> Array:
+        """Σ_k s_k·a_kj / Σ_k s_k of these columns; 0 where no sample counts."""
+        total = float(weight.sum())
+        return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
+
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        """⟨a_j, vector_t⟩ for the columns of ``vectors``, one row a column here."""
+        return np.stack([self.dots(columns, vector) for vector in np.ascontiguousarray(vectors.T)], axis=1)
+
+    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
+        """image += A_columns·factors, both with a column an output."""
+        for number in range(image.shape[1]):
+            column = image[:, number].copy()
+            self.add(columns, factors[:, number].copy(), column)
+            image[:, number] = column
+
+    def dots_and_worst(self, columns: Array, vector: Array, low: Array, high: Array, most: int) -> Array:
+        """Products; where ``brings_columns``, those farthest outside −high .. −low are copied into local memory."""
+        return self.dots(columns, vector)
+
+    def are_near(self, columns: Array) -> Array:
+        """Which of these columns are in local memory?"""
+        return np.ones(columns.size, dtype=bool)
+
+    def expect(self, columns: Array, weight: Array) -> None:  # noqa: B027
+        """Announce that products of these columns with such weights will be asked for next."""
+
+    def kept_products(self, intercept: bool, constant: float) -> KeptProducts | None:
+        """Products that stay where the matrix is, or None."""
+        return None
+
+    def with_constant(self, value: float) -> Design | None:
+        """The matrix with one more column, which is constant; None where only its columns could be put beside it."""
+        return None
+
+    def in_memory(self) -> Design | None:
+        """A copy of all columns in local memory; None where there is no such copy."""
+        return None

@@ -20,7 +20,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix import prices
-from ascd.matrix.design import KeptProducts, Multiplier, Part, RowParts, Survey
+from ascd.matrix.design import Design, KeptProducts, Multiplier, Part, RowParts, Survey
 from ascd.matrix.distant_products import NearMultiplier, RemoteMultiplier
 from ascd.matrix.local import Local
 from ascd.matrix.sources import AnswersSeveral, BringsColumns, InRounds, RemoteSource, Source
@@ -34,10 +34,8 @@ class Near(NamedTuple):
     place: Array
 
 
-class Distant:
+class Distant(Design):
     """A design whose data are at a source; some columns are near.  Errors name columns that have names."""
-
-    feature_names: list[str] | None = None
 
     def __init__(self, source: Source) -> None:
         self.source, self.shape, self.is_dear = source, source.shape, source.is_dear
@@ -111,7 +109,7 @@ class Distant:
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         """Products with several vectors: one pass over what is not near, where the source has such."""
         if not self.answers_several:
-            return np.stack([self.dots(columns, vector) for vector in np.ascontiguousarray(vectors.T)], axis=1)
+            return super().dots_with_several(columns, vectors)
         near = self._bring(columns) or self._near
         places, out = near.place[columns], np.empty((columns.size, vectors.shape[1]))
         is_far = places < 0
@@ -168,10 +166,7 @@ class Distant:
         if self.answers_several and self._bring(columns) is None:
             cast(AnswersSeveral, self.source).add_several(columns, factors, image)
             return
-        for number in range(image.shape[1]):
-            column = image[:, number].copy()
-            self.add(columns, factors[:, number].copy(), column)
-            image[:, number] = column
+        super().add_several(columns, factors, image)
 
     def expect(self, columns: Array, weight: Array) -> None:
         """Products of these columns with such weights will be asked for; where that is a round, another brings them."""
@@ -200,8 +195,7 @@ class Distant:
     def means(self, columns: Array, weight: Array) -> Array:
         if self._rounds:
             return self._rounds.means(columns, weight)
-        total = float(weight.sum())
-        return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
+        return super().means(columns, weight)
 
     def multiplier(self, keeps: bool) -> Multiplier:
         constant = self._near.local.multiplier(keeps).constant

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -11,22 +11,18 @@ from ascd._core.checks import Array, finite_values
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix.careful import careful_products
-from ascd.matrix.design import Multiplier, Part, Survey
+from ascd.matrix.design import Design, Part, Survey
 from ascd.matrix.matrices import dot, first_at, squares_and_sum, sums_with_one, sums_with_two, weighted_square
 
 NO_WEIGHTS = np.empty(0)
 
 
-class Local(ABC):
+class Local(Design):
     """A matrix in memory; ``matrix`` is its compiled storage."""
 
     #: Nanoseconds to read an entry; bytes that one takes, as float64.
     entry_price: float
     entry_bytes: float
-    #: Products are computed as they are needed.
-    at_once = 0
-    in_rounds = False
-    is_dear = False
 
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
         self.matrix, self.shape = matrix, shape
@@ -75,11 +71,6 @@ class Local(ABC):
         """image += Σ_i factors_i·a_columns_i."""
         share(self.pass_price(columns), self.shape[0], add_columns, self.matrix, columns, factors, image)
 
-    def means(self, columns: Array, weight: Array) -> Array:
-        """Σ_k s_k·a_kj / Σ_k s_k, 0 where no sample counts."""
-        total = float(weight.sum())
-        return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
-
     def _share(self, columns: Array | None, kernel: Any, *arguments: Any) -> None:
         """A pass over these columns (all), by parts with equally many entries."""
         size = self.shape[1] if columns is None else columns.size
@@ -98,34 +89,13 @@ class Local(ABC):
         """Raise a ValueError that names what is not finite."""
         finite_values(self.matrix.stored(), "A")
 
-    @property
-    @abstractmethod
-    def counts(self) -> Array:
-        """Stored entries of each column."""
-
-    @abstractmethod
-    def entries(self, columns: Array | None = None) -> int:
-        """Stored entries, of these columns or all."""
-
     @abstractmethod
     def beside(self, other: Any) -> Local:
         """These columns, and those of another matrix of this kind."""
 
     @abstractmethod
-    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
-        """⟨a_j, vector_t⟩ for the columns of ``vectors``, one row a column here."""
-
-    @abstractmethod
-    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
-        """image += A_columns·factors, both with a column an output."""
-
-    @abstractmethod
     def running_entries(self, columns: Array | None) -> Array | None:
         """How many entries the columns up to each have, together; None where all have the same number."""
-
-    @abstractmethod
-    def sweep_price(self, columns: Array) -> float:
-        """Nanoseconds of a sweep over these columns."""
 
     def products_price(self, columns: Array) -> float:
         """Nanoseconds of the products of all pairs of these columns."""
@@ -134,10 +104,6 @@ class Local(ABC):
     @abstractmethod
     def price_of_products(self, count: int, stored: int) -> float:
         """Nanoseconds of the products of all pairs of so many columns with so many entries."""
-
-    @abstractmethod
-    def multiplier(self, keeps: bool) -> Multiplier:
-        """Products of columns with each other."""
 
 
 def as_block(part: Part, d: int) -> Array:

@@ -147,10 +147,7 @@ def _image(part: Any, x: Array) -> Array:
 
 def _dots(part: Any, vectors: Array) -> Array:
     """Products of all columns with several vectors, one a row."""
-    columns = np.arange(part.shape[1])
-    if hasattr(part, "dots_with_several"):
-        return np.ascontiguousarray(part.dots_with_several(columns, vectors.T).T)
-    return np.array([part.dots(columns, vector) for vector in vectors])
+    return np.ascontiguousarray(part.dots_with_several(np.arange(part.shape[1]), vectors.T).T)
 
 
 def _gaps(sample: Sample, loss: Any, image: Array, slope: Array, group: Array, scales: Array) -> Array:

@@ -47,7 +47,7 @@ def check_finite(design: Any, survey: Callable[[], Survey]) -> None:
     try:
         design.check_finite()
     except ValueError as error:
-        columns, names = np.flatnonzero(~np.isfinite(survey().total)), getattr(design, "feature_names", None)
+        columns, names = np.flatnonzero(~np.isfinite(survey().total)), design.feature_names
         if columns.size == 0:
             raise
         first = f"{columns[0]}" if names is None else repr(names[columns[0]])
@@ -56,7 +56,7 @@ def check_finite(design: Any, survey: Callable[[], Survey]) -> None:
 
 def _check_small_columns(design: Design, weight: Any, columns: Array) -> None:
     """Columns whose squared norm is lost below float64's range: nothing can be proved of them."""
-    columns = columns[getattr(design, "counts", np.ones(design.shape[1]))[columns] > 0]  # a column may just be empty
+    columns = columns[design.counts[columns] > 0]  # a column may just be empty
     part: Part = design.take(columns)
     found = int(first_with_entries(part.matrix, weight, part.places))
     if found >= 0:

@@ -230,7 +230,7 @@ def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty:
     gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
     # compiled steps of the engine read columns themselves; the solver asks the design alone
     return Parts(
-        getattr(design, "matrix", None), sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()),
+        design.matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()),
         gain, slack, stated.target_error(sample.weight),
     )  # fmt: skip
 

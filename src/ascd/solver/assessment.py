@@ -60,7 +60,7 @@ class Assessment:
     def _rest(self) -> Rest | None:
         """Where columns can come near with their products: what they must leave for that."""
         fit = self.fit
-        if not getattr(fit.design, "brings_columns", False):
+        if not fit.design.brings_columns:
             return None
         low, high = np.empty(fit.n), np.empty(fit.n)
         subgradients(fit.penalty, fit.x, low, high)

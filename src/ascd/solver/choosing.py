@@ -69,7 +69,7 @@ class WorkingSets:
         growth = tuning.FAST_GROWTH if is_fast else tuning.GROWTH
         self.size = min(fit.n, max(self.size, growth * moved))
         # where columns must come near, no more than there is memory for, beside those that have moved
-        self.size = min(self.size, max(getattr(fit.design, "most_near", fit.n), moved + tuning.LARGEST_SET))
+        self.size = min(self.size, max(fit.design.most_near, moved + tuning.LARGEST_SET))
         if columns.size > self.size:
             columns = columns[np.argpartition(-score[columns], self.size - 1)[: self.size]]
             columns.sort()
@@ -78,9 +78,9 @@ class WorkingSets:
     def _at_hand(self, columns: Array) -> Array:
         """Where most of those that join are near, the others may wait: they come with the next look."""
         fit = self.fit
-        if not getattr(fit.design, "brings_columns", False):
+        if not fit.design.brings_columns:
             return columns
-        is_near: Array = fit.design.are_near(columns)  # type: ignore[attr-defined]
+        is_near = fit.design.are_near(columns)
         joining = fit.x[columns] == 0.0
         are_there = 2 * np.count_nonzero(is_near & joining) >= np.count_nonzero(joining)
         return columns[is_near | ~joining] if are_there else columns
@@ -90,7 +90,7 @@ class WorkingSets:
             return tuning.NEWTON_SHARE
         if held == self.fit.n:
             return 0.0
-        if getattr(self.fit.design, "brings_columns", False):  # a round is dearer than sweeps
+        if self.fit.design.brings_columns:  # a round is dearer than sweeps
             return tuning.LAST_SHARE
         steps = tuning.FEW_STEPS * held**3 / (3.0 * tuning.BLOCKED_GAIN) + tuning.OVERHEAD
         is_cheap = steps <= self.fit.design.entries()

@@ -164,7 +164,7 @@ class LineSearch:
         fit = self.fit
         end, drift = fit.x[columns], float(fit.means[columns] @ change)
         direction, there = np.full(fit.d, -drift), None
-        if fit.design.in_rounds and hasattr(fit.design, "add_several"):
+        if fit.design.in_rounds:
             there = self._both(columns, change, direction) + (fit.constant - drift)
         else:
             fit.design.add(columns, change, direction)
@@ -179,7 +179,7 @@ class LineSearch:
         steps = np.zeros(fit.n)
         steps[columns] = change
         moved, both = np.flatnonzero((steps != 0.0) | (fit.x != 0.0)), np.zeros((fit.d, 2), order="F")
-        fit.design.add_several(moved, np.stack([steps[moved], fit.x[moved]], axis=1), both)  # type: ignore[attr-defined]
+        fit.design.add_several(moved, np.stack([steps[moved], fit.x[moved]], axis=1), both)
         direction += both[:, 0]
         return both[:, 1]
 

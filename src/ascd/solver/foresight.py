@@ -44,7 +44,7 @@ class Foresight:
     @staticmethod
     def pays(solver: Solver) -> bool:
         """Is a pass dear, and answers for several points at once?"""
-        return solver.in_rows is None and bool(getattr(solver.fit.design, "answers_several", False))
+        return solver.in_rows is None and solver.fit.design.answers_several
 
     def begin(self, factors: Array) -> None:
         """Go to the guess for the first of the factors that are left, if there is one."""
@@ -89,14 +89,14 @@ class Foresight:
             fit.recompute()
             bounds.read_all(fit.slope)  # what was read at such a guess is no number either
             return
-        products = fit.design.dots_with_several(bounds.everything, slopes)  # type: ignore[attr-defined]
+        products = fit.design.dots_with_several(bounds.everything, slopes)
         bounds.reads += fit.n
         self.waiting.extend(zip(guesses, np.ascontiguousarray(products.T), strict=True))
 
     def _minima(self, penalties: list[Any], there: Array) -> list[Saved]:
         """From columns near, where they have room; from their products, where the loss is quadratic; or none."""
         subproblem = self.solver.subproblem
-        near = int(tuning.ROOM_SHARE * self.fit.design.most_near)  # type: ignore[attr-defined]
+        near = int(tuning.ROOM_SHARE * self.fit.design.most_near)
         is_near = there.size <= tuning.MOVED_SHARE * near
         room = near if is_near else min(subproblem.largest_gram, int(there.size / tuning.MOVED_SHARE))
         if not is_near and (there.size > room or not subproblem.is_quadratic):
@@ -153,7 +153,7 @@ class Foresight:
             points[:, number] = fit.x[columns]
         moved = np.flatnonzero(points.any(axis=1))
         images = np.zeros((fit.d, len(penalties)))
-        fit.design.add_several(columns[moved], points[moved], images)  # type: ignore[attr-defined]
+        fit.design.add_several(columns[moved], points[moved], images)
         fit.reads += moved.size
         guesses = []
         for number in range(len(penalties)):

@@ -73,7 +73,7 @@ class Proposal(NamedTuple):
 
 def row_parts_of(problem: Problem) -> RowParts | None:
     """Parts of the rows that take functions and know the loss, where there are such."""
-    rows: RowParts | None = getattr(problem.design, "row_parts", None)
+    rows = problem.design.row_parts
     return rows if rows is not None and may_be_stored(problem.parts.loss) else None
 
 
