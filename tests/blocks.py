@@ -56,24 +56,24 @@ CLASSES = np.digitize(SIGNAL[:, 0] + RNG.standard_normal(60), [-1.0, 0.5])
 GROUPS = [list(range(first, 40, 8)) for first in range(8)]
 
 PROBLEMS = {
-    "group": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.GroupL2(8.0, GROUPS), **how),
-    "group sqrt": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.GroupL2(4.0, 5, "sqrt"), **how),
-    "group ridge": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.GroupL2(4.0, GROUPS, ridge=2.0), **how),
-    "positive": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.GroupL2(2.0, GROUPS, positive=True), **how),
-    "unpenalised": lambda **how: ascd.BlockProblem(
+    "group": lambda **how: ascd.Problem(A, Y[:, 0], penalty=ascd.GroupL2(8.0, GROUPS), **how),
+    "group sqrt": lambda **how: ascd.Problem(A, Y[:, 0], penalty=ascd.GroupL2(4.0, 5, "sqrt"), **how),
+    "group ridge": lambda **how: ascd.Problem(A, Y[:, 0], penalty=ascd.GroupL2(4.0, GROUPS, ridge=2.0), **how),
+    "positive": lambda **how: ascd.Problem(A, Y[:, 0], penalty=ascd.GroupL2(2.0, GROUPS, positive=True), **how),
+    "unpenalised": lambda **how: ascd.Problem(
         A, Y[:, 0], penalty=ascd.GroupL2(6.0, GROUPS, [0, 1, 1, 1, 2, 1, 1, 1]), **how
     ),
-    "sparse group": lambda **how: ascd.BlockProblem(A, Y[:, 0], penalty=ascd.SparseGroup(2.0, 4.0, GROUPS), **how),
-    "rows": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.L21(6.0), **how),
-    "rows sparse": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.SparseGroup(0.5, 0.5, GROUPS), **how),
-    "rows ridge": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.L21(6.0, ridge=3.0), **how),
-    "rows of groups": lambda **how: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(6.0, GROUPS), **how),
-    "logistic": lambda **how: ascd.BlockProblem(
+    "sparse group": lambda **how: ascd.Problem(A, Y[:, 0], penalty=ascd.SparseGroup(2.0, 4.0, GROUPS), **how),
+    "rows": lambda **how: ascd.Problem(A, Y, penalty=ascd.L21(6.0), **how),
+    "rows sparse": lambda **how: ascd.Problem(A, Y, penalty=ascd.SparseGroup(0.5, 0.5, GROUPS), **how),
+    "rows ridge": lambda **how: ascd.Problem(A, Y, penalty=ascd.L21(6.0, ridge=3.0), **how),
+    "rows of groups": lambda **how: ascd.Problem(A, Y, penalty=ascd.GroupL2(6.0, GROUPS), **how),
+    "logistic": lambda **how: ascd.Problem(
         A, np.sign(Y[:, 0]), "logistic", penalty=ascd.GroupL2(1.5, GROUPS), **how
     ),
-    "softmax rows": lambda **how: ascd.BlockProblem(A, CLASSES, "softmax", penalty=ascd.L21(2.0), **how),
-    "softmax l1": lambda **how: ascd.BlockProblem(A, CLASSES, "softmax", penalty=ascd.SparseGroup(1.0, 0.0), **how),
-    "softmax l2": lambda **how: ascd.BlockProblem(A, CLASSES, "softmax", penalty=ascd.L21(0.0, ridge=1.0), **how),
+    "softmax rows": lambda **how: ascd.Problem(A, CLASSES, "softmax", penalty=ascd.L21(2.0), **how),
+    "softmax l1": lambda **how: ascd.Problem(A, CLASSES, "softmax", penalty=ascd.SparseGroup(1.0, 0.0), **how),
+    "softmax l2": lambda **how: ascd.Problem(A, CLASSES, "softmax", penalty=ascd.L21(0.0, ridge=1.0), **how),
 }
 
 

@@ -8,8 +8,8 @@ import pytest
 import ascd
 from ascd.blocks import tuning
 from ascd.blocks.bounds import GradientBounds
-from ascd.blocks.norm import BlockNorm
-from ascd.blocks.resting import Resting
+from ascd.problem.penalties.blocks import BlockNorm
+from ascd.problem.penalties.resting import Resting
 
 GROUPS = [3, 1, 4, 2, 5, 5]
 
@@ -34,7 +34,7 @@ def test_gradients_within_the_resting_radius_leave_a_block_at_rest(group, l1, ri
 
 
 def test_blocks_that_moved_or_may_are_candidates():
-    problem = ascd.BlockProblem(*data()[:2], penalty=ascd.GroupL2(2.0, groups=GROUPS))
+    problem = ascd.Problem(*data()[:2], penalty=ascd.GroupL2(2.0, groups=GROUPS))
     resting = Resting(problem.penalty, problem.ends)
     moved = np.array([True, False, False, False, False, False])
     length, radius = np.array([0.0, 1.9, 1.9, 0.0, 2.1, np.nan]), np.array([0.0, 0.05, 0.2, np.inf, 0.0, 0.0])
@@ -45,7 +45,7 @@ def test_blocks_that_moved_or_may_are_candidates():
 @pytest.mark.parametrize("intercept", [False, True])
 def test_balls_hold_the_gradients_whatever_was_read_when(outputs, intercept):
     A, B, rng = data(outputs)
-    problem = ascd.BlockProblem(A, B, penalty=ascd.GroupL2(2.0, groups=GROUPS))
+    problem = ascd.Problem(A, B, penalty=ascd.GroupL2(2.0, groups=GROUPS))
     bounds, every = GradientBounds(problem, intercept), np.arange(len(GROUPS))
     slope = rng.standard_normal(B.shape)
     for turn in range(40):
@@ -64,7 +64,7 @@ def test_balls_hold_the_gradients_whatever_was_read_when(outputs, intercept):
 def test_reads_of_few_blocks_do_not_read_others_again():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((20, 120)), rng.standard_normal((20, 2))
-    bounds = GradientBounds(ascd.BlockProblem(A, B, penalty=ascd.L21(1.0)), False)
+    bounds = GradientBounds(ascd.Problem(A, B, penalty=ascd.L21(1.0)), False)
     for part in range(3):  # as many blocks for each of the large places
         bounds.read(np.arange(120)[part * 40 :], rng.standard_normal(B.shape))
     before = bounds.reads
@@ -76,30 +76,30 @@ def test_reads_of_few_blocks_do_not_read_others_again():
 @pytest.mark.parametrize("outputs", [1, 4])
 def test_models_of_columns_and_of_products_find_the_same_minimum(outputs, monkeypatch):
     A, B, _ = data(outputs, d=8)
-    problem = ascd.BlockProblem(A, B, penalty=ascd.GroupL2(3.0, groups=GROUPS))
+    problem = ascd.Problem(A, B, penalty=ascd.GroupL2(3.0, groups=GROUPS))
     found = []
     for wide in (0, 1000):
         monkeypatch.setattr(tuning, "WIDE", wide)
         monkeypatch.setattr(tuning, "WIDE_SEVERAL", wide)
-        found.append(ascd.solve_blocks(problem, tol=1e-12, intercept=True))
+        found.append(ascd.solve(problem, tol=1e-12, intercept=True))
     assert all(one.converged for one in found)
     assert found[0].objective == pytest.approx(found[1].objective, rel=1e-11)
 
 
 def test_a_limit_of_rounds_tells_the_gap_as_well_as_it_can():
     """Between rounds a gap far from the tolerance is not looked at twice; in the end it is."""
-    problem = ascd.BlockProblem(*data()[:2], penalty=ascd.GroupL2(2.0, groups=GROUPS))
-    stopped = ascd.solve_blocks(problem, tol=1e-14, max_iter=1)
-    best = ascd.solve_blocks(problem, tol=1e-12).objective
+    problem = ascd.Problem(*data()[:2], penalty=ascd.GroupL2(2.0, groups=GROUPS))
+    stopped = ascd.solve(problem, tol=1e-14, max_iter=1)
+    best = ascd.solve(problem, tol=1e-12).objective
     assert stopped.objective - best <= stopped.gap <= stopped.objective
-    assert ascd.solve_blocks(problem, tol=1e-14, max_iter=0).gap <= stopped.zero_objective * (1.0 + 1e-8)
+    assert ascd.solve(problem, tol=1e-14, max_iter=0).gap <= stopped.zero_objective * (1.0 + 1e-8)
 
 
 def test_lists_and_arrays_of_columns_are_the_same_groups():
     A, b, _ = data()
     lists = [[0, 5, 7], [1], [2, 3, 4, 6], list(range(8, 20))]
     for other in ([np.array(part) for part in lists], [tuple(part) for part in lists]):
-        one, two = (ascd.BlockProblem(A, b, penalty=ascd.GroupL2(1.0, groups=given)) for given in (lists, other))
+        one, two = (ascd.Problem(A, b, penalty=ascd.GroupL2(1.0, groups=given)) for given in (lists, other))
         assert one.groups.order.tolist() == two.groups.order.tolist()
         assert one.groups.starts.tolist() == two.groups.starts.tolist()
 
@@ -107,4 +107,4 @@ def test_lists_and_arrays_of_columns_are_the_same_groups():
 @pytest.mark.parametrize("wrong", [[[0, 1], [1]], [[0], []], [[0, 2], [1]], [[0, 1.0]], [[True, False]], [[0]]])
 def test_lists_that_are_no_partition_are_refused(wrong):
     with pytest.raises((TypeError, ValueError), match="group"):
-        ascd.BlockProblem(np.eye(2), [1.0, 2.0], penalty=ascd.GroupL2(1.0, groups=wrong))
+        ascd.Problem(np.eye(2), [1.0, 2.0], penalty=ascd.GroupL2(1.0, groups=wrong))

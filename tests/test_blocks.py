@@ -24,7 +24,7 @@ from ascd.results.solution import Status
 def test_the_gap_is_true_and_small(name, intercept):
     """F less its stated gap is no higher than F at a much better point, all recomputed in long double."""
     problem, (target, loss) = PROBLEMS[name](), target_of(name)
-    loose, tight = (ascd.solve_blocks(problem, tol=tol, intercept=intercept) for tol in (1e-3, 1e-12))
+    loose, tight = (ascd.solve(problem, tol=tol, intercept=intercept) for tol in (1e-3, 1e-12))
     assert loose.converged
     assert tight.status in (Status.CONVERGED, Status.STALLED)
     assert tight.gap <= 1e-10 * tight.zero_objective
@@ -39,14 +39,14 @@ def test_the_gap_is_true_and_small(name, intercept):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_weights_are_repeated_samples(name):
     count = (2 * WEIGHT).astype(int)
-    weighted = ascd.solve_blocks(PROBLEMS[name](sample_weight=2.0 * WEIGHT), tol=1e-11, intercept=True)
+    weighted = ascd.solve(PROBLEMS[name](sample_weight=2.0 * WEIGHT), tol=1e-11, intercept=True)
     target, loss = target_of(name)
     problem = PROBLEMS[name]()
-    own = ascd.BlockProblem(
+    own = ascd.Problem(
         np.repeat(A, count, axis=0), np.repeat(target, count, axis=0), loss, groups=problem.groups,
         penalty=problem.penalty,
     )  # fmt: skip
-    repeated = ascd.solve_blocks(own, tol=1e-11, intercept=True)
+    repeated = ascd.solve(own, tol=1e-11, intercept=True)
     assert weighted.objective == pytest.approx(repeated.objective, rel=1e-9)
     np.testing.assert_allclose(weighted.x, repeated.x, atol=1e-4)
 
@@ -54,8 +54,8 @@ def test_weights_are_repeated_samples(name):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_sparse_storage_gives_the_same(name):
     plain, (target, loss) = PROBLEMS[name](), target_of(name)
-    stored = ascd.BlockProblem(sparse.csc_array(A), target, loss, groups=plain.groups, penalty=plain.penalty)
-    first, second = (ascd.solve_blocks(one, tol=1e-10, intercept=True) for one in (plain, stored))
+    stored = ascd.Problem(sparse.csc_array(A), target, loss, groups=plain.groups, penalty=plain.penalty)
+    first, second = (ascd.solve(one, tol=1e-10, intercept=True) for one in (plain, stored))
     assert first.converged
     assert second.converged
     assert first.objective == pytest.approx(second.objective, abs=2e-10 * first.zero_objective)
@@ -67,8 +67,8 @@ def test_groups_of_one_column_are_the_plain_lasso(loss, intercept):
     target = Y[:, 0] if loss == "squared" else np.sign(Y[:, 0])
     for strength in (0.3, 3.0):
         plain = ascd.solve(ascd.Problem(A, target, loss, ascd.L1(strength)), tol=1e-12, intercept=intercept)
-        found = ascd.solve_blocks(
-            ascd.BlockProblem(A, target, loss, ascd.GroupL2(strength, 1)), tol=1e-12, intercept=intercept
+        found = ascd.solve(
+            ascd.Problem(A, target, loss, ascd.GroupL2(strength, 1)), tol=1e-12, intercept=intercept
         )
         assert found.objective == pytest.approx(plain.objective, rel=1e-11)
         np.testing.assert_allclose(found.x, plain.x, atol=1e-5)
@@ -77,9 +77,9 @@ def test_groups_of_one_column_are_the_plain_lasso(loss, intercept):
 @pytest.mark.parametrize("ratio", [1.0, 0.4])
 def test_scikit_learn_agrees_on_rows(ratio):
     strength = 5.0
-    problem = ascd.BlockProblem(A, Y, penalty=ascd.L21(ratio * strength, ridge=(1.0 - ratio) * strength))
+    problem = ascd.Problem(A, Y, penalty=ascd.L21(ratio * strength, ridge=(1.0 - ratio) * strength))
     theirs = MultiTaskElasticNet(alpha=strength / 60, l1_ratio=ratio, tol=1e-14, max_iter=100_000).fit(A, Y)
-    found = ascd.solve_blocks(problem, tol=1e-12, intercept=True)
+    found = ascd.solve(problem, tol=1e-12, intercept=True)
     assert found.objective == pytest.approx(problem.objective(theirs.coef_.T, theirs.intercept_), rel=1e-9)
     np.testing.assert_allclose(found.x, theirs.coef_.T, atol=1e-6)
 
@@ -88,7 +88,7 @@ def test_celer_agrees_on_groups():
     celer = pytest.importorskip("celer")
     problem = PROBLEMS["group"]()
     theirs = celer.GroupLasso(groups=GROUPS, alpha=8.0 / 60, tol=1e-13, fit_intercept=True).fit(A, Y[:, 0])
-    found = ascd.solve_blocks(problem, tol=1e-12, intercept=True)
+    found = ascd.solve(problem, tol=1e-12, intercept=True)
     assert found.objective == pytest.approx(problem.objective(theirs.coef_, theirs.intercept_), rel=1e-7)
     assert found.objective <= problem.objective(theirs.coef_, theirs.intercept_) * (1.0 + 1e-12)
 
@@ -98,8 +98,8 @@ def test_more_columns_than_samples():
     wide = rng.standard_normal((30, 300))
     targets = wide[:, :4] @ rng.standard_normal((4, 5)) + 0.1 * rng.standard_normal((30, 5))
     for strength in (0.5, 5.0, 30.0):
-        problem = ascd.BlockProblem(wide, targets, penalty=ascd.L21(strength))
-        found = ascd.solve_blocks(problem, tol=1e-10)
+        problem = ascd.Problem(wide, targets, penalty=ascd.L21(strength))
+        found = ascd.solve(problem, tol=1e-10)
         theirs = MultiTaskLasso(alpha=strength / 30, fit_intercept=False, tol=1e-13, max_iter=100_000).fit(
             wide, targets
         )
@@ -111,8 +111,8 @@ def test_settled_blocks_are_not_read_again():
     rng = np.random.default_rng(2)
     wide = rng.standard_normal((200, 2000))
     target = wide[:, :5] @ np.ones(5) + rng.standard_normal(200)
-    problem = ascd.BlockProblem(wide, target, penalty=ascd.GroupL2(1.0, 2))
-    result = ascd.path_blocks(problem, n_alphas=20, eps=0.3, tol=1e-8)
+    problem = ascd.Problem(wide, target, penalty=ascd.GroupL2(1.0, 2))
+    result = ascd.path(problem, n_alphas=20, eps=0.3, tol=1e-8)
     assert result.status is Status.CONVERGED
     assert result.reads < 0.5 * 2000 * (20 + result.n_iters.sum())
 
@@ -120,12 +120,12 @@ def test_settled_blocks_are_not_read_again():
 @pytest.mark.parametrize("name", ["group", "sparse group", "rows", "unpenalised", "logistic", "softmax rows"])
 def test_a_path_is_what_solving_each_gives(name):
     problem = PROBLEMS[name]()
-    result = ascd.path_blocks(problem, n_alphas=5, eps=0.05, tol=1e-9, intercept=True)
+    result = ascd.path(problem, n_alphas=5, eps=0.05, tol=1e-9, intercept=True)
     assert result.status is Status.CONVERGED
     assert (result.gaps <= 1e-9 * result.zero_objective).all()
     for number, alpha in enumerate(result.alphas):
         one = problem.replace(penalty=problem.penalty.scaled(float(alpha)))
-        found = ascd.solve_blocks(one, tol=1e-9, intercept=True)
+        found = ascd.solve(one, tol=1e-9, intercept=True)
         assert found.objective == pytest.approx(result.objectives[number], abs=2e-9 * result.zero_objective)
         assert one.objective(result.coefs[..., number], result.intercepts[..., number]) == pytest.approx(
             result.objectives[number], rel=1e-9
@@ -135,23 +135,23 @@ def test_a_path_is_what_solving_each_gives(name):
 
 
 def test_a_penalty_of_ones_own():
-    own = ascd.BlockProblem(A, Y[:, 0], penalty=OwnNorm(8.0), groups=GROUPS)
-    first, second = (ascd.solve_blocks(one, tol=1e-10, intercept=True) for one in (own, PROBLEMS["group"]()))
+    own = ascd.Problem(A, Y[:, 0], penalty=OwnNorm(8.0), groups=GROUPS)
+    first, second = (ascd.solve(one, tol=1e-10, intercept=True) for one in (own, PROBLEMS["group"]()))
     assert first.converged
     assert first.objective == pytest.approx(second.objective, rel=1e-9)
     with pytest.raises(TypeError, match="path_blocks needs a penalty with a method scaled"):
-        ascd.path_blocks(own)
+        ascd.path(own)
 
 
 def test_limits_and_callbacks_end_a_run():
     problem = PROBLEMS["rows"]()
-    assert ascd.solve_blocks(problem, tol=1e-12, max_iter=0).status is Status.ITERATION_LIMIT
-    stopped = ascd.solve_blocks(problem, tol=1e-12, callback=lambda seen: seen.iteration >= 1)
+    assert ascd.solve(problem, tol=1e-12, max_iter=0).status is Status.ITERATION_LIMIT
+    stopped = ascd.solve(problem, tol=1e-12, callback=lambda seen: seen.iteration >= 1)
     assert stopped.status is Status.INTERRUPTED
     assert stopped.n_iter == 1
     assert math.isfinite(stopped.gap)
-    warm = ascd.solve_blocks(problem, tol=1e-10, intercept=True)
-    again = ascd.solve_blocks(problem, tol=1e-9, x0=warm.x, intercept=True, intercept0=warm.intercept)
+    warm = ascd.solve(problem, tol=1e-10, intercept=True)
+    again = ascd.solve(problem, tol=1e-9, x0=warm.x, intercept=True, intercept0=warm.intercept)
     assert again.n_iter == 0
 
 

@@ -12,7 +12,7 @@ import ascd
 from ascd.blocks import solver, steps, tuning
 from ascd.blocks.coupled_gram import coupled_gram, flat, gram_of_block, without_constants
 from ascd.blocks.pieces import Working
-from ascd.blocks.softmax import Softmax
+from ascd.problem.losses.softmax import Softmax
 
 D, M, T = 30, 4, 3
 RNG = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def test_the_matrix_is_the_hessian(share, ones, monkeypatch):
     columns = np.array([2, 0, 4, 1])
     wide = np.zeros((D, 6))
     wide[:, columns] = BLOCK
-    part = ascd.BlockProblem(sparse.csc_array(wide), LABELS, "softmax", ascd.L21(1.0)).design.take(columns)
+    part = ascd.Problem(sparse.csc_array(wide), LABELS, "softmax", ascd.L21(1.0)).design.take(columns)
     np.testing.assert_allclose(coupled_gram(part, LOOK.curvature, ones), whole[:size, :size], atol=1e-13)
 
 
@@ -81,14 +81,14 @@ def test_both_models_lead_to_the_same_minimum(name, intercept, monkeypatch):
     A = rng.standard_normal((40, 12)) * (rng.random((40, 12)) < 0.5)
     labels = (A[:, 0] > 0.0).astype(int) + (A[:, 4] + 0.3 * rng.standard_normal(40) > 0.5)
     data = sparse.csc_array(A) if intercept else A
-    problem = ascd.BlockProblem(data, labels, "softmax", PENALTIES[name], sample_weight=rng.random(40) + 0.5)
+    problem = ascd.Problem(data, labels, "softmax", PENALTIES[name], sample_weight=rng.random(40) + 0.5)
     calls, made = [], steps.Steps._by_one_matrix
     monkeypatch.setattr(steps.Steps, "_by_one_matrix", lambda *args: calls.append(1) or made(*args))
-    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert calls
     calls.clear()
     monkeypatch.setattr(tuning, "LARGEST_COUPLED", 0)
-    other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    other = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert not calls
     assert found.converged
     assert other.converged
@@ -139,19 +139,19 @@ def test_no_certificate_is_looked_for_where_the_minimum_is_surely_far(penalty, m
     rng = np.random.default_rng(3)
     A, count = rng.standard_normal((40, 60)), 2 if isinstance(penalty, ascd.L21) else 1
     target = A[:, :3] @ rng.standard_normal((3, count))
-    problem = ascd.BlockProblem(A, target if count > 1 else target[:, 0], penalty=penalty)
+    problem = ascd.Problem(A, target if count > 1 else target[:, 0], penalty=penalty)
     looks, prove = [], solver.prove
     monkeypatch.setattr(tuning, "SMALL_COLUMNS", 0)  # small problems have a proof of their own
     monkeypatch.setattr(solver, "prove", lambda *args: looks.append(1) or prove(*args))
-    found = ascd.solve_blocks(problem, tol=1e-10)
+    found = ascd.solve(problem, tol=1e-10)
     spared = len(looks)
     looks.clear()
     monkeypatch.setattr(tuning, "SURELY_FAR", math.inf)
-    other = ascd.solve_blocks(problem, tol=1e-10)
+    other = ascd.solve(problem, tol=1e-10)
     assert spared < len(looks)
     assert found.converged
     np.testing.assert_array_equal(found.x, other.x)
     assert (found.gap, found.n_iter) == (other.gap, other.n_iter)
     assert found.trace.gap[0] == math.inf
-    short = ascd.solve_blocks(problem, tol=1e-10, max_iter=0)
+    short = ascd.solve(problem, tol=1e-10, max_iter=0)
     assert other.trace.gap[0] * (1.0 - 1e-9) <= short.gap < math.inf  # the last look is a thorough one

@@ -17,11 +17,11 @@ from ascd.blocks.fit import Fit
 @pytest.mark.parametrize("name", ["group", "rows"])
 def test_units_do_not_matter(name, unit):
     plain, (target, _) = PROBLEMS[name](), target_of(name)
-    scaled = ascd.BlockProblem(A, unit * target, penalty=plain.penalty.scaled(unit), groups=plain.groups)
-    other = ascd.BlockProblem(unit * A, target, penalty=plain.penalty.scaled(unit), groups=plain.groups)
-    expected = ascd.solve_blocks(plain, tol=1e-10, intercept=True)
+    scaled = ascd.Problem(A, unit * target, penalty=plain.penalty.scaled(unit), groups=plain.groups)
+    other = ascd.Problem(unit * A, target, penalty=plain.penalty.scaled(unit), groups=plain.groups)
+    expected = ascd.solve(plain, tol=1e-10, intercept=True)
     for problem, factor, size in ((scaled, unit, unit**2), (other, 1.0 / unit, 1.0)):
-        found = ascd.solve_blocks(problem, tol=1e-10, intercept=True)
+        found = ascd.solve(problem, tol=1e-10, intercept=True)
         assert found.converged
         np.testing.assert_allclose(found.x / factor, expected.x, atol=1e-4)
         assert found.objective / size == pytest.approx(expected.objective, rel=1e-8)
@@ -30,7 +30,7 @@ def test_units_do_not_matter(name, unit):
 def test_duplicated_columns_inside_a_group():
     doubled = np.c_[A, A]
     penalty = ascd.GroupL2(5.0, groups=[[j, j + 40] for j in range(40)])
-    found = ascd.solve_blocks(ascd.BlockProblem(doubled, Y[:, 0], penalty=penalty), tol=1e-12, intercept=True)
+    found = ascd.solve(ascd.Problem(doubled, Y[:, 0], penalty=penalty), tol=1e-12, intercept=True)
     single = ascd.solve(ascd.Problem(A, Y[:, 0], penalty=ascd.L1(5.0 / math.sqrt(2.0))), tol=1e-12, intercept=True)
     assert found.converged
     assert found.objective == pytest.approx(single.objective, rel=1e-10)
@@ -40,7 +40,7 @@ def test_duplicated_columns_inside_a_group():
 @pytest.mark.parametrize("value", [0.0, 0.1, 3.7, 1e6 + 0.1])
 def test_a_constant_target_is_the_intercept(value):
     for penalty, target in ((ascd.GroupL2(1.0, 5), np.full(60, value)), (ascd.L21(1.0), np.full((60, 2), value))):
-        found = ascd.solve_blocks(ascd.BlockProblem(A, target, penalty=penalty), intercept=True)
+        found = ascd.solve(ascd.Problem(A, target, penalty=penalty), intercept=True)
         assert found.converged
         np.testing.assert_array_equal(found.x, 0.0)
         np.testing.assert_allclose(found.intercept, value, rtol=1e-12)
@@ -49,8 +49,8 @@ def test_a_constant_target_is_the_intercept(value):
 def test_the_rounding_of_residuals_is_counted():
     """The constant is off by a unit in its last place: residuals sum to 0 all the same, and the gap was 0."""
     A, b = np.full((2, 1), 1e8), np.array([4.769455629722350e37, -4.518131716391591e37])
-    problem = ascd.BlockProblem(A, b, penalty=ascd.GroupL2(8e61, groups=1))
-    found = ascd.solve_blocks(problem, x0=[-2.2550998472607794e29], intercept=True, max_iter=3)
+    problem = ascd.Problem(A, b, penalty=ascd.GroupL2(8e61, groups=1))
+    found = ascd.solve(problem, x0=[-2.2550998472607794e29], intercept=True, max_iter=3)
     above = Fraction(found.intercept) - (Fraction(b[0]) + Fraction(b[1])) / 2
     assert found.x == 0.0
     assert above != 0  # F is above²·(2/2) above its minimum
@@ -61,28 +61,28 @@ def test_columns_of_zeros_get_nothing():
     holes = A.copy()
     holes[:, [0, 7, 8, 9]] = 0.0
     start = np.full(40, 0.1)
-    problem = ascd.BlockProblem(holes, Y[:, 0], penalty=ascd.GroupL2(3.0, 5))
-    found = ascd.solve_blocks(problem, tol=1e-10, x0=start, intercept=True)
+    problem = ascd.Problem(holes, Y[:, 0], penalty=ascd.GroupL2(3.0, 5))
+    found = ascd.solve(problem, tol=1e-10, x0=start, intercept=True)
     assert found.converged
     np.testing.assert_allclose(found.x[[0, 7, 8, 9]], 0.0, atol=1e-7)
 
 
 def test_no_penalty_is_least_squares_and_its_proof():
     for penalty in (None, ascd.GroupL2(0.0, 5)):
-        found = ascd.solve_blocks(ascd.BlockProblem(A, Y[:, 0], penalty=penalty), tol=1e-12, intercept=True)
+        found = ascd.solve(ascd.Problem(A, Y[:, 0], penalty=penalty), tol=1e-12, intercept=True)
         expected = np.linalg.lstsq(np.c_[A, np.ones(60)], Y[:, 0], rcond=None)[0]
         assert found.converged
         np.testing.assert_allclose(found.x, expected[:-1], atol=1e-6)
-    few = ascd.solve_blocks(ascd.BlockProblem(A[:20], Y[:20], penalty=None), tol=1e-9)
+    few = ascd.solve(ascd.Problem(A[:20], Y[:20], penalty=None), tol=1e-9)
     assert few.converged
     assert few.objective <= 1e-9 * few.zero_objective
 
 
 def test_a_large_penalty_gives_zero_at_once():
-    result = ascd.path_blocks(PROBLEMS["group"](), n_alphas=1, intercept=True)
+    result = ascd.path(PROBLEMS["group"](), n_alphas=1, intercept=True)
     problem = PROBLEMS["group"]()
     above, below = (
-        ascd.solve_blocks(problem.replace(penalty=problem.penalty.scaled(f * result.alphas[0])), intercept=True)
+        ascd.solve(problem.replace(penalty=problem.penalty.scaled(f * result.alphas[0])), intercept=True)
         for f in (1.0 + 1e-9, 0.99)
     )
     assert not above.x.any()
@@ -109,12 +109,12 @@ def test_a_large_penalty_gives_zero_at_once():
 )
 def test_groups_that_are_wrong_are_named(groups, error, words):
     with pytest.raises(error, match=words):
-        ascd.BlockProblem(np.eye(4), np.ones(4), penalty=ascd.GroupL2(1.0, groups))
+        ascd.Problem(np.eye(4), np.ones(4), penalty=ascd.GroupL2(1.0, groups))
 
 
 def test_labels_from_zero_that_add_up_to_the_columns_are_labels():
     """Sizes are at least 1: three groups of any one size, numbered from 0, can only be labels."""
-    problem = ascd.BlockProblem(np.eye(6), np.ones(6), penalty=ascd.GroupL2(1.0, [0, 1, 2, 0, 1, 2]))
+    problem = ascd.Problem(np.eye(6), np.ones(6), penalty=ascd.GroupL2(1.0, [0, 1, 2, 0, 1, 2]))
     assert problem.groups.order.tolist() == [0, 3, 1, 4, 2, 5]
     assert problem.groups.sizes.tolist() == [2, 2, 2]
 
@@ -122,29 +122,29 @@ def test_labels_from_zero_that_add_up_to_the_columns_are_labels():
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(-1.0, 5)), ValueError, "strength must be in"),
-        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.L21(np.inf)), ValueError, "strength must be in .*; got inf"),
-        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.L21(1.0, ridge=np.inf)), ValueError, "ridge must be in"),
-        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.SparseGroup(np.inf, 1.0, 5)), ValueError, "l1 must be in"),
-        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(1e308, 5, 10.0)), ValueError, "10 times 1e[+]308 is not"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(-1.0, 5)), ValueError, "strength must be in"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.L21(np.inf)), ValueError, "strength must be in .*; got inf"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.L21(1.0, ridge=np.inf)), ValueError, "ridge must be in"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.SparseGroup(np.inf, 1.0, 5)), ValueError, "l1 must be in"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1e308, 5, 10.0)), ValueError, "10 times 1e[+]308 is not"),
         (
-            lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(1.0, 5, [1.0])),
+            lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5, [1.0])),
             ValueError,
             "weights must have length 8",
         ),
-        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(1.0, 5, "root")), ValueError, "'sqrt' or None"),
-        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(0.0, 5, positive=True)), ValueError, "group 0 has none"),
-        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.GroupL2(1.0, 5), groups=5), ValueError, "leave groups=None"),
-        (lambda: ascd.BlockProblem(A, Y[:9], penalty=ascd.L21(1.0)), ValueError, "b must have|length"),
-        (lambda: ascd.BlockProblem(A, Y + np.nan), ValueError, "b must be finite"),
-        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.L1(1.0)), TypeError, "lacks the method block_cost"),
-        (lambda: ascd.BlockProblem(A, Y[:, 0], "softmax"), ValueError, "classes 0, 1, 2, ... as integers"),
-        (lambda: ascd.solve_blocks(ascd.Problem(A, Y[:, 0])), TypeError, "must be an ascd.BlockProblem"),
-        (lambda: ascd.solve_blocks(PROBLEMS["rows"](), x0=np.ones(40)), ValueError, "x0 must have the shape"),
-        (lambda: ascd.solve_blocks(PROBLEMS["positive"](), x0=-np.ones(40)), ValueError, "x0 must have a finite cost"),
-        (lambda: ascd.solve_blocks(PROBLEMS["rows"](), intercept0=1.0), ValueError, "intercept0 must be 0"),
-        (lambda: ascd.path_blocks(PROBLEMS["rows"](), alphas=[-1.0]), ValueError, "alphas must be finite"),
-        (lambda: ascd.path_blocks(PROBLEMS["softmax l2"]()), ValueError, "no kink at zero"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5, "root")), ValueError, "'sqrt' or None"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(0.0, 5, positive=True)), ValueError, "group 0 has none"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5), groups=5), ValueError, "leave groups=None"),
+        (lambda: ascd.Problem(A, Y[:9], penalty=ascd.L21(1.0)), ValueError, "b must have|length"),
+        (lambda: ascd.Problem(A, Y + np.nan), ValueError, "b must be finite"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.L1(1.0)), TypeError, "lacks the method block_cost"),
+        (lambda: ascd.Problem(A, Y[:, 0], "softmax"), ValueError, "classes 0, 1, 2, ... as integers"),
+        (lambda: ascd.solve(ascd.Problem(A, Y[:, 0])), TypeError, "must be an ascd.BlockProblem"),
+        (lambda: ascd.solve(PROBLEMS["rows"](), x0=np.ones(40)), ValueError, "x0 must have the shape"),
+        (lambda: ascd.solve(PROBLEMS["positive"](), x0=-np.ones(40)), ValueError, "x0 must have a finite cost"),
+        (lambda: ascd.solve(PROBLEMS["rows"](), intercept0=1.0), ValueError, "intercept0 must be 0"),
+        (lambda: ascd.path(PROBLEMS["rows"](), alphas=[-1.0]), ValueError, "alphas must be finite"),
+        (lambda: ascd.path(PROBLEMS["softmax l2"]()), ValueError, "no kink at zero"),
     ],
 )
 def test_wrong_input_is_named(make, error, words):
@@ -158,8 +158,8 @@ def test_a_start_whose_squares_are_no_numbers_has_no_proof(monkeypatch, loss):
     monkeypatch.setattr("ascd._core.jit.is_interpreted", loss != "softmax")
     rng = np.random.default_rng(0)
     target = np.arange(20) % 3 if loss == "softmax" else rng.standard_normal((20, 3))
-    problem = ascd.BlockProblem(rng.standard_normal((20, 4)), target, loss, penalty=ascd.L21(1.0))
-    found = ascd.solve_blocks(problem, x0=1e170 * rng.standard_normal((4, 3)), max_iter=1)
+    problem = ascd.Problem(rng.standard_normal((20, 4)), target, loss, penalty=ascd.L21(1.0))
+    found = ascd.solve(problem, x0=1e170 * rng.standard_normal((4, 3)), max_iter=1)
     assert not found.converged
     assert found.gap == np.inf
 
@@ -167,7 +167,7 @@ def test_a_start_whose_squares_are_no_numbers_has_no_proof(monkeypatch, loss):
 def test_constants_that_are_nothing_but_rounding_do_not_go_to_and_fro_for_ever(monkeypatch):
     """One output's constant rises where another's falls: neither is a large one that cancels."""
     rng = np.random.default_rng(0)
-    problem = ascd.BlockProblem(rng.standard_normal((8, 3)), rng.standard_normal((8, 2)), penalty=ascd.L21(0.1))
+    problem = ascd.Problem(rng.standard_normal((8, 3)), rng.standard_normal((8, 2)), penalty=ascd.L21(0.1))
     fit, looks = Fit(problem, np.zeros((3, 2)), True, np.zeros(2)), []
 
     def compute(fit):
@@ -186,8 +186,8 @@ def test_columns_with_large_means_are_not_stationary_where_they_could_gain_much(
     rng = np.random.default_rng(0)
     A = rng.standard_normal((30, 4))
     classes = np.argmax(A[:, :3] + rng.gumbel(size=(30, 3)), axis=1)
-    near = ascd.solve_blocks(ascd.BlockProblem(A, classes, "softmax"), intercept=True)
-    far = ascd.solve_blocks(ascd.BlockProblem(A + mean, classes, "softmax"), intercept=True)
+    near = ascd.solve(ascd.Problem(A, classes, "softmax"), intercept=True)
+    far = ascd.solve(ascd.Problem(A + mean, classes, "softmax"), intercept=True)
     assert near.status is ascd.Status.STATIONARY
     assert far.objective > near.objective + 1.0
     assert not far.status.is_answer
@@ -198,7 +198,7 @@ def test_a_constant_column_beside_the_intercept_has_nothing_to_gain(value):
     rng = np.random.default_rng(0)
     A = rng.standard_normal((30, 3))
     classes = np.argmax(A + rng.gumbel(size=(30, 3)), axis=1)
-    one = ascd.solve_blocks(ascd.BlockProblem(A, classes, "softmax"), intercept=True)
-    other = ascd.solve_blocks(ascd.BlockProblem(np.c_[A, np.full(30, value)], classes, "softmax"), intercept=True)
+    one = ascd.solve(ascd.Problem(A, classes, "softmax"), intercept=True)
+    other = ascd.solve(ascd.Problem(np.c_[A, np.full(30, value)], classes, "softmax"), intercept=True)
     assert other.status is ascd.Status.STATIONARY
     assert other.objective == pytest.approx(one.objective, rel=1e-6)

@@ -34,17 +34,17 @@ class TestClasses:
     @pytest.mark.parametrize("labels", [[0, 7, 3], [5, 5, 5], [0, 1, 2]])
     def test_more_classes_than_samples(self, labels):
         """Classes without a sample are allowed in problems; their coefficients are whatever the others leave them."""
-        problem = ascd.BlockProblem(A[:3], np.array(labels), "softmax", ascd.L21(0.05))
-        solution = ascd.solve_blocks(problem, tol=1e-8)
+        problem = ascd.Problem(A[:3], np.array(labels), "softmax", ascd.L21(0.05))
+        solution = ascd.solve(problem, tol=1e-8)
         assert solution.converged
         assert solution.x.shape == (40, max(labels) + 1)
         assert solution.objective <= problem.objective(np.zeros(solution.x.shape))
 
     @pytest.mark.usefixtures("interpreted")
     def test_more_classes_than_samples_in_the_engine(self):
-        problem = ascd.BlockProblem(A[:3, :6], np.array([0, 7, 3]), "softmax", ascd.L21(0.05))
+        problem = ascd.Problem(A[:3, :6], np.array([0, 7, 3]), "softmax", ascd.L21(0.05))
         solution = ascd.minimize(problem, "ascd", rng=0, tol=1e-5, max_iter=3000)
-        assert solution.objective - ascd.solve_blocks(problem, tol=1e-12).objective <= 1e-5
+        assert solution.objective - ascd.solve(problem, tol=1e-12).objective <= 1e-5
 
     def test_every_sample_its_own_class(self):
         model = ascd.LogisticRegression(C=10.0).fit(A[:6], list("abcdef"))
@@ -55,14 +55,14 @@ class TestClasses:
         for estimator in (ascd.LogisticRegression(), ascd.LogisticRegressionCV(cv=3)):
             with pytest.raises(ValueError, match="class"):
                 estimator.fit(A, np.zeros(60))
-        problem = ascd.BlockProblem(A, np.zeros(60, dtype=int), "softmax", ascd.L21(1.0))
-        solution = ascd.solve_blocks(problem)  # the second class has no sample
+        problem = ascd.Problem(A, np.zeros(60, dtype=int), "softmax", ascd.L21(1.0))
+        solution = ascd.solve(problem)  # the second class has no sample
         assert solution.objective < problem.objective(np.zeros((40, 2)))
 
     @pytest.mark.parametrize("labels", [[0.5] * 60, [-1] + [0] * 59, ["a"] * 60])
     def test_labels_that_are_no_classes(self, labels):
         with pytest.raises(ValueError, match="classes 0, 1, 2"):
-            ascd.BlockProblem(A, labels, "softmax", ascd.L21(1.0))
+            ascd.Problem(A, labels, "softmax", ascd.L21(1.0))
 
 
 class TestTargets:
@@ -73,8 +73,8 @@ class TestTargets:
         plain = ascd.Lasso(0.1, tol=1e-10).fit(A, Y[:, 0])
         assert rows.coef_.shape == (1, 40)
         np.testing.assert_allclose(rows.coef_[0], plain.coef_, atol=1e-6)
-        flat = ascd.solve_blocks(ascd.BlockProblem(A, Y[:, 0], penalty=ascd.L21(5.0)), tol=1e-11)
-        column = ascd.solve_blocks(ascd.BlockProblem(A, Y[:, :1], penalty=ascd.L21(5.0)), tol=1e-11)
+        flat = ascd.solve(ascd.Problem(A, Y[:, 0], penalty=ascd.L21(5.0)), tol=1e-11)
+        column = ascd.solve(ascd.Problem(A, Y[:, :1], penalty=ascd.L21(5.0)), tol=1e-11)
         assert flat.x.shape == (40,)
         np.testing.assert_allclose(column.x[:, 0], flat.x, atol=1e-7)
 
@@ -114,7 +114,7 @@ def test_duplicated_columns_within_a_group_share_what_one_has():
     """A singular block: by convexity both columns get the same, and the image is unique."""
     twice = np.c_[A, A[:, :1]]
     groups = [[*GROUPS[0], 40], *GROUPS[1:]]
-    solution = ascd.solve_blocks(ascd.BlockProblem(twice, Y, penalty=ascd.GroupL2(6.0, groups)), tol=1e-11)
+    solution = ascd.solve(ascd.Problem(twice, Y, penalty=ascd.GroupL2(6.0, groups)), tol=1e-11)
     assert solution.converged
     np.testing.assert_allclose(solution.x[0], solution.x[40], atol=1e-6)
     assert solution.x[0].any()
@@ -124,15 +124,15 @@ def test_duplicated_columns_within_a_group_share_what_one_has():
 def test_targets_that_a_mask_hides_are_refused(target, loss):
     hidden = np.ma.masked_array(target, mask=np.arange(target.size).reshape(target.shape) == 3)
     with pytest.raises(ValueError, match="b must have no masked entries, 1 are"):
-        ascd.BlockProblem(A, hidden, loss, ascd.L21(1.0))
-    assert ascd.BlockProblem(A, np.ma.masked_array(target), loss, ascd.L21(1.0)).n_samples == len(Y)
+        ascd.Problem(A, hidden, loss, ascd.L21(1.0))
+    assert ascd.Problem(A, np.ma.masked_array(target), loss, ascd.L21(1.0)).n_samples == len(Y)
 
 
 @pytest.mark.parametrize(("target", "shapes"), [(Y[:, 0], r"\(40,\) or \(40, 1\)"), (Y, rf"\(40, {Y.shape[1]}\)")])
 def test_a_start_of_another_shape_is_told_all_that_are_allowed(target, shapes):
-    problem = ascd.BlockProblem(A, target, penalty=ascd.L21(1.0))
+    problem = ascd.Problem(A, target, penalty=ascd.L21(1.0))
     with pytest.raises(ValueError, match=rf"x0 must have the shape {shapes}; got \(3,\)"):
-        ascd.solve_blocks(problem, x0=np.ones(3))
+        ascd.solve(problem, x0=np.ones(3))
 
 
 def test_the_engine_does_not_fetch_data_that_stay_on_a_disk(tmp_path):
@@ -140,7 +140,7 @@ def test_the_engine_does_not_fetch_data_that_stay_on_a_disk(tmp_path):
     np.save(tmp_path / "A.npy", A)
     data = ascd.open_data(tmp_path / "A.npy")
     for target, penalty in ((Y[:, 0], ascd.GroupL2(1.0, GROUPS)), (Y, ascd.L21(1.0))):
-        problem = ascd.BlockProblem(data, target, penalty=penalty)
+        problem = ascd.Problem(data, target, penalty=penalty)
         before = data.bytes_read
         with pytest.raises(TypeError, match=r"must be in local memory; Distant keeps them: use ascd\.solve_blocks"):
             ascd.minimize(problem)

@@ -29,7 +29,7 @@ def problem_of(name, seed=0, shift=0.0):
     rng, (penalty, outputs) = np.random.default_rng(seed), PENALTIES[name]
     A = rng.standard_normal((40, 20)) + shift
     target = A[:, :6] @ rng.standard_normal((6, outputs)) + rng.standard_normal((40, outputs)) + shift
-    return ascd.BlockProblem(A, target if outputs > 1 else target[:, 0], penalty=penalty())
+    return ascd.Problem(A, target if outputs > 1 else target[:, 0], penalty=penalty())
 
 
 def unseen(run):
@@ -43,7 +43,7 @@ def general(monkeypatch):
     def solved(problem, **how):
         with monkeypatch.context() as patch:
             patch.setattr(tuning, "SMALL_COLUMNS", 0)
-            return ascd.solve_blocks(problem, **how)
+            return ascd.solve(problem, **how)
 
     return solved
 
@@ -53,7 +53,7 @@ def general(monkeypatch):
 def test_it_finds_the_minimum_of_the_general_solver(name, intercept, general):
     problem = problem_of(name, shift=2.0 * intercept)
     assert is_small(problem, NO_LIMITS)
-    found, other = (how(problem, tol=1e-12, intercept=intercept) for how in (ascd.solve_blocks, general))
+    found, other = (how(problem, tol=1e-12, intercept=intercept) for how in (ascd.solve, general))
     assert found.converged
     assert found.gap <= 1e-12 * found.zero_objective
     assert found.zero_objective == pytest.approx(other.zero_objective, rel=1e-12)
@@ -67,7 +67,7 @@ def test_it_finds_the_minimum_of_the_general_solver(name, intercept, general):
 def test_its_gap_bounds_the_distance_from_the_minimum(name, intercept, tol, general):
     for seed in range(4):
         problem = problem_of(name, seed, shift=5.0 * intercept)
-        found, best = ascd.solve_blocks(problem, tol=tol, intercept=intercept), general(problem, tol=1e-13)
+        found, best = ascd.solve(problem, tol=tol, intercept=intercept), general(problem, tol=1e-13)
         if intercept:
             best = general(problem, tol=1e-13, intercept=True)
         assert found.gap <= tol * found.zero_objective
@@ -102,9 +102,9 @@ def test_its_proof_is_that_of_the_general_solver_at_any_point(name, intercept, m
 def test_the_trace_begins_at_zero_and_ends_at_the_solution(strength):
     """Also where that is one point: its gap is proved."""
     rng = np.random.default_rng(0)
-    problem = ascd.BlockProblem(rng.standard_normal((30, 6)), rng.standard_normal(30), penalty=ascd.L21(strength))
+    problem = ascd.Problem(rng.standard_normal((30, 6)), rng.standard_normal(30), penalty=ascd.L21(strength))
     assert is_small(problem, NO_LIMITS)
-    found = ascd.solve_blocks(problem)
+    found = ascd.solve(problem)
     assert found.n_iter == found.x.any()
     assert found.trace.iteration.tolist() == ([0.0, 1.0] if found.x.any() else [0.0])
     assert found.trace.objective[0] == pytest.approx(problem.objective(np.zeros(6)))
@@ -115,7 +115,7 @@ def test_the_trace_begins_at_zero_and_ends_at_the_solution(strength):
 def test_where_the_proof_fails_the_solver_goes_on(monkeypatch):
     problem = problem_of("groups")
     monkeypatch.setattr(Small, "_sweep", lambda self, gram, gradient, tol: None)
-    found = ascd.solve_blocks(problem, tol=1e-10)
+    found = ascd.solve(problem, tol=1e-10)
     assert found.converged
     assert found.x.any()
 
@@ -138,9 +138,9 @@ def test_what_rounding_decides_is_left_to_the_solver(what):
         A[:, 2] = 3.0
     target *= {"constant target": 0.0, "zero target": 0.0, "tiny": 1e-150, "huge": 3e150}.get(what, 1.0)
     target += 1.0 if what == "constant target" else 0.0
-    problem = ascd.BlockProblem(A, target, penalty=ascd.GroupL2(2.0, groups=2))
+    problem = ascd.Problem(A, target, penalty=ascd.GroupL2(2.0, groups=2))
     assert not Small(problem, True).minimise(1e-8, unseen)
-    found = ascd.solve_blocks(problem, tol=1e-8, intercept=True)
+    found = ascd.solve(problem, tol=1e-8, intercept=True)
     assert str(found.status) in ("converged", "stalled", "stationary")
 
 
@@ -152,7 +152,7 @@ def test_what_is_not_small(how):
     A, target = rng.standard_normal((30, 6)), rng.standard_normal(30)
     data = {"sparse": sparse.csc_array(A), "wide": rng.standard_normal((30, 102))}.get(how, A)
     weights = [1.0, 0.0, 1.0] if how == "no penalty" else None
-    problem = ascd.BlockProblem(
+    problem = ascd.Problem(
         data, target, ascd.Huber(1.0) if how == "huber" else "squared",
         ascd.GroupL2(2.0, groups=6 if how == "wide" else 2, weights=weights),
         sample_weight=np.arange(30.0) if how == "weights" else None,
@@ -166,7 +166,7 @@ def test_an_interrupted_run_says_so(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Small, "_sweep", interrupted)
-    found = ascd.solve_blocks(problem_of("groups"), tol=1e-10)
+    found = ascd.solve(problem_of("groups"), tol=1e-10)
     assert str(found.status) == "interrupted"
     assert np.isfinite(found.objective)
 

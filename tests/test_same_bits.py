@@ -131,7 +131,7 @@ def placed(arrays, distance):
 
 
 def of_terms(x, u, radius, room):
-    penalty = ascd.BlockProblem(np.eye(x.size), x, penalty=ascd.GroupL2(0.1, groups=x.size)).penalty
+    penalty = ascd.Problem(np.eye(x.size), x, penalty=ascd.GroupL2(0.1, groups=x.size)).penalty
     ends, blocks = np.array([0, x.size]), np.array([0])
     return terms.add_terms(penalty, x, u, np.r_[radius[0]], ends, blocks, 0.7, room)
 

@@ -149,7 +149,7 @@ def test_reference_interval_is_tight(seed):
 def test_rules_that_draw_at_random_are_patient(rule):
     """By name and as parts, on coordinates and on blocks; what was asked for is kept."""
     case = regression(15, 20)
-    blocks = ascd.BlockProblem(case.A, case.b, penalty=ascd.GroupL2(0.1, [[0, 1, 2], list(range(3, 20))]))
+    blocks = ascd.Problem(case.A, case.b, penalty=ascd.GroupL2(0.1, [[0, 1, 2], list(range(3, 20))]))
     patience = 1.0 if rule in ("ascd", "a-ascd", "look-ahead", "adaptive") else 0.25
     for oracle in ("reference", ascd.Reference()):
         assert assemble(case.library(), rule, oracle).oracle.patience == patience

@@ -56,11 +56,11 @@ def test_flags_of_paths_are_true_or_false(flag):
         ascd.path(ascd.Problem(A, B, penalty=ascd.L1(0.1)), **{flag: "no"})
 
 
-@pytest.mark.parametrize("run", [ascd.solve_blocks, ascd.path_blocks])
+@pytest.mark.parametrize("run", [ascd.solve, ascd.path])
 @pytest.mark.parametrize("flag", ["intercept", "progress"])
 def test_flags_of_block_problems_are_true_or_false(run, flag):
     with pytest.raises(TypeError, match=f"{flag} must be True or False; got 'no'"):
-        run(ascd.BlockProblem(A, B, penalty=ascd.L21(0.1)), **{flag: "no"})
+        run(ascd.Problem(A, B, penalty=ascd.L21(0.1)), **{flag: "no"})
 
 
 def test_a_start_outside_the_box_is_refused():

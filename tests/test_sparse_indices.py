@@ -49,7 +49,7 @@ def test_problems_refuse_them(A, words, size):
         ascd.Problem(A, Y)
     assert words.format("A") in str(caught.value)
     with pytest.raises(ValueError, match=r"A must have (row|column|offsets)"):
-        ascd.BlockProblem(A, Y[:, None])
+        ascd.Problem(A, Y[:, None])
 
 
 @broken_ones

@@ -186,7 +186,7 @@ def test_a_start_far_away_leaves_no_rounding_errors_in_what_is_said(loss, oracle
 def test_a_start_far_away_of_blocks():
     rng = np.random.default_rng(0)
     A, b = rng.standard_normal((30, 4)), rng.standard_normal((30, 2))
-    problem = ascd.BlockProblem(A, b, penalty=ascd.L21(1.0))
+    problem = ascd.Problem(A, b, penalty=ascd.L21(1.0))
     found = ascd.minimize(problem, x0=1e13 * rng.standard_normal((4, 2)), tol=1e-10, rng=0)
     there = ascd.minimize(problem, x0=found.x, tol=1e-10, max_iter=0)
     assert found.status is Status.CONVERGED

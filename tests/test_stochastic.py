@@ -263,7 +263,7 @@ def test_wrong_arguments_are_named(options, error, words):
 
 def test_blocks_have_no_stochastic_form():
     X = np.random.default_rng(0).standard_normal((10, 4))
-    problem = ascd.BlockProblem(X, X[:, :2], penalty=ascd.L21(1.0))
+    problem = ascd.Problem(X, X[:, :2], penalty=ascd.L21(1.0))
     with pytest.raises(TypeError, match="'stochastic' estimates single entries"):
         ascd.minimize(problem, oracle="stochastic")
 

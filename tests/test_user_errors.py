@@ -122,8 +122,8 @@ def test_slopes_that_are_no_numbers_prove_nothing(loss, penalty, steepness, rule
 @pytest.mark.parametrize("wrong", ["in_prox", "in_distance", "in_conjugate"])
 def test_answers_of_block_penalties_that_are_no_numbers_prove_nothing(wrong, rule, interpreted):
     """A conjugate of nan once counted as 0, a distance of nan as "stationary"; a prox of nan was the oracle's fault."""
-    problem = ascd.BlockProblem(A, B, penalty=BlockNans(**{wrong: np.nan}), groups=1)
-    solutions = [ascd.minimize(problem, rule, rng=0, max_iter=100), ascd.solve_blocks(problem, max_iter=30)]
+    problem = ascd.Problem(A, B, penalty=BlockNans(**{wrong: np.nan}), groups=1)
+    solutions = [ascd.minimize(problem, rule, rng=0, max_iter=100), ascd.solve(problem, max_iter=30)]
     assert not any(solution.converged for solution in solutions)
     assert not any(np.isnan(solution.objective) or np.isnan(solution.gap) for solution in solutions)
     if wrong == "in_conjugate":

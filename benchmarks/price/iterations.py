@@ -91,8 +91,8 @@ def blocks(quick):
             top = float(np.sqrt((np.asarray(A.T @ B) ** 2).sum(axis=1)).max())
             of_five = np.sqrt((np.asarray(A.T @ B[:, 0]) ** 2).reshape(-1, 5).sum(axis=1)).max()
             for kind, problem in (
-                ("groups of 5", ascd.BlockProblem(A, B[:, 0], penalty=ascd.GroupL2(0.05 * float(of_five), groups=5))),
-                ("10 targets", ascd.BlockProblem(A, B, penalty=ascd.L21(0.05 * top))),
+                ("groups of 5", ascd.Problem(A, B[:, 0], penalty=ascd.GroupL2(0.05 * float(of_five), groups=5))),
+                ("10 targets", ascd.Problem(A, B, penalty=ascd.L21(0.05 * top))),
             ):
                 steps = {rule: partial(block_stepper(problem, rule), 200 if quick else 1000) for rule in both}
                 best = interleaved(steps, 3 if quick else 7)

@@ -19,7 +19,6 @@ from ascd import estimators
 TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than all the rest here
 if TYPE_CHECKING:
     from ascd._core.jit import at, helper
-    from ascd.blocks import L21, BlockPath, BlockProblem, BlockSolution, GroupL2, SparseGroup, path_blocks, solve_blocks
     from ascd.engine.minimize import minimize
     from ascd.engine.oracles import (
         Blind,
@@ -76,6 +75,7 @@ if TYPE_CHECKING:
     from ascd.matrix.table import Table
     from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
     from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
+    from ascd.problem.penalties.blocks import L21, GroupL2, SparseGroup
     from ascd.problem.problem import Problem
     from ascd.results.solution import Snapshot, Solution, Status
     from ascd.results.trace import Trace
@@ -95,9 +95,6 @@ __all__ = [
     "Awake",
     "Blind",
     "Block",
-    "BlockPath",
-    "BlockProblem",
-    "BlockSolution",
     "BoundedL1L2",
     "Box",
     "Cached",
@@ -162,15 +159,12 @@ __all__ = [
     "minimize",
     "open_data",
     "path",
-    "path_blocks",
     "solve",
-    "solve_blocks",
 ]
 
 #: Where names come from; a file is imported when one of its names is first asked for.
 _FILES = {
     "ascd._core.jit": "at helper",
-    "ascd.blocks": "L21 BlockPath BlockProblem BlockSolution GroupL2 SparseGroup path_blocks solve_blocks",
     "ascd.matrix.table": "Table",
     "ascd.engine.minimize": "minimize",
     "ascd.engine.oracles": "Blind Cached Exact Measured Norm Random Reference Simulated Sketch Stochastic",
@@ -180,6 +174,7 @@ _FILES = {
     "ascd.files.opening": "OnDisk open_data",
     "ascd.problem.losses": "Huber Logistic Poisson Squared SquaredHinge",
     "ascd.problem.penalties": "L1 L1L2 L2 BoundedL1L2 Box Zero",
+    "ascd.problem.penalties.blocks": "L21 GroupL2 SparseGroup",
     "ascd.problem.problem": "Problem",
     "ascd.results.solution": "Snapshot Solution Status",
     "ascd.results.trace": "Trace",

@@ -62,7 +62,7 @@ class PiecewisePenalty(Penalty, Protocol):
 
 
 class BlockPenalty(Protocol):
-    """One block b, its coefficients as a flat vector x; see ``ascd.blocks.penalties``.
+    """One block b, its coefficients as a flat vector x; see ``ascd.problem.penalties.blocks``.
 
     ``block_prox`` works in place.
     """
@@ -80,17 +80,8 @@ class PiecewiseBlockPenalty(BlockPenalty, Protocol):
     def block_piece(self, x: Any, b: int, slope: Any) -> tuple[float, float]: ...
 
 
-class DeepBlockPenalty(BlockPenalty, Protocol):
-    """A block penalty that says how deep −g is inside ∂Ψ_b(x), as a negative number; the distance where it is outside.
-
-    It must change by no more than g does.
-    """
-
-    def block_slack(self, x: Any, g: Any, b: int) -> float: ...
-
-
 class BlockPenaltyOptions(Protocol):
-    """Uncompiled and optional: as in ``PenaltyOptions``; for ``resting_radii`` see ``ascd.blocks.penalties``."""
+    """Uncompiled and optional, as in ``PenaltyOptions``; ``resting_radii``: see ``ascd.problem.penalties.blocks``."""
 
     def resting_radii(self) -> Any: ...
     def scaled(self, factor: float) -> Any: ...
@@ -121,16 +112,6 @@ class Steepness(Protocol):
     def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]: ...
 
 
-class BlockSteepness(Protocol):
-    """The score of a block at a known gradient g, and a Lipschitz constant of the score as a function of g.
-
-    A negative score says that the block is optimal, and remains so while g moves by less than −score/rate.
-    """
-
-    def block_score(self, penalty: Any, b: int, x: Any, g: Any) -> float: ...
-    def block_rate(self, b: int) -> float: ...
-
-
 class LazySteepness(Steepness, Protocol):
     """A steepness for lazy selection: the upper bound with its sign; also ``SteepnessOptions``.
 
@@ -156,12 +137,6 @@ class Oracle(Protocol):
     """Follow a step of coordinate i: move ``point.intervals`` of the others.  Optional: ``OracleOptions``."""
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None: ...
-
-
-class BlockOracle(Protocol):
-    """Follow a step of block i by the flat vector ``change``.  Optional: ``OracleOptions``."""
-
-    def update_block(self, point: Any, i: int, change: Any, rng: Any) -> None: ...
 
 
 class OracleOptions(Protocol):
@@ -226,12 +201,6 @@ class Step(Protocol):
     def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]: ...
 
 
-class BlockStep(Protocol):
-    """x, a copy of block i, becomes its new coefficients and g, its gradient, that there; returns the error of g."""
-
-    def take_block(self, point: Any, i: int, x: Any, g: Any) -> float: ...
-
-
 class StepOptions(Protocol):
     """Uncompiled and optional: the step that will be compiled."""
 
@@ -261,18 +230,16 @@ class Intervals(Protocol):
 
 CONTRACTS: tuple[type, ...] = (
     Matrix, Loss, Penalty, PiecewisePenalty, Steepness, LazySteepness, Oracle, Tightening, Rule, CountingRule, Step,
-    Point, Intervals, BlockPenalty, PiecewiseBlockPenalty, DeepBlockPenalty, BlockSteepness, BlockOracle, BlockStep,
+    Point, Intervals, BlockPenalty, PiecewiseBlockPenalty,
 )  # fmt: skip
 
 #: What a part may have beyond its contract.
 OPTIONS: dict[type, tuple[type, ...]] = {
     Loss: (LossOptions,),
     Penalty: (PiecewisePenalty, PenaltyOptions),
-    BlockPenalty: (PiecewiseBlockPenalty, DeepBlockPenalty, BlockPenaltyOptions),
+    BlockPenalty: (PiecewiseBlockPenalty, BlockPenaltyOptions),
     Steepness: (LazySteepness, SteepnessOptions),
     Oracle: (OracleOptions,),
-    BlockOracle: (OracleOptions,),
     Rule: (CountingRule, RuleOptions),
     Step: (StepOptions,),
-    BlockStep: (StepOptions,),
 }

@@ -67,7 +67,7 @@ def block_problem(case: Case) -> Any:
     penalty = None if case.penalty == "None" else getattr(ascd, case.penalty)(**case.parameters)
     loss = case.loss if case.loss == "softmax" else loss_of(case)
     b = case.b.astype(np.int64) if case.loss == "softmax" else case.b
-    return ascd.BlockProblem(case.matrix(), b, loss, penalty, sample_weight=case.weight)
+    return ascd.Problem(case.matrix(), b, loss, penalty, sample_weight=case.weight)
 
 
 def _starts(case: Case, truth: BlockTruth) -> tuple[tuple[Array, float], ...]:
@@ -90,7 +90,7 @@ def solve_blocks_case(case: Case) -> Iterator[Answer]:
 
 
 def _solved(case: Case) -> Answer:
-    solution, truth = ascd.solve_blocks(block_problem(case), **arguments_of(case)), block_truth(case)
+    solution, truth = ascd.solve(block_problem(case), **arguments_of(case)), block_truth(case)
     return Answer(
         truth, flat(solution.x, solution.intercept, truth), 0.0, solution.gap, solution.objective, str(solution.status),
         case.options.get("tol", 1e-6) * solution.zero_objective, solution.zero_objective, starts=_starts(case, truth),
@@ -100,7 +100,7 @@ def _solved(case: Case) -> Answer:
 
 @call("path_blocks")
 def path_blocks_case(case: Case) -> Iterator[Answer]:
-    found = ascd.path_blocks(block_problem(case), **arguments_of(case))
+    found = ascd.path(block_problem(case), **arguments_of(case))
     tolerance = case.options.get("tol", 1e-6) * found.zero_objective
     for i, alpha in enumerate(found.alphas):
         truth = block_truth(case, float(alpha))

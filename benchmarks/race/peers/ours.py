@@ -45,8 +45,8 @@ class Ours(Peer):
         return self._blocks(task, penalty, tol, n_jobs, "softmax")
 
     def _blocks(self, task, penalty, tol, n_jobs, loss="squared"):
-        problem = ascd.BlockProblem(task.X, task.y, loss, penalty)
-        solution = ascd.solve_blocks(problem, tol=tol, n_jobs=n_jobs, max_time=self.limit)
+        problem = ascd.Problem(task.X, task.y, loss, penalty)
+        solution = ascd.solve(problem, tol=tol, n_jobs=n_jobs, max_time=self.limit)
         return Answer(solution.x, reads=int(solution.reads))
 
     def path(self, task, tol, n_jobs):

@@ -19,12 +19,12 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
-from ascd.blocks.lengths import distance_from_multiple, lengths_of_blocks, norm
-from ascd.blocks.problem import BlockProblem
-from ascd.blocks.products import products
 from ascd.blocks.terms import fill_lengths
 from ascd.blocks.tuning import BLOCK_SLOTS, FEW_BLOCKS
 from ascd.matrix.careful import UNIT
+from ascd.problem.lengths import distance_from_multiple, lengths_of_blocks, norm
+from ascd.problem.problem import Problem
+from ascd.problem.products import products
 
 
 class GradientBounds:
@@ -34,7 +34,7 @@ class GradientBounds:
     what a block had when it was read.
     """
 
-    def __init__(self, problem: BlockProblem, intercept: bool) -> None:
+    def __init__(self, problem: Problem, intercept: bool) -> None:
         self.problem, self.intercept = problem, intercept
         groups, (d, _) = problem.groups, problem.design.shape
         square = problem.survey.plain[groups.order]

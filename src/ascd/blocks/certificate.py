@@ -25,12 +25,12 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.blocks.bounds import GradientBounds
 from ascd.blocks.fit import Fit
-from ascd.blocks.lengths import lengths_of_blocks, norm
-from ascd.blocks.losses import DualPoint
-from ascd.blocks.products import products
 from ascd.blocks.terms import add_terms, fill_lengths, fill_open, largest_allowed_scale, weigh_rows
 from ascd.blocks.tuning import FAR_FROM_ENOUGH
 from ascd.matrix.careful import UNIT
+from ascd.problem.lengths import lengths_of_blocks, norm
+from ascd.problem.losses.outputs import DualPoint
+from ascd.problem.products import products
 from ascd.problem.proof import residual_rounding
 from ascd.problem.tuning import RELATIVE, WORTHWHILE
 

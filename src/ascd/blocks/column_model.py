@@ -18,13 +18,13 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.column_sweep import sweep_columns
-from ascd.blocks.losses import Curvature
 from ascd.blocks.newton import direct_newton, wide_newton
 from ascd.blocks.pieces import Pieces, Working, free_rows, pieces_of, try_lengths
-from ascd.blocks.products import add, products
-from ascd.blocks.softmax import constant_step
 from ascd.matrix.design import Design
 from ascd.matrix.local import as_block
+from ascd.problem.losses.outputs import Curvature
+from ascd.problem.losses.softmax import constant_step
+from ascd.problem.products import add, products
 from ascd.solver import tuning as shared
 
 

@@ -20,14 +20,14 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
-from ascd.blocks.losses import Curvature
 from ascd.blocks.pieces import Working
-from ascd.blocks.softmax import solve_singular
 from ascd.blocks.tuning import COUPLED_AT_ONCE, LANES, SPARSE_COUPLED
 from ascd.matrix.design import Part
 from ascd.matrix.listed_rows import Rows, rows_of
 from ascd.matrix.local import as_block
 from ascd.matrix.sparse import CSC
+from ascd.problem.losses.outputs import Curvature
+from ascd.problem.losses.softmax import solve_singular
 
 
 def flat(working: Working) -> Working:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.blocks.lengths import lengths_of_blocks
-from ascd.blocks.losses import Look
 from ascd.blocks.pieces import Working
-from ascd.blocks.problem import BlockProblem
-from ascd.blocks.products import add
-from ascd.blocks.resting import Resting
+from ascd.problem.lengths import lengths_of_blocks
+from ascd.problem.losses.outputs import Look
+from ascd.problem.penalties.resting import Resting
+from ascd.problem.problem import Problem
+from ascd.problem.products import add
 from ascd.solver.tuning import CANCELS
 
 
@@ -23,7 +23,7 @@ class Fit:
     itself, and not followed through steps.
     """
 
-    def __init__(self, problem: BlockProblem, x: Array, intercept: bool, constant: Array) -> None:
+    def __init__(self, problem: Problem, x: Array, intercept: bool, constant: Array) -> None:
         self.problem, self.intercept, self.penalty = problem, intercept, problem.penalty
         self.resting = Resting(problem.penalty, problem.ends)
         self.x, self.constant, self.reads = x, np.zeros(problem.n_outputs), 0

@@ -18,8 +18,8 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.blocks import tuning
-from ascd.blocks.losses import Curvature
 from ascd.blocks.pieces import Free, Pieces
+from ascd.problem.losses.outputs import Curvature
 
 
 def direct_newton(

@@ -13,7 +13,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd.blocks import tuning
-from ascd.blocks.lengths import length_of
+from ascd.problem.lengths import length_of
 
 
 class Working(NamedTuple):

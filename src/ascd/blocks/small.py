@@ -27,18 +27,19 @@ from ascd._core.jit import helper, kernel
 from ascd.blocks import tuning
 from ascd.blocks.certificate import finished
 from ascd.blocks.gram_model import GramModel
-from ascd.blocks.lengths import distance_between, length_of, norm
-from ascd.blocks.losses import Outputs
-from ascd.blocks.norm import BlockNorm
 from ascd.blocks.pieces import Working
-from ascd.blocks.problem import BlockProblem
 from ascd.blocks.row_sweeps import sweep_rows_from_zero
 from ascd.blocks.sweeps import rooms_for_past, sweep_from_zero
-from ascd.blocks.terms import list_open, scale_of_blocks, sum_of_costs, terms_of_blocks, weight_of_rows
+from ascd.blocks.terms import list_open, scale_of_blocks, terms_of_blocks, weight_of_rows
 from ascd.matrix.careful import UNIT
 from ascd.matrix.dense import LocalDense
+from ascd.problem.lengths import distance_between, length_of, norm
 from ascd.problem.losses import Squared
+from ascd.problem.losses.outputs import Outputs
+from ascd.problem.penalties.blocks import BlockNorm
+from ascd.problem.penalties.resting import sum_of_costs
 from ascd.problem.precise_gaps import precise_sample_gap
+from ascd.problem.problem import Problem
 from ascd.problem.proof import residual_rounding
 from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES
 from ascd.results.limits import Limits
@@ -56,7 +57,7 @@ class Point(NamedTuple):
 class Small:
     """A run on a small problem, as the parts of a solver that a solution is made of."""
 
-    def __init__(self, problem: BlockProblem, intercept: bool) -> None:
+    def __init__(self, problem: Problem, intercept: bool) -> None:
         self.problem, self.intercept = problem, intercept
         groups, design = problem.groups, problem.design
         assert isinstance(design, LocalDense)
@@ -148,7 +149,7 @@ class Proof(NamedTuple):
     zeta: float
 
 
-def is_small(problem: BlockProblem, limits: Limits) -> bool:
+def is_small(problem: Problem, limits: Limits) -> bool:
     """Least squares on few dense columns in memory, without weights of samples, and with a penalty on every block?"""
     if limits.max_iter == 0 or limits.max_time < tuning.SMALL_SECONDS:
         return False

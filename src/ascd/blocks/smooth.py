@@ -25,9 +25,9 @@ from ascd._core.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.bfgs import Line, Pairs, Vector, search
 from ascd.blocks.fit import Fit
-from ascd.blocks.norm import BlockNorm
-from ascd.blocks.problem import BlockProblem
 from ascd.blocks.variables import variables_of
+from ascd.problem.penalties.blocks import BlockNorm
+from ascd.problem.problem import Problem
 
 
 class Smooth:
@@ -71,7 +71,7 @@ class Smooth:
                 fit.recompute()
 
 
-def is_for_newton(problem: BlockProblem) -> bool:
+def is_for_newton(problem: Problem) -> bool:
     """Is the matrix of all coefficients (``coupled_gram``) quickly made and factorised?"""
     d, n = problem.n_samples, problem.n_features
     size, share = n * problem.n_outputs, problem.design.entries() / (d * n)

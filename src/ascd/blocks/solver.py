@@ -23,15 +23,15 @@ from ascd.blocks import tuning
 from ascd.blocks.bounds import GradientBounds
 from ascd.blocks.certificate import prove
 from ascd.blocks.fit import Fit
-from ascd.blocks.lengths import lengths_of_blocks, norm
-from ascd.blocks.norm import BlockNorm
 from ascd.blocks.pieces import Working
-from ascd.blocks.problem import BlockProblem
 from ascd.blocks.smooth import Smooth
 from ascd.blocks.steps import Steps
 from ascd.blocks.terms import fill_distances, fill_open
 from ascd.matrix.careful import UNIT
 from ascd.matrix.local import as_block
+from ascd.problem.lengths import lengths_of_blocks, norm
+from ascd.problem.penalties.blocks import BlockNorm
+from ascd.problem.problem import Problem
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.solution import Status
 from ascd.solver import tuning as shared
@@ -43,7 +43,7 @@ from ascd.solver.tuning import MOST_IDLE
 class Solver:
     """One problem, minimised for one penalty after another; what was learned is kept between them."""
 
-    def __init__(self, problem: BlockProblem, x: Array, intercept: bool, constant: Array) -> None:
+    def __init__(self, problem: Problem, x: Array, intercept: bool, constant: Array) -> None:
         self.problem, self.fit = problem, Fit(problem, x, intercept, constant)
         self.bounds = GradientBounds(problem, intercept)
         self.steps, self.smooth = Steps(self.fit), Smooth(self.fit)

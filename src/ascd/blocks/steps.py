@@ -23,9 +23,9 @@ from ascd.blocks.coupled_gram import coupled_gram, flat, without_constants
 from ascd.blocks.fit import Fit
 from ascd.blocks.gram_model import GramModel
 from ascd.blocks.largest import Largest
-from ascd.blocks.losses import Curvature
 from ascd.blocks.pieces import Working, blocks_cost, largest_distance
-from ascd.blocks.products import products
+from ascd.problem.losses.outputs import Curvature
+from ascd.problem.products import products
 from ascd.solver import tuning as shared
 from ascd.solver.gram import Gram
 

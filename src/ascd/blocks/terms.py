@@ -8,35 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
-from ascd.blocks.lengths import length_of
 from ascd.matrix.careful import UNIT
 from ascd.problem.duality import positive_part
-
-
-@helper
-def sum_of_costs(penalty: Any, x: Array, ends: Array) -> float:
-    """Σ_b Ψ_b(x_b)."""
-    total = 0.0
-    for b in range(ends.size - 1):
-        total += penalty.block_cost(x[ends[b] : ends[b + 1]], b)
-    return total
-
-
-total_cost = kernel(sum_of_costs)
-
-
-@kernel
-def cost_of(penalty: Any, x: Array, ends: Array, blocks: Array) -> float:
-    """Σ Ψ_b(x_b) over some blocks."""
-    total = 0.0
-    for i in range(blocks.size):
-        b = wide(blocks[i])
-        total += penalty.block_cost(x[ends[b] : ends[b + 1]], b)
-    return total
+from ascd.problem.lengths import length_of
 
 
 @kernel
@@ -118,24 +94,6 @@ def list_open(
 
 
 fill_open = kernel(list_open)
-
-
-def unpenalised(penalty: Any, ends: Array) -> Array:
-    """Which blocks allow no dual product but 0?  Those with a bound at 0 and nothing else allow one sign."""
-    found, vector = np.zeros(ends.size - 1, dtype=np.bool_), np.ones(int(np.diff(ends).max()))
-    find_unscaled(penalty, ends, vector, found)
-    if found.any():
-        other = np.zeros(found.size, dtype=np.bool_)
-        find_unscaled(penalty, ends, -vector, other)
-        found &= other
-    return found
-
-
-@kernel
-def find_unscaled(penalty: Any, ends: Array, vector: Array, out: Array) -> None:
-    """Which blocks allow no multiple of the vector?"""
-    for b in range(ends.size - 1):
-        out[b] = penalty.block_scale(vector[: ends[b + 1] - ends[b]], 0.0, b) <= 0.0
 
 
 @helper

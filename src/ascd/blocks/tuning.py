@@ -106,8 +106,6 @@ NEARLY_CONSTANT = 1e-10
 
 #: A step is halved at most so often.
 MOST_HALVINGS = 30
-#: Newton steps for the intercepts of a softmax loss.
-MOST_BALANCING_STEPS = 50
 #: Before a path, unpenalised blocks are fitted so often at most, and to this share of F at zero.
 MOST_FIRST_FITS, FINE_FIT = 20, 1e-12
 #: A factor above every alpha that float64's gradients can need, and halvings that find the largest to its last digit.
@@ -127,16 +125,6 @@ INSIDE_ROUNDING = 1e-15
 
 #: F is a sum with rounding errors: it cannot tell whether a step was good that promises less than this share of it.
 UNSEEN_FALL = 1e-13
-#: Halvings that find the scale of a dual point for two norms at once: all digits of a float64 and some more.
-SCALE_HALVINGS = 60
-#: Where the share of a probability that a dual point may be off is larger, it may leave the simplex.
-LARGEST_SHARE = 0.25
-#: A class whose curvatures add up to less has no unit of its own: products of two units would underflow.
-SMALLEST_SHARE = 1e-280
-#: A step of the constants of classes: exp(−1000) is 0 already.
-LONGEST_CONSTANT_STEP = 1e3
-#: Classes are numbered without gaps: a larger number is a label, not a class.
-MOST_CLASSES = 1_000_000
 
 # ---- smooth problems
 
@@ -146,8 +134,6 @@ MOST_CLASSES = 1_000_000
 #: (12 and 8 of these): 0.63 s instead of 0.96 to 1.16 with C = 1, 0.72 instead of 1.85 to 2.54 with C = 100.
 TALL_FOR_NEWTON, PAIRS_FOR_NEWTON = 75.0, 25.0
 
-#: Nanoseconds of an entry of a softmax: an exponential, most of all.
-SOFTMAX_ENTRY = 10.0
 #: L-BFGS goes on until the gap seems to be this share of the tolerance, and this many times less where that was not
 #: enough; at most so many steps at a time, with so many pairs remembered.
 SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10

@@ -30,9 +30,9 @@ from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 from ascd._core.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.fit import Fit
-from ascd.blocks.products import add, products
 from ascd.matrix.local import as_block
 from ascd.matrix.sparse import CSC, LocalSparse, as_rows
+from ascd.problem.products import add, products
 
 
 def variables_of(fit: Fit) -> Any:

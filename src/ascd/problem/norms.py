@@ -1,28 +1,73 @@
-"""Weights of the samples, and the norms of the columns with them: what every problem begins with."""
+"""The first pass over the data: weights of the samples, column norms, and the gradient at zero.
+
+Every run begins with ‖a_j‖, with the means of the columns (for an intercept) and with the gradient at zero.  Where a
+pass over the data is expensive, three passes are two too many.  The gradients with respect to the predictions at zero
+coefficients depend on targets and weights alone, so they are known before the first column is read: one without an
+intercept, and one with the best.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ascd._core.cache import may_be_stored
 from ascd._core.checks import Array, as_parameter
 from ascd._core.jit import at, kernel, wide
 from ascd.matrix.design import Design, Part, Survey
+from ascd.problem.at_samples import evaluate_samples, most_curvature
+from ascd.problem.losses import Squared
 from ascd.problem.tuning import SMALLEST_SQUARE
 
 
-def read_norms(design: Design, sample_weight: Any) -> tuple[Any, Survey]:
-    """One pass over all columns, for losses whose curvatures are at most 1: the weights, and what it brought."""
-    weight = as_weights(sample_weight, design.shape[0])
-    survey = design.survey(weight, np.empty((0, design.shape[0])))
-    check_norms(design, survey, weight, 1.0)
-    return weight, survey
+class FirstPass(NamedTuple):
+    """Norms and sums of all columns, and the vectors (one a row) that its products belong to."""
+
+    survey: Survey
+    slopes: Array
+
+    def products_at(self, slope: Array) -> Array | None:
+        """Return the products of all columns with this vector, if it is one of those, or zero."""
+        for products, known in zip(self.survey.products, self.slopes, strict=True):
+            if np.array_equal(known, slope):
+                return products
+        return None if slope.any() else np.zeros(self.survey.square.size)
+
+    def without_products(self) -> FirstPass:
+        """Return the same norms and sums, for other targets."""
+        return FirstPass(self.survey._replace(products=self.survey.products[:0]), self.slopes[:0])
+
+
+def read_first(design: Design, weight: Any, bound: float, vectors: Array) -> FirstPass:
+    """Read all columns once, and check their norms for a loss with this curvature bound."""
+    found = FirstPass(design.survey(weight, vectors), vectors)
+    check_norms(design, found.survey, weight, bound)
+    return found
+
+
+def gradients_at_zero(sample: Any, loss: Any) -> Array:
+    """Return the gradients with respect to predictions at zero, without an intercept and with the best, one a row.
+
+    Only those that differ and are not zero.  None for a user's loss, which would be compiled for this alone, nor for
+    squares of zero targets, as in duals.
+    """
+    size = sample.target.size
+    found: list[Array] = []
+    if may_be_stored(loss) and not (isinstance(loss, Squared) and not sample.target.any()):
+        with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
+            for most in (None, most_curvature(sample, loss)):
+                slope = np.empty(size)
+                evaluate_samples(sample, loss, np.zeros(size), slope, np.empty(size), most)
+                if slope.any() and not any(np.array_equal(slope, other) for other in found):
+                    found.append(slope)
+    return np.array(found).reshape(len(found), size)
 
 
 def as_weights(sample_weight: Any, n_samples: int) -> Any:
+    """Return the weights as an array, the number 1.0 for None."""
     if sample_weight is None:
         return 1.0
     if np.ndim(sample_weight) == 0:
@@ -31,7 +76,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> Any:
 
 
 def check_norms(design: Any, survey: Survey, weight: Any, bound: float) -> None:
-    """The norms have seen every entry: no other pass is needed to find what is not finite, or lost."""
+    """Raise where entries are not finite, or norms overflow or underflow: the norms have seen every entry."""
     square = survey.square
     largest = float(np.maximum(square, survey.plain).max())
     if not math.isfinite(largest):
@@ -43,7 +88,7 @@ def check_norms(design: Any, survey: Survey, weight: Any, bound: float) -> None:
 
 
 def check_finite(design: Any, survey: Callable[[], Survey]) -> None:
-    """Raise a ValueError that names what is not finite, and the first column that has it: its sum is not."""
+    """Raise a ValueError that names what is not finite, and the first column whose sum is not."""
     try:
         design.check_finite()
     except ValueError as error:
@@ -55,7 +100,7 @@ def check_finite(design: Any, survey: Callable[[], Survey]) -> None:
 
 
 def _check_small_columns(design: Design, weight: Any, columns: Array) -> None:
-    """Columns whose squared norm is lost below float64's range: nothing can be proved of them."""
+    """Raise where a column has entries but a squared norm below float64's range: nothing can be proved of it."""
     columns = columns[design.counts[columns] > 0]  # a column may just be empty
     part: Part = design.take(columns)
     found = int(first_with_entries(part.matrix, weight, part.places))
@@ -69,7 +114,7 @@ def _check_small_columns(design: Design, weight: Any, columns: Array) -> None:
 
 @kernel
 def first_with_entries(matrix: Any, weight: Any, columns: Array) -> int:
-    """Where the first column stands that has an entry other than 0 in a sample that counts; −1 if none has."""
+    """Return the position of the first column with a nonzero entry in a sample of positive weight; −1 if none has."""
     for i in range(columns.size):
         j = wide(columns[i])
         for p in range(matrix.start(j), matrix.stop(j)):

@@ -1,9 +1,11 @@
-"""The problem: minimise F(x) = f(Ax) + Σ_j Ψ_j(x_j) with f(z) = Σ_k s_k · loss(b_k, o_k + z_k).
+"""The problem: minimise F(X, c) = Σ_k s_k·loss(b_k, o_k + (AX + 1cᵀ)_k) + Σ_b Ψ_b(X_b), X of shape (n, T).
 
-The offset o is 0 unless it is given (``losses.shifted``).  There is no 1/n anywhere (½‖Ax − b‖² for the squared loss);
-scikit-learn's conventions are the estimators' matter.
+With one target, X is a vector x; with a penalty by coordinate, each block is one coefficient.  In general a block X_b
+is several rows of X (a group of columns) with all T outputs.  There is no 1/n anywhere (½‖Ax − b‖² for the squared
+loss); scikit-learn's conventions are the matter of the estimators.
 
-With v = ∇f(Ax), kept as the *slope*, a gradient entry is one inner product, ∇_j = ⟨a_j, v⟩.  How fast it can
+With V = ∇f(AX), of shape (d, T), the gradient of a block is A_bᵀV, and by Cauchy and Schwarz ‖A_bᵀE‖ ≤ ‖A_b‖·‖E‖ for
+every change E of V (Frobenius norms).  For one target and single coordinates, ∇_j = ⟨a_j, v⟩, and how fast it can
 change follows from 0 ≤ loss'' ≤ M: with the norms ‖a_j‖² = Σ_k s_k a_kj²,
 
     |∂∇_j/∂x_i| ≤ M‖a_i‖‖a_j‖,       L_j = M‖a_j‖².
@@ -15,34 +17,38 @@ M/2·‖a_i‖‖a_j‖ of M/2·⟨a_i, a_j⟩, since H − M/2·I has norm at m
 from __future__ import annotations
 
 import math
+from functools import cached_property
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_finite_vector
+from ascd._core.checks import Array, as_finite_vector, as_vector, finite_values
+from ascd._core.contracts import check_methods, methods_of
 from ascd._core.jit import at, kernel
 from ascd._core.threads import as_n_jobs, crew
-from ascd.matrix.design import Design
+from ascd.matrix.design import Design, Survey
 from ascd.matrix.storages import open_design
-from ascd.problem.first_pass import FirstPass, read_first
+from ascd.problem.groups import Groups, as_groups
 from ascd.problem.losses import as_loss
 from ascd.problem.losses.formulas import weighted_value
+from ascd.problem.losses.outputs import Outputs
+from ascd.problem.losses.shifted import Sample as Sample
 from ascd.problem.losses.shifted import Stated
-from ascd.problem.norms import as_weights, check_norms
+from ascd.problem.losses.softmax import Softmax
+from ascd.problem.norms import FirstPass, as_weights, check_norms, gradients_at_zero, read_first
 from ascd.problem.penalties import as_penalty
+from ascd.problem.penalties.blocks import BlockNorm
+from ascd.problem.penalties.entrywise import Entrywise
+from ascd.problem.penalties.resting import total_cost
+from ascd.problem.products import add, products
 from ascd.problem.proof import Place, Products, prove
 from ascd.problem.recession import check_bounded
-
-
-class Sample(NamedTuple):
-    """Targets b and weights s (the number 1.0 where all weigh the same)."""
-
-    target: Array
-    weight: Any
+from ascd.protocols import BlockPenalty
 
 
 class Parts(NamedTuple):
-    """What compiled code sees of a problem."""
+    """What compiled code sees of a problem with one target and a penalty by coordinate."""
 
     matrix: Any
     sample: Sample
@@ -57,23 +63,28 @@ class Parts(NamedTuple):
 
 
 class Problem:
-    """F(x) = Σ_k s_k·loss(b_k, o_k + (Ax)_k) + Σ_j Ψ_j(x_j).
+    """F(X, c) = Σ_k s_k·loss(b_k, o_k + (AX + 1cᵀ)_k) + Σ_b Ψ_b(X_b).
 
     Parameters
     ----------
     A : array, sparse matrix or DataFrame of shape (n_samples, n_features), or a design
-        Taken dense or sparse as it comes; converted at most once and never modified.  A design (``ascd.matrix.design``)
-        answers questions about its columns, wherever they are.
-    b : array of length n_samples
-        Targets; labels −1 and +1 for classification losses.
-    loss : {"squared", "logistic", "huber", "squared_hinge", "poisson"} or a loss object
-    penalty : Zero, L1, L2, L1L2, Box or a penalty object; None for none
+        Used dense or sparse as it comes; converted at most once and never modified.  A design (``ascd.matrix.design``)
+        provides products with its columns, wherever they are stored.
+    b : array of shape (n_samples,) or (n_samples, n_outputs)
+        Targets; labels −1 and +1 for classification losses, the classes 0 .. T − 1 for "softmax".
+    loss : {"squared", "logistic", "huber", "squared_hinge", "poisson", "softmax"} or a loss object
+        Summed over outputs; "softmax" is the multinomial logistic loss of several classes.
+    penalty : penalty object, optional
+        By coordinate (Zero, L1, L2, L1L2, Box, BoundedL1L2 or one of your own; with several outputs it is applied to
+        every entry of X), or by block (GroupL2, SparseGroup, L21 or one of your own).
     sample_weight : array of length n_samples, optional
         Non-negative weights s.
-    offset : array of length n_samples, optional
+    offset : array of length n_samples or of the shape of b, optional
         Known parts o of the predictions, which no coefficient changes: the logarithm of the exposure for counts, the
-        predictions of another model; 0 by default.  ``image`` and the slopes are those of Ax, without it.
+        predictions of another model; 0 by default.  ``image`` and the gradients are those of AX, without it.
     n_jobs : threads for the first pass over the data; −1 for all processors, −2 for all but one
+    groups : number, sizes, labels or lists of columns, optional
+        Blocks for a block penalty of your own; the library's have this argument themselves.
 
     Examples
     --------
@@ -83,38 +94,59 @@ class Problem:
     4.5
     >>> problem.gap([2.0, 0.0, -1.0]) < 1e-12
     True
+    >>> several = ascd.Problem(np.eye(3), [[3.0, 4.0], [0.0, 1.0], [0.0, 0.0]], penalty=ascd.L21(1.0))
+    >>> several.objective([[3.0, 4.0], [0.0, 0.0], [0.0, 0.0]])
+    5.5
     """
 
     def __init__(
         self, A: Any, b: Any, loss: Any = "squared", penalty: Any = None, sample_weight: Any = None, offset: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = None, groups: Any = None,
     ) -> None:  # fmt: skip
         loss = as_loss(loss)
         threads = as_n_jobs(n_jobs)
         self.design: Design = open_design(A)
-        self.n_samples, self.n_features = self.design.shape
-        self.stated = Stated.of(loss, b, offset, self.n_samples)
-        loss, target = self.stated.as_parts()
-        penalty = as_penalty(penalty, self.n_features)
-        sample = Sample(target, as_weights(sample_weight, self.n_samples))
+        stated = Stated.of(loss, b, offset, self.design.shape[0])
         with crew(threads):
-            self.first = read_first(self.design, sample, loss)
-        self.parts = _assemble(self.design, self.first, sample, loss, penalty, self.stated)
-        check_bounded(self.design, self.parts)
+            self._set_up(stated, penalty, groups, as_weights(sample_weight, self.design.shape[0]), None)
+
+    def _set_up(self, stated: Stated, penalty: Any, groups: Any, weight: Any, first: FirstPass | None) -> None:
+        """Choose the kind of problem, and read all columns once unless ``first`` has their norms."""
+        self.n_samples, self.n_features = self.design.shape
+        self.stated, self.sample_weight = stated, weight
+        is_plain = stated.target.ndim == 1 and not stated.is_softmax
+        self.penalty, self._blocks = open_penalty(penalty, groups, self.n_features, is_plain)
+        #: True for one target and a penalty by coordinate: then ``parts`` are there for compiled code
+        self.is_by_coordinate = self._blocks is None
+        if self.is_by_coordinate:
+            loss, target = stated.as_parts()
+            sample = Sample(target, weight)
+            if first is None:
+                first = read_first(self.design, weight, loss.curvature_bound(), gradients_at_zero(sample, loss))
+            self._parts = _assemble(self.design, first, sample, loss, self.penalty, stated)
+            check_bounded(self.design, self._parts)
+        elif first is None:
+            bound = Softmax.bound if stated.is_softmax else stated.loss.curvature_bound()
+            first = read_first(self.design, weight, bound, np.empty((0, self.n_samples)))
+        self.first: FirstPass = first
 
     def __repr__(self) -> str:
-        loss, penalty = (type(part).__name__ for part in (self.stated.loss, self.parts.penalty))
-        storage = type(self.design if self.parts.matrix is None else self.parts.matrix).__name__
+        loss = "Softmax" if self.stated.is_softmax else type(self.stated.loss).__name__
+        penalty: Any = self.penalty.penalty if isinstance(self.penalty, Entrywise) else self.penalty
+        storage = type(getattr(self.design, "matrix", None) or self.design).__name__
+        blocks = "" if self.is_by_coordinate else f", {self.n_outputs} outputs, {self.groups.count} blocks"
         offset = "" if self.stated.offset is None else ", offset"
-        return f"Problem({self.n_samples} x {self.n_features} {storage}, loss={loss}, penalty={penalty}{offset})"
+        said = f"{blocks}, loss={loss}, penalty={type(penalty).__name__}{offset}"
+        return f"Problem({self.n_samples} x {self.n_features} {storage}{said})"
 
     def replace(
-        self, *, b: Any = None, loss: Any = None, penalty: Any = None, sample_weight: Any = None, offset: Any = None
-    ) -> Problem:
-        """The same problem with another target, loss, penalty, weights or offset; it shares A with this one.
+        self, *, b: Any = None, loss: Any = None, penalty: Any = None, sample_weight: Any = None, offset: Any = None,
+        groups: Any = None,
+    ) -> Problem:  # fmt: skip
+        """Return the same problem with another target, loss, penalty, weights or offset; it shares A with this one.
 
-        A pass over A is needed only for other weights or a loss with another curvature bound.  Held-out samples of a
-        cross-validation are samples of weight 0: so all folds share one matrix.
+        A pass over A is needed only for other weights.  Held-out samples of a cross-validation are samples of weight 0:
+        so all folds share one matrix.
 
         Examples
         --------
@@ -125,79 +157,217 @@ class Problem:
         >>> problem.replace(sample_weight=[1.0, 0.0, 0.0]).objective([0.0, 0.0, 0.0])
         4.5
         """
-        other, old = Problem.__new__(Problem), self.parts
-        other.design, (other.n_samples, other.n_features) = self.design, self.design.shape
-        was = self.stated
-        other.stated = Stated.of(
-            was.loss if loss is None else as_loss(loss),
-            was.target if b is None else b,
-            was.offset if offset is None else offset,
-            self.n_samples,
-        )
-        new_loss, target = other.stated.as_parts()
-        penalty = old.penalty if penalty is None else as_penalty(penalty, self.n_features)
-        if sample_weight is None and _same_curvature(new_loss, old.loss):
-            sample, error = Sample(target, old.sample.weight), other.stated.target_error(old.sample.weight)
-            other.parts = old._replace(sample=sample, loss=new_loss, penalty=penalty, target_error=error)
-            is_same = b is None and loss is None and offset is None
-            other.first = self.first if is_same else self.first.without_products()
+        was = stated = self.stated
+        is_same = b is None and loss is None and offset is None
+        if not is_same:
+            new_loss = was.loss if loss is None else as_loss(loss)
+            known = was.offset if offset is None else offset
+            stated = Stated.of(new_loss, was.target if b is None else b, known, self.n_samples)
+        if penalty is None:
+            penalty = self.penalty
+        if groups is None and is_by_block(penalty) and not hasattr(penalty, "compiled"):
+            groups = self._blocks
+        weight, first = self.sample_weight, None
+        if sample_weight is None:
+            first = self.first if is_same else self.first.without_products()
+            if not (is_same or stated.is_softmax):
+                check_norms(self.design, first.survey, weight, stated.loss.curvature_bound())
         else:
-            weight = old.sample.weight if sample_weight is None else as_weights(sample_weight, self.n_samples)
-            sample = Sample(target, weight)
-            other.first = read_first(self.design, sample, new_loss)
-            other.parts = _assemble(self.design, other.first, sample, new_loss, penalty, other.stated)
-        check_bounded(self.design, other.parts)
+            weight = as_weights(sample_weight, self.n_samples)
+        other = Problem.__new__(Problem)
+        other.design = self.design
+        other._set_up(stated, penalty, groups, weight, first)
         return other
 
+    # ---- what the solver reads
+
+    @property
+    def parts(self) -> Parts:
+        """The problem as compiled code sees it; for one target and a penalty by coordinate only."""
+        if not self.is_by_coordinate:
+            raise TypeError(
+                "this needs a problem with one target and a penalty by coordinate; for groups, several targets or "
+                "several classes use ascd.solve or ascd.path"
+            )
+        return self._parts
+
+    @parts.setter
+    def parts(self, parts: Parts) -> None:
+        self._parts = parts
+
+    @property
+    def n_outputs(self) -> int:
+        return self.stated.n_outputs
+
+    @property
+    def survey(self) -> Survey:
+        """Sums of the columns and of their squares."""
+        return self.first.survey
+
+    @cached_property
+    def norm(self) -> Array:
+        """Column norms, weighted by the samples, in column order."""
+        norm: Array = self._parts.norm if self.is_by_coordinate else np.sqrt(self.survey.square)
+        return norm
+
+    @cached_property
+    def weight(self) -> Array:
+        """The weights as an array of length n_samples."""
+        return np.full(self.n_samples, self.sample_weight, dtype=np.float64)
+
+    @cached_property
+    def root(self) -> Array | None:
+        """The square roots of the weights, of shape (n_samples, 1); None where all weights are 1."""
+        is_one = np.ndim(self.sample_weight) == 0 or bool((self.weight == 1.0).all())
+        return None if is_one else np.sqrt(self.weight)[:, None]
+
+    @cached_property
+    def loss(self) -> Any:
+        """The loss as a function of all predictions (see ``ascd.problem.losses``)."""
+        if self.stated.is_softmax:
+            return Softmax(self.stated.target, self.n_outputs, self.weight)
+        return Outputs(self.stated, self.weight, self.is_by_coordinate)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The blocks of columns; single columns for a penalty by coordinate."""
+        return as_groups(None, self.n_features) if self._blocks is None else self._blocks
+
+    @cached_property
+    def block_penalty(self) -> Any:
+        """The penalty as one of blocks, for every kind of problem."""
+        return Entrywise(self.penalty, self.n_features) if self.is_by_coordinate else self.penalty
+
+    @cached_property
+    def ends(self) -> Array:
+        """Where blocks begin and end in the flat vector of coefficients."""
+        return self.groups.starts * self.n_outputs
+
+    @property
+    def longest(self) -> int:
+        """Coefficients of the largest block."""
+        return self.groups.longest * self.n_outputs
+
+    # ---- values at a point
+
     def image(self, x: Any) -> Array:
-        """A·x."""
+        """Return A·x, the linear predictor without offset."""
         return self.evaluate(x)[1]
 
-    def objective(self, x: Any) -> float:
-        """F(x)."""
-        return self.evaluate(x)[0]
+    def objective(self, x: Any, intercept: Any = 0.0) -> float:
+        """Return F(x, c)."""
+        return self.evaluate(x, intercept)[0]
 
     def gradient(self, x: Any) -> Array:
-        """∇f: the gradient of the smooth part, one entry a coordinate."""
-        return self._products(self.evaluate(x)[2])
+        """Return ∇f, the gradient of the smooth part, with the shape of x."""
+        slope = self.evaluate(x)[2]
+        return products(self.design, np.arange(self.n_features), slope) if slope.ndim > 1 else self._products(slope)
 
     def partial(self, x: Any, j: int) -> float:
-        """∇_j f(x), reading one column."""
+        """Return ∇_j f(x) of a problem with one target, reading one column."""
         if not 0 <= j < self.n_features:
             raise IndexError(f"j must be in 0 .. {self.n_features - 1}; got {j}")
         return float(self.design.dots(np.array([j]), self.evaluate(x)[2])[0])
 
     def gap(self, x: Any) -> float:
-        """F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
-        point = self._point(x)
+        """Return F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
+        if not self.is_by_coordinate:
+            return float(import_module("ascd.blocks.solve").gap_at(self, self.as_point(x, "x")))
+        point = as_finite_vector(x, "x", self.n_features)
         _, image, slope = self.evaluate(point)
         curvature = np.empty(self.n_samples)
         fill_curvatures(self.parts, image, curvature)
-        products = Products(self._products(slope), np.zeros(self.n_features), self._products)
+        known = Products(self._products(slope), np.zeros(self.n_features), self._products)
         place = Place(point, 0.0, image, slope, curvature, False)
-        return prove(self.design, self.parts, self.parts.penalty, place, products).gap
+        return prove(self.design, self.parts, self.parts.penalty, place, known).gap
 
-    def evaluate(self, x: Any) -> tuple[float, Array, Array]:
-        """F(x), the image Ax and the slope v = ∇f(Ax)."""
-        point = self._point(x)
-        image, slope = np.zeros(self.n_samples), np.empty(self.n_samples)
+    def evaluate(self, x: Any, intercept: Any = 0.0) -> tuple[float, Array, Array]:
+        """Return F(x, c), the predictions Ax + c and the gradient ∇f(Ax + c) with respect to them."""
+        if not self.is_by_coordinate:
+            return self._evaluate_blocks(self.as_point(x, "x"), intercept)
+        point = as_finite_vector(x, "x", self.n_features)
+        image, slope = np.full(self.n_samples, float(intercept)), np.empty(self.n_samples)
         moved = np.flatnonzero(point)
         if moved.size:
             self.design.add(moved, point[moved], image)
         objective = evaluate_at(self.parts.sample, self.parts.loss, self.parts.penalty, point, image, slope)
         return float(objective), image, slope
 
+    def _evaluate_blocks(self, point: Array, intercept: Any) -> tuple[float, Array, Array]:
+        image = np.zeros((self.n_samples, self.n_outputs)) + np.asarray(intercept, dtype=np.float64)
+        moved = np.flatnonzero(point.any(axis=1))
+        add(self.design, self.groups.order[moved], point[moved], image)
+        value, slope = self.loss.value_and_slope(image)
+        objective = float(value + total_cost(self.penalty, point.ravel(), self.ends))
+        return (objective, image[:, 0], slope[:, 0]) if self.loss.is_flat else (objective, image, slope)
+
     def _products(self, vector: Array) -> Array:
         """Aᵀ·vector."""
         return self.design.dots(np.arange(self.n_features), vector)
 
-    def _point(self, x: Any) -> Array:
-        return as_finite_vector(x, "x", self.n_features)
+    # ---- coefficients in the order of the blocks
+
+    def as_point(self, x: Any, name: str) -> Array:
+        """Return coefficients (n_features, n_outputs), or flat ones for one target, in the order of the blocks."""
+        array: Array = as_vector(np.ravel(x), name).reshape(np.shape(x))
+        shape = (self.n_features, self.n_outputs)
+        if array.shape != shape and not (self.n_outputs == 1 and array.shape == shape[:1]):
+            allowed = f"{shape[:1]} or {shape}" if self.n_outputs == 1 else f"{shape}"
+            raise ValueError(f"{name} must have the shape {allowed}; got {array.shape}")
+        finite_values(array, name)
+        return np.ascontiguousarray(array.reshape(shape)[self.groups.order])
+
+    def as_given(self, point: Array) -> Array:
+        """Return a copy of coefficients in the user's order and shape."""
+        x = self.as_columns(point.copy())
+        return x[:, 0] if self.loss.is_flat else x
+
+    def as_columns(self, point: Array) -> Array:
+        """Return coefficients in the order of the columns; no copy where the blocks have that order too."""
+        if self.groups.is_plain:
+            return point
+        x = np.empty(point.shape)
+        x[self.groups.order] = point
+        return x
+
+
+def is_by_block(penalty: Any) -> bool:
+    """Return True for a penalty of blocks: one of the library's, or one with at least one method of that contract."""
+    return hasattr(penalty, "compiled") or any(hasattr(penalty, method) for method in methods_of(BlockPenalty))
+
+
+def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any, Groups | None]:
+    """Return the compiled penalty and its blocks, None for a penalty by coordinate.
+
+    ``is_plain`` says that there is one target; else a penalty by coordinate becomes one of blocks of one column.
+    """
+    if isinstance(penalty, type):
+        raise TypeError(f"penalty must be made with its parameters, as {penalty.__name__}(...); got the class itself")
+    if isinstance(penalty, str):
+        raise TypeError(
+            f"penalty must be an object such as ascd.L1(1.0) or ascd.GroupL2(1.0, groups=5); got {penalty!r}"
+        )
+    if penalty is None and not (is_plain and groups is None):
+        found = as_groups(groups, n)
+        zero = np.zeros(found.count)
+        return BlockNorm(zero, zero, zero, False), found
+    if not is_by_block(penalty):
+        if groups is not None:
+            raise ValueError(f"groups are for penalties of blocks; {type(penalty).__name__} is one by coordinate")
+        checked = as_penalty(penalty, n)
+        return (checked, None) if is_plain else (Entrywise(checked, n), as_groups(None, n))
+    own = getattr(penalty, "groups", None) if hasattr(penalty, "compiled") else None
+    if own is not None and groups is not None:
+        raise ValueError(f"groups: {type(penalty).__name__} has its own groups; leave groups=None")
+    found = as_groups(groups if own is None else own, n)
+    compiled = penalty.compiled(found) if hasattr(penalty, "compiled") else penalty
+    check_methods(compiled, BlockPenalty, "penalty")
+    return compiled, found
 
 
 @kernel
 def evaluate_at(sample: Any, loss: Any, penalty: Any, x: Array, image: Array, slope: Array) -> float:
-    """F(x), where the image is Ax; the slope is filled in."""
+    """Return F(x) for the predictions ``image``; their gradient ``slope`` is filled in."""
     total = 0.0
     for k in range(image.size):
         weight, target = at(sample.weight, k), sample.target[k]
@@ -222,18 +392,13 @@ def fill_curvatures(problem: Any, image: Array, out: Array) -> None:
 def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty: Any, stated: Stated) -> Parts:
     bound, n = float(loss.curvature_bound()), design.shape[1]
     square = first.survey.square
-    check_norms(design, first.survey, sample.weight, bound)
     lipschitz = bound * square if bound < math.inf else np.full(n, bound)
     if not lipschitz.all():
         # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.
         lipschitz[lipschitz == 0.0] = lipschitz[lipschitz > 0.0].min(initial=math.inf if lipschitz.any() else 1.0)
     gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
-    # compiled steps of the engine read columns themselves; the solver asks the design alone
+    # compiled steps of the engine read columns themselves; the solver uses the design alone
     return Parts(
         design.matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()),
         gain, slack, stated.target_error(sample.weight),
     )  # fmt: skip
-
-
-def _same_curvature(first: Any, second: Any) -> bool:
-    return (first.curvature_bound(), first.is_quadratic()) == (second.curvature_bound(), second.is_quadratic())

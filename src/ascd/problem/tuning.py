@@ -107,3 +107,20 @@ SMALL, LONGER_STRIDE = 1e-9, 4.0
 MOST_NEWTON_STEPS = 100
 #: Samples in a part, for sums that do not depend on the number of threads; their arrays fit into a core's cache.
 SAMPLES_A_PART = 1 << 14
+
+# ---- softmax and block norms
+
+#: Newton steps for the intercepts of a softmax loss.
+MOST_BALANCING_STEPS = 50
+#: Halvings that find the scale of a dual point for two norms at once: all digits of a float64 and some more.
+SCALE_HALVINGS = 60
+#: Where the share of a probability that a dual point may be off is larger, it may leave the simplex.
+LARGEST_SHARE = 0.25
+#: A class whose curvatures add up to less has no unit of its own: products of two units would underflow.
+SMALLEST_SHARE = 1e-280
+#: A step of the constants of classes: exp(−1000) is 0 already.
+LONGEST_CONSTANT_STEP = 1e3
+#: Classes are numbered without gaps: a larger number is a label, not a class.
+MOST_CLASSES = 1_000_000
+#: Nanoseconds of an entry of a softmax: an exponential, most of all.
+SOFTMAX_ENTRY = 10.0

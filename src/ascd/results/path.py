@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,13 +18,15 @@ MOST_LINES = 12
 
 @dataclass(frozen=True)
 class Path:
-    """The result of ``path``; one entry (or one column of ``coefs``) for each alpha.
+    """The result of ``path``; one entry for each alpha, along the last axis of ``coefs`` and ``intercepts``.
 
     Attributes
     ----------
     alphas : factors of the penalty, falling
-    coefs : array of shape (n_features, n_alphas)
-    intercepts, objectives, n_iters : per alpha
+    coefs : array of shape (n_features, n_alphas), or (n_features, n_outputs, n_alphas) for a target with two
+        dimensions or classes
+    intercepts : array of shape (n_alphas,), or (n_outputs, n_alphas)
+    objectives, n_iters : per alpha
     gaps : duality gaps, upper bounds on F − min F with all rounding errors counted; from intervals but for the last,
         which comes from an exact pass
     deviance_ratio : share of the loss at zero coefficients that is explained
@@ -67,10 +70,16 @@ class Path:
         """
         from ascd.plotting import plot_coefficients
 
-        return plot_coefficients(self.alphas, self.coefs, ax, as_count(most, "most"))
+        return plot_coefficients(self.alphas, self._flat, ax, as_count(most, "most"))
+
+    @property
+    def _flat(self) -> Array:
+        """All coefficients, one a row."""
+        return self.coefs.reshape(math.prod(self.coefs.shape[:-1]), self.coefs.shape[-1])
 
     def _repr_html_(self) -> str:
-        counts, last = np.count_nonzero(self.coefs, axis=0), self.alphas.size - 1
+        coefs, last = self._flat, self.alphas.size - 1
+        counts = np.count_nonzero(coefs, axis=0)
         if last < 0:
             return facts("Path", [("status", self.status.sentence)])
         rows = [
@@ -78,14 +87,14 @@ class Path:
             ("alphas", f"{last + 1}, from {number(self.alphas[0])} to {number(self.alphas[last])}"),
             (
                 "coefficients",
-                f"{number(counts[0])} to {number(counts[last])} of {number(len(self.coefs))} are not zero",
+                f"{number(counts[0])} to {number(counts[last])} of {number(len(coefs))} are not zero",
             ),
             ("above the minimum by", f"at most {number(self.gaps.max())} (the largest duality gap)"),
             ("explained", f"{self.deviance_ratio[last]:.1%} of the loss at zero coefficients"),
             ("columns read", number(self.reads)),
             ("seconds", number(self.seconds)),
         ]
-        largest = np.argsort(-np.abs(self.coefs).max(axis=1), kind="stable")[:MOST_LINES]
+        largest = np.argsort(-np.abs(coefs).max(axis=1), kind="stable")[:MOST_LINES]
         across = -np.log(np.maximum(self.alphas, np.finfo(float).tiny))
         caption = "coefficients over alpha, from strong to weak (logarithmic)"
-        return facts("Path", rows, picture(across, list(self.coefs[largest]), caption))
+        return facts("Path", rows, picture(across, list(coefs[largest]), caption))

@@ -101,7 +101,7 @@ class Solution:
 
     Attributes
     ----------
-    x : the last point
+    x : the last point, of shape (n_features,), or (n_features, n_outputs) for a target with two dimensions or classes
     objective : F(x)
     status, message : why the run ended, as a ``Status`` and as a sentence
     n_iter : number of coordinate steps (``minimize``) or of rounds (``solve``)
@@ -111,13 +111,13 @@ class Solution:
     reads : columns read during the run, the pass for init="gradient" and checks included
     seconds : time spent descending; recording and compiling are not counted
     trace : the recorded history
-    intercept : the constant c of ``solve(..., intercept=True)``
+    intercept : the constant c of ``solve(..., intercept=True)``; an array of length n_outputs where x has outputs
     compile_seconds : time that kernels took to compile or to load, which a first call needs once
     chosen : the rule, oracle, steepness and step of ``minimize``, by name
     confidence : the probability with which all intervals of the run of ``minimize`` held together: 1 where they are
         proved, 0 where nothing is known.  Below 1 neither status nor gap rests on them: both come from exact entries
     zero_objective : F at zero coefficients (or the nearest that are allowed), intercept fitted, which the tolerance
-        refers to
+        is relative to
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Solution:
     reads: int = 0
     seconds: float = 0.0
     trace: Trace = field(default_factory=Trace, repr=False)
-    intercept: float = 0.0
+    intercept: Any = 0.0
     zero_objective: float = math.nan
     compile_seconds: float = 0.0
     chosen: dict[str, str] = field(default_factory=dict, repr=False)
@@ -167,7 +167,7 @@ class Solution:
             ("objective", f"{self.objective:.10g}"),
             ("above the minimum by", f"at most {number(self.gap)} (duality gap)"),
             ("coefficients", f"{number(np.count_nonzero(self.x))} of {number(self.x.size)} are not zero"),
-            ("intercept", number(self.intercept)),
+            ("intercept", ", ".join(map(number, np.ravel(self.intercept)))),
             ("iterations", number(self.n_iter)),
             ("columns read", number(self.reads)),
             ("seconds", f"{number(self.seconds)}, and {number(self.compile_seconds)} for compiling"),

@@ -22,7 +22,7 @@ from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import prices
-from ascd.problem.first_pass import FirstPass
+from ascd.problem.norms import FirstPass
 from ascd.problem.optimality import inverse_square, width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 from ascd.solver import tuning

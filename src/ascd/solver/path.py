@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ascd._core.threads import as_n_jobs, quiet
 from ascd.matrix.design import DataGone
 from ascd.matrix.vectors import support
 from ascd.problem.penalties import as_penalty
+from ascd.problem.penalties.entrywise import Entrywise
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
 from ascd.problem.tuning import LAST_PLACES
@@ -49,12 +51,12 @@ def path(
     callback: Callable[[Snapshot], Any] | None = None,
     progress: bool = False,
 ) -> Path:
-    """Minimise f(Ax + c·1) + alpha·Σ Ψ_j(x_j) for a falling sequence of alphas.
+    """Minimise f(AX + 1cᵀ) + alpha·Σ_b Ψ_b(X_b) for a falling sequence of alphas.
 
     Parameters
     ----------
     problem : Problem
-        Its penalty is what the alphas multiply: with ``L1(1.0)`` an alpha is the usual λ.
+        Of any kind.  Its penalty is what the alphas multiply: with ``L1(1.0)`` an alpha is the usual λ.
     alphas : array, optional
         Positive factors; by default ``n_alphas`` of them from the largest useful one down to ``eps`` times it.
     tol : gap allowed at each alpha, relative to F at zero coefficients
@@ -70,19 +72,27 @@ def path(
     >>> result = ascd.path(ascd.Problem(A, A[:, 0], penalty=ascd.L1(1.0)), n_alphas=5, eps=0.1)
     >>> [int(count) for count in (result.coefs != 0).sum(axis=0)]
     [0, 1, 1, 1, 1]
+    >>> several = ascd.path(ascd.Problem(A, A[:, :2], penalty=ascd.L21(1.0)), n_alphas=4, eps=0.1)
+    >>> several.coefs.shape, [int(count) for count in several.coefs.any(axis=1).sum(axis=0)]
+    ((20, 2, 4), [0, 2, 2, 2])
     """
     limits = check_run(problem, max_iter, max_time, callback)
-    if not hasattr(problem.parts.penalty, "scaled"):
-        raise TypeError(f"path needs a penalty with a method scaled(factor); {problem.parts.penalty!r} has none")
+    own = problem.penalty.penalty if isinstance(problem.penalty, Entrywise) else problem.penalty
+    if not hasattr(own, "scaled"):
+        raise TypeError(f"path needs a penalty with a method scaled(factor); {own!r} has none")
     tol = as_number(tol, "tol", low=0.0)
     factors = as_alphas(alphas)
     n_alphas, eps = as_count(n_alphas, "n_alphas"), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
     stop_early = alphas is None if early_stop is None else as_flag(early_stop, "early_stop")
     intercept = as_flag(intercept, "intercept")
-    x = as_start(problem, x0, intercept)
+    x, threads = as_start(problem, x0, intercept), as_n_jobs(n_jobs)
+    if not problem.is_by_coordinate:
+        start = (x, intercept, np.zeros(problem.n_outputs))
+        given = (start, factors, (n_alphas, eps), tol, limits, threads, stop_early, callback, progress)
+        return import_module("ascd.blocks.path").path_blocks(problem, *given)  # type: ignore[no-any-return]
     clock = Stopwatch()
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
-    with quiet(as_n_jobs(n_jobs), entries), progress_bar(progress, steps) as show:
+    with quiet(threads, entries), progress_bar(progress, steps) as show:
         solver = Solver(problem, x, intercept, 0.0)
         if factors is None:
             factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
@@ -122,7 +132,7 @@ class _Walk:
                 if foresight:
                     foresight.end()
                 self._keep(before)
-                if stop_early and not is_last and self._hardly_changes():
+                if stop_early and not is_last and hardly_changes([row[4] for row in self.rows]):
                     is_last, status = True, self._minimise(float(factor), watch, confirm=True)
                     self.points.pop(), self.rows.pop()
                     self._keep(before)
@@ -153,12 +163,6 @@ class _Walk:
         explained = 1.0 - fit.loss_sum / fit.zero_objective if fit.zero_objective > 0.0 else 0.0
         self.rows.append((fit.constant, now.objective, now.gap, self.solver.n_iter - before, explained))
 
-    def _hardly_changes(self) -> bool:
-        explained = [row[4] for row in self.rows]
-        if len(explained) < tuning.FEWEST_PENALTIES:
-            return False
-        return explained[-1] > tuning.ALMOST_ALL or explained[-1] - explained[-2] < tuning.HARDLY_MORE * explained[-1]
-
     def result(self, factors: Array, status: Status, seconds: float) -> Path:
         count = len(self.points)
         coefs = np.zeros((self.solver.fit.n, count), order="F")
@@ -170,6 +174,13 @@ class _Walk:
             n_iters=table[3].astype(np.int64), deviance_ratio=table[4], reads=int(self.solver.reads), status=status,
             zero_objective=self.reference, seconds=seconds,
         )  # fmt: skip
+
+
+def hardly_changes(explained: list[float]) -> bool:
+    """Return True if the last penalty has hardly added to the share of the loss that is explained, or all is."""
+    if len(explained) < tuning.FEWEST_PENALTIES:
+        return False
+    return explained[-1] > tuning.ALMOST_ALL or explained[-1] - explained[-2] < tuning.HARDLY_MORE * explained[-1]
 
 
 def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from ascd._core.clock import Stopwatch
 from ascd._core.threads import as_n_jobs, quiet
 from ascd.matrix.design import DataGone
 from ascd.problem.penalties import nearest_allowed
+from ascd.problem.penalties.blocks import BlockNorm
+from ascd.problem.penalties.resting import total_cost
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
 from ascd.problem.tuning import SAMPLES_A_PART
@@ -24,7 +27,6 @@ from ascd.results.solution import Snapshot, Solution, Status, check_callback
 from ascd.results.trace import Trace
 from ascd.solver import tuning
 from ascd.solver.box.ahead import is_for_descent, solver_after_descent
-from ascd.solver.fit import Fit
 from ascd.solver.loop import Solver
 from ascd.solver.samples import cost_of
 
@@ -34,27 +36,28 @@ def solve(
     tol: float = 1e-6,
     x0: Any = None,
     intercept: bool = False,
-    intercept0: float | None = None,
+    intercept0: Any = None,
     max_iter: int = tuning.DEFAULT_ROUNDS,
     max_time: float | None = None,
     n_jobs: int | None = None,
     callback: Callable[[Snapshot], Any] | None = None,
     progress: bool = False,
 ) -> Solution:
-    """Minimise F(x) = f(Ax + c·1) + Σ Ψ_j(x_j) to a certified duality gap.
+    """Minimise F(X, c) = f(AX + 1cᵀ) + Σ_b Ψ_b(X_b) to a certified duality gap.
 
     Parameters
     ----------
     problem : Problem
+        Of any kind: by coordinate, with groups of columns, with several targets or classes.
     tol : float
         Stop when the duality gap is at most ``tol`` times F at zero coefficients (with the intercept fitted): the
         status is then "converged".  Where no dual point is found that proves it (many or dependent coordinates without
         a penalty), first-order conditions are held to the same scale, and the status is "stationary".
-    x0 : array of length n_features, optional
+    x0 : array of length n_features or of shape (n_features, n_outputs), optional
         Where to start; zero (or the nearest allowed point) by default.
     intercept : bool
-        Fit an unpenalised constant c as well.
-    intercept0 : float, optional
+        Fit an unpenalised constant c for each output as well.
+    intercept0 : float or array of length n_outputs, optional
         Where c starts, with ``x0``.
     max_iter : number of rounds: working sets, or Newton steps for losses that are not quadratic
     max_time : float, optional
@@ -77,18 +80,21 @@ def solve(
     >>> solution = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(5.0)), tol=1e-10, intercept=True)
     >>> solution.converged, np.flatnonzero(solution.x).tolist()
     (True, [0, 1, 2])
+    >>> B = A[:, :2] @ rng.standard_normal((2, 3)) + [1.0, 2.0, 3.0]
+    >>> several = ascd.solve(ascd.Problem(A, B, penalty=ascd.L21(5.0)), tol=1e-10, intercept=True)
+    >>> several.converged, several.x.shape, several.intercept.shape, np.flatnonzero(several.x.any(axis=1)).tolist()
+    (True, (200, 3), (3,), [0, 1])
     """
     limits = check_run(problem, max_iter, max_time, callback)
-    tol = as_number(tol, "tol", low=0.0)
+    tol, threads = as_number(tol, "tol", low=0.0), as_n_jobs(n_jobs)
     intercept = as_flag(intercept, "intercept")
-    x = as_start(problem, x0, intercept)
-    most = tuning.LARGEST_INTERCEPT
-    constant = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-most, high=most)
-    if constant and not intercept:
-        raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
+    x, constant = as_start(problem, x0, intercept), as_constant(problem, intercept0, intercept)
+    if not problem.is_by_coordinate:
+        is_given = x0 is not None or intercept0 is not None
+        given = (problem, (x, intercept, constant), is_given, tol, limits, threads, callback, progress)
+        return import_module("ascd.blocks.solve").solve_blocks(*given)  # type: ignore[no-any-return]
     if intercept:
         check_bounded(problem.design, problem.parts, intercept=True)
-    threads = as_n_jobs(n_jobs)
     may_descend = callback is None and x0 is None and not progress and not intercept
     start = Start(x, intercept, constant, may_descend and is_for_descent(problem, tol, limits))
     entries, library = problem.n_samples * problem.n_features, threads if start.in_box else 1
@@ -193,53 +199,86 @@ def check_run(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limi
     return as_limits(max_iter, max_time)
 
 
-def as_reference(problem: Problem, fit: Fit) -> float:
-    """What the tolerance is a share of: F at zero coefficients, with the best intercept where one is fitted.
+def as_reference(problem: Problem, fit: Any) -> float:
+    """Return what the tolerance is a share of: F at zero coefficients, with the best intercept where one is fitted.
 
     Where zero is not allowed, it is F at the nearest point that is.  Where an intercept alone fits the target up to
     rounding, F there says nothing: then it is F at zero without the intercept.  Where F at zero is not positive (the
-    dual of a support vector machine), it is the gap there: the primal objective at zero weights; 1 if none is known.
+    dual of a support vector machine, targets of 0), it is the gap there: for the dual of a support vector machine the
+    primal objective at zero weights; 1 if none is known.
     """
-    penalty, n = problem.parts.penalty, problem.n_features
-    nearest = nearest_allowed(penalty, n)
+    nearest = nearest_point(problem)
     is_away = bool(nearest.any())
     if is_away or fit.x.any():
-        fit = Fit(problem, nearest, fit.intercept, 0.0)
-    value = float(fit.loss_sum)
+        fit = type(fit)(problem, nearest.copy(), fit.intercept, 0.0 * fit.constant)
+    value = float(fit.loss_sum if problem.is_by_coordinate else fit.seen.value)
     if is_away:
-        value += float(cost_of(penalty, np.arange(n), nearest))
-    if fit.intercept and is_rounding(problem, fit):
-        value = problem.objective(nearest)
-    if value <= 0.0 and fit.intercept:  # a perfect fit, up to rounding
-        value = problem.objective(nearest)
+        value += float(cost_of(problem.penalty, np.arange(problem.n_features), nearest))
+    if fit.intercept and (value <= 0.0 or is_rounding(problem, fit)):  # a perfect fit, up to rounding
+        value = problem.objective(problem.as_columns(nearest))
     if value > 0.0:
         return value
-    gap = problem.gap(nearest)
+    gap = problem.gap(problem.as_columns(nearest))
     return gap if math.isfinite(gap) else 1.0
 
 
-def is_rounding(problem: Problem, fit: Fit) -> bool:
-    """Are the slopes no larger than the rounding errors of a constant prediction that equals the target?"""
-    weight = problem.parts.sample.weight
-    for start in range(0, problem.n_samples, SAMPLES_A_PART):  # mostly the first of them tell
+def nearest_point(problem: Problem) -> Array:
+    """Return the allowed point nearest to zero, which for penalties of blocks must be zero."""
+    if problem.is_by_coordinate:
+        return nearest_allowed(problem.penalty, problem.n_features)
+    x = np.zeros((problem.n_features, problem.n_outputs))
+    is_free = isinstance(problem.penalty, BlockNorm)  # zero costs nothing
+    if not is_free and not math.isfinite(total_cost(problem.penalty, x.ravel(), problem.ends)):
+        raise ValueError("the penalty must allow zero coefficients")
+    return x
+
+
+def is_rounding(problem: Problem, fit: Any) -> bool:
+    """Return True if the gradient is no larger than the rounding errors of constant predictions equal to the target."""
+    if problem.stated.is_softmax:
+        return False
+    weight = problem.sample_weight
+    curvature = fit.curvature if problem.is_by_coordinate else fit.seen.curvature.own
+    for start in range(0, problem.n_samples, SAMPLES_A_PART):  # mostly the first part decides
         here = slice(start, start + SAMPLES_A_PART)
         target, prediction = problem.stated.sizes(fit.constant, here)
-        size = np.maximum((weight[here] if np.ndim(weight) else weight) * target, fit.curvature[here] * prediction)
+        each = np.reshape(weight[here] if np.ndim(weight) else weight, (-1,) + (1,) * (fit.slope.ndim - 1))
+        size = np.maximum(each * target.reshape(fit.slope[here].shape), curvature[here] * prediction)
         if not np.all(np.abs(fit.slope[here]) <= tuning.FEW_ULPS * size):
             return False
     return True
 
 
 def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
-    """A copy of x0, or the point nearest to zero that the penalty allows.
+    """Return a copy of x0, or the point nearest to zero that the penalty allows; in the order of blocks.
 
     Where an intercept is fitted, the losses at x0 without it say nothing: exp may overflow there.
     """
-    n, penalty = problem.n_features, problem.parts.penalty
     if x0 is None:
-        return nearest_allowed(penalty, n)
+        return nearest_point(problem)
+    if not problem.is_by_coordinate:
+        point = problem.as_point(x0, "x0")
+        if not math.isfinite(total_cost(problem.penalty, point.ravel(), problem.ends)):
+            raise ValueError("x0 must have a finite cost")
+        return point
+    n = problem.n_features
     x = as_finite_vector(x0, "x0", n).copy()
-    cost = cost_of(penalty, np.arange(n), x)
+    cost = cost_of(problem.penalty, np.arange(n), x)
     if not math.isfinite(cost if intercept else problem.objective(x)):
         raise ValueError("x0 must have a finite objective (lie inside the box, if there is one)")
     return x
+
+
+def as_constant(problem: Problem, intercept0: Any, intercept: bool) -> Any:
+    """Return where the intercept starts: a number, or an array with one for each output of a problem of blocks."""
+    if problem.is_by_coordinate:
+        most = tuning.LARGEST_INTERCEPT
+        constant: Any = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-most, high=most)
+    else:
+        given = as_finite_vector(np.ravel(0.0 if intercept0 is None else intercept0), "intercept0")
+        if given.size not in (1, problem.n_outputs):
+            raise ValueError(f"intercept0 must be one number, or one for each of {problem.n_outputs}; got {given.size}")
+        constant = np.zeros(problem.n_outputs) + given
+    if np.any(constant) and not intercept:
+        raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
+    return constant

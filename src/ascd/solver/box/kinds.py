@@ -6,7 +6,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.local import Local
-from ascd.problem.losses.squared import Squared
+from ascd.problem.losses import Squared
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
 

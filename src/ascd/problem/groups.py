@@ -64,7 +64,7 @@ def as_groups(groups: Any, n: int) -> Groups:
 
     Examples
     --------
-    >>> from ascd.blocks.groups import as_groups
+    >>> from ascd.problem.groups import as_groups
     >>> as_groups(2, 4).sizes.tolist(), as_groups([1, 3], 4).sizes.tolist()
     ([2, 2], [1, 3])
     >>> as_groups(["a", "b", "a", "b"], 4).order.tolist()

@@ -13,7 +13,8 @@ and column has an inverse without negative entries, so that |a| ≤ M⁻¹|ρ| i
 M is.  Scaled by s, q = (1 − s)e_y + s·q_k differs from q̂ = (1 − s)e_y + s·p_k by δ with |δ_t| ≤ η·s·min(p_t, 1 − p_t)
 and Σ_t δ_t = 0.  With log(1 + t) ≤ t,
 
-    KL(q ‖ p) ≤ KL(q̂ ‖ p) + Σ_t δ_t·log(q̂_t/p_t) + Σ_t δ_t²/q̂_t.
+    KL(q ‖ p) ≤ KL(q̂ ‖ p) + Σ_t δ_t·log(q̂_t/p_t) + Σ_t δ_t²/q̂_t,     and with o = 1 − p_y
+    KL(q̂ ‖ p) = s·o·log s + (p_y + (1 − s)o)·log((p_y + (1 − s)o)/p_y).
 """
 
 from __future__ import annotations
@@ -24,22 +25,29 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import share
-from ascd.blocks.lengths import norm, row_lengths
-from ascd.blocks.losses import Curvature, DualPoint, Look
-from ascd.blocks.softmax_samples import fill_gaps, fill_look, fill_softmax
-from ascd.blocks.tuning import LARGEST_SHARE, LONGEST_CONSTANT_STEP, MOST_BALANCING_STEPS, SMALLEST_SHARE, SOFTMAX_ENTRY
 from ascd.matrix.careful import UNIT, careful_sum
 from ascd.matrix.design import Design
-from ascd.problem.tuning import BALANCED
+from ascd.problem.lengths import norm, row_lengths
+from ascd.problem.losses.outputs import Curvature, DualPoint, Look
+from ascd.problem.tuning import (
+    BALANCED,
+    LARGEST_SHARE,
+    LEAST_ORDINARY,
+    LONGEST_CONSTANT_STEP,
+    MOST_BALANCING_STEPS,
+    SMALLEST_SHARE,
+    SOFTMAX_ENTRY,
+    UNDERFLOW,
+)
 
 
 class Softmax:
     """log Σ exp(z_t) − z_y for classes 0 .. T − 1; ``weight`` has one number a sample."""
 
     is_coupled, is_quadratic, is_flat = True, False, False
-    #: of the Hessian's largest eigenvalue
-    bound = square_bound = 0.5
+    bound = 0.5
 
     def __init__(self, labels: Array, n_classes: int, weight: Array) -> None:
         self.labels, self.n_outputs, self.weight = labels, n_classes, weight
@@ -165,3 +173,98 @@ def largest_solution(matrix: Array, size: Array, terms: int) -> float:
     if not off < 0.1:
         return math.inf
     return float(np.max(np.abs(inverse) @ (size[kept] + 1.2 * off * float(size[kept].max()))))
+
+
+@helper
+def fill_shares(image: Array, y: int, shares: Array) -> tuple[float, float]:
+    """Probabilities of one sample; its loss, and 1 − p_y as the sum of the others: exact where p_y is near 1."""
+    most, others = -math.inf, 0.0
+    for t in range(image.size):
+        most = max(most, image[t])
+    for t in range(image.size):
+        shares[t] = math.exp(image[t] - most)
+    own = shares[y]
+    shares[y] = 0.0
+    for t in range(image.size):
+        others += shares[t]
+    shares[y] = own
+    for t in range(image.size):
+        shares[t] /= others + own
+    loss = math.log1p(others / own) if own > others else math.log(others + own) + (most - image[y])
+    return loss, others / (others + own)
+
+
+@kernel
+def fill_softmax(
+    image: Array, labels: Array, weight: Array, slope: Array, losses: Array, start: int, stop: int
+) -> None:
+    """Losses and slopes of some samples."""
+    for number in range(start, stop):
+        k = wide(number)
+        y = wide(labels[k])
+        loss, others = fill_shares(image[k], y, slope[k])
+        losses[k], slope[k, y] = weight[k] * loss, -others
+        for t in range(image.shape[1]):
+            slope[k, t] *= weight[k]
+
+
+@kernel
+def fill_look(
+    image: Array, labels: Array, weight: Array, slope: Array, losses: Array, own: Array, shared: Array, most: Array
+) -> None:
+    """Losses, slopes and curvatures: s·p, √s·p, and s times a bound of the largest eigenvalue of diag(p) − ppᵀ."""
+    for k in range(labels.size):
+        y, root, largest = wide(labels[k]), math.sqrt(weight[k]), 0.0
+        loss, others = fill_shares(image[k], y, own[k])
+        losses[k] = weight[k] * loss
+        for t in range(image.shape[1]):
+            share = own[k, t]
+            largest = max(largest, share)
+            slope[k, t], own[k, t], shared[k, t] = weight[k] * share, weight[k] * share, root * share
+        slope[k, y] = -weight[k] * others
+        most[k] = weight[k] * min(largest, 2.0 * largest * (1.0 - largest))  # Gershgorin
+
+
+@kernel
+def fill_gaps(
+    image: Array, labels: Array, weight: Array, reach: Array, scale: float, shares: Array, terms: Array, start: int,
+    stop: int,
+) -> None:  # fmt: skip
+    """Divergences KL(q ‖ p) at most, with what rounding and the reach add to them."""
+    below = math.log(scale) if scale > 0.0 else 0.0
+    for number in range(start, stop):
+        k = wide(number)
+        terms[k] = 0.0
+        if weight[k] > 0.0:
+            y = wide(labels[k])
+            loss, others = fill_shares(image[k], y, shares[k])
+            near, error = reach[k] if reach.size > 0 else 0.0, error_of(image[k])
+            terms[k] = weight[k] * largest_divergence(shares[k, y], others, loss, scale, below, error, near)
+
+
+@helper
+def error_of(image: Array) -> float:
+    """Relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient."""
+    least, most = math.inf, -math.inf
+    for t in range(image.size):
+        least, most = min(least, image[t]), max(most, image[t])
+    return (image.size + 8.0 + 2.0 * (most - least)) * UNIT
+
+
+@helper
+def largest_divergence(
+    own: float, others: float, loss: float, scale: float, below: float, error: float, reach: float
+) -> float:
+    """Of one sample; ``below`` is log(scale), 0 for a scale of 0."""
+    joined = own + (1.0 - scale) * others
+    if own > 0.5:
+        ratio, lost = math.log1p((1.0 - scale) * others / own), 0.0
+    elif joined == 0.0:  # both are p_y, which has underflowed
+        ratio, lost = 0.0, 0.0
+    else:
+        ratio, lost = math.log(joined) + loss, 8.0 * UNIT * joined * loss  # a difference of logarithms
+    first, second = scale * others * below, joined * ratio
+    term = max(first + second, 0.0) + (8.0 * UNIT + error) * (abs(first) + abs(second)) + lost
+    term += reach * scale * (others * abs(below) + min(own, others) * abs(ratio))
+    term += UNDERFLOW if min(own, others) < LEAST_ORDINARY else 0.0
+    return term + 2.0 * reach * reach * others

@@ -1,21 +1,6 @@
-"""Losses of samples with several outputs: f(Z) = Σ_k s_k·loss(y_k, z_k), z_k a row of Z = AX + 1cᵀ.
+"""``Outputs``: a loss by sample and output, f(Z) = Σ_kt s_k·loss(y_kt, z_kt), as a loss of all predictions.
 
-``Outputs`` adds up one of the library's losses (or the user's own) over the outputs: with T = 1 that loss itself, with
-the squared one least squares for several targets.  ``Softmax`` is the multinomial logistic loss of T classes,
-
-    loss(y, z) = log Σ_t exp(z_t) − z_y,       slope p − e_y,       Hessian diag(p) − ppᵀ,       p = softmax(z),
-
-whose conjugate at u is Σ_t q_t·log q_t with q = u + e_y, for q in the simplex.
-
-==================  ======================================================================================
-``look``            the sum of losses at an image, its slopes s·∇loss, and what the Hessians are made of
-``value_and_slope``  the same without Hessians
-``balance``         moves the image by the best constant an output: slopes then sum to 0
-``gap``             Σ_k s_k·[loss(z_k) + loss*(θ_k/s_k) − ⟨θ_k, z_k⟩/s_k], the largest within ``reach`` of θ
-``dual_point``      the slope, moved so that unpenalised columns and the intercept get what they require (None: cannot)
-==================  ======================================================================================
-
-The Hessian of a sample is diag(h_k) − r_k r_kᵀ (``Curvature``); r is None where outputs do not meet.
+With one output it is that loss itself, with the squared loss and T outputs least squares for T targets.
 """
 
 from __future__ import annotations
@@ -25,27 +10,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_numbers, finite_values
-from ascd.blocks.lengths import norm
+from ascd._core.checks import Array
 from ascd.matrix.careful import UNIT, careful_sum
 from ascd.matrix.design import Design
 from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.dual_fit import fit_to
 from ascd.problem.dual_samples import movable
-from ascd.problem.losses import as_loss
+from ascd.problem.lengths import norm
+from ascd.problem.losses.shifted import Sample, Stated
 from ascd.problem.precise_gaps import precise_gap
-from ascd.problem.problem import Sample
 
 
 class Curvature(NamedTuple):
-    """Hessians of the samples, diag(h_k) − r_k r_kᵀ; ``most`` bounds the largest eigenvalue of each."""
+    """Hessians of the samples, diag(h_k) − r_k r_kᵀ, with r = None where outputs are not coupled.
+
+    ``own`` is h and ``shared`` is r, both of shape (n_samples, n_outputs); ``most`` bounds the largest eigenvalue of
+    each sample.
+    """
 
     own: Array
     shared: Array | None
     most: Array
 
     def times(self, direction: Array) -> Array:
-        """The Hessian of every sample times its row of the direction."""
+        """Return the Hessian of every sample times its row of the direction (n_samples, n_outputs)."""
         product: Array = self.own * direction
         if self.shared is not None:
             product -= self.shared * (self.shared * direction).sum(axis=1, keepdims=True)
@@ -53,7 +41,7 @@ class Curvature(NamedTuple):
 
 
 class Look(NamedTuple):
-    """The sum of losses at an image, with slopes and curvatures."""
+    """The loss at predictions Z: its value, its gradient with respect to Z (``slope``) and its curvature."""
 
     value: float
     slope: Array
@@ -61,7 +49,7 @@ class Look(NamedTuple):
 
 
 class DualPoint(NamedTuple):
-    """A dual point, near which there is one that fits its equations exactly.
+    """A dual point (n_samples, n_outputs), near which there is one that meets its equations exactly.
 
     It is within ``reach``, entry by entry in the loss's own measure (empty for 0), and within ``spread`` in the norm
     Σ θ²/s.
@@ -73,25 +61,21 @@ class DualPoint(NamedTuple):
 
 
 class Outputs:
-    """One loss, added up over the outputs."""
+    """The sum of one loss over samples and outputs; ``weight`` has one number a sample.
+
+    With ``moves_target`` the offset of losses of z − b is part of the target (see ``Stated.as_parts``).
+    """
 
     is_coupled = False
 
-    def __init__(self, loss: Any, target: Any, weight: Array) -> None:
-        self.loss = as_loss(loss)
-        y = as_numbers(target, "b")
-        if y.ndim not in (1, 2) or y.shape[0] != weight.size or y.size == 0:
-            raise ValueError(f"b must have the shape ({weight.size},) or ({weight.size}, n_outputs); got {y.shape}")
-        self.is_flat = y.ndim == 1
-        self.target = np.ascontiguousarray(y.reshape(weight.size, -1), dtype=np.float64)
-        finite_values(self.target, "b")
-        if hasattr(self.loss, "check_target"):
-            self.loss.check_target(self.target.ravel())
-        self.weight, self.n_outputs = weight, self.target.shape[1]
+    def __init__(self, stated: Stated, weight: Array, moves_target: bool = True) -> None:
+        self.stated, self.weight, self.n_outputs = stated, weight, stated.n_outputs
+        self.is_flat = stated.target.ndim == 1
+        self.loss, target = stated.as_parts(moves_target)
+        self.target = target.reshape(weight.size, self.n_outputs)
         each = weight if self.n_outputs == 1 else np.repeat(weight, self.n_outputs)
-        self.sample = Sample(self.target.ravel(), each)
+        self.sample = Sample(target, each)
         self.is_quadratic, self.bound = bool(self.loss.is_quadratic()), float(self.loss.curvature_bound())
-        self.square_bound = self.bound
 
     def look(self, image: Array) -> Look:
         slope, curvature = np.empty(image.shape), np.empty(image.shape)
@@ -100,19 +84,18 @@ class Outputs:
         return Look(float(value), slope, Curvature(curvature, None, most))
 
     def value_and_slope(self, image: Array) -> tuple[float, Array]:
-        """``look`` without curvatures."""
+        """Return ``look`` without the curvature."""
         return self.look(image)[:2]
 
     def balance(self, image: Array) -> Array:
-        """Move the image, in place, to the best constants; how far."""
+        """Add the best constant of each output to the predictions, in place; return the constants."""
+        most = float(self.weight.sum()) * self.bound
         if self.is_quadratic:
-            most = float(self.weight.sum()) * self.bound
             slope = self.look(image).slope
             # where no sample counts, every constant is as good as the other
             shift = -slope.sum(axis=0) / most if most > 0.0 else np.zeros(self.n_outputs)
             image += shift
             return shift
-        most = float(self.weight.sum()) * self.bound
         shift, room = np.empty(self.n_outputs), np.empty((2, self.weight.size))
         for t in range(self.n_outputs):
             sample, column = Sample(self.target[:, t].copy(), self.weight), image[:, t].copy()
@@ -124,7 +107,7 @@ class Outputs:
         return precise_gap(self.sample, self.loss, image.ravel(), dual.ravel(), reach.ravel(), scale)
 
     def movable(self, seen: Look) -> Array:
-        """Curvatures with which a dual point is moved, one a sample and output; 0 where it must not move."""
+        """Return the weights with which a dual point is moved, one a sample and output; 0 where it must not move."""
         if self.is_quadratic:
             return seen.curvature.own
         per_sample = np.divide(seen.slope, self.weight[:, None], out=np.zeros(seen.slope.shape),
@@ -134,7 +117,10 @@ class Outputs:
         return found.reshape(seen.slope.shape)
 
     def dual_point(self, design: Design, columns: Array, intercept: bool, seen: Look, image: Array) -> DualPoint | None:
-        """Every output by itself; for a quadratic loss all with the same factors."""
+        """Move the gradient of each output so that ``columns`` and the intercept have products of 0; None if it fails.
+
+        For a quadratic loss all outputs are moved with the same factors.
+        """
         if columns.size == 0 and not intercept:
             return DualPoint(seen.slope, np.empty(0), 0.0)
         movable, required = self.movable(seen), np.zeros(columns.size)

@@ -1,0 +1,258 @@
+"""Penalties of blocks, Σ_b Ψ_b(x_b): groups of columns, rows of outputs, or both.
+
+A compiled block penalty is a NamedTuple whose methods take one block b, its coefficients as a flat vector x:
+
+======================  ============================================================================================
+``block_cost``          Ψ_b(x)
+``block_prox``          v becomes argmin_z ½‖z − v‖² + step·Ψ_b(z), in place
+``block_distance``      the distance of −g from ∂Ψ_b(x): 0 where the block is optimal
+``block_conjugate``     the largest Ψ_b*(u') for ‖u' − u‖ ≤ radius
+``block_scale``         the largest s in [0, 1] with Ψ_b*(s·u') finite for ‖u' − u‖ ≤ radius
+``block_piece``         (optional) where Ψ_b is smooth around x: fill in its gradient, nan for entries at a kink, and
+                        return (k, m): its Hessian on the others is k/‖x‖·(I − x̂x̂ᵀ) + m·I.  For Newton steps
+``resting_radii``       (optional, uncompiled) for every block a ρ_b, so that Ψ_b(0) = 0 and Ψ_b*(u) = 0 for ‖u‖ ≤ ρ_b
+``scaled``              (optional, uncompiled) the penalty times a factor; for paths
+======================  ============================================================================================
+
+``GroupL2``, ``SparseGroup`` and ``L21`` all compile to ``BlockNorm``.  With soft(u) the entries of u beyond ±l1 (those
+above l1, where only non-negative coefficients are allowed),
+
+    Ψ_b(x) = l1_b·‖x‖₁ + group_b·‖x‖ + ½·ridge_b·‖x‖²,      Ψ_b*(u) = max(0, ‖soft(u)‖ − group_b)²/(2·ridge_b),
+
+which for ridge_b = 0 is the indicator of ‖soft(u)‖ ≤ group_b.  The norm of soft(u) is 1-Lipschitz, so over a ball
+around u it grows by the radius at most.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array, as_number, as_parameter
+from ascd.problem.groups import Groups
+from ascd.problem.lengths import away_at, beyond, keeps_digits, largest_entry, length_beyond, length_of
+from ascd.problem.tuning import SCALE_HALVINGS
+
+
+class BlockNorm(NamedTuple):
+    """l1·‖x‖₁ + group·‖x‖ + ½·ridge·‖x‖², one number a block each; with ``positive`` x ≥ 0."""
+
+    group: Array
+    l1: Array
+    ridge: Array
+    positive: bool
+
+    def block_cost(self, x: Array, b: int) -> float:
+        total = 0.0
+        for i in range(x.size):
+            if self.positive and x[i] < 0.0:
+                return math.inf
+            total += abs(x[i])
+        length = length_of(x)
+        return self.l1[b] * total + self.group[b] * length + 0.5 * self.ridge[b] * length * length
+
+    def block_prox(self, v: Array, step: float, b: int) -> None:
+        threshold = step * self.l1[b]
+        length = length_beyond(v, 1.0, threshold, self.positive)
+        kept = length - step * self.group[b]
+        factor = kept / (length * (1.0 + step * self.ridge[b])) if kept > 0.0 else 0.0
+        for i in range(v.size):
+            v[i] = factor * beyond(v[i], threshold, self.positive)
+
+    def block_distance(self, x: Array, g: Array, b: int) -> float:
+        group, l1, ridge, length = self.group[b], self.l1[b], self.ridge[b], length_of(x)
+        if length == 0.0:
+            return max(0.0, length_beyond(g, -1.0, l1, self.positive) - group)
+        total, most = 0.0, 0.0
+        for i in range(x.size):
+            away = away_at(x[i], g[i], length, group, l1, ridge, self.positive)
+            total += away * away
+            most = max(most, abs(away))
+        if keeps_digits(total, most):
+            return math.sqrt(total)
+        distance = 0.0
+        for i in range(x.size):
+            distance = math.hypot(distance, away_at(x[i], g[i], length, group, l1, ridge, self.positive))
+        return distance
+
+    def block_conjugate(self, u: Array, radius: float, b: int) -> float:
+        over = length_beyond(u, 1.0, self.l1[b], self.positive) + radius - self.group[b]
+        is_inside = self.group[b] == 0.0 and largest_entry(u, 1.0, self.positive) + radius <= self.l1[b]
+        if over <= 0.0 or is_inside:
+            return 0.0
+        if self.ridge[b] == 0.0:
+            return math.inf
+        share = math.hypot(over / math.sqrt(self.ridge[b]), 0.0)  # a call: the compiler must not square ``over`` first
+        return 0.5 * share * share
+
+    def block_scale(self, u: Array, radius: float, b: int) -> float:
+        if self.block_conjugate(u, radius, b) < math.inf:
+            return 1.0
+        if self.group[b] == 0.0:
+            return self.l1[b] / (largest_entry(u, 1.0, self.positive) + radius)
+        if self.l1[b] == 0.0:
+            return self.group[b] / (length_beyond(u, 1.0, 0.0, self.positive) + radius)
+        # soft(s·u) is no longer than s·u and no shorter than that without l1·√size; at l1/max|u| it is 0
+        length, most = length_beyond(u, 1.0, 0.0, self.positive), largest_entry(u, 1.0, self.positive)
+        low = self.group[b] / (length + radius)
+        if not length > 0.0:
+            return low
+        high = min(1.0, (self.group[b] + self.l1[b] * math.sqrt(u.size)) / length * (1.0 + 1e-12))
+        if self.l1[b] / most * radius <= self.group[b]:
+            low = max(low, (1.0 - 1e-15) * self.l1[b] / most)
+        low = min(low, high)
+        for _ in range(SCALE_HALVINGS):
+            middle = 0.5 * (low + high)
+            if length_beyond(u, middle, self.l1[b], self.positive) + middle * radius <= self.group[b]:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def block_piece(self, x: Array, b: int, slope: Array) -> tuple[float, float]:
+        kink, length = self.group[b], length_of(x)
+        is_at_kink = kink > 0.0 and length == 0.0
+        for i in range(x.size):
+            is_kink = x[i] == 0.0 and (self.positive or self.l1[b] > 0.0)
+            along = kink * (x[i] / length) if length > 0.0 else 0.0
+            smooth = along + self.ridge[b] * x[i] + math.copysign(self.l1[b], x[i])
+            slope[i] = math.nan if is_at_kink or is_kink else smooth
+        return kink, self.ridge[b]
+
+    def resting_radii(self) -> Array:
+        # soft(u) is no longer than ‖u‖ − l1
+        return self.group + self.l1
+
+    def is_smooth(self) -> bool:
+        return not (self.group.any() or self.l1.any() or self.positive)
+
+    def scaled(self, factor: float) -> BlockNorm:
+        return BlockNorm(factor * self.group, factor * self.l1, factor * self.ridge, self.positive)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupL2:
+    """strength·Σ_b weight_b·‖x_b‖ + ½·ridge·‖x‖², over groups of columns (and all outputs together).
+
+    Parameters
+    ----------
+    strength : float
+    groups : number, sizes, labels or lists of columns
+        A number means that many neighbours each; integers that add up to the number of columns are sizes; one label a
+        column, or one list of columns a group.
+    weights : array with one number a group, "sqrt" (√size) or None (1 each)
+        0 leaves a group without this penalty.
+    ridge : float
+    positive : bool
+        Only non-negative coefficients; then every group needs a penalty.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> A = np.random.default_rng(0).standard_normal((30, 6))
+    >>> penalty = ascd.GroupL2(12.0, groups=[[0, 3], [1, 4], [2, 5]])
+    >>> solution = ascd.solve(ascd.Problem(A, A[:, 0] - A[:, 3], penalty=penalty))
+    >>> np.flatnonzero(solution.x).tolist()
+    [0, 3]
+    """
+
+    strength: float
+    groups: Any = None
+    weights: Any = None
+    ridge: float = 0.0
+    positive: bool = False
+
+    def compiled(self, groups: Groups) -> BlockNorm:
+        """Return the compiled penalty for these blocks, its parameters checked."""
+        strength = as_strength(self.strength, "strength")
+        return block_norm(groups, self.weights, strength, 0.0, self.ridge, self.positive)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseGroup:
+    """l1·‖x‖₁ + l2·Σ_b weight_b·‖x_b‖ + ½·ridge·‖x‖²: few groups, and few coefficients in them.
+
+    Parameters
+    ----------
+    l1, l2 : float
+    groups, weights, ridge, positive : as in ``GroupL2``; weights multiply l2
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> A = np.random.default_rng(0).standard_normal((30, 6))
+    >>> problem = ascd.Problem(A, A[:, 0], penalty=ascd.SparseGroup(4.0, 2.0, groups=3))
+    >>> np.flatnonzero(ascd.solve(problem).x).tolist()
+    [0]
+    """
+
+    l1: float
+    l2: float
+    groups: Any = None
+    weights: Any = None
+    ridge: float = 0.0
+    positive: bool = False
+
+    def compiled(self, groups: Groups) -> BlockNorm:
+        """Return the compiled penalty for these blocks, its parameters checked."""
+        l1, l2 = as_strength(self.l1, "l1"), as_strength(self.l2, "l2")
+        return block_norm(groups, self.weights, l2, l1, self.ridge, self.positive)
+
+
+@dataclass(frozen=True, eq=False)
+class L21:
+    """strength·Σ_j weight_j·‖row j of X‖ + ½·ridge·‖X‖²: a column is used by all outputs or by none.
+
+    Parameters
+    ----------
+    strength : float
+    weights : array with one number a column, or None (1 each)
+    ridge : float
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> A = np.random.default_rng(0).standard_normal((30, 6))
+    >>> solution = ascd.solve(ascd.Problem(A, A[:, [0, 1]], penalty=ascd.L21(4.0)))
+    >>> np.flatnonzero(solution.x.any(axis=1)).tolist()
+    [0, 1]
+    """
+
+    strength: float
+    weights: Any = None
+    ridge: float = 0.0
+    groups: None = None
+
+    def compiled(self, groups: Groups) -> BlockNorm:
+        """Return the compiled penalty for these blocks, its parameters checked."""
+        return block_norm(groups, self.weights, as_strength(self.strength, "strength"), 0.0, self.ridge, False)
+
+
+def block_norm(groups: Groups, weights: Any, group: float, l1: float, ridge: Any, positive: bool) -> BlockNorm:
+    """One number a block of each strength."""
+    count = groups.count
+    if isinstance(weights, str):
+        if weights != "sqrt":
+            raise ValueError(f"weights must be one number for each group, 'sqrt' or None; got {weights!r}")
+        factor = np.sqrt(groups.sizes)
+    elif weights is None:
+        factor = np.ones(count)
+    else:
+        factor = np.broadcast_to(as_parameter(weights, "weights", count, low=0.0), count)
+    square = as_strength(ridge, "ridge")
+    with np.errstate(over="ignore"):
+        strength = group * factor
+    if not np.isfinite(strength).all():
+        raise ValueError(f"weights times the strength must be finite; {factor.max():g} times {group:g} is not")
+    if positive and l1 == 0.0 and square == 0.0 and (strength == 0.0).any():
+        raise ValueError(f"positive=True needs a penalty on every group; group {int(np.argmin(strength))} has none")
+    return BlockNorm(strength, np.full(count, l1), np.full(count, square), bool(positive))
+
+
+def as_strength(value: Any, name: str) -> float:
+    """Finite, so that zero coefficients cost nothing: 0·inf is nan."""
+    return as_number(value, name, low=0.0, high=sys.float_info.max)
