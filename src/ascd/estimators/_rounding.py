@@ -20,7 +20,7 @@ from ascd.matrix.careful import UNIT
 from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
-from ascd.solver.samples import cost_of
+from ascd.problem.terms import cost_of
 
 
 def rounded(problem: Problem, found: Solution, tol: float) -> Solution:

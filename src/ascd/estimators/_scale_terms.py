@@ -12,7 +12,7 @@ from ascd.matrix.careful import UNIT
 from ascd.problem.duality import penalty_conjugates
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem
-from ascd.solver.samples import cost_of
+from ascd.problem.terms import cost_of
 
 
 def slope_in_scale(residuals: Array, weight: Array, sigma: float, epsilon: float) -> float:

@@ -29,7 +29,7 @@ from ascd.problem.problem import Problem
 from ascd.results.lost import tell_of_loss
 from ascd.results.solution import Solution, Status
 from ascd.solver import solve
-from ascd.solver.samples import cost_of
+from ascd.problem.terms import cost_of
 
 Energy = Callable[[Array], float]
 

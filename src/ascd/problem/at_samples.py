@@ -171,3 +171,27 @@ def is_balanced(
 def is_lost(total: float, start: float) -> bool:
     """Has the search led to larger losses than it began with?"""
     return not total <= start + SMALL * abs(start) and start < math.inf
+
+
+def quick_gap(sample: Any, loss: Any, predictor: Array, gradient: Array, scale: float) -> float:
+    """Return Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for θ = scale·gradient, good to rounding errors of F."""
+    out = np.empty(-(-predictor.size // SAMPLES_A_PART))
+    share(price_of(loss) * predictor.size, out.size, quick_gaps, sample, loss, predictor, gradient, scale, out)
+    return float(out.sum())
+
+
+@kernel
+def quick_gaps(
+    sample: Any, loss: Any, predictor: Array, gradient: Array, scale: float, out: Array, start: int, stop: int
+) -> None:
+    """Fill in ``quick_gap`` of each part of the samples."""
+    for part in range(start, stop):
+        total = 0.0
+        for number in range(part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)):
+            k = wide(number)
+            weight, target = at(sample.weight, k), sample.target[k]
+            if weight > 0.0:
+                dual = scale * gradient[k] / weight
+                term = loss.value(target, predictor[k]) + loss.conjugate(target, dual) - dual * predictor[k]
+                total += weight * (0.0 if term < 0.0 else term)
+        out[part] = total

@@ -18,20 +18,19 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_finite_vector, as_vector, finite_values
+from ascd._core.checks import Array, as_vector, finite_values
 from ascd._core.contracts import check_methods, methods_of
-from ascd._core.jit import at, kernel
 from ascd._core.threads import as_n_jobs, crew
 from ascd.matrix.design import Design, Survey
 from ascd.matrix.storages import open_design
+from ascd.problem.certificate import Point, Products, certify
 from ascd.problem.groups import Groups, as_groups
+from ascd.problem.lengths import lengths_of_blocks
 from ascd.problem.losses import as_loss
-from ascd.problem.losses.formulas import weighted_value
 from ascd.problem.losses.outputs import Outputs
 from ascd.problem.losses.shifted import Sample as Sample
 from ascd.problem.losses.shifted import Stated
@@ -40,10 +39,9 @@ from ascd.problem.norms import FirstPass, as_weights, check_norms, gradients_at_
 from ascd.problem.penalties import as_penalty
 from ascd.problem.penalties.blocks import BlockNorm
 from ascd.problem.penalties.entrywise import Entrywise
-from ascd.problem.penalties.resting import total_cost
 from ascd.problem.products import add, products
-from ascd.problem.proof import Place, Products, prove
 from ascd.problem.recession import check_bounded
+from ascd.problem.terms import BlockTerms, CoordinateTerms
 from ascd.protocols import BlockPenalty
 
 
@@ -226,7 +224,7 @@ class Problem:
         """The loss as a function of all predictions (see ``ascd.problem.losses``)."""
         if self.stated.is_softmax:
             return Softmax(self.stated.target, self.n_outputs, self.weight)
-        return Outputs(self.stated, self.weight, self.is_by_coordinate)
+        return Outputs(self.stated, self.weight, self.root is not None, self.is_by_coordinate)
 
     @cached_property
     def groups(self) -> Groups:
@@ -260,8 +258,8 @@ class Problem:
 
     def gradient(self, x: Any) -> Array:
         """Return ∇f, the gradient of the smooth part, with the shape of x."""
-        slope = self.evaluate(x)[2]
-        return products(self.design, np.arange(self.n_features), slope) if slope.ndim > 1 else self._products(slope)
+        gradient = self.evaluate(x)[2]
+        return products(self.design, np.arange(self.n_features), gradient) if gradient.ndim > 1 else self._products(gradient)
 
     def partial(self, x: Any, j: int) -> float:
         """Return ∇_j f(x) of a problem with one target, reading one column."""
@@ -271,35 +269,48 @@ class Problem:
 
     def gap(self, x: Any) -> float:
         """Return F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
-        if not self.is_by_coordinate:
-            return float(import_module("ascd.blocks.solve").gap_at(self, self.as_point(x, "x")))
-        point = as_finite_vector(x, "x", self.n_features)
-        _, image, slope = self.evaluate(point)
-        curvature = np.empty(self.n_samples)
-        fill_curvatures(self.parts, image, curvature)
-        known = Products(self._products(slope), np.zeros(self.n_features), self._products)
-        place = Place(point, 0.0, image, slope, curvature, False)
-        return prove(self.design, self.parts, self.parts.penalty, place, known).gap
+        point = self.as_point(x, "x")
+        Z = np.zeros((self.n_samples, self.n_outputs))
+        moved = np.flatnonzero(point.any(axis=1))
+        add(self.design, self.groups.order[moved], point[moved], Z)
+        _, gradient, curvature, _ = self.loss.evaluate(Z, False)
+
+        def read(dual: Array) -> Array:
+            return products(self.design, self.groups.order, dual)
+
+        place = Point(point, np.zeros(self.n_outputs), Z, gradient, curvature, False)
+        given = Products(read(gradient), np.zeros(self.groups.count), read)
+        return certify(self, self.terms(), place, given).gap
+
+    def terms(self) -> CoordinateTerms | BlockTerms:
+        """Return the sums over the penalty."""
+        if self.is_by_coordinate:
+            return CoordinateTerms(self.penalty, self.norm)
+        return BlockTerms(self.penalty, self.block_norm, self.ends, self.n_outputs)
+
+    def cost(self, point: Array) -> float:
+        """Return Σ Ψ_b for coefficients of shape (n, T) in the order of the blocks."""
+        return self.terms().cost(point)
+
+    @cached_property
+    def block_norm(self) -> Array:
+        """Frobenius norms of the blocks of columns, weighted by the samples."""
+        return lengths_of_blocks(self.norm[self.groups.order][:, None], self.groups.starts)
+
+    @property
+    def target_error(self) -> float:
+        """How far the targets are from b − o by rounding, in the norm of the columns."""
+        return self._parts.target_error if self.is_by_coordinate else 0.0
 
     def evaluate(self, x: Any, intercept: Any = 0.0) -> tuple[float, Array, Array]:
         """Return F(x, c), the predictions Ax + c and the gradient ∇f(Ax + c) with respect to them."""
-        if not self.is_by_coordinate:
-            return self._evaluate_blocks(self.as_point(x, "x"), intercept)
-        point = as_finite_vector(x, "x", self.n_features)
-        image, slope = np.full(self.n_samples, float(intercept)), np.empty(self.n_samples)
-        moved = np.flatnonzero(point)
-        if moved.size:
-            self.design.add(moved, point[moved], image)
-        objective = evaluate_at(self.parts.sample, self.parts.loss, self.parts.penalty, point, image, slope)
-        return float(objective), image, slope
-
-    def _evaluate_blocks(self, point: Array, intercept: Any) -> tuple[float, Array, Array]:
-        image = np.zeros((self.n_samples, self.n_outputs)) + np.asarray(intercept, dtype=np.float64)
+        point = self.as_point(x, "x")
+        Z = np.zeros((self.n_samples, self.n_outputs)) + np.asarray(intercept, dtype=np.float64)
         moved = np.flatnonzero(point.any(axis=1))
-        add(self.design, self.groups.order[moved], point[moved], image)
-        value, slope = self.loss.value_and_slope(image)
-        objective = float(value + total_cost(self.penalty, point.ravel(), self.ends))
-        return (objective, image[:, 0], slope[:, 0]) if self.loss.is_flat else (objective, image, slope)
+        add(self.design, self.groups.order[moved], point[moved], Z)
+        value, gradient, _, _ = self.loss.evaluate(Z, False)
+        objective = value + self.cost(point)
+        return (objective, Z[:, 0], gradient[:, 0]) if self.loss.is_flat else (objective, Z, gradient)
 
     def _products(self, vector: Array) -> Array:
         """Aᵀ·vector."""
@@ -363,30 +374,6 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
     compiled = penalty.compiled(found) if hasattr(penalty, "compiled") else penalty
     check_methods(compiled, BlockPenalty, "penalty")
     return compiled, found
-
-
-@kernel
-def evaluate_at(sample: Any, loss: Any, penalty: Any, x: Array, image: Array, slope: Array) -> float:
-    """Return F(x) for the predictions ``image``; their gradient ``slope`` is filled in."""
-    total = 0.0
-    for k in range(image.size):
-        weight, target = at(sample.weight, k), sample.target[k]
-        # exp may overflow in a sample without weight: 0·inf is nan
-        slope[k] = weight * loss.derivative(target, image[k]) if weight > 0.0 else 0.0
-    for k in range(image.size):
-        weight, target = at(sample.weight, k), sample.target[k]
-        total += weighted_value(loss, weight, target, image[k]) if weight > 0.0 else 0.0
-    for j in range(x.size):
-        total += penalty.cost(x[j], j)
-    return total
-
-
-@kernel
-def fill_curvatures(problem: Any, image: Array, out: Array) -> None:
-    """out_k = s_k·loss''(b_k, z_k)."""
-    for k in range(out.size):
-        weight = at(problem.sample.weight, k)
-        out[k] = weight * problem.loss.curvature(problem.sample.target[k], image[k]) if weight > 0.0 else 0.0
 
 
 def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty: Any, stated: Stated) -> Parts:

@@ -1,31 +1,21 @@
-"""Columns times several outputs at once: AᵀV and Z += AX, for rows of T numbers.
-
-Several outputs take one call (``dots_with_several``, ``add_several``).
-"""
+"""Columns times all outputs at once: AᵀV and Z += AX, for arrays with one row a sample or a column."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from ascd._core.checks import Array
+from ascd.matrix.design import Design
 
 
-def products(design: Any, columns: Array, slope: Array) -> Array:
-    """⟨a_j, slope_t⟩ for some columns j and all outputs t."""
-    if slope.shape[1] > 1:
-        found: Array = design.dots_with_several(columns, slope)
-        return found
-    return np.stack([design.dots(columns, vector) for vector in np.ascontiguousarray(slope.T)], axis=1)
+def products(matrix: Design, columns: Array, V: Array) -> Array:
+    """Return A_columnsᵀV, of shape (len(columns), n_outputs), for V of shape (n_samples, n_outputs)."""
+    if V.shape[1] == 1:
+        return matrix.dots(columns, V.ravel())[:, None]
+    return matrix.dots_with_several(columns, V)
 
 
-def add(design: Any, columns: Array, change: Array, image: Array) -> None:
-    """image += A_columns·change."""
-    if image.shape[1] > 1:
-        design.add_several(columns, change, image)
-        return
-    for t in range(image.shape[1]):
-        column = image[:, t].copy()
-        design.add(columns, change[:, t].copy(), column)
-        image[:, t] = column
+def add(matrix: Design, columns: Array, change: Array, Z: Array) -> None:
+    """Add A_columns·change to Z in place; change has shape (len(columns), n_outputs)."""
+    if Z.shape[1] == 1:
+        matrix.add(columns, change.ravel(), Z.reshape(-1))
+    else:
+        matrix.add_several(columns, change, Z)

@@ -119,7 +119,7 @@ class CoordinateTerms:
         gap, size = gap_of_coordinates(*given, listed, fixed, scale)
         return float(gap), float(size)
 
-    def gap_at_zero(self, x: Array, moved: Array | None = None) -> tuple[float, float]:
+    def gap_at_zero(self, x: Array) -> tuple[float, float]:
         """Return the penalty's part of the gap at the dual point 0, and the size of its terms."""
         gap, size = coordinate_gap_at_zero(self.penalty, x.ravel())
         return float(gap), float(size)

@@ -27,7 +27,7 @@ from ascd.matrix.listed_rows import Rows, rows_of
 from ascd.matrix.local import as_block
 from ascd.matrix.sparse import CSC
 from ascd.problem.losses import Curvature
-from ascd.problem.softmax import solve_singular
+from ascd.problem.losses.softmax import solve_singular
 from ascd.solver.tuning import COUPLED_AT_ONCE, LANES, SPARSE_COUPLED
 
 

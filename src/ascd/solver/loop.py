@@ -1,12 +1,12 @@
 """The solver: read all columns once, then only those whose interval leaves a decision open.
 
 repeat
-    an interval for every gradient entry            no column read
-    read the columns that may violate optimality    exact from here on
-    certificate: the duality gap from the intervals; confirmed by an exact pass before stopping
-    working set: what is free to move, and the worst violations
-    subproblem: move there until little is left     sweeps and Newton steps on a model
-    follow: go to the model's minimum               exactly, or as far as F falls
+    bounds    an interval for every gradient entry                                    no column read
+    check     read the columns that may violate optimality; estimate the gap
+              where it is small enough: certificate from an exact pass, stop
+    working   set: what is free to move, and the worst violations
+    step      minimise a quadratic model there by sweeps and Newton steps, and go to its minimum
+              (where F is smooth: L-BFGS on all coefficients; where rows are remote: Newton steps there)
 """
 
 from __future__ import annotations
@@ -16,113 +16,192 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ascd._core.checks import Array
 from ascd.problem.penalties import is_held
-from ascd.problem.problem import Problem
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.solution import Status
 from ascd.solver import tuning
-from ascd.solver.assessment import Assessment, Standing
-from ascd.solver.choosing import chooser_of
-from ascd.solver.fit import Fit
-from ascd.solver.following import follower_of
-from ascd.solver.gradient_bounds import GradientBounds
-from ascd.solver.in_rows import InRows, row_parts_of
+from ascd.solver.bounds import GradientBounds
+from ascd.solver.check import NOTHING, OptimalityCheck, Report
+from ascd.solver.rows import RowNewton, row_parts_of
+from ascd.solver.smooth import Smooth
+from ascd.solver.state import State
 from ascd.solver.subproblem import Subproblem
+from ascd.solver.working_set import Chooser
 
 
 class Solver:
-    """One problem, minimised for one penalty after another; what was learned is kept between them."""
+    """One problem, minimised for one penalty after another; what was learned is kept between them.
 
-    def __init__(self, problem: Problem, x: Array, intercept: bool, constant: float) -> None:
+    Parameters
+    ----------
+    problem : Problem
+    x : array of shape (n_features, n_outputs) in the order of the blocks, where to start
+    intercept : whether constants are fitted
+    constant : array of shape (n_outputs,), where they start
+    """
+
+    def __init__(self, problem: Any, x: Array, intercept: bool, constant: Array) -> None:
         rows = row_parts_of(problem)
-        self.fit = Fit(problem, x, intercept, constant, may_wait=rows is not None)
-        self.bounds = GradientBounds(problem.design, self.fit.samples, problem.first)
-        self.assessment = Assessment(self.fit, problem.parts, self.bounds)
-        self.subproblem = Subproblem(self.fit, self.bounds, follower_of(self.fit))
-        self.in_rows = None if rows is None else InRows(self.fit, problem.parts, self.assessment, rows)
+        self.problem = problem
+        self.state = State(problem, x if rows is None else np.zeros(x.shape), intercept, constant)
+        self.bounds = GradientBounds(problem, intercept)
+        self.check = OptimalityCheck(self.state, self.bounds)
+        self.subproblem = Subproblem(self.state, self.bounds)
+        self.smooth = Smooth(self.state)
+        self.rows = None
+        if rows is not None:
+            self.rows = RowNewton(self.state, self.check, rows, x[:, 0], float(constant[0]))
         self.n_iter = self.working = 0
 
     @property
-    def standing(self) -> Standing:
+    def report(self) -> Report:
         """How good the point is."""
-        return self.assessment.standing
+        return self.rows.report if self.rows is not None and self.rows.is_ahead else self.check.report
+
+    @property
+    def x(self) -> Array:
+        if self.rows is not None and self.rows.is_ahead:
+            return self.rows.iterate.x[:, None]  # type: ignore[union-attr]
+        return self.state.x
+
+    @property
+    def constant(self) -> Array:
+        if self.rows is not None and self.rows.is_ahead:
+            return np.array([self.rows.iterate.constant])  # type: ignore[union-attr]
+        return self.state.constant
+
+    @property
+    def loss_value(self) -> float:
+        """The loss at the point."""
+        if self.rows is not None and self.rows.is_ahead:
+            return self.rows.iterate.loss  # type: ignore[union-attr]
+        return self.state.seen.value
 
     @property
     def reads(self) -> int:
         """Columns read so far."""
-        return self.bounds.reads + self.fit.reads
+        return self.bounds.reads + self.state.reads + (0 if self.rows is None else self.rows.reads)
 
     def minimise(
         self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any], confirm: bool = True
     ) -> Status:
-        """Until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run.
+        """Run until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run.
 
-        The intervals prove a gap; where ``confirm`` is true, exact entries of all columns do, unless reading is dear.
+        The intervals prove a gap; where ``confirm`` is true, exact entries of all columns do, unless a pass is
+        expensive.
         """
         began, start, progress = time.perf_counter(), math.inf, Progress()
-        assessment, chooser = self._begin(penalty)
-        confirm = confirm and not self.fit.design.is_dear
-        if self.in_rows is not None:
-            before, ended = self.n_iter, self.in_rows.minimise(tolerance, limits, lambda: self._is_ended(watch))
+        chooser = self._begin(penalty)
+        if self.rows is not None:
+            before, ended = self.n_iter, self.rows.minimise(tolerance, limits, lambda: self._is_ended(watch))
             if ended is not None:
                 return ended
             limits = limits._replace(max_iter=limits.max_iter - (self.n_iter - before))
-            if self.fit.is_behind:
-                self.fit.recompute()
-                self.bounds.read_all(self.fit.slope)
+            self._follow_rows()
+        confirm = confirm and not self.state.matrix.is_dear
         for rounds in range(limits.max_iter + 1):
-            assessment.look()
-            if has_no_minimum(self.standing.objective, start):
+            self.check.evaluate()
+            if has_no_minimum(self.report.objective, start):
                 return Status.DIVERGED
-            start = min(start, self.standing.objective)
+            start = min(start, self.report.objective)
             # a run that goes on for long while its objective is within the tolerance: that may be its own proof
-            is_own_proof = rounds >= tuning.LONG_RUN and 0.0 < self.standing.objective <= tolerance
-            if self.standing.gap <= tolerance or is_own_proof:
-                ended = assessment.confirm(tolerance, is_last=confirm)
+            is_own_proof = rounds >= tuning.LONG_RUN and 0.0 < self.report.objective <= tolerance
+            if self.report.gap <= tolerance or is_own_proof:
+                ended = self.check.confirm(tolerance, is_last=confirm)
                 if ended is not None:
                     return ended
             if rounds == limits.max_iter:
                 break
             if time.perf_counter() - began > limits.max_time:
                 return Status.TIME_LIMIT
-            chooser.slow_down(progress.is_slow(self.standing))
-            progress.note(self.standing)
-            if progress.idle > tuning.MOST_IDLE:
-                return self._last_look(tolerance)
+            chooser.slow_down(progress.is_slow(self.report))
+            progress.note(self.report)
+            is_stuck = progress.idle > tuning.MOST_IDLE
+            if (is_stuck or rounds == 1) and self._begins_anew():
+                progress = Progress()
+                continue
+            if is_stuck:
+                return self._last_check(tolerance)
             if watch(self):
                 return Status.INTERRUPTED
-            task = chooser.task(assessment, tolerance, is_idle=progress.idle > 0)
-            if task.columns.size == 0:  # nothing can move: what is left of the gap is rounding
-                return self._last_look(tolerance)
-            self.working = task.columns.size
-            self.subproblem.improve(task, self.standing.violation)
+            if not self._improve(chooser, tolerance, progress.idle > 0, began + limits.max_time):
+                return self._last_check(tolerance)
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
+    def _improve(self, chooser: Chooser, tolerance: float, is_idle: bool, until: float) -> bool:
+        """Take a step; return False where nothing can move: what is left of the gap is rounding."""
+        if self.smooth.applies():
+            self.working = self.state.n
+            self.smooth.improve(tolerance, until)
+            self.bounds.update(self.state.raw_gradient)
+            return True
+        working = chooser.choose(tolerance, is_idle)
+        if working.blocks.size == 0:
+            return False
+        self.working = working.rows.size
+        self.subproblem.improve(working, self.report.violation)
+        return True
+
+    def settle(self, enough: float) -> None:
+        """Compute the report anew with its certificate, unless it is one already."""
+        if self.rows is None or not self.rows.is_ahead:
+            self.check.settle(enough)
+
+    def settle_without_data(self, enough: float) -> None:
+        if self.rows is None or not self.rows.is_ahead:
+            self.check.settle_without_data(enough)
+
+    def _begin(self, penalty: Any) -> Chooser:
+        self.state.use(penalty)
+        self.check.failures = 0
+        # sweeps alone take long to separate many bounds
+        self.subproblem.needs_gram = self.subproblem.needs_gram or is_held(penalty)
+        if self.bounds.reads == 0 and self.state.is_fresh:
+            self.bounds.read_all(self.state.raw_gradient)
+        has_remote = self.subproblem.remote is not None
+        return Chooser(self.state, self.check, self.subproblem.largest_gram, grows_fast=has_remote)
+
     def _is_ended(self, watch: Callable[[Solver], Any]) -> bool:
-        """Before a round of the rows; does somebody end the run?"""
+        """Return whether the watch ends the run before a round trip."""
         if watch(self):
             return True
         self.n_iter += 1
-        self.working = self.fit.n
+        self.working = self.state.n
         return False
 
-    def _begin(self, penalty: Any) -> tuple[Assessment, Any]:
-        self.fit.penalty, self.assessment.attempts = penalty, 0
-        # sweeps alone take long to part many bounds
-        self.subproblem.needs_products = self.subproblem.needs_products or is_held(penalty)
-        if self.bounds.reads == 0 and not self.fit.is_behind:
-            self.bounds.read_all(self.fit.slope)
-        there = self.subproblem.there
-        return self.assessment, chooser_of(self.fit, self.subproblem.largest_gram, are_products_cheap=there is not None)
+    def _follow_rows(self) -> None:
+        assert self.rows is not None
+        if self.rows.is_ahead:
+            self.rows.follow()
+        elif self.rows.start[0].any() and not self.state.x.any():
+            self.state.x, self.state.constant = self.rows.start[0][:, None].copy(), np.array([self.rows.start[1]])
+            self.state.recompute()
+            self.bounds.read_all(self.state.raw_gradient)
 
-    def _last_look(self, tolerance: float) -> Status:
-        """Nothing moves any more: is it proved, or at least stationary?"""
-        self.assessment.settle(tolerance)
-        if self.standing.gap <= tolerance:
+    def _begins_anew(self) -> bool:
+        """Start again from zero where F is lower: far away losses may have gradients and no curvature."""
+        state = self.state
+        if state.terms.is_by_coordinate or not state.x.any():
+            return False
+        if not math.isfinite(state.terms.cost(np.zeros(state.x.shape))):
+            return False
+        if not self.report.objective > state.zero_value + state.terms.cost(np.zeros(state.x.shape)):
+            return False
+        state.go_to_zero()
+        self.bounds.update(state.raw_gradient)
+        self.check.report = NOTHING
+        return True
+
+    def _last_check(self, tolerance: float) -> Status:
+        """Return whether the point is proved, or at least stationary, where nothing moves any more."""
+        self.check.settle(tolerance)
+        if self.report.gap <= tolerance:
             return Status.CONVERGED
-        return Status.STATIONARY if self.assessment.is_stationary(tolerance) else Status.STALLED
+        return Status.STATIONARY if self.check.is_stationary(tolerance) else Status.STALLED
 
 
 class Progress:
@@ -132,11 +211,11 @@ class Progress:
         self.objective = self.gap = self.violation = math.inf
         self.idle = 0
 
-    def is_slow(self, now: Standing) -> bool:
+    def is_slow(self, now: Report) -> bool:
         return now.gap > tuning.SLOW * self.gap
 
-    def note(self, now: Standing) -> None:
-        """Has the objective fallen by more than rounding, or the gap or the violation clearly?"""
+    def note(self, now: Report) -> None:
+        """Note whether the objective has decreased by more than rounding, or the gap or the violation clearly."""
         lowest = math.inf
         if self.objective < math.inf:
             lowest = self.objective - tuning.OBJECTIVE_ROUNDING * abs(self.objective)

@@ -24,16 +24,32 @@ from ascd._core.checks import Array
 from ascd.matrix.design import Design
 from ascd.matrix.local import add_columns, as_block
 from ascd.problem.losses import Curvature
+from ascd.problem.losses.softmax import constant_step
 from ascd.problem.products import add, products
-from ascd.problem.softmax import constant_step
 from ascd.solver import tuning
 from ascd.solver.gram import Gram
 from ascd.solver.newton import (
-    Pieces, cut_step, direct_newton, direct_newton_of_gram, find_free, free_rows, kronecker_newton, newton_direction,
-    pieces_of, take_newton_step, try_lengths, wide_newton,
+    Pieces,
+    cut_step,
+    direct_newton,
+    direct_newton_of_gram,
+    find_free,
+    free_rows,
+    kronecker_newton,
+    newton_direction,
+    pieces_of,
+    take_newton_step,
+    try_lengths,
+    wide_newton,
 )  # fmt: skip
 from ascd.solver.sweeps import (
-    column_curvatures, products_with, rooms_for_past, sweep_block_columns, sweep_blocks, sweep_columns, sweep_gram,
+    column_curvatures,
+    products_with,
+    rooms_for_past,
+    sweep_block_columns,
+    sweep_blocks,
+    sweep_columns,
+    sweep_gram,
 )  # fmt: skip
 from ascd.solver.tuning import RUN
 from ascd.solver.working_set import Layout

@@ -1,14 +1,13 @@
 """``path``: the same problem for a falling sequence of penalties, each started from the one before.
 
-What the solver knows is carried along: intervals, and for quadratic losses the products of columns.  So most columns
-are read a few times in the whole path.
+What the solver knows is carried along: bounds, and for quadratic losses the Gram matrix.  So most columns are read a
+few times in the whole path.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,11 @@ from ascd._core.contracts import check_methods
 from ascd._core.jit import helper, kernel
 from ascd._core.threads import as_n_jobs, quiet
 from ascd.matrix.design import DataGone
-from ascd.matrix.vectors import support
 from ascd.problem.penalties import as_penalty
 from ascd.problem.penalties.entrywise import Entrywise
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
+from ascd.problem.terms import score_blocks
 from ascd.problem.tuning import LAST_PLACES
 from ascd.protocols import Penalty
 from ascd.results.limits import Limits
@@ -31,9 +30,9 @@ from ascd.results.path import Path
 from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status
 from ascd.solver import tuning
-from ascd.solver.foresight import Foresight
 from ascd.solver.loop import Solver
 from ascd.solver.solve import Watch, as_reference, as_start, check_run, give_up
+from ascd.solver.warm_starts import WarmStarts
 
 
 def path(
@@ -86,21 +85,20 @@ def path(
     stop_early = alphas is None if early_stop is None else as_flag(early_stop, "early_stop")
     intercept = as_flag(intercept, "intercept")
     x, threads = as_start(problem, x0, intercept), as_n_jobs(n_jobs)
-    if not problem.is_by_coordinate:
-        start = (x, intercept, np.zeros(problem.n_outputs))
-        given = (start, factors, (n_alphas, eps), tol, limits, threads, stop_early, callback, progress)
-        return import_module("ascd.blocks.path").path_blocks(problem, *given)  # type: ignore[no-any-return]
-    clock = Stopwatch()
+    clock, penalty = Stopwatch(), problem.penalty
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
-    with quiet(threads, entries), progress_bar(progress, steps) as show:
-        solver = Solver(problem, x, intercept, 0.0)
+    library = 1 if problem.is_by_coordinate else threads
+    with quiet(threads, entries, library), progress_bar(progress, steps) as show:
+        solver = Solver(problem, x, intercept, np.zeros(problem.n_outputs))
+        reference = as_reference(problem, solver.state)
         if factors is None:
-            factors = _grid(largest_alpha(solver, problem.parts.penalty, limits), n_alphas, eps)
-        needed = "given" if alphas is None else "smaller"
-        _check_largest(problem.parts.penalty, float(factors.max()), problem.n_features, needed)
-        smallest = problem.parts.penalty.scaled(float(factors.min()))
-        check_bounded(problem.design, problem.parts._replace(penalty=smallest), intercept)
-        walk = _Walk(solver, problem.parts.penalty, as_reference(problem, solver.fit), tol, limits, clock)
+            factors = largest_alpha(solver, penalty, reference, limits) * np.geomspace(1.0, eps, n_alphas)
+        if problem.is_by_coordinate:
+            needed = "given" if alphas is None else "smaller"
+            _check_largest(penalty, float(factors.max()), problem.n_features, needed)
+            smallest = penalty.scaled(float(factors.min()))
+            check_bounded(problem.design, problem.parts._replace(penalty=smallest), intercept)
+        walk = _Walk(solver, penalty, reference, tol, limits, clock)
         watch = Watch(solver, callback, lambda *_: None, clock)
         status = walk.along(factors, stop_early, watch, show)
     return walk.result(factors, status, clock.seconds)
@@ -115,28 +113,29 @@ class _Walk:
         self.solver, self.penalty, self.reference, self.limits, self.clock = solver, penalty, reference, limits, clock
         self.tolerance = tol * reference
         self.points: list[tuple[Array, Array]] = []
+        self.constants: list[Any] = []
         self.rows: list[tuple[float, ...]] = []
-        self.foresight = None
-        if Foresight.pays(solver) and limits.max_iter > 0:
-            self.foresight = Foresight(solver, penalty, self.tolerance)
+        self.warm_starts = None
+        if WarmStarts.pays(solver) and limits.max_iter > 0:
+            self.warm_starts = WarmStarts(solver, penalty, self.tolerance)
 
     def along(self, factors: Array, stop_early: bool, watch: Watch, show: Any) -> Status:
         worst = Status.CONVERGED
         try:
             for number, factor in enumerate(factors):
                 before, is_last = self.solver.n_iter, number + 1 == factors.size
-                foresight = self.foresight if number > 0 and self.clock.elapsed < self.limits.max_time else None
-                if foresight:
-                    foresight.begin(factors[number:])
+                warm = self.warm_starts if number > 0 and self.clock.elapsed < self.limits.max_time else None
+                if warm:
+                    warm.begin(factors[number:])
                 status = self._minimise(float(factor), watch, confirm=is_last)
-                if foresight:
-                    foresight.end()
+                if warm:
+                    warm.end()
                 self._keep(before)
-                if stop_early and not is_last and hardly_changes([row[4] for row in self.rows]):
+                if stop_early and not is_last and self._hardly_changes():
                     is_last, status = True, self._minimise(float(factor), watch, confirm=True)
-                    self.points.pop(), self.rows.pop()
+                    self.points.pop(), self.rows.pop(), self.constants.pop()
                     self._keep(before)
-                show(number + 1, self.solver.standing.objective)
+                show(number + 1, self.solver.report.objective)
                 if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
                     return status
                 worst = Status.of_all([worst, status])
@@ -153,58 +152,92 @@ class _Walk:
         limits = self.limits._replace(max_time=left)
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)
         if not status.is_answer:
-            self.solver.assessment.settle(self.tolerance)
+            self.solver.settle(self.tolerance)
         return status
 
     def _keep(self, before: int) -> None:
-        fit, now = self.solver.fit, self.solver.standing
-        there = support(fit.x)
-        self.points.append((there, fit.x[there]))
-        explained = 1.0 - fit.loss_sum / fit.zero_objective if fit.zero_objective > 0.0 else 0.0
-        self.rows.append((fit.constant, now.objective, now.gap, self.solver.n_iter - before, explained))
+        solver, now, zero = self.solver, self.solver.report, self.solver.state.zero_value
+        x, is_flat = solver.x, solver.problem.loss.is_flat
+        there = np.flatnonzero(x.any(axis=1))
+        self.points.append((there, x[there]))
+        explained = 1.0 - solver.loss_value / zero if zero > 0.0 else 0.0
+        self.constants.append(float(solver.constant[0]) if is_flat else solver.constant)
+        self.rows.append((now.objective, now.gap, solver.n_iter - before, explained))
+
+    def _hardly_changes(self) -> bool:
+        """Return whether the deviance explained is nearly all, or hardly grows: glmnet's rule."""
+        explained = [row[3] for row in self.rows]
+        if len(explained) < tuning.FEWEST_PENALTIES:
+            return False
+        return explained[-1] > tuning.ALMOST_ALL or explained[-1] - explained[-2] < tuning.HARDLY_MORE * explained[-1]
 
     def result(self, factors: Array, status: Status, seconds: float) -> Path:
-        count = len(self.points)
-        coefs = np.zeros((self.solver.fit.n, count), order="F")
-        for column, (there, values) in enumerate(self.points):
-            coefs[there, column] = values
-        table = np.array(self.rows).reshape(count, 5).T
+        problem, count = self.solver.problem, len(self.points)
+        coefs = np.zeros((problem.n_features, problem.n_outputs, count), order="F")
+        for number, (there, values) in enumerate(self.points):
+            coefs[problem.groups.order[there], :, number] = values
+        is_flat, table = problem.loss.is_flat, np.array(self.rows).reshape(count, 4).T
+        shape = (count,) if is_flat else (count, problem.n_outputs)
         return Path(
-            alphas=factors[:count], coefs=coefs, intercepts=table[0], objectives=table[1], gaps=table[2],
-            n_iters=table[3].astype(np.int64), deviance_ratio=table[4], reads=int(self.solver.reads), status=status,
+            alphas=factors[:count], coefs=coefs[:, 0] if is_flat else coefs,
+            intercepts=np.array(self.constants).reshape(shape).T, objectives=table[0], gaps=table[1],
+            n_iters=table[2].astype(np.int64), deviance_ratio=table[3], reads=int(self.solver.reads), status=status,
             zero_objective=self.reference, seconds=seconds,
         )  # fmt: skip
 
 
-def hardly_changes(explained: list[float]) -> bool:
-    """Return True if the last penalty has hardly added to the share of the loss that is explained, or all is."""
-    if len(explained) < tuning.FEWEST_PENALTIES:
-        return False
-    return explained[-1] > tuning.ALMOST_ALL or explained[-1] - explained[-2] < tuning.HARDLY_MORE * explained[-1]
-
-
-def largest_alpha(solver: Solver, penalty: Any, limits: Limits) -> float:
-    """The smallest alpha at which every penalised coordinate is zero (where the penalty has a kink there)."""
-    solver.bounds.read_all(solver.fit.slope)
-    if solver.fit.x.any():
+def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits) -> float:
+    """Return the smallest alpha at which every penalised block is zero; unpenalised ones are fitted first."""
+    if solver.state.x.any() or solver.x.any():
         raise ValueError(
             "alphas must be given where the path does not start at zero: x0, or a penalty that excludes it"
         )
-    factor = float(factor_at_zero(penalty, penalty.scaled(0.0), solver.bounds.estimate))
+    at_zero = _coordinate_alpha if solver.problem.is_by_coordinate else _block_alpha
+    solver.bounds.read_all(solver.state.raw_gradient)
+    factor = needed = at_zero(solver, penalty)
     if factor == 0.0 or math.isinf(factor):
         raise ValueError(
             "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
             if math.isinf(factor) else "alphas must be given: every alpha makes all coefficients zero"
         )  # fmt: skip
     for _ in range(tuning.MOST_STARTS):  # fit unpenalised coordinates first: that changes the gradient of the others
-        solver.minimise(
-            penalty.scaled(factor), tuning.PRECISE_START * solver.fit.zero_objective, limits, lambda solver: False
-        )
-        needed = float(factor_at_zero(penalty, penalty.scaled(0.0), solver.bounds.estimate))
+        solver.minimise(penalty.scaled(factor), tuning.PRECISE_START * reference, limits, lambda solver: False)
+        needed = at_zero(solver, penalty)
         if needed <= factor * (1.0 + tuning.SAME_FACTOR):
-            return needed
+            break
         factor = needed
-    return factor
+    return needed
+
+
+def _coordinate_alpha(solver: Solver, penalty: Any) -> float:
+    return float(factor_at_zero(penalty, penalty.scaled(0.0), solver.bounds.estimate.ravel()))
+
+
+def _block_alpha(solver: Solver, penalty: Any) -> float:
+    """Return the smallest factor with which no penalised block leaves zero, by bisection; inf where none has a kink."""
+    problem, gradient = solver.problem, solver.bounds.estimate.ravel()
+    blocks, distance = np.arange(problem.groups.count), np.empty(problem.groups.count)
+    zero, no_radius, norm = np.zeros(gradient.size), np.zeros(distance.size), np.ones(distance.size)
+
+    def largest(factor: float) -> float:
+        score_blocks(penalty.scaled(factor), zero, gradient, no_radius, norm, problem.ends, blocks, distance)
+        return float(distance[blocks].max(initial=0.0))
+
+    largest(tuning.WIDEST_ALPHA)
+    blocks = blocks[distance <= 0.0]  # the others have no kink at zero
+    if blocks.size == 0:
+        return math.inf
+    if largest(0.0) == 0.0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while largest(high) > 0.0:
+        low, high = high, 2.0 * high
+    for _ in range(tuning.ALPHA_HALVINGS):
+        middle = 0.5 * (low + high) if low > 0.25 * high else (math.sqrt(low * high) if low > 0.0 else 0.5 * high)
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if largest(middle) == 0.0 else (middle, high)
+    return high
 
 
 @helper
@@ -253,8 +286,3 @@ def _check_largest(penalty: Any, factor: float, n: int, needed: str) -> None:
             as_penalty(scaled, n)
     except ValueError as error:
         raise ValueError(f"alphas must be {needed}: with {factor:.3g} the penalty overflows ({error})") from error
-
-
-def _grid(largest: float, n_alphas: int, eps: float) -> Array:
-    grid: Array = largest * np.geomspace(1.0, eps, n_alphas) if n_alphas > 1 else np.array([largest])
-    return grid

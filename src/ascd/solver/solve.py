@@ -1,11 +1,10 @@
-"""``solve``: the production solver for one problem."""
+"""``solve``: minimise one problem of any kind to a certified duality gap."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +14,6 @@ from ascd._core.clock import Stopwatch
 from ascd._core.threads import as_n_jobs, quiet
 from ascd.matrix.design import DataGone
 from ascd.problem.penalties import nearest_allowed
-from ascd.problem.penalties.blocks import BlockNorm
-from ascd.problem.penalties.resting import total_cost
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
 from ascd.problem.tuning import SAMPLES_A_PART
@@ -28,7 +25,7 @@ from ascd.results.trace import Trace
 from ascd.solver import tuning
 from ascd.solver.box.ahead import is_for_descent, solver_after_descent
 from ascd.solver.loop import Solver
-from ascd.solver.samples import cost_of
+from ascd.solver.state import State
 
 
 def solve(
@@ -89,17 +86,15 @@ def solve(
     tol, threads = as_number(tol, "tol", low=0.0), as_n_jobs(n_jobs)
     intercept = as_flag(intercept, "intercept")
     x, constant = as_start(problem, x0, intercept), as_constant(problem, intercept0, intercept)
-    if not problem.is_by_coordinate:
-        is_given = x0 is not None or intercept0 is not None
-        given = (problem, (x, intercept, constant), is_given, tol, limits, threads, callback, progress)
-        return import_module("ascd.blocks.solve").solve_blocks(*given)  # type: ignore[no-any-return]
-    if intercept:
+    if intercept and problem.is_by_coordinate:
         check_bounded(problem.design, problem.parts, intercept=True)
-    may_descend = callback is None and x0 is None and not progress and not intercept
-    start = Start(x, intercept, constant, may_descend and is_for_descent(problem, tol, limits))
-    entries, library = problem.n_samples * problem.n_features, threads if start.in_box else 1
+    is_cold = x0 is None and intercept0 is None and callback is None
+    start = Start(x, intercept, constant)
+    in_box = is_cold and not progress and not intercept and is_for_descent(problem, tol, limits)
+    library = threads if in_box or not problem.is_by_coordinate else 1
+    entries = problem.n_samples * problem.n_features
     with quiet(threads, entries, library), progress_bar(progress, limits.max_iter) as show:
-        return _run(problem, start, tol, limits, callback, show)
+        return _run(problem, start, in_box, tol, limits, callback, show)
 
 
 class Start(NamedTuple):
@@ -107,75 +102,73 @@ class Start(NamedTuple):
 
     x: Array
     intercept: bool
-    constant: float
-    in_box: bool = False  # descend there first?
+    constant: Array
 
 
-def _run(problem: Problem, start: Start, tol: float, limits: Limits, callback: Any, show: Any) -> Solution:
-    clock = Stopwatch()
+def _run(
+    problem: Problem, start: Start, in_box: bool, tol: float, limits: Limits, callback: Any, show: Any
+) -> Solution:
+    clock, is_interrupted = Stopwatch(), False
     solver = Solver(problem, start.x, start.intercept, start.constant)
-    reference = as_reference(problem, solver.fit)
-    is_interrupted = False
-    if start.in_box:
+    reference = as_reference(problem, solver.state)
+    if in_box:
         solver, outcome = solver_after_descent(problem, solver, tol * reference, limits)
         is_interrupted = outcome.is_interrupted
-        limits = limits._replace(max_iter=0 if is_interrupted else limits.max_iter - outcome.n_iter)
+        limits = limits._replace(max_iter=limits.max_iter - outcome.n_iter)
     watch = Watch(solver, callback, show, clock, tol * reference)
+    limits = limits._replace(max_iter=0 if is_interrupted else limits.max_iter)
     status = Status.INTERRUPTED
     try:
         with suppress(KeyboardInterrupt):
-            status = solver.minimise(problem.parts.penalty, tol * reference, limits, watch)
+            status = solver.minimise(problem.penalty, tol * reference, limits, watch)
         if is_interrupted and status is Status.ITERATION_LIMIT:
             status = Status.INTERRUPTED
         if not status.is_answer:
-            solver.assessment.settle(tol * reference)
-            if status is Status.ITERATION_LIMIT and solver.standing.gap <= tol * reference:
+            solver.settle(tol * reference)
+            if status is Status.ITERATION_LIMIT and solver.report.gap <= tol * reference:
                 status = Status.CONVERGED
     except DataGone as error:
         status = give_up(solver, tol * reference, error)
+    return solution_of(solver, status, reference, clock, watch)
+
+
+def solution_of(solver: Any, status: Status, reference: float, clock: Stopwatch, watch: Watch) -> Solution:
+    """Return what a run has come to."""
     watch.finish()
+    problem, report, constant = solver.problem, solver.report, solver.constant
     return Solution(
-        x=solver.fit.x,
-        objective=solver.standing.objective,
-        status=status,
-        n_iter=solver.n_iter,
-        gap=float(solver.standing.gap),
-        steepness=float(solver.standing.violation),
-        reads=int(solver.reads),
-        seconds=clock.seconds,
-        compile_seconds=clock.compile_seconds,
-        trace=watch.trace,
-        intercept=solver.fit.constant,
-        zero_objective=reference,
-    )
+        x=problem.as_given(solver.x), objective=float(report.objective), status=status, n_iter=solver.n_iter,
+        gap=float(report.gap), steepness=float(report.violation), reads=int(solver.reads), seconds=clock.seconds,
+        compile_seconds=clock.compile_seconds, trace=watch.trace,
+        intercept=float(constant[0]) if problem.loss.is_flat else constant, zero_objective=reference,
+    )  # fmt: skip
 
 
 def give_up(solver: Solver, enough: float, error: DataGone) -> Status:
-    """The data are gone: what is known of the point is all there will be."""
-    solver.assessment.settle_from_intervals(enough)
+    """Certify what is known of the point, where the data are out of reach."""
+    solver.settle_without_data(enough)
     tell_of_loss(error, stacklevel=4)
     return Status.UNREACHABLE
 
 
 class Watch:
-    """Called in every round: records, shows progress, asks the callback."""
+    """Called in every round: records, shows progress, calls the callback."""
 
     def __init__(
-        self, solver: Solver, callback: Callable[[Snapshot], Any] | None, show: Any, clock: Stopwatch,
-        enough: float = 0.0,
-    ) -> None:  # fmt: skip
+        self, solver: Any, callback: Callable[[Snapshot], Any] | None, show: Any, clock: Stopwatch, enough: float = 0.0
+    ) -> None:
         self.solver, self.callback, self.show, self.clock, self.enough = solver, callback, show, clock, enough
         self.trace = Trace()
 
-    def __call__(self, solver: Solver) -> bool:
+    def __call__(self, solver: Any) -> bool:
         self._record()
-        objective = solver.standing.objective
+        objective, problem = solver.report.objective, solver.problem
         self.show(solver.n_iter, objective)
-        asked = getattr(getattr(solver.fit, "design", None), "rounds", 0)
-        tell_onlooker(Round(solver.n_iter, asked, objective, solver.standing.gap, self.enough))
+        tell_onlooker(Round(solver.n_iter, problem.design.rounds, objective, solver.report.gap, self.enough))
         if self.callback is None:
             return False
-        return bool(self.callback(Snapshot(solver.n_iter, solver.fit.x, objective, self.trace)))
+        x = solver.x[:, 0] if problem.is_by_coordinate else problem.as_given(solver.x)
+        return bool(self.callback(Snapshot(solver.n_iter, x, objective, self.trace)))
 
     def finish(self) -> None:
         """Record the end, unless a round has just done so."""
@@ -183,7 +176,7 @@ class Watch:
             self._record()
 
     def _record(self) -> None:
-        solver, now = self.solver, self.solver.standing
+        solver, now = self.solver, self.solver.report
         self.trace.add(
             iteration=solver.n_iter, objective=now.objective, bound=now.violation,
             gap=now.gap if now.is_certain else math.inf,
@@ -192,14 +185,14 @@ class Watch:
 
 
 def check_run(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limits:
-    """The limits of a run, after a look at what else was passed."""
+    """Return the limits of a run, after a check of what else was passed."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
     check_callback(callback)
     return as_limits(max_iter, max_time)
 
 
-def as_reference(problem: Problem, fit: Any) -> float:
+def as_reference(problem: Problem, state: State) -> float:
     """Return what the tolerance is a share of: F at zero coefficients, with the best intercept where one is fitted.
 
     Where zero is not allowed, it is F at the nearest point that is.  Where an intercept alone fits the target up to
@@ -209,48 +202,48 @@ def as_reference(problem: Problem, fit: Any) -> float:
     """
     nearest = nearest_point(problem)
     is_away = bool(nearest.any())
-    if is_away or fit.x.any():
-        fit = type(fit)(problem, nearest.copy(), fit.intercept, 0.0 * fit.constant)
-    value = float(fit.loss_sum if problem.is_by_coordinate else fit.seen.value)
+    if is_away or state.x.any():
+        state = State(problem, nearest.copy(), state.intercept, np.zeros(problem.n_outputs))
+    value = state.seen.value
     if is_away:
-        value += float(cost_of(problem.penalty, np.arange(problem.n_features), nearest))
-    if fit.intercept and (value <= 0.0 or is_rounding(problem, fit)):  # a perfect fit, up to rounding
-        value = problem.objective(problem.as_columns(nearest))
+        value += state.cost()
+    if state.intercept and (value <= 0.0 or is_rounding(problem, state)):  # a perfect fit, up to rounding
+        value = problem.objective(problem.as_given(nearest))
     if value > 0.0:
         return value
-    gap = problem.gap(problem.as_columns(nearest))
+    gap = problem.gap(problem.as_given(nearest))
     return gap if math.isfinite(gap) else 1.0
 
 
 def nearest_point(problem: Problem) -> Array:
-    """Return the allowed point nearest to zero, which for penalties of blocks must be zero."""
+    """Return the allowed point nearest to zero, of shape (n, T); for penalties of blocks it must be zero."""
     if problem.is_by_coordinate:
-        return nearest_allowed(problem.penalty, problem.n_features)
+        return nearest_allowed(problem.penalty, problem.n_features)[:, None]
     x = np.zeros((problem.n_features, problem.n_outputs))
-    is_free = isinstance(problem.penalty, BlockNorm)  # zero costs nothing
-    if not is_free and not math.isfinite(total_cost(problem.penalty, x.ravel(), problem.ends)):
+    if not math.isfinite(problem.cost(x)):
         raise ValueError("the penalty must allow zero coefficients")
     return x
 
 
-def is_rounding(problem: Problem, fit: Any) -> bool:
+def is_rounding(problem: Problem, state: State) -> bool:
     """Return True if the gradient is no larger than the rounding errors of constant predictions equal to the target."""
     if problem.stated.is_softmax:
         return False
-    weight = problem.sample_weight
-    curvature = fit.curvature if problem.is_by_coordinate else fit.seen.curvature.own
+    weight, curvature, gradient = problem.weight, state.seen.curvature.own, state.raw_gradient
     for start in range(0, problem.n_samples, SAMPLES_A_PART):  # mostly the first part decides
         here = slice(start, start + SAMPLES_A_PART)
-        target, prediction = problem.stated.sizes(fit.constant, here)
-        each = np.reshape(weight[here] if np.ndim(weight) else weight, (-1,) + (1,) * (fit.slope.ndim - 1))
-        size = np.maximum(each * target.reshape(fit.slope[here].shape), curvature[here] * prediction)
-        if not np.all(np.abs(fit.slope[here]) <= tuning.FEW_ULPS * size):
+        constant = state.constant if gradient.shape[1] > 1 else state.constant[0]
+        target, prediction = problem.stated.sizes(constant, here)
+        shape = gradient[here].shape
+        prediction = np.broadcast_to(prediction, shape) if np.ndim(prediction) == 0 else np.reshape(prediction, (-1, shape[1]))
+        size = np.maximum(weight[here, None] * target.reshape(shape), curvature[here] * prediction)
+        if not np.all(np.abs(gradient[here]) <= tuning.FEW_ULPS * size):
             return False
     return True
 
 
 def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
-    """Return a copy of x0, or the point nearest to zero that the penalty allows; in the order of blocks.
+    """Return a copy of x0, or the allowed point nearest to zero; of shape (n, T) in the order of the blocks.
 
     Where an intercept is fitted, the losses at x0 without it say nothing: exp may overflow there.
     """
@@ -258,27 +251,25 @@ def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
         return nearest_point(problem)
     if not problem.is_by_coordinate:
         point = problem.as_point(x0, "x0")
-        if not math.isfinite(total_cost(problem.penalty, point.ravel(), problem.ends)):
+        if not math.isfinite(problem.cost(point)):
             raise ValueError("x0 must have a finite cost")
         return point
-    n = problem.n_features
-    x = as_finite_vector(x0, "x0", n).copy()
-    cost = cost_of(problem.penalty, np.arange(n), x)
-    if not math.isfinite(cost if intercept else problem.objective(x)):
+    x = as_finite_vector(x0, "x0", problem.n_features).copy()
+    if not math.isfinite(problem.cost(x[:, None]) if intercept else problem.objective(x)):
         raise ValueError("x0 must have a finite objective (lie inside the box, if there is one)")
-    return x
+    return x[:, None]
 
 
-def as_constant(problem: Problem, intercept0: Any, intercept: bool) -> Any:
-    """Return where the intercept starts: a number, or an array with one for each output of a problem of blocks."""
+def as_constant(problem: Problem, intercept0: Any, intercept: bool) -> Array:
+    """Return where the intercepts start, of shape (n_outputs,)."""
+    count, most = problem.n_outputs, tuning.LARGEST_INTERCEPT
     if problem.is_by_coordinate:
-        most = tuning.LARGEST_INTERCEPT
-        constant: Any = 0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-most, high=most)
+        constant = np.array([0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-most, high=most)])
     else:
         given = as_finite_vector(np.ravel(0.0 if intercept0 is None else intercept0), "intercept0")
-        if given.size not in (1, problem.n_outputs):
-            raise ValueError(f"intercept0 must be one number, or one for each of {problem.n_outputs}; got {given.size}")
-        constant = np.zeros(problem.n_outputs) + given
+        if given.size not in (1, count):
+            raise ValueError(f"intercept0 must be one number, or one for each of {count}; got {given.size}")
+        constant = np.zeros(count) + given
     if np.any(constant) and not intercept:
         raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
     return constant

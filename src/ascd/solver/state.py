@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.certificate import Point
+from ascd.problem.certificate import Point
 from ascd.problem.products import add
 from ascd.problem.terms import BlockTerms, CoordinateTerms
 from ascd.solver import tuning

@@ -29,7 +29,15 @@ from ascd.matrix.matrices import dot, weighted_square
 from ascd.problem.optimality import violation_of
 from ascd.solver import tuning
 from ascd.solver.tuning import (
-    ABOVE_HALF, ABOVE_POWER, CONSTANT, CURVATURE_STEPS, LARGEST_FACTORS, PAST_SHIFT, RUN, STEPS_INSIDE, VISITED,
+    ABOVE_HALF,
+    ABOVE_POWER,
+    CONSTANT,
+    CURVATURE_STEPS,
+    LARGEST_FACTORS,
+    PAST_SHIFT,
+    RUN,
+    STEPS_INSIDE,
+    VISITED,
 )  # fmt: skip
 
 # ---- single coordinates
@@ -352,25 +360,6 @@ def sweep_until(
 sweep_blocks = kernel(sweep_until)
 
 
-@kernel
-def sweep_from_zero(
-    penalty: Any, gram: Array, gradient: Array, x: Array, starts: Array, blocks: Array, lipschitz: Array, rooms: Array,
-    past: Array, system: Array, outputs: int, share: float, least: float, most: int,
-) -> tuple[float, float]:  # fmt: skip
-    """Curvatures, then sweeps until the violation is this share of that at 0, or ``least``: it, and that."""
-    target = 0.0
-    for b in range(blocks.size):
-        first, last = wide(starts[b]), wide(starts[b + 1])
-        low, high, size = first * outputs, last * outputs, last - first
-        lipschitz[b] = step_curvature(gram[first:last, first:last], rooms[0, :size], rooms[1, :size])
-        target = max(target, penalty.block_distance(x[low:high], gradient[low:high], b))
-    target = max(share * target, least)
-    violation, _ = sweep_until(
-        penalty, gram, gradient, x, starts, blocks, lipschitz, rooms, past, system, outputs, target, most
-    )
-    return violation, target
-
-
 @helper
 def fill_gradient(matrix: Any, j: int, raw_gradient: Array, outputs: int, out: Array) -> None:
     """out = ⟨a_j, raw_gradient_t⟩ for all outputs t; ``raw_gradient`` is flat, a sample's outputs together."""
@@ -434,109 +423,6 @@ def sweep_block_columns(
                 at = (q - first) * outputs
                 update_raw_gradient(matrix, wide(positions[q]), moved[at : at + outputs], own, shared, raw_gradient, outputs)
     return violation
-
-
-@helper
-def multiply(row: Array, across: Array, out: Array) -> None:
-    """out_t = Σ_k row_k·across_tk, four at a time: they share what is read of the row."""
-    outputs, first = out.size, 0
-    while first + 4 <= outputs:
-        one, two, three, four = 0.0, 0.0, 0.0, 0.0
-        a, b, c, d = across[first], across[first + 1], across[first + 2], across[first + 3]
-        for k in range(row.size):
-            one += row[k] * a[k]
-            two += row[k] * b[k]
-            three += row[k] * c[k]
-            four += row[k] * d[k]
-        out[first], out[first + 1], out[first + 2], out[first + 3] = one, two, three, four
-        first += 4
-    for t in range(first, outputs):
-        total, a = 0.0, across[t]
-        for k in range(row.size):
-            total += row[k] * a[k]
-        out[t] = total
-
-
-@helper
-def sweep_rows(penalty: Any, gram: Array, start: Array, x: Array, across: Array, rooms: Array, target: float) -> float:
-    """Every row once; the largest violation met."""
-    violation, outputs, local, trial = 0.0, across.shape[0], rooms[0], rooms[1]
-    for number in range(gram.shape[0]):
-        j = wide(number)
-        here, step = x[j * wide(outputs) : (j + wide(1)) * wide(outputs)], 1.0 / gram[j, j]
-        multiply(gram[j], across, local)
-        for t in range(outputs):
-            local[t] += start[j, t]
-        away = penalty.block_distance(here, local, j)
-        violation = max(violation, away)
-        if away > VISITED * target:
-            for t in range(outputs):
-                trial[t] = here[t] - step * local[t]
-            penalty.block_prox(trial, step, j)
-            for t in range(outputs):
-                here[t] = across[t, j] = trial[t]
-    return violation
-
-
-@helper
-def transpose(x: Array, across: Array) -> None:
-    outputs, rows = across.shape
-    for j in range(rows):
-        for t in range(outputs):
-            across[t, j] = x[wide(j * outputs + t)]
-
-
-@helper
-def is_lower(penalty: Any, gram: Array, start: Array, x: Array, there: Array, across: Array, local: Array) -> bool:
-    """Is Q lower there than at x?  ``across`` is laid out anew."""
-    (outputs, rows), fall = across.shape, 0.0
-    for j in range(rows):
-        for t in range(outputs):
-            across[t, j] = x[wide(j * outputs + t)] + there[wide(j * outputs + t)]
-    for j in range(rows):
-        low, high = wide(j * outputs), wide((j + 1) * outputs)
-        old, new = x[low:high], there[low:high]
-        multiply(gram[j], across, local)
-        for t in range(outputs):
-            fall += (new[t] - old[t]) * (start[j, t] + 0.5 * local[t])
-        fall += penalty.block_cost(new, wide(j)) - penalty.block_cost(old, wide(j))
-    return fall < 0.0
-
-
-@kernel
-def sweep_rows_from_zero(
-    penalty: Any, gram: Array, gradient: Array, x: Array, across: Array, rooms: Array, past: Array, system: Array,
-    share: float, least: float, most: int,
-) -> tuple[float, float]:  # fmt: skip
-    """Sweeps until the violation is this share of that at 0, or ``least``: it, and that.  The gradient follows."""
-    outputs, rows, kept, target, violation = across.shape[0], across.shape[1], 0, 0.0, 0.0
-    for j in range(rows):
-        target = max(target, penalty.block_distance(x[j * outputs : (j + 1) * outputs], gradient[j], j))
-    target = max(share * target, least)
-    transpose(x, across)
-    for _ in range(most):
-        violation = sweep_rows(penalty, gram, gradient, x, across, rooms, target)
-        if violation <= target:
-            break
-        for p in range(x.size):
-            past[0, kept, p] = x[p]
-        kept += 1
-        if kept == past.shape[1]:
-            if extrapolation_factors(past, system):
-                there = past[1, 0]
-                combine(past[0], system, there)
-                if is_lower(penalty, gram, gradient, x, there, across, rooms[0]):
-                    for p in range(x.size):
-                        x[p] = there[p]
-                transpose(x, across)
-            for p in range(x.size):
-                past[0, 0, p] = x[p]
-            kept = 1
-    for j in range(rows):
-        multiply(gram[j], across, rooms[0])
-        for t in range(outputs):
-            gradient[j, t] += rooms[0, t]
-    return violation, target
 
 
 # ---- curvature of the prox steps of a block

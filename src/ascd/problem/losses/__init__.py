@@ -26,10 +26,11 @@ by sample over samples and outputs; ``softmax.Softmax`` couples the outputs of a
 ``is_quadratic``     True if the Hessian is constant
 ``is_coupled``       True if the Hessian has entries beside the diagonal
 ``bound``            M, an upper bound on the eigenvalues of the Hessian for weights of 1
-``look(Z)``          ``Look``: the value, its gradient with respect to Z (d, T) and the curvature there
-``balance(Z)``       add the best constant of each output to Z, in place; returns these constants (T,)
-``dual_point(...)``  a dual point near the gradient that meets the equations of unpenalised columns and intercepts
-``gap(...)``         f(Z) + f*(s·θ) − s·⟨θ, Z⟩, the largest for θ near the dual point, rounding counted
+``evaluate``         value, raw gradient V (d, T) and ``Curvature`` at Z, after adding the best intercepts to Z
+``dual_fit``         what moves V to a dual point that has required products exactly, or None
+``gap``              f(Z) + f*(s·θ) − s·⟨θ, Z⟩, the largest for θ near the dual point, rounding counted
+``quick_gap``        the same for s·V, rounding not counted
+``own_curvature``    the Hessian's diagonal for one output
 ===================  =====================================================================================
 """
 
@@ -40,9 +41,10 @@ from typing import Any
 from ascd._core.checks import as_number, unknown_name
 from ascd._core.contracts import check_methods
 from ascd.problem.losses.by_sample import Huber, Logistic, Poisson, Squared, SquaredHinge
+from ascd.problem.losses.curvature import Curvature
 from ascd.protocols import Loss
 
-__all__ = ["LOSSES", "SOFTMAX", "Huber", "Logistic", "Poisson", "Squared", "SquaredHinge", "as_loss"]
+__all__ = ["LOSSES", "SOFTMAX", "Curvature", "Huber", "Logistic", "Poisson", "Squared", "SquaredHinge", "as_loss"]
 
 LOSSES: dict[str, Any] = {
     "squared": Squared,

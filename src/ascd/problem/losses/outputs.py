@@ -6,156 +6,108 @@ With one output it is that loss itself, with the squared loss and T outputs leas
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.careful import UNIT, careful_sum
 from ascd.matrix.design import Design
-from ascd.problem.at_samples import evaluate_samples
-from ascd.problem.dual_fit import fit_to
-from ascd.problem.dual_samples import movable
-from ascd.problem.lengths import norm
+from ascd.problem.at_samples import evaluate_samples, quick_gap
+from ascd.problem.dual import ExactDual, FittedDual, fit_to, gap_of_samples, movable, unweighted
+from ascd.problem.losses.curvature import Curvature
 from ascd.problem.losses.shifted import Sample, Stated
-from ascd.problem.precise_gaps import precise_gap
-
-
-class Curvature(NamedTuple):
-    """Hessians of the samples, diag(h_k) − r_k r_kᵀ, with r = None where outputs are not coupled.
-
-    ``own`` is h and ``shared`` is r, both of shape (n_samples, n_outputs); ``most`` bounds the largest eigenvalue of
-    each sample.
-    """
-
-    own: Array
-    shared: Array | None
-    most: Array
-
-    def times(self, direction: Array) -> Array:
-        """Return the Hessian of every sample times its row of the direction (n_samples, n_outputs)."""
-        product: Array = self.own * direction
-        if self.shared is not None:
-            product -= self.shared * (self.shared * direction).sum(axis=1, keepdims=True)
-        return product
-
-
-class Look(NamedTuple):
-    """The loss at predictions Z: its value, its gradient with respect to Z (``slope``) and its curvature."""
-
-    value: float
-    slope: Array
-    curvature: Curvature
-
-
-class DualPoint(NamedTuple):
-    """A dual point (n_samples, n_outputs), near which there is one that meets its equations exactly.
-
-    It is within ``reach``, entry by entry in the loss's own measure (empty for 0), and within ``spread`` in the norm
-    Σ θ²/s.
-    """
-
-    dual: Array
-    reach: Array
-    spread: float
 
 
 class Outputs:
-    """The sum of one loss over samples and outputs; ``weight`` has one number a sample.
+    """The sum of one loss over samples and outputs.
 
-    With ``moves_target`` the offset of losses of z − b is part of the target (see ``Stated.as_parts``).
+    Parameters
+    ----------
+    stated : loss, targets and offset
+    weight : array of shape (n_samples,)
+    is_weighted : False where all weights are 1
+    moves_target : whether the offset of losses of z − b is part of the target (see ``Stated.as_parts``)
     """
 
     is_coupled = False
 
-    def __init__(self, stated: Stated, weight: Array, moves_target: bool = True) -> None:
+    def __init__(self, stated: Stated, weight: Array, is_weighted: bool = True, moves_target: bool = True) -> None:
         self.stated, self.weight, self.n_outputs = stated, weight, stated.n_outputs
-        self.is_flat = stated.target.ndim == 1
+        self.is_flat, self.is_weighted = stated.target.ndim == 1, is_weighted
         self.loss, target = stated.as_parts(moves_target)
         self.target = target.reshape(weight.size, self.n_outputs)
-        each = weight if self.n_outputs == 1 else np.repeat(weight, self.n_outputs)
-        self.sample = Sample(target, each)
+        each: Any = (weight if self.n_outputs == 1 else np.repeat(weight, self.n_outputs)) if is_weighted else 1.0
+        self.sample = Sample(target.ravel(), each)
         self.is_quadratic, self.bound = bool(self.loss.is_quadratic()), float(self.loss.curvature_bound())
+        #: what the curvatures of all samples sum to at most
+        self.most = float(weight.sum()) * self.bound
 
-    def look(self, image: Array) -> Look:
-        slope, curvature = np.empty(image.shape), np.empty(image.shape)
-        value, _ = evaluate_samples(self.sample, self.loss, image.ravel(), slope.ravel(), curvature.ravel(), None)
-        most = curvature[:, 0] if self.n_outputs == 1 else curvature.max(axis=1)
-        return Look(float(value), slope, Curvature(curvature, None, most))
+    def evaluate(self, Z: Array, intercept: bool, guess: float = 0.0) -> tuple[float, Array, Curvature, Array]:
+        """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place.
 
-    def value_and_slope(self, image: Array) -> tuple[float, Array]:
-        """Return ``look`` without the curvature."""
-        return self.look(image)[:2]
+        The search for an intercept starts at ``guess``.
+        """
+        shift, most = np.zeros(self.n_outputs), None
+        if intercept and self.n_outputs == 1:
+            most = self.most
+        elif intercept:
+            shift = self.balance(Z)
+        gradient, curvature = np.empty(Z.shape), np.empty(Z.shape)
+        flat = Z.ravel(), gradient.ravel(), curvature.ravel()
+        value, moved = evaluate_samples(self.sample, self.loss, *flat, most, guess)
+        largest = curvature[:, 0] if self.n_outputs == 1 else curvature.max(axis=1)
+        return float(value), gradient, Curvature(curvature, None, largest), shift + moved
 
-    def balance(self, image: Array) -> Array:
+    def balance(self, Z: Array) -> Array:
         """Add the best constant of each output to the predictions, in place; return the constants."""
-        most = float(self.weight.sum()) * self.bound
         if self.is_quadratic:
-            slope = self.look(image).slope
+            gradient = self.evaluate(Z, False)[1]
             # where no sample counts, every constant is as good as the other
-            shift = -slope.sum(axis=0) / most if most > 0.0 else np.zeros(self.n_outputs)
-            image += shift
+            shift = -gradient.sum(axis=0) / self.most if self.most > 0.0 else np.zeros(self.n_outputs)
+            Z += shift
             return shift
         shift, room = np.empty(self.n_outputs), np.empty((2, self.weight.size))
         for t in range(self.n_outputs):
-            sample, column = Sample(self.target[:, t].copy(), self.weight), image[:, t].copy()
-            shift[t] = evaluate_samples(sample, self.loss, column, room[0], room[1], most)[1]
-            image[:, t] = column
+            sample, column = Sample(self.target[:, t].copy(), self.weight), Z[:, t].copy()
+            shift[t] = evaluate_samples(sample, self.loss, column, room[0], room[1], self.most)[1]
+            Z[:, t] = column
         return shift
 
-    def gap(self, image: Array, dual: Array, reach: Array, scale: float) -> float:
-        return precise_gap(self.sample, self.loss, image.ravel(), dual.ravel(), reach.ravel(), scale)
+    def gap(self, Z: Array, dual: Array, reach: Array, scale: float) -> float:
+        """Return Σ f_k(z_k) + f_k*(θ_k) − ⟨θ_k, z_k⟩, the largest for θ within ``reach`` of scale·dual."""
+        return gap_of_samples(self.sample, self.loss, Z.ravel(), dual.ravel(), reach.ravel(), scale)
 
-    def movable(self, seen: Look) -> Array:
+    def quick_gap(self, Z: Array, gradient: Array, scale: float) -> float:
+        """Return ``gap`` for scale·gradient by quick formulas, good to the rounding errors of F."""
+        return quick_gap(self.sample, self.loss, Z.ravel(), gradient.ravel(), scale)
+
+    def own_curvature(self, seen: Any, t: int) -> Array:
+        """Return the curvatures of one output, of shape (n_samples,)."""
+        return np.ascontiguousarray(seen.curvature.own[:, t])
+
+    def _movable(self, point: Any) -> Array:
         """Return the weights with which a dual point is moved, one a sample and output; 0 where it must not move."""
+        own: Array = point.curvature.own
         if self.is_quadratic:
-            return seen.curvature.own
-        per_sample = np.divide(seen.slope, self.weight[:, None], out=np.zeros(seen.slope.shape),
-                               where=self.weight[:, None] > 0.0)  # fmt: skip
-        typical = math.sqrt(float(np.mean(per_sample**2)))
-        found = movable(self.sample, self.loss, seen.slope.ravel(), seen.curvature.own.ravel(), typical)
-        return found.reshape(seen.slope.shape)
+            return own
+        gradient = point.raw_gradient.ravel()
+        per_sample = unweighted(gradient, self.sample.weight)
+        typical = math.sqrt(float(per_sample @ per_sample) / per_sample.size)
+        return movable(self.sample, self.loss, gradient, own.ravel(), typical).reshape(own.shape)
 
-    def dual_point(self, design: Design, columns: Array, intercept: bool, seen: Look, image: Array) -> DualPoint | None:
-        """Move the gradient of each output so that ``columns`` and the intercept have products of 0; None if it fails.
+    def dual_fit(self, matrix: Design, columns: Array, required: Array, point: Any) -> ExactDual | FittedDual | None:
+        """Return what moves a dual point to the products (k, T) that ``columns`` require, and to sums of 0.
 
-        For a quadratic loss all outputs are moved with the same factors.
+        None where that is out of reach.  For a quadratic loss all outputs are moved with the same factors.
         """
-        if columns.size == 0 and not intercept:
-            return DualPoint(seen.slope, np.empty(0), 0.0)
-        movable, required = self.movable(seen), np.zeros(columns.size)
-        dual, reach, spread, fit = np.empty(seen.slope.shape), np.empty(seen.slope.shape), 0.0, None
-        square = design.squares(self.weight, columns) if columns.size else np.empty(0)
-        norm = np.sqrt(np.append(square, [self.weight.sum()] * intercept))
+        if columns.size == 0 and not point.intercept:
+            return ExactDual()
+        able, fits = self._movable(point), []
         for t in range(self.n_outputs):
             if t == 0 or not self.is_quadratic:
-                fit = fit_to(design, columns, intercept, movable[:, t].copy(), self.weight, required)
+                own = np.ascontiguousarray(able[:, t])
+                fit = fit_to(matrix, columns, point.intercept, own, self.weight, required[:, t])
             if fit is None:
                 return None
-            dual[:, t], excess = self._moved(design, columns, intercept, fit, seen.slope[:, t].copy(), norm)
-            reach[:, t], bound = fit.reach(excess)
-            spread = math.hypot(spread, min(self._length(reach[:, t]), self._length(bound)))
-        return DualPoint(dual, reach, spread)
-
-    def _moved(
-        self, design: Design, columns: Array, intercept: bool, fit: Any, dual: Array, norm: Array
-    ) -> tuple[Array, Array]:
-        """The dual point of one output moved twice, and by how much it misses at most."""
-        for _ in range(2):
-            dual = fit.moved(dual, self._excess(design, columns, intercept, dual)[0])
-        excess, error = self._excess(design, columns, intercept, dual)
-        own = 0.0 if self.is_quadratic else 8.0 * UNIT * self._length(dual)
-        return dual, np.abs(excess) + error + own * norm
-
-    @staticmethod
-    def _excess(design: Design, columns: Array, intercept: bool, dual: Array) -> tuple[Array, Array]:
-        product, error = design.careful_dots(columns, dual) if columns.size else (np.empty(0), np.empty(0))
-        if intercept:
-            total, off = careful_sum(dual)
-            product, error = np.append(product, total), np.append(error, off)
-        return product, error
-
-    def _length(self, vector: Array) -> float:
-        """√Σ θ_k²/s_k."""
-        counted = self.weight > 0.0
-        return norm(vector[counted] / np.sqrt(self.weight[counted]))
+            fits.append(fit)
+        return FittedDual(fits, self.weight if self.is_weighted else 1.0, columns.size > 0)

@@ -1,9 +1,9 @@
 """The multinomial logistic loss: T classes, all at once.
 
-    loss(y, z) = log Σ_t exp(z_t) − z_y,     p = softmax(z),     slope p − e_y,     Hessian diag(p) − ppᵀ.
+    loss(y, z) = log Σ_t exp(z_t) − z_y,     p = softmax(z),     raw gradient p − e_y,     Hessian diag(p) − ppᵀ.
 
 **Certificate.**  A dual point is θ_k = s_k(q_k − e_y) with q_k in the simplex, and its loss terms are the
-Kullback–Leibler divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold.  The slope V, whose entries have
+Kullback–Leibler divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold.  The raw gradient V, whose entries have
 small relative errors, misses it by ρ.  With M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and Ma = −ρ (one entry of a is 0),
 
     q_k = p_k∘(1 + a − ⟨p_k, a⟩)
@@ -27,10 +27,10 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import share
-from ascd.matrix.careful import UNIT, careful_sum
+from ascd.matrix.careful import UNIT
 from ascd.matrix.design import Design
 from ascd.problem.lengths import norm, row_lengths
-from ascd.problem.losses.outputs import Curvature, DualPoint, Look
+from ascd.problem.losses.curvature import Curvature
 from ascd.problem.tuning import (
     BALANCED,
     LARGEST_SHARE,
@@ -53,43 +53,47 @@ class Softmax:
         self.labels, self.n_outputs, self.weight = labels, n_classes, weight
         self.counted = weight > 0.0
 
-    def look(self, image: Array) -> Look:
-        slope, own, shared = np.empty((3, *image.shape))
+    def evaluate(self, Z: Array, intercept: bool, guess: float = 0.0) -> tuple[float, Array, Curvature, Array]:
+        """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place."""
+        shift = self.balance(Z) if intercept else np.zeros(self.n_outputs)
+        return (*self._look(Z), shift)
+
+    def _look(self, Z: Array) -> tuple[float, Array, Curvature]:
+        gradient, own, shared = np.empty((3, *Z.shape))
         losses, most = np.empty((2, self.labels.size))
-        fill_look(image, self.labels, self.weight, slope, losses, own, shared, most)
-        return Look(float(losses.sum()), slope, Curvature(own, shared, most))
+        cost = SOFTMAX_ENTRY * Z.size
+        given = (Z, self.labels, self.weight, gradient, losses, own, shared, most)
+        share(cost, self.labels.size, fill_softmax, *given)
+        return float(losses.sum()), gradient, Curvature(own, shared, most)
 
-    def value_and_slope(self, image: Array) -> tuple[float, Array]:
-        """``look`` without curvatures."""
-        slope, losses = np.empty(image.shape), np.empty(self.labels.size)
-        price = SOFTMAX_ENTRY * image.size
-        share(price, self.labels.size, fill_softmax, image, self.labels, self.weight, slope, losses)
-        return float(losses.sum()), slope
+    def value_and_gradient(self, Z: Array) -> tuple[float, Array]:
+        """Return the value and the raw gradient."""
+        return self._look(Z)[:2]
 
-    def balance(self, image: Array) -> Array:
-        """Move the image, in place, to the best constants, which sum to 0; how far."""
+    def balance(self, Z: Array) -> Array:
+        """Add the best constants, which sum to 0, to the predictions, in place; return them."""
         shift = np.zeros(self.n_outputs)
-        if not image.any():  # logarithms of the classes' parts, if all have one
+        if not Z.any():  # logarithms of the classes' shares, if all have one
             counts = np.bincount(self.labels, self.weight, self.n_outputs)
             if counts.min() > SMALLEST_SHARE * counts.max():
                 shift = np.log(counts) - np.log(counts).mean()
-                image += shift
-        here = self.look(image)
+                Z += shift
+        value, gradient, curvature = self._look(Z)
         for _ in range(MOST_BALANCING_STEPS):
-            first = here.slope.sum(axis=0)
-            if np.abs(first).max() <= BALANCED * float(np.abs(here.slope).sum()):
+            sums = gradient.sum(axis=0)
+            if np.abs(sums).max() <= BALANCED * float(np.abs(gradient).sum()):
                 break
-            step = constant_step(self._total(here.curvature), first)
-            there, t = self.look(image + step), 1.0
-            while not there.value <= here.value + 1e-4 * t * float(first @ step) + 1e-15 * here.value and t > 1e-6:
+            step, t = constant_step(self._total(curvature), sums), 1.0
+            there = self._look(Z + step)
+            while not there[0] <= value + 1e-4 * t * float(sums @ step) + 1e-15 * value and t > 1e-6:
                 t *= 0.5
-                there = self.look(image + t * step)
-            if not there.value <= here.value * (1.0 + 1e-15) or t <= 1e-6:
+                there = self._look(Z + t * step)
+            if not there[0] <= value * (1.0 + 1e-15) or t <= 1e-6:
                 break
-            is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(image).max())
-            is_small = is_small or (t < 1.0 and there.value >= here.value)  # rounding is all that is left
-            shift, here = shift + t * step, there
-            image += t * step
+            is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(Z).max())
+            is_small = is_small or (t < 1.0 and there[0] >= value)  # rounding is all that is left
+            shift, (value, gradient, curvature) = shift + t * step, there
+            Z += t * step
             if is_small:
                 break
         return shift
@@ -99,30 +103,51 @@ class Softmax:
         shared: Any = curvature.shared
         return np.diag(curvature.own.sum(axis=0)) - shared.T @ shared
 
-    def dual_point(self, design: Design, columns: Array, intercept: bool, seen: Look, image: Array) -> DualPoint | None:
-        """The slope itself; how far the nearest one is that fits, as a share of the probabilities, a sample each."""
-        if columns.size:
-            return None
-        share, size = self._rounding(image), np.abs(seen.slope)
-        if intercept:
-            sums = np.array([careful_sum(column) for column in np.ascontiguousarray(seen.slope.T)])
-            missed = np.abs(sums[:, 0]) + sums[:, 1] + share @ size
-            share = share + 2.1 * largest_solution(self._total(seen.curvature), missed, self.weight.size)
-        if not np.max(share[self.counted], initial=0.0) <= LARGEST_SHARE:
-            return None
-        lengths = share[self.counted] * row_lengths(size[self.counted]) / np.sqrt(self.weight[self.counted])
-        return DualPoint(seen.slope, share, norm(lengths) * (1.0 + 1e-9))
-
-    def _rounding(self, image: Array) -> Array:
-        """Relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient."""
-        classes = np.ascontiguousarray(image.T)
-        spread: Array = classes.max(axis=0) - classes.min(axis=0)
-        return (self.n_outputs + 8.0 + 2.0 * spread) * UNIT
-
-    def gap(self, image: Array, dual: Array, reach: Array, scale: float) -> float:
-        terms, price = np.empty(self.labels.size), SOFTMAX_ENTRY * image.size
-        share(price, terms.size, fill_gaps, image, self.labels, self.weight, reach, scale, np.empty(image.shape), terms)
+    def gap(self, Z: Array, dual: Array, reach: Array, scale: float) -> float:
+        """Return the Kullback–Leibler divergences at scale·gradient, the largest within shares ``reach`` of it."""
+        terms, cost = np.empty(self.labels.size), SOFTMAX_ENTRY * Z.size
+        share(cost, terms.size, fill_gaps, Z, self.labels, self.weight, reach, scale, np.empty(Z.shape), terms)
         return float(terms.sum())
+
+    def quick_gap(self, Z: Array, gradient: Array, scale: float) -> float:
+        return self.gap(Z, gradient, np.empty(0), scale)
+
+    def own_curvature(self, seen: Any, t: int) -> Array:
+        """Return s·p(1 − p) of one class, from raw gradients s·p or s·(1 − p): p − p² would cancel."""
+        size = np.abs(seen.raw_gradient[:, t])
+        return size - np.divide(size**2, self.weight, out=np.zeros(size.size), where=self.counted)
+
+    def dual_fit(self, matrix: Design, columns: Array, required: Array, point: Any) -> SoftmaxDual | None:
+        """Return how far the dual point is that has sums of 0; None where columns require products."""
+        return None if columns.size else SoftmaxDual(self, point)
+
+
+class SoftmaxDual:
+    """The raw gradient as dual point; ``near`` returns a share of the probabilities for each sample."""
+
+    def __init__(self, loss: Softmax, point: Any) -> None:
+        self.loss, self.point = loss, point
+
+    def start(self, gradient: Array) -> Array:
+        return gradient
+
+    def moved(self, dual: Array, excess: Array) -> Array:
+        return dual
+
+    def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
+        """Return how far the nearest dual point with sums of 0 is, where sums are off by ``misses`` (1, T)."""
+        loss, size = self.loss, np.abs(dual)
+        classes = np.ascontiguousarray(self.point.predictor.T)
+        # relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient
+        part = (loss.n_outputs + 8.0 + 2.0 * (classes.max(axis=0) - classes.min(axis=0))) * UNIT
+        if misses.size:
+            missed = misses[-1] + part @ size
+            part = part + 2.1 * largest_solution(loss._total(self.point.curvature), missed, loss.weight.size)
+        counted = loss.counted
+        if not np.max(part[counted], initial=0.0) <= LARGEST_SHARE:
+            return part, math.inf
+        lengths = part[counted] * row_lengths(size[counted]) / np.sqrt(loss.weight[counted])
+        return part, norm(lengths) * (1.0 + 1e-9)
 
 
 def constant_step(matrix: Array, slopes: Array) -> Array:
@@ -196,32 +221,20 @@ def fill_shares(image: Array, y: int, shares: Array) -> tuple[float, float]:
 
 @kernel
 def fill_softmax(
-    image: Array, labels: Array, weight: Array, slope: Array, losses: Array, start: int, stop: int
-) -> None:
-    """Losses and slopes of some samples."""
+    Z: Array, labels: Array, weight: Array, gradient: Array, losses: Array, own: Array, shared: Array, most: Array,
+    start: int, stop: int,
+) -> None:  # fmt: skip
+    """Fill in losses, raw gradients and curvatures: s·p, √s·p, and s times a bound of λ_max(diag(p) − ppᵀ)."""
     for number in range(start, stop):
         k = wide(number)
-        y = wide(labels[k])
-        loss, others = fill_shares(image[k], y, slope[k])
-        losses[k], slope[k, y] = weight[k] * loss, -others
-        for t in range(image.shape[1]):
-            slope[k, t] *= weight[k]
-
-
-@kernel
-def fill_look(
-    image: Array, labels: Array, weight: Array, slope: Array, losses: Array, own: Array, shared: Array, most: Array
-) -> None:
-    """Losses, slopes and curvatures: s·p, √s·p, and s times a bound of the largest eigenvalue of diag(p) − ppᵀ."""
-    for k in range(labels.size):
         y, root, largest = wide(labels[k]), math.sqrt(weight[k]), 0.0
-        loss, others = fill_shares(image[k], y, own[k])
+        loss, others = fill_shares(Z[k], y, own[k])
         losses[k] = weight[k] * loss
-        for t in range(image.shape[1]):
-            share = own[k, t]
-            largest = max(largest, share)
-            slope[k, t], own[k, t], shared[k, t] = weight[k] * share, weight[k] * share, root * share
-        slope[k, y] = -weight[k] * others
+        for t in range(Z.shape[1]):
+            part = own[k, t]
+            largest = max(largest, part)
+            gradient[k, t], own[k, t], shared[k, t] = weight[k] * part, weight[k] * part, root * part
+        gradient[k, y] = -weight[k] * others
         most[k] = weight[k] * min(largest, 2.0 * largest * (1.0 - largest))  # Gershgorin
 
 

@@ -2,7 +2,7 @@
 
 A block is one column with its T outputs, and each of its entries has the penalty Ψ_j of the column.  So block code
 accepts every penalty by coordinate, users' own included.  A product u_i known within a radius lies in an interval; Ψ_j*
-is convex and its domain an interval, so both are worst at its ends (as in ``ascd.problem.duality``).
+is convex and its domain an interval, so both are worst at its ends (as in ``ascd.problem.terms``).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, optional_method
-from ascd.problem.duality import slope_size
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties.formulas import cost_size
+from ascd.problem.terms import derivative_size
 from ascd.problem.tuning import LAST_PLACES
 
 
@@ -33,7 +33,7 @@ def largest_conjugate(penalty: Any, u: float, radius: float, j: int) -> float:
     if not (penalty.dual_scale(left, j) >= 1.0 and penalty.dual_scale(right, j) >= 1.0):
         return math.inf
     value = max(penalty.cost_conjugate(left, j), penalty.cost_conjugate(right, j))
-    around = LAST_PLACES * (abs(left) + abs(right) + slope_size(penalty, 0.0, j))
+    around = LAST_PLACES * (abs(left) + abs(right) + derivative_size(penalty, 0.0, j))
     for end in (left - around, right + around):
         wider = penalty.cost_conjugate(end, j)
         value = max(value, wider) if wider < math.inf else value
@@ -113,6 +113,6 @@ def fill_radii(penalty: Any, radii: Array) -> bool:
         if penalty.cost(0.0, j) != 0.0:
             return False
         low, high = penalty.subgradient(0.0, j)
-        size = LAST_PLACES * slope_size(penalty, 0.0, j)
+        size = LAST_PLACES * derivative_size(penalty, 0.0, j)
         radii[j] = min(-low, high) - size
     return True

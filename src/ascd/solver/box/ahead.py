@@ -21,7 +21,7 @@ from ascd.solver.loop import Solver
 def is_for_descent(problem: Problem, tol: float, limits: Limits) -> bool:
     """Is it a quadratic function without a target in a box, large enough, and asked for a gap that is not rounding?"""
     is_asked = tol >= tuning.FINEST_IN_BOX and limits.max_iter > 1 and math.isinf(limits.max_time)
-    return is_asked and problem.n_features > tuning.FEW_IN_BOX and is_box_problem(problem) and not has_target(problem)
+    return is_asked and problem.is_by_coordinate and problem.n_features > tuning.FEW_IN_BOX and is_box_problem(problem) and not has_target(problem)
 
 
 def has_target(problem: Problem) -> bool:
@@ -30,8 +30,9 @@ def has_target(problem: Problem) -> bool:
 
 def solver_after_descent(problem: Problem, solver: Solver, enough: float, limits: Limits) -> tuple[Solver, Outcome]:
     """A solver at the point that the descent has found, in half of the rounds at most, with what it took counted."""
-    found = BoxDescent(problem, solver.fit.x).minimise(lambda slope: tuning.UNDER_GOAL * enough, limits.max_iter // 2)
-    after = Solver(problem, found.x, False, 0.0)
+    x = solver.x[:, 0].copy()
+    found = BoxDescent(problem, x).minimise(lambda slope: tuning.UNDER_GOAL * enough, limits.max_iter // 2)
+    after = Solver(problem, found.x[:, None].copy(), False, np.zeros(1))
     after.n_iter = found.n_iter
-    after.fit.reads += solver.reads + found.reads
+    after.state.reads += solver.reads + found.reads
     return after, found

@@ -20,7 +20,8 @@ from ascd._core.checks import Array
 from ascd.matrix.local import Local
 from ascd.problem.problem import Parts
 from ascd.solver import tuning
-from ascd.solver.gram_model import GramModel, Known
+from ascd.solver.models import GramModel
+from ascd.solver.models import KnownGram as Known
 
 
 class Settled(NamedTuple):

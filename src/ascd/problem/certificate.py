@@ -301,3 +301,74 @@ def bounded_curvature(loss: Any, zeta: float, weight: Array, most: float) -> flo
     counted = weight[weight > 0.0]
     is_near = zeta / math.sqrt(float(counted.min(initial=math.inf))) <= 0.1
     return most if is_near else math.inf
+
+
+# ---- the same from sums over samples that stay where they are (``ascd.solver.rows``)
+
+
+class _Balance(NamedTuple):
+    """Scales of the parts of a dual point, their relative error, and the products that follow with their radii."""
+
+    scales: Array
+    error: float
+    estimate: Array
+    radius: Array
+
+
+def certify_from_sums(
+    problem: Any, terms: Any, x: Array, constant: Array, sums: Any, scales: Array, intercept: bool
+) -> float:
+    """Return an upper bound on F − min F from sums over the samples; inf where there is none.
+
+    The dual point is Θ = s·V.  With an intercept Θ must sum to zero: then the positive entries and the others have
+    scales of their own, s·r₊ and s·r₋, of which one is s, so that both sides weigh the same.  All losses used here
+    allow every scale up to 1, and in exact arithmetic there is such an r; it differs from the computed one by a
+    relative error ε of sums.  The samples' part of the gap is convex in the scale: known at some ``scales``, it lies
+    below the chords between them.  Penalties that require exact products get no certificate here.
+    """
+    with np.errstate(all="ignore"):
+        balance = _balance(problem, sums, intercept)
+        if balance is None or not (math.isfinite(sums.square) and np.isfinite(balance.estimate).all()):
+            return math.inf
+        estimate = balance.estimate[:, None]
+        if terms.required(x, estimate, balance.radius, False, NO_INDICES)[0].size:
+            return math.inf
+        listed = terms.undecided(x, estimate, balance.radius)
+        for margin in tuning.MARGINS:
+            scale = terms.scale(estimate, balance.radius, listed, margin) * (1.0 - 2.0 * balance.error)
+            if not scale > 0.0:
+                return math.inf
+            gap, size = terms.gap(x, estimate, balance.radius, listed, NO_INDICES, scale)
+            gap += _from_chords(sums.gaps, scales, scale, balance)
+            if gap < math.inf:
+                break
+        length = math.sqrt(sums.square)
+        distance = (1.0 - scale * float(balance.scales.min()) + balance.error) * length
+        zeta = predictor_error(problem, x, constant, float(problem.weight.sum()))
+        most = bounded_curvature(problem.loss, zeta, problem.weight, sums.most_curved)
+        return finished(gap, size, residual_rounding(length), distance, zeta, most)
+
+
+def _balance(problem: Any, sums: Any, intercept: bool) -> _Balance | None:
+    d = problem.n_samples
+    rounding = (d + 8.0) * UNIT
+    if not problem.loss.is_quadratic and problem.root is not None:  # a domain, and weights: see ``_own_rounding``
+        rounding += 8.0 * UNIT
+    size = math.sqrt(sums.square) * problem.norm
+    if not intercept:
+        return _Balance(np.ones(1), 0.0, sums.split[0].copy(), rounding * size)
+    above, below = sums.sizes.tolist()
+    if not (above > 0.0 and below > 0.0):
+        return None
+    scales, error = np.array([min(1.0, below / above), min(1.0, above / below)]), (2.0 * d + 8.0) * UNIT
+    return _Balance(scales, error, scales @ sums.split, (2.0 * rounding + error) * size)
+
+
+def _from_chords(gaps: Array, known: Array, scale: float, balance: _Balance) -> float:
+    """Return the samples' part of the gap, at the worse end of what the scales may be."""
+    order, total = np.argsort(1.0 - known), 0.0
+    for found, part in zip(gaps, (scale * balance.scales).tolist(), strict=True):
+        away = part * (balance.error + 4.0 * UNIT) if part < 1.0 else 0.0
+        ends = 1.0 - np.array([max(part - away, 0.0), min(part + away, 1.0)])
+        total += float(np.interp(ends, (1.0 - known)[order], found[order]).max())
+    return math.inf if math.isnan(total) else total
