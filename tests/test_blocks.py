@@ -139,7 +139,7 @@ def test_a_penalty_of_ones_own():
     first, second = (ascd.solve(one, tol=1e-10, intercept=True) for one in (own, PROBLEMS["group"]()))
     assert first.converged
     assert first.objective == pytest.approx(second.objective, rel=1e-9)
-    with pytest.raises(TypeError, match="path_blocks needs a penalty with a method scaled"):
+    with pytest.raises(TypeError, match="path needs a penalty with a method scaled"):
         ascd.path(own)
 
 
