@@ -41,7 +41,7 @@ def largest_conjugate(penalty: Any, u: float, radius: float, j: int) -> float:
 
 
 class Entrywise(NamedTuple):
-    """A penalty by coordinate for ``count`` columns, applied to every entry of their rows of coefficients.
+    """A penalty by coordinate for ``n_columns`` columns, applied to every entry of their rows of coefficients.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Entrywise(NamedTuple):
     """
 
     penalty: Any
-    count: int
+    n_columns: int
 
     def block_cost(self, x: Array, b: int) -> float:
         total = 0.0
@@ -96,7 +96,7 @@ class Entrywise(NamedTuple):
 
     def resting_radii(self) -> Array | None:
         """Return how long the gradient of each block may be so that it stays at 0; None where zero has a cost."""
-        radii = np.empty(self.count)
+        radii = np.empty(self.n_columns)
         return radii if fill_radii(self.penalty, radii) else None
 
     def is_smooth(self) -> bool:
