@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ascd._core.jit import helper, optional_method, strict_helper
 from ascd.problem.tuning import LAST_PLACES
 
@@ -88,24 +86,3 @@ def piece_beside_zero(x: float, kink: float, curvature: float) -> tuple[float, f
     low = -math.inf if kink == 0.0 or x < 0.0 else 0.0
     high = math.inf if kink == 0.0 or x > 0.0 else 0.0
     return curvature, low, high
-
-
-def extended(penalty: Any, n: int, **free: float) -> Any:
-    """The penalty for n + 1 coordinates: each parameter of ours with one more entry, 0 or what ``free`` says."""
-    values = penalty._asdict().items()
-    return penalty._replace(
-        **{name: np.append(np.broadcast_to(value, n), free.get(name, 0.0)) for name, value in values}
-    )
-
-
-def check_weighted(penalty: Any, *strengths: str) -> None:
-    """Strengths must be finite with their weights, too: 0·inf is nan."""
-    for name in strengths:
-        strength, weights = getattr(penalty, name), penalty.weights
-        with np.errstate(over="ignore"):
-            is_finite = np.isfinite(strength * weights)
-        if not np.all(is_finite):
-            raise ValueError(
-                f"{type(penalty).__name__} weights times {name} must be finite; they are up to {np.max(weights):g} and "
-                f"{np.max(strength):g}"
-            )
