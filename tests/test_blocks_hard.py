@@ -127,11 +127,7 @@ def test_labels_from_zero_that_add_up_to_the_columns_are_labels():
         (lambda: ascd.Problem(A, Y, penalty=ascd.L21(1.0, ridge=np.inf)), ValueError, "ridge must be in"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.SparseGroup(np.inf, 1.0, 5)), ValueError, "l1 must be in"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1e308, 5, 10.0)), ValueError, "10 times 1e[+]308 is not"),
-        (
-            lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5, [1.0])),
-            ValueError,
-            "weights must have length 8",
-        ),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5, [1.0])), ValueError, "weights must have length 8"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5, "root")), ValueError, "'sqrt' or None"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(0.0, 5, positive=True)), ValueError, "group 0 has none"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5), groups=5), ValueError, "leave groups=None"),

@@ -123,7 +123,7 @@ def test_answers_of_block_penalties_that_are_no_numbers_prove_nothing(wrong, int
     """A conjugate of nan once counted as 0, a distance of nan as "stationary"."""
     solution = ascd.solve(ascd.Problem(A, B, penalty=BlockNans(**{wrong: np.nan}), groups=1), max_iter=30)
     assert not solution.converged
-    assert not (np.isnan(solution.objective) or np.isnan(solution.gap))
+    assert not np.isnan([solution.objective, solution.gap]).any()
     assert solution.gap == np.inf if wrong == "in_conjugate" else not solution.status.is_answer
 
 

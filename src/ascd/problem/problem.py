@@ -260,8 +260,10 @@ class Problem:
 
     def gradient(self, x: Any) -> Array:
         """Return ∇f, the gradient of the smooth part, with the shape of x."""
-        slope = self.evaluate(x)[2]
-        return products(self.design, np.arange(self.n_features), slope) if slope.ndim > 1 else self._products(slope)
+        raw_gradient = self.evaluate(x)[2]
+        if raw_gradient.ndim == 1:
+            return self._products(raw_gradient)
+        return products(self.design, np.arange(self.n_features), raw_gradient)
 
     def partial(self, x: Any, j: int) -> float:
         """Return ∇_j f(x) of a problem with one target, reading one column."""
@@ -274,11 +276,11 @@ class Problem:
         if not self.is_by_coordinate:
             return float(import_module("ascd.blocks.solve").gap_at(self, self.as_point(x, "x")))
         point = as_finite_vector(x, "x", self.n_features)
-        _, image, slope = self.evaluate(point)
+        _, predictor, raw_gradient = self.evaluate(point)
         curvature = np.empty(self.n_samples)
-        fill_curvatures(self.parts, image, curvature)
-        known = Products(self._products(slope), np.zeros(self.n_features), self._products)
-        place = Place(point, 0.0, image, slope, curvature, False)
+        fill_curvatures(self.parts, predictor, curvature)
+        known = Products(self._products(raw_gradient), np.zeros(self.n_features), self._products)
+        place = Place(point, 0.0, predictor, raw_gradient, curvature, False)
         return prove(self.design, self.parts, self.parts.penalty, place, known).gap
 
     def evaluate(self, x: Any, intercept: Any = 0.0) -> tuple[float, Array, Array]:
@@ -286,20 +288,22 @@ class Problem:
         if not self.is_by_coordinate:
             return self._evaluate_blocks(self.as_point(x, "x"), intercept)
         point = as_finite_vector(x, "x", self.n_features)
-        image, slope = np.full(self.n_samples, float(intercept)), np.empty(self.n_samples)
+        predictor, raw_gradient = np.full(self.n_samples, float(intercept)), np.empty(self.n_samples)
         moved = np.flatnonzero(point)
         if moved.size:
-            self.design.add(moved, point[moved], image)
-        objective = evaluate_at(self.parts.sample, self.parts.loss, self.parts.penalty, point, image, slope)
-        return float(objective), image, slope
+            self.design.add(moved, point[moved], predictor)
+        objective = evaluate_at(self.parts.sample, self.parts.loss, self.parts.penalty, point, predictor, raw_gradient)
+        return float(objective), predictor, raw_gradient
 
     def _evaluate_blocks(self, point: Array, intercept: Any) -> tuple[float, Array, Array]:
-        image = np.zeros((self.n_samples, self.n_outputs)) + np.asarray(intercept, dtype=np.float64)
+        predictor = np.zeros((self.n_samples, self.n_outputs)) + np.asarray(intercept, dtype=np.float64)
         moved = np.flatnonzero(point.any(axis=1))
-        add(self.design, self.groups.order[moved], point[moved], image)
-        value, slope = self.loss.value_and_slope(image)
+        add(self.design, self.groups.order[moved], point[moved], predictor)
+        value, raw_gradient = self.loss.value_and_slope(predictor)
         objective = float(value + total_cost(self.penalty, point.ravel(), self.ends))
-        return (objective, image[:, 0], slope[:, 0]) if self.loss.is_flat else (objective, image, slope)
+        if self.loss.is_flat:
+            predictor, raw_gradient = predictor[:, 0].copy(), raw_gradient[:, 0].copy()
+        return objective, predictor, raw_gradient
 
     def _products(self, vector: Array) -> Array:
         """Aᵀ·vector."""
@@ -366,27 +370,27 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
 
 
 @kernel
-def evaluate_at(sample: Any, loss: Any, penalty: Any, x: Array, image: Array, slope: Array) -> float:
+def evaluate_at(sample: Any, loss: Any, penalty: Any, x: Array, predictor: Array, raw_gradient: Array) -> float:
     """Return F(x) for the predictions ``image``; their gradient ``slope`` is filled in."""
     total = 0.0
-    for k in range(image.size):
+    for k in range(predictor.size):
         weight, target = at(sample.weight, k), sample.target[k]
         # exp may overflow in a sample without weight: 0·inf is nan
-        slope[k] = weight * loss.derivative(target, image[k]) if weight > 0.0 else 0.0
-    for k in range(image.size):
+        raw_gradient[k] = weight * loss.derivative(target, predictor[k]) if weight > 0.0 else 0.0
+    for k in range(predictor.size):
         weight, target = at(sample.weight, k), sample.target[k]
-        total += weighted_value(loss, weight, target, image[k]) if weight > 0.0 else 0.0
+        total += weighted_value(loss, weight, target, predictor[k]) if weight > 0.0 else 0.0
     for j in range(x.size):
         total += penalty.cost(x[j], j)
     return total
 
 
 @kernel
-def fill_curvatures(problem: Any, image: Array, out: Array) -> None:
+def fill_curvatures(problem: Any, predictor: Array, out: Array) -> None:
     """out_k = s_k·loss''(b_k, z_k)."""
     for k in range(out.size):
         weight = at(problem.sample.weight, k)
-        out[k] = weight * problem.loss.curvature(problem.sample.target[k], image[k]) if weight > 0.0 else 0.0
+        out[k] = weight * problem.loss.curvature(problem.sample.target[k], predictor[k]) if weight > 0.0 else 0.0
 
 
 def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty: Any, stated: Stated) -> Parts:

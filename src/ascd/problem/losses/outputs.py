@@ -41,11 +41,16 @@ class Curvature(NamedTuple):
 
 
 class Look(NamedTuple):
-    """The loss at predictions Z: its value, its gradient with respect to Z (``slope``) and its curvature."""
+    """The loss at predictions Z: its value, its gradient with respect to Z (n_samples, n_outputs), its curvature."""
 
     value: float
-    slope: Array
+    raw_gradient: Array
     curvature: Curvature
+
+    @property
+    def slope(self) -> Array:
+        """Another name of ``raw_gradient``."""
+        return self.raw_gradient
 
 
 class DualPoint(NamedTuple):
@@ -77,54 +82,57 @@ class Outputs:
         self.sample = Sample(target, each)
         self.is_quadratic, self.bound = bool(self.loss.is_quadratic()), float(self.loss.curvature_bound())
 
-    def look(self, image: Array) -> Look:
-        slope, curvature = np.empty(image.shape), np.empty(image.shape)
-        value, _ = evaluate_samples(self.sample, self.loss, image.ravel(), slope.ravel(), curvature.ravel(), None)
+    def look(self, predictor: Array) -> Look:
+        raw_gradient, curvature = np.empty(predictor.shape), np.empty(predictor.shape)
+        filled = (raw_gradient.ravel(), curvature.ravel())
+        value, _ = evaluate_samples(self.sample, self.loss, predictor.ravel(), *filled, None)
         most = curvature[:, 0] if self.n_outputs == 1 else curvature.max(axis=1)
-        return Look(float(value), slope, Curvature(curvature, None, most))
+        return Look(float(value), raw_gradient, Curvature(curvature, None, most))
 
-    def value_and_slope(self, image: Array) -> tuple[float, Array]:
+    def value_and_slope(self, predictor: Array) -> tuple[float, Array]:
         """Return ``look`` without the curvature."""
-        return self.look(image)[:2]
+        return self.look(predictor)[:2]
 
-    def balance(self, image: Array) -> Array:
+    def balance(self, predictor: Array) -> Array:
         """Add the best constant of each output to the predictions, in place; return the constants."""
         most = float(self.weight.sum()) * self.bound
         if self.is_quadratic:
-            slope = self.look(image).slope
+            raw_gradient = self.look(predictor).raw_gradient
             # where no sample counts, every constant is as good as the other
-            shift = -slope.sum(axis=0) / most if most > 0.0 else np.zeros(self.n_outputs)
-            image += shift
+            shift = -raw_gradient.sum(axis=0) / most if most > 0.0 else np.zeros(self.n_outputs)
+            predictor += shift
             return shift
         shift, room = np.empty(self.n_outputs), np.empty((2, self.weight.size))
         for t in range(self.n_outputs):
-            sample, column = Sample(self.target[:, t].copy(), self.weight), image[:, t].copy()
+            sample, column = Sample(self.target[:, t].copy(), self.weight), predictor[:, t].copy()
             shift[t] = evaluate_samples(sample, self.loss, column, room[0], room[1], most)[1]
-            image[:, t] = column
+            predictor[:, t] = column
         return shift
 
-    def gap(self, image: Array, dual: Array, reach: Array, scale: float) -> float:
-        return precise_gap(self.sample, self.loss, image.ravel(), dual.ravel(), reach.ravel(), scale)
+    def gap(self, predictor: Array, dual: Array, reach: Array, scale: float) -> float:
+        return precise_gap(self.sample, self.loss, predictor.ravel(), dual.ravel(), reach.ravel(), scale)
 
     def movable(self, seen: Look) -> Array:
         """Return the weights with which a dual point is moved, one a sample and output; 0 where it must not move."""
         if self.is_quadratic:
             return seen.curvature.own
-        per_sample = np.divide(seen.slope, self.weight[:, None], out=np.zeros(seen.slope.shape),
+        per_sample = np.divide(seen.raw_gradient, self.weight[:, None], out=np.zeros(seen.raw_gradient.shape),
                                where=self.weight[:, None] > 0.0)  # fmt: skip
         typical = math.sqrt(float(np.mean(per_sample**2)))
-        found = movable(self.sample, self.loss, seen.slope.ravel(), seen.curvature.own.ravel(), typical)
-        return found.reshape(seen.slope.shape)
+        found = movable(self.sample, self.loss, seen.raw_gradient.ravel(), seen.curvature.own.ravel(), typical)
+        return found.reshape(seen.raw_gradient.shape)
 
-    def dual_point(self, design: Design, columns: Array, intercept: bool, seen: Look, image: Array) -> DualPoint | None:
+    def dual_point(
+        self, design: Design, columns: Array, intercept: bool, seen: Look, predictor: Array
+    ) -> DualPoint | None:
         """Move the gradient of each output so that ``columns`` and the intercept have products of 0; None if it fails.
 
         For a quadratic loss all outputs are moved with the same factors.
         """
         if columns.size == 0 and not intercept:
-            return DualPoint(seen.slope, np.empty(0), 0.0)
+            return DualPoint(seen.raw_gradient, np.empty(0), 0.0)
         movable, required = self.movable(seen), np.zeros(columns.size)
-        dual, reach, spread, fit = np.empty(seen.slope.shape), np.empty(seen.slope.shape), 0.0, None
+        dual, reach, spread, fit = np.empty(seen.raw_gradient.shape), np.empty(seen.raw_gradient.shape), 0.0, None
         square = design.squares(self.weight, columns) if columns.size else np.empty(0)
         norm = np.sqrt(np.append(square, [self.weight.sum()] * intercept))
         for t in range(self.n_outputs):
@@ -132,7 +140,7 @@ class Outputs:
                 fit = fit_to(design, columns, intercept, movable[:, t].copy(), self.weight, required)
             if fit is None:
                 return None
-            dual[:, t], excess = self._moved(design, columns, intercept, fit, seen.slope[:, t].copy(), norm)
+            dual[:, t], excess = self._moved(design, columns, intercept, fit, seen.raw_gradient[:, t].copy(), norm)
             reach[:, t], bound = fit.reach(excess)
             spread = math.hypot(spread, min(self._length(reach[:, t]), self._length(bound)))
         return DualPoint(dual, reach, spread)

@@ -1,10 +1,11 @@
 """The multinomial logistic loss: T classes, all at once.
 
-    loss(y, z) = log Σ_t exp(z_t) − z_y,     p = softmax(z),     slope p − e_y,     Hessian diag(p) − ppᵀ.
+    loss(y, z) = log Σ_t exp(z_t) − z_y,     p = softmax(z),     gradient p − e_y,     Hessian diag(p) − ppᵀ.
 
 **Certificate.**  A dual point is θ_k = s_k(q_k − e_y) with q_k in the simplex, and its loss terms are the
-Kullback–Leibler divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold.  The slope V, whose entries have
-small relative errors, misses it by ρ.  With M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and Ma = −ρ (one entry of a is 0),
+Kullback–Leibler divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold.  The gradient V with respect to
+predictions, whose entries have small relative errors, misses it by ρ.  With M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and
+Ma = −ρ (one entry of a is 0),
 
     q_k = p_k∘(1 + a − ⟨p_k, a⟩)
 
@@ -53,43 +54,43 @@ class Softmax:
         self.labels, self.n_outputs, self.weight = labels, n_classes, weight
         self.counted = weight > 0.0
 
-    def look(self, image: Array) -> Look:
-        slope, own, shared = np.empty((3, *image.shape))
+    def look(self, predictor: Array) -> Look:
+        raw_gradient, own, shared = np.empty((3, *predictor.shape))
         losses, most = np.empty((2, self.labels.size))
-        fill_look(image, self.labels, self.weight, slope, losses, own, shared, most)
-        return Look(float(losses.sum()), slope, Curvature(own, shared, most))
+        fill_look(predictor, self.labels, self.weight, raw_gradient, losses, own, shared, most)
+        return Look(float(losses.sum()), raw_gradient, Curvature(own, shared, most))
 
-    def value_and_slope(self, image: Array) -> tuple[float, Array]:
-        """``look`` without curvatures."""
-        slope, losses = np.empty(image.shape), np.empty(self.labels.size)
-        price = SOFTMAX_ENTRY * image.size
-        share(price, self.labels.size, fill_softmax, image, self.labels, self.weight, slope, losses)
-        return float(losses.sum()), slope
+    def value_and_slope(self, predictor: Array) -> tuple[float, Array]:
+        """Return ``look`` without the curvature."""
+        raw_gradient, losses = np.empty(predictor.shape), np.empty(self.labels.size)
+        price = SOFTMAX_ENTRY * predictor.size
+        share(price, self.labels.size, fill_softmax, predictor, self.labels, self.weight, raw_gradient, losses)
+        return float(losses.sum()), raw_gradient
 
-    def balance(self, image: Array) -> Array:
-        """Move the image, in place, to the best constants, which sum to 0; how far."""
+    def balance(self, predictor: Array) -> Array:
+        """Add the best constants of the classes, which sum to 0, to the predictions, in place; return them."""
         shift = np.zeros(self.n_outputs)
-        if not image.any():  # logarithms of the classes' parts, if all have one
+        if not predictor.any():  # logarithms of the classes' parts, if all have one
             counts = np.bincount(self.labels, self.weight, self.n_outputs)
             if counts.min() > SMALLEST_SHARE * counts.max():
                 shift = np.log(counts) - np.log(counts).mean()
-                image += shift
-        here = self.look(image)
+                predictor += shift
+        here = self.look(predictor)
         for _ in range(MOST_BALANCING_STEPS):
-            first = here.slope.sum(axis=0)
-            if np.abs(first).max() <= BALANCED * float(np.abs(here.slope).sum()):
+            first = here.raw_gradient.sum(axis=0)
+            if np.abs(first).max() <= BALANCED * float(np.abs(here.raw_gradient).sum()):
                 break
             step = constant_step(self._total(here.curvature), first)
-            there, t = self.look(image + step), 1.0
+            there, t = self.look(predictor + step), 1.0
             while not there.value <= here.value + 1e-4 * t * float(first @ step) + 1e-15 * here.value and t > 1e-6:
                 t *= 0.5
-                there = self.look(image + t * step)
+                there = self.look(predictor + t * step)
             if not there.value <= here.value * (1.0 + 1e-15) or t <= 1e-6:
                 break
-            is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(image).max())
+            is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(predictor).max())
             is_small = is_small or (t < 1.0 and there.value >= here.value)  # rounding is all that is left
             shift, here = shift + t * step, there
-            image += t * step
+            predictor += t * step
             if is_small:
                 break
         return shift
@@ -99,38 +100,45 @@ class Softmax:
         shared: Any = curvature.shared
         return np.diag(curvature.own.sum(axis=0)) - shared.T @ shared
 
-    def dual_point(self, design: Design, columns: Array, intercept: bool, seen: Look, image: Array) -> DualPoint | None:
-        """The slope itself; how far the nearest one is that fits, as a share of the probabilities, a sample each."""
+    def dual_point(
+        self, design: Design, columns: Array, intercept: bool, seen: Look, predictor: Array
+    ) -> DualPoint | None:
+        """Return the gradient itself, and how far a point that fits can be, as a share of each sample's probabilities.
+
+        None for unpenalised columns, which it cannot fit.
+        """
         if columns.size:
             return None
-        share, size = self._rounding(image), np.abs(seen.slope)
+        share, size = self._rounding(predictor), np.abs(seen.raw_gradient)
         if intercept:
-            sums = np.array([careful_sum(column) for column in np.ascontiguousarray(seen.slope.T)])
+            sums = np.array([careful_sum(column) for column in np.ascontiguousarray(seen.raw_gradient.T)])
             missed = np.abs(sums[:, 0]) + sums[:, 1] + share @ size
             share = share + 2.1 * largest_solution(self._total(seen.curvature), missed, self.weight.size)
         if not np.max(share[self.counted], initial=0.0) <= LARGEST_SHARE:
             return None
         lengths = share[self.counted] * row_lengths(size[self.counted]) / np.sqrt(self.weight[self.counted])
-        return DualPoint(seen.slope, share, norm(lengths) * (1.0 + 1e-9))
+        return DualPoint(seen.raw_gradient, share, norm(lengths) * (1.0 + 1e-9))
 
-    def _rounding(self, image: Array) -> Array:
-        """Relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient."""
-        classes = np.ascontiguousarray(image.T)
+    def _rounding(self, predictor: Array) -> Array:
+        """Return the relative errors of the probabilities: of z − max z, of exp, their sum and the quotient."""
+        classes = np.ascontiguousarray(predictor.T)
         spread: Array = classes.max(axis=0) - classes.min(axis=0)
         return (self.n_outputs + 8.0 + 2.0 * spread) * UNIT
 
-    def gap(self, image: Array, dual: Array, reach: Array, scale: float) -> float:
-        terms, price = np.empty(self.labels.size), SOFTMAX_ENTRY * image.size
-        share(price, terms.size, fill_gaps, image, self.labels, self.weight, reach, scale, np.empty(image.shape), terms)
+    def gap(self, predictor: Array, dual: Array, reach: Array, scale: float) -> float:
+        terms, shares = np.empty(self.labels.size), np.empty(predictor.shape)
+        given = (predictor, self.labels, self.weight, reach, scale, shares, terms)
+        share(SOFTMAX_ENTRY * predictor.size, terms.size, fill_gaps, *given)
         return float(terms.sum())
 
 
-def constant_step(matrix: Array, slopes: Array) -> Array:
-    """Newton's step for the constants, no longer than makes sense.
+def constant_step(matrix: Array, gradient: Array) -> Array:
+    """Return Newton's step for the constants of the classes, at most ``LONGEST_CONSTANT_STEP`` long.
 
-    Where probabilities are 0 or 1 up to rounding, slopes and curvatures are rounding errors, and so is their quotient.
+    Where probabilities are 0 or 1 up to rounding, gradients and curvatures are rounding errors, and so is their
+    quotient.
     """
-    step = -solve_singular(matrix, slopes[:, None])[:, 0]
+    step = -solve_singular(matrix, gradient[:, None])[:, 0]
     largest = float(np.abs(step).max())
     if not math.isfinite(largest):
         return np.zeros(step.size)
@@ -138,11 +146,10 @@ def constant_step(matrix: Array, slopes: Array) -> Array:
 
 
 def solve_singular(matrix: Array, right: Array) -> Array:
-    """The solutions that sum to 0, one a column of the right side; the vector of ones is in the null space.
+    """Return the solutions that sum to 0, one a column of the right side; the vector of ones is in the null space.
 
-    The entry with the largest diagonal is held at 0 first, and the others are measured in units of their own: classes
-    may differ in weight by many orders of magnitude.  One that no sample belongs to may have next to none: it has no
-    unit of its own then, and stays where it is.
+    The entry with the largest diagonal is fixed at 0 first, and the others are scaled to a diagonal of 1: classes may
+    differ in weight by many orders of magnitude.  A class without samples may have next to no weight: it is not scaled.
     """
     if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
         return np.full(right.shape, np.nan)
@@ -157,7 +164,7 @@ def solve_singular(matrix: Array, right: Array) -> Array:
 
 
 def largest_solution(matrix: Array, size: Array, terms: int) -> float:
-    """max|a| at most, for Ma = r with |r| ≤ size, r summing to 0, M's rows too, and one entry of a 0.
+    """Return an upper bound on max|a|, for Ma = r with |r| ≤ size, r summing to 0, M's rows too, and one entry of a 0.
 
     With B nearly the inverse of M without that row and column and E = I − MB, M⁻¹ = B(I − E)⁻¹.
     """
@@ -176,86 +183,87 @@ def largest_solution(matrix: Array, size: Array, terms: int) -> float:
 
 
 @helper
-def fill_shares(image: Array, y: int, shares: Array) -> tuple[float, float]:
-    """Probabilities of one sample; its loss, and 1 − p_y as the sum of the others: exact where p_y is near 1."""
+def fill_shares(predictor: Array, y: int, shares: Array) -> tuple[float, float]:
+    """Fill in the probabilities of one sample; return its loss, and 1 − p_y as a sum: exact where p_y is near 1."""
     most, others = -math.inf, 0.0
-    for t in range(image.size):
-        most = max(most, image[t])
-    for t in range(image.size):
-        shares[t] = math.exp(image[t] - most)
+    for t in range(predictor.size):
+        most = max(most, predictor[t])
+    for t in range(predictor.size):
+        shares[t] = math.exp(predictor[t] - most)
     own = shares[y]
     shares[y] = 0.0
-    for t in range(image.size):
+    for t in range(predictor.size):
         others += shares[t]
     shares[y] = own
-    for t in range(image.size):
+    for t in range(predictor.size):
         shares[t] /= others + own
-    loss = math.log1p(others / own) if own > others else math.log(others + own) + (most - image[y])
+    loss = math.log1p(others / own) if own > others else math.log(others + own) + (most - predictor[y])
     return loss, others / (others + own)
 
 
 @kernel
 def fill_softmax(
-    image: Array, labels: Array, weight: Array, slope: Array, losses: Array, start: int, stop: int
+    predictor: Array, labels: Array, weight: Array, raw_gradient: Array, losses: Array, start: int, stop: int
 ) -> None:
-    """Losses and slopes of some samples."""
+    """Fill in losses and gradients of some samples."""
     for number in range(start, stop):
         k = wide(number)
         y = wide(labels[k])
-        loss, others = fill_shares(image[k], y, slope[k])
-        losses[k], slope[k, y] = weight[k] * loss, -others
-        for t in range(image.shape[1]):
-            slope[k, t] *= weight[k]
+        loss, others = fill_shares(predictor[k], y, raw_gradient[k])
+        losses[k], raw_gradient[k, y] = weight[k] * loss, -others
+        for t in range(predictor.shape[1]):
+            raw_gradient[k, t] *= weight[k]
 
 
 @kernel
 def fill_look(
-    image: Array, labels: Array, weight: Array, slope: Array, losses: Array, own: Array, shared: Array, most: Array
-) -> None:
-    """Losses, slopes and curvatures: s·p, √s·p, and s times a bound of the largest eigenvalue of diag(p) − ppᵀ."""
+    predictor: Array, labels: Array, weight: Array, raw_gradient: Array, losses: Array, own: Array, shared: Array,
+    most: Array,
+) -> None:  # fmt: skip
+    """Fill in losses, gradients and curvatures: s·p, √s·p, and s times a bound on the eigenvalues of diag(p) − ppᵀ."""
     for k in range(labels.size):
         y, root, largest = wide(labels[k]), math.sqrt(weight[k]), 0.0
-        loss, others = fill_shares(image[k], y, own[k])
+        loss, others = fill_shares(predictor[k], y, own[k])
         losses[k] = weight[k] * loss
-        for t in range(image.shape[1]):
+        for t in range(predictor.shape[1]):
             share = own[k, t]
             largest = max(largest, share)
-            slope[k, t], own[k, t], shared[k, t] = weight[k] * share, weight[k] * share, root * share
-        slope[k, y] = -weight[k] * others
+            raw_gradient[k, t], own[k, t], shared[k, t] = weight[k] * share, weight[k] * share, root * share
+        raw_gradient[k, y] = -weight[k] * others
         most[k] = weight[k] * min(largest, 2.0 * largest * (1.0 - largest))  # Gershgorin
 
 
 @kernel
 def fill_gaps(
-    image: Array, labels: Array, weight: Array, reach: Array, scale: float, shares: Array, terms: Array, start: int,
+    predictor: Array, labels: Array, weight: Array, reach: Array, scale: float, shares: Array, terms: Array, start: int,
     stop: int,
 ) -> None:  # fmt: skip
-    """Divergences KL(q ‖ p) at most, with what rounding and the reach add to them."""
+    """Fill in upper bounds on the divergences KL(q ‖ p), with what rounding and the reach add to them."""
     below = math.log(scale) if scale > 0.0 else 0.0
     for number in range(start, stop):
         k = wide(number)
         terms[k] = 0.0
         if weight[k] > 0.0:
             y = wide(labels[k])
-            loss, others = fill_shares(image[k], y, shares[k])
-            near, error = reach[k] if reach.size > 0 else 0.0, error_of(image[k])
+            loss, others = fill_shares(predictor[k], y, shares[k])
+            near, error = reach[k] if reach.size > 0 else 0.0, error_of(predictor[k])
             terms[k] = weight[k] * largest_divergence(shares[k, y], others, loss, scale, below, error, near)
 
 
 @helper
-def error_of(image: Array) -> float:
-    """Relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient."""
+def error_of(predictor: Array) -> float:
+    """Return the relative errors of the probabilities: of z − max z, of exp, their sum and the quotient."""
     least, most = math.inf, -math.inf
-    for t in range(image.size):
-        least, most = min(least, image[t]), max(most, image[t])
-    return (image.size + 8.0 + 2.0 * (most - least)) * UNIT
+    for t in range(predictor.size):
+        least, most = min(least, predictor[t]), max(most, predictor[t])
+    return (predictor.size + 8.0 + 2.0 * (most - least)) * UNIT
 
 
 @helper
 def largest_divergence(
     own: float, others: float, loss: float, scale: float, below: float, error: float, reach: float
 ) -> float:
-    """Of one sample; ``below`` is log(scale), 0 for a scale of 0."""
+    """Return an upper bound on the divergence of one sample; ``below`` is log(scale), 0 for a scale of 0."""
     joined = own + (1.0 - scale) * others
     if own > 0.5:
         ratio, lost = math.log1p((1.0 - scale) * others / own), 0.0

@@ -160,8 +160,8 @@ class BoundedNet(Net):
         best = max(at(self.lower, j), min(at(self.upper, j), best))
         if math.isinf(best):
             return math.inf
-        slope = (tilt if best > 0.0 else -tilt) - l1  # one product: a difference of two might be inf - inf
-        return (slope - 0.5 * l2 * abs(best)) * abs(best)
+        gain = (tilt if best > 0.0 else -tilt) - l1  # one product: a difference of two might be inf - inf
+        return (gain - 0.5 * l2 * abs(best)) * abs(best)
 
     def dual_scale(self, u: float, j: int) -> float:
         l1, l2, linear = self.l1_l2_linear(j)

@@ -113,6 +113,6 @@ def fill_radii(penalty: Any, radii: Array) -> bool:
         if penalty.cost(0.0, j) != 0.0:
             return False
         low, high = penalty.subgradient(0.0, j)
-        size = LAST_PLACES * slope_size(penalty, 0.0, j)
+        size = 4.0 * LAST_PLACES * slope_size(penalty, 0.0, j)  # as far as ``largest_conjugate`` looks
         radii[j] = min(-low, high) - size
     return True

@@ -32,11 +32,11 @@ def soft_threshold(v: float, threshold: float) -> float:
 
 
 @helper
-def absolute_subgradient(x: float, strength: float, slope: float) -> tuple[float, float]:
-    """∂(strength·|x|) + slope."""
+def absolute_subgradient(x: float, strength: float, derivative: float) -> tuple[float, float]:
+    """∂(strength·|x|) + derivative."""
     low = strength if x > 0.0 else -strength
     high = -strength if x < 0.0 else strength
-    return low + slope, high + slope
+    return low + derivative, high + derivative
 
 
 @strict_helper
@@ -82,7 +82,7 @@ def scale_between(u: float, low: float, high: float, size: float) -> float:
 
 @helper
 def piece_beside_zero(x: float, kink: float, curvature: float) -> tuple[float, float, float]:
-    """The smooth piece around x of a penalty that bends at 0 by ``kink``: its curvature and its ends."""
+    """The smooth piece around x of a penalty with a ``kink`` at 0: its curvature and its ends."""
     low = -math.inf if kink == 0.0 or x < 0.0 else 0.0
     high = math.inf if kink == 0.0 or x > 0.0 else 0.0
     return curvature, low, high
