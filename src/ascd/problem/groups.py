@@ -74,9 +74,10 @@ def as_groups(groups: Any, n: int) -> Groups:
     if isinstance(groups, Groups):
         return groups
     if isinstance(groups, Integral) and not isinstance(groups, bool):
-        if groups < 1 or n % groups:
-            raise ValueError(f"groups={groups} must be positive and divide the number of columns, {n}")
-        return Groups(np.arange(n), np.arange(0, n + 1, groups))
+        size = int(groups)
+        if size < 1 or n % size:
+            raise ValueError(f"groups={size} must be positive and divide the number of columns, {n}")
+        return Groups(np.arange(n), np.arange(0, n + 1, size))
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise TypeError(f"groups must be a number, sizes, labels or lists of columns; got {groups!r}")
     given = list(groups)

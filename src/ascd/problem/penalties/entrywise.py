@@ -47,7 +47,7 @@ class Entrywise(NamedTuple):
     --------
     >>> import numpy as np, ascd
     >>> from ascd.problem.penalties.entrywise import Entrywise
-    >>> Entrywise(ascd.L1(2.0), 1).block_cost(np.array([1.0, -3.0]), 0)
+    >>> float(Entrywise(ascd.L1(2.0), 1).block_cost(np.array([1.0, -3.0]), 0))
     8.0
     """
 
