@@ -68,9 +68,7 @@ PROBLEMS = {
     "rows sparse": lambda **how: ascd.Problem(A, Y, penalty=ascd.SparseGroup(0.5, 0.5, GROUPS), **how),
     "rows ridge": lambda **how: ascd.Problem(A, Y, penalty=ascd.L21(6.0, ridge=3.0), **how),
     "rows of groups": lambda **how: ascd.Problem(A, Y, penalty=ascd.GroupL2(6.0, GROUPS), **how),
-    "logistic": lambda **how: ascd.Problem(
-        A, np.sign(Y[:, 0]), "logistic", penalty=ascd.GroupL2(1.5, GROUPS), **how
-    ),
+    "logistic": lambda **how: ascd.Problem(A, np.sign(Y[:, 0]), "logistic", penalty=ascd.GroupL2(1.5, GROUPS), **how),
     "softmax rows": lambda **how: ascd.Problem(A, CLASSES, "softmax", penalty=ascd.L21(2.0), **how),
     "softmax l1": lambda **how: ascd.Problem(A, CLASSES, "softmax", penalty=ascd.SparseGroup(1.0, 0.0), **how),
     "softmax l2": lambda **how: ascd.Problem(A, CLASSES, "softmax", penalty=ascd.L21(0.0, ridge=1.0), **how),

@@ -67,9 +67,7 @@ def test_groups_of_one_column_are_the_plain_lasso(loss, intercept):
     target = Y[:, 0] if loss == "squared" else np.sign(Y[:, 0])
     for strength in (0.3, 3.0):
         plain = ascd.solve(ascd.Problem(A, target, loss, ascd.L1(strength)), tol=1e-12, intercept=intercept)
-        found = ascd.solve(
-            ascd.Problem(A, target, loss, ascd.GroupL2(strength, 1)), tol=1e-12, intercept=intercept
-        )
+        found = ascd.solve(ascd.Problem(A, target, loss, ascd.GroupL2(strength, 1)), tol=1e-12, intercept=intercept)
         assert found.objective == pytest.approx(plain.objective, rel=1e-11)
         np.testing.assert_allclose(found.x, plain.x, atol=1e-5)
 
@@ -139,7 +137,7 @@ def test_a_penalty_of_ones_own():
     first, second = (ascd.solve(one, tol=1e-10, intercept=True) for one in (own, PROBLEMS["group"]()))
     assert first.converged
     assert first.objective == pytest.approx(second.objective, rel=1e-9)
-    with pytest.raises(TypeError, match="path_blocks needs a penalty with a method scaled"):
+    with pytest.raises(TypeError, match="path needs a penalty with a method scaled"):
         ascd.path(own)
 
 

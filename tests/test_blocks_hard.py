@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from blocks import PROBLEMS, A, Y, target_of
+from blocks import CLASSES, PROBLEMS, A, Y, target_of
 
 import ascd
 from ascd.blocks.fit import Fit
@@ -127,19 +127,19 @@ def test_labels_from_zero_that_add_up_to_the_columns_are_labels():
         (lambda: ascd.Problem(A, Y, penalty=ascd.L21(1.0, ridge=np.inf)), ValueError, "ridge must be in"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.SparseGroup(np.inf, 1.0, 5)), ValueError, "l1 must be in"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1e308, 5, 10.0)), ValueError, "10 times 1e[+]308 is not"),
-        (
-            lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5, [1.0])),
-            ValueError,
-            "weights must have length 8",
-        ),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5, [1.0])), ValueError, "weights must have length 8"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5, "root")), ValueError, "'sqrt' or None"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(0.0, 5, positive=True)), ValueError, "group 0 has none"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5), groups=5), ValueError, "leave groups=None"),
         (lambda: ascd.Problem(A, Y[:9], penalty=ascd.L21(1.0)), ValueError, "b must have|length"),
         (lambda: ascd.Problem(A, Y + np.nan), ValueError, "b must be finite"),
-        (lambda: ascd.Problem(A, Y, penalty=ascd.L1(1.0)), TypeError, "lacks the method block_cost"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.L1(1.0), groups=5), ValueError, "L1 is one by coordinate"),
+        (lambda: ascd.Problem(A, Y, penalty="l1"), TypeError, "must be an object such as ascd.L1"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.L21), TypeError, "must be made with its parameters, as L21"),
+        (lambda: ascd.Problem(A, CLASSES, "softmax", offset=Y[:, 0]), ValueError, "the softmax loss takes none"),
+        (lambda: ascd.Problem(A, Y, offset=Y[:, :2]), ValueError, "offset must have the shape"),
         (lambda: ascd.Problem(A, Y[:, 0], "softmax"), ValueError, "classes 0, 1, 2, ... as integers"),
-        (lambda: ascd.solve(ascd.Problem(A, Y[:, 0])), TypeError, "must be an ascd.BlockProblem"),
+        (lambda: ascd.solve(A), TypeError, "must be an ascd.Problem"),
         (lambda: ascd.solve(PROBLEMS["rows"](), x0=np.ones(40)), ValueError, "x0 must have the shape"),
         (lambda: ascd.solve(PROBLEMS["positive"](), x0=-np.ones(40)), ValueError, "x0 must have a finite cost"),
         (lambda: ascd.solve(PROBLEMS["rows"](), intercept0=1.0), ValueError, "intercept0 must be 0"),

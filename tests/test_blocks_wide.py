@@ -86,9 +86,7 @@ def test_columns_far_from_zero_are_no_harder_with_an_intercept(groups, outputs):
     target = columns[:, :outputs] + columns[:, 2:3]
     runs = [
         ascd.solve(
-            ascd.Problem(columns + far, target, penalty=ascd.GroupL2(0.25, groups=groups)),
-            intercept=True,
-            max_iter=40,
+            ascd.Problem(columns + far, target, penalty=ascd.GroupL2(0.25, groups=groups)), intercept=True, max_iter=40
         )
         for far in (0.0, 1e3, 1e5)
     ]

@@ -98,12 +98,12 @@ def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(site, filled, 
     """In the same cache; and back again, where the former answer is still kept."""
     cache = tmp_path / "cache"
     shutil.copytree(filled, cache)
-    penalties = site / "ascd" / "problem" / "penalties" / "norms.py"
+    penalties = site / "ascd" / "problem" / "penalties" / "by_coordinate.py"
     source = penalties.read_text()
-    once = "at(self.strength, j) * at(self.weights, j) * abs(x) + at(self.linear, j) * x"
+    once = "cost += l1 * abs(x)"
     assert source.count(once) == 1
     try:
-        penalties.write_text(source.replace(once, "2.0 * " + once))
+        penalties.write_text(source.replace(once, "cost += 2.0 * l1 * abs(x)"))
         assert report(cache, site) == (5.625, [0, 0], [1, 1])
     finally:
         penalties.write_text(source)

@@ -41,7 +41,7 @@ PROBLEMS = {
     "nan in b": ({"b": with_entry(B, NAN)}, ValueError, ["b must be finite", "nan"]),
     "inf in b": ({"b": with_entry(B, INF)}, ValueError, ["b must be finite", "inf"]),
     "short b": ({"b": B[:3]}, ValueError, ["b must have length 4", "got 3"]),
-    "2-D b": ({"b": B[:, None]}, ValueError, ["b must be one-dimensional", "(4, 1)"]),
+    "3-D b": ({"b": B[:, None, None]}, ValueError, ["b must have the shape (4,) or (4, n_outputs)", "(4, 1, 1)"]),
     "complex b": ({"b": B + 1j}, TypeError, ["b must hold real numbers", "complex128"]),
     "string b": ({"b": list("abcd")}, TypeError, ["b must hold real numbers", "<U1"]),
     "labels 0 and 1": ({"b": SIGNS > 0, "loss": "logistic"}, ValueError, ["b must hold labels -1 and +1", "got 0"]),

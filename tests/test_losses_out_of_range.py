@@ -15,8 +15,8 @@ from fuzz.cases import Case
 from fuzz.checks import judge
 
 import ascd
-from ascd.problem.losses.softmax import fill_shares, largest_divergence
 from ascd.problem.losses.formulas import product_up
+from ascd.problem.losses.softmax import fill_shares, largest_divergence
 
 LOSSES = {"squared": ascd.Squared(), "huber": ascd.Huber(1.0), "huber of 1e-200": ascd.Huber(1e-200)}
 

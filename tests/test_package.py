@@ -139,7 +139,7 @@ def test_the_command_line_begins_without_waiting_for_imports():
 def test_a_type_checker_knows_the_estimators(tmp_path):
     found = checked(tmp_path, {"typed": TYPED, "absent": ABSENT, "everything": EVERYTHING})
     revealed = re.findall(r"ascd(?:\.[a-z_]+)+\.[A-Z]\w*", found["typed"])
-    kinds = ("estimators.least_squares.Lasso", "estimators.svm.LinearSVC", "problem.penalties.norms.L1")
+    kinds = ("estimators.least_squares.Lasso", "estimators.svm.LinearSVC", "problem.penalties.by_coordinate.L1")
     assert revealed == [f"ascd.{kind}" for kind in kinds]
     assert 'Unexpected keyword argument "alfa" for "Lasso"' in found["typed"]
     assert 'Module "ascd" has no attribute "NoSuchThing"' in found["absent"]

@@ -243,13 +243,7 @@ def test_single_numbers_of_results_are_pythons():
     """So that they are shown, and written as JSON, as what they are."""
     plain = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
     blocks = ascd.Problem(np.eye(3), [[3.0, 4.0], [0.3, 0.4], [0.0, 1.0]], penalty=ascd.L21(1.0))
-    runs = [
-        ascd.solve(plain),
-        ascd.minimize(plain),
-        ascd.path(plain),
-        ascd.solve(blocks),
-        ascd.path(blocks),
-    ]
+    runs = [ascd.solve(plain), ascd.minimize(plain), ascd.path(plain), ascd.solve(blocks), ascd.path(blocks)]
     strange = [
         (type(run).__name__, name) for run in runs for name, one in vars(run).items() if isinstance(one, np.generic)
     ]

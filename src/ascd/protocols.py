@@ -35,7 +35,7 @@ class Loss(Protocol):
 
 
 class LossOptions(Protocol):
-    """Optional; see ``ascd.problem.losses``.  ``check_target``, uncompiled, refuses targets by a ValueError."""
+    """Optional; see ``ascd.problem.losses``.  ``check_target``, uncompiled, raises a ValueError for wrong targets."""
 
     def divergence(self, y: float, z: float, u: float) -> float: ...
     def weighted_value(self, weight: float, y: float, z: float) -> float: ...
@@ -45,7 +45,7 @@ class LossOptions(Protocol):
 class Penalty(Protocol):
     """One coordinate; the cost is +inf where a value is not allowed.  Optional: ``PenaltyOptions`` and ``piece``.
 
-    Whatever else the library asks of a penalty it finds out by calling these methods, never by the names of fields.
+    All else that the library needs of a penalty follows from these methods, never from the names of fields.
     """
 
     def cost(self, x: float, j: int) -> float: ...
@@ -75,7 +75,7 @@ class BlockPenalty(Protocol):
 
 
 class PiecewiseBlockPenalty(BlockPenalty, Protocol):
-    """A block penalty that is smooth away from its kinks: fills in its slope, and tells what its Hessian is."""
+    """A block penalty that is smooth away from its kinks: fills in its gradient and returns its Hessian's form."""
 
     def block_piece(self, x: Any, b: int, slope: Any) -> tuple[float, float]: ...
 

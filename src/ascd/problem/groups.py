@@ -1,7 +1,7 @@
 """A partition of the columns into blocks.
 
-``order`` lists the columns block by block, and block b is ``order[starts[b] : starts[b + 1]]``.  Everything that speaks
-of coefficients inside this package holds them in that order, so that a block lies together.
+``order`` lists the columns block by block, and block b is ``order[starts[b] : starts[b + 1]]``.  Inside the solver
+coefficients are in that order, so that a block is contiguous.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -41,11 +40,11 @@ class Groups:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Are the columns in their own order?"""
+        """True if the columns are in their own order."""
         return bool((self.order == np.arange(self.order.size)).all())
 
     def columns(self, blocks: Array) -> Array:
-        """Places in the order of the blocks: what ``order`` is asked for.  Blocks are in rising order."""
+        """Return positions in ``order`` of the columns of some blocks, which are in rising order."""
         if blocks.size == self.count:
             return np.arange(self.order.size)
         first = self.starts[blocks]
@@ -54,7 +53,7 @@ class Groups:
 
 
 def as_groups(groups: Any, n: int) -> Groups:
-    """The partition of n columns that a user means.
+    """Return the partition of n columns that a user means.
 
     - None: every column by itself
     - a number: that many neighbours each
@@ -75,32 +74,21 @@ def as_groups(groups: Any, n: int) -> Groups:
     if isinstance(groups, Groups):
         return groups
     if isinstance(groups, Integral) and not isinstance(groups, bool):
-        return _of_one_size(int(groups), n)
+        size = int(groups)
+        if size < 1 or n % size:
+            raise ValueError(f"groups={size} must be positive and divide the number of columns, {n}")
+        return Groups(np.arange(n), np.arange(0, n + 1, size))
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise TypeError(f"groups must be a number, sizes, labels or lists of columns; got {groups!r}")
     given = list(groups)
-    if given and all(isinstance(part, (list, tuple)) for part in given):
-        return _of_plain_lists(given, n)
     if given and all(isinstance(part, Iterable) and not isinstance(part, str) for part in given):
         return _of_lists([np.asarray(list(part)) for part in given], n)
     return _of_numbers_or_labels(np.asarray(given), n)
 
 
-def _of_one_size(size: int, n: int) -> Groups:
-    if size < 1 or n % size:
-        raise ValueError(f"groups={size} must be positive and divide the number of columns, {n}")
-    return Groups(np.arange(n), np.arange(0, n + 1, size))
-
-
-def _of_sizes(sizes: Array) -> Groups:
-    return Groups(np.arange(int(sizes.sum())), _ends(sizes))
-
-
 def _ends(sizes: Array) -> Array:
     """Where groups of these sizes begin, and where the last one ends."""
-    ends = np.zeros(sizes.size + 1, dtype=np.int64)
-    np.cumsum(sizes, out=ends[1:])
-    return ends
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _of_numbers_or_labels(given: Array, n: int) -> Groups:
@@ -115,7 +103,7 @@ def _of_numbers_or_labels(given: Array, n: int) -> Groups:
     if can_be_sizes:
         if (given < 1).any():
             raise ValueError(f"groups: group {int(np.argmax(given < 1))} is empty; sizes must be at least 1")
-        return _of_sizes(given.astype(np.int64))
+        return Groups(np.arange(n), _ends(given))
     if given.size != n:
         raise ValueError(
             f"groups must be one label for each of the {n} columns, sizes that add up to {n}, or lists of columns; got "
@@ -127,34 +115,24 @@ def _of_numbers_or_labels(given: Array, n: int) -> Groups:
     return Groups(np.argsort(labels, kind="stable"), _ends(np.bincount(labels)))
 
 
-def _of_plain_lists(parts: list[Any], n: int) -> Groups:
-    """All at once where every column is there once; else one by one, to tell what is wrong."""
-    listed = list(chain.from_iterable(parts))
-    if len(listed) == n and set(map(type, listed)) <= {int, np.int64}:
-        order, sizes = np.array(listed), np.array([len(part) for part in parts])
-        if sizes.all() and (np.sort(order) == np.arange(n)).all():
-            return Groups(order, _ends(sizes))
-    return _of_lists([np.asarray(part) for part in parts], n)
-
-
 def _of_lists(parts: list[Array], n: int) -> Groups:
-    owner = np.full(n, -1)
     for number, part in enumerate(parts):
         if part.size == 0:
             raise ValueError(f"groups: group {number} is empty")
         if part.dtype.kind not in "iu" or part.ndim != 1:
             raise TypeError(f"groups: group {number} must list column numbers; got {part.tolist()!r}")
         if part.min() < 0 or part.max() >= n:
-            raise ValueError(f"groups: group {number} has column {part.max() if part.max() >= n else part.min()}, "
-                             f"and columns are 0 .. {n - 1}")  # fmt: skip
-        for j in part:
-            if owner[j] == number:
-                raise ValueError(f"groups: group {number} has column {j} more than once")
-            if owner[j] >= 0:
-                raise ValueError(f"groups must not overlap: column {j} is in group {owner[j]} and in group {number}")
-            owner[j] = number
-    if (owner < 0).any():
-        missing = np.flatnonzero(owner < 0)
+            wrong = part.max() if part.max() >= n else part.min()
+            raise ValueError(f"groups: group {number} has column {wrong}, and columns are 0 .. {n - 1}")
+    order, sizes = np.concatenate(parts).astype(np.int64), np.array([part.size for part in parts])
+    count = np.bincount(order, minlength=n)
+    if (count > 1).any():
+        j = int(np.argmax(count > 1))
+        first, second = np.repeat(np.arange(sizes.size), sizes)[order == j][:2]
+        if first == second:
+            raise ValueError(f"groups: group {first} has column {j} more than once")
+        raise ValueError(f"groups must not overlap: column {j} is in group {first} and in group {second}")
+    if (count == 0).any():
+        missing = np.flatnonzero(count == 0)
         raise ValueError(f"groups must cover all columns: {missing.size} are in none, the first is column {missing[0]}")
-    sizes = np.array([part.size for part in parts])
-    return Groups(np.concatenate(parts).astype(np.int64), _ends(sizes))
+    return Groups(order, _ends(sizes))

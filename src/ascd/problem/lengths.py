@@ -84,7 +84,7 @@ def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> f
 
 @helper
 def away_at(x: float, g: float, length: float, group: float, l1: float, ridge: float, positive: bool) -> float:
-    """How far −g is from the slope of a coefficient in a block of this length; at 0, from what holds it there."""
+    """Return the distance of −g from the derivative in one coefficient of a block of this length; at 0, beyond ±l1."""
     if x != 0.0:
         return g + group * (x / length) + ridge * x + math.copysign(l1, x)
     return beyond(-g, l1, positive)

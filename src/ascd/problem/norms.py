@@ -27,18 +27,18 @@ class FirstPass(NamedTuple):
     """Norms and sums of all columns, and the vectors (one a row) that its products belong to."""
 
     survey: Survey
-    slopes: Array
+    vectors: Array
 
-    def products_at(self, slope: Array) -> Array | None:
+    def products_at(self, vector: Array) -> Array | None:
         """Return the products of all columns with this vector, if it is one of those, or zero."""
-        for products, known in zip(self.survey.products, self.slopes, strict=True):
-            if np.array_equal(known, slope):
+        for products, known in zip(self.survey.products, self.vectors, strict=True):
+            if np.array_equal(known, vector):
                 return products
-        return None if slope.any() else np.zeros(self.survey.square.size)
+        return None if vector.any() else np.zeros(self.survey.square.size)
 
     def without_products(self) -> FirstPass:
         """Return the same norms and sums, for other targets."""
-        return FirstPass(self.survey._replace(products=self.survey.products[:0]), self.slopes[:0])
+        return FirstPass(self.survey._replace(products=self.survey.products[:0]), self.vectors[:0])
 
 
 def read_first(design: Design, weight: Any, bound: float, vectors: Array) -> FirstPass:
@@ -59,10 +59,10 @@ def gradients_at_zero(sample: Any, loss: Any) -> Array:
     if may_be_stored(loss) and not (isinstance(loss, Squared) and not sample.target.any()):
         with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
             for most in (None, most_curvature(sample, loss)):
-                slope = np.empty(size)
-                evaluate_samples(sample, loss, np.zeros(size), slope, np.empty(size), most)
-                if slope.any() and not any(np.array_equal(slope, other) for other in found):
-                    found.append(slope)
+                raw_gradient = np.empty(size)
+                evaluate_samples(sample, loss, np.zeros(size), raw_gradient, np.empty(size), most)
+                if raw_gradient.any() and not any(np.array_equal(raw_gradient, other) for other in found):
+                    found.append(raw_gradient)
     return np.array(found).reshape(len(found), size)
 
 

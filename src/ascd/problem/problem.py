@@ -258,8 +258,10 @@ class Problem:
 
     def gradient(self, x: Any) -> Array:
         """Return ∇f, the gradient of the smooth part, with the shape of x."""
-        gradient = self.evaluate(x)[2]
-        return products(self.design, np.arange(self.n_features), gradient) if gradient.ndim > 1 else self._products(gradient)
+        raw_gradient = self.evaluate(x)[2]
+        if raw_gradient.ndim == 1:
+            return self._products(raw_gradient)
+        return products(self.design, np.arange(self.n_features), raw_gradient)
 
     def partial(self, x: Any, j: int) -> float:
         """Return ∇_j f(x) of a problem with one target, reading one column."""

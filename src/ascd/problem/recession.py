@@ -1,11 +1,11 @@
-"""Is the problem bounded below?  Asked before any work where a linear term could make it fall for ever.
+"""A check that the problem is bounded below, before any work, where a linear term could make it fall for ever.
 
 A convex F falls for ever iff its recession function F∞(δ) = lim_{t→∞} F(tδ)/t is negative for some direction δ.
-Each loss is bounded below, so is F where no Ψ_j falls for ever, and there is nothing more to ask.  Where one does,
+Each loss is bounded below, and so is F where no Ψ_j falls for ever.  Where one does,
 
     F∞(δ) = Σ_k s_k·loss∞((Aδ)_k) + Σ_j Ψ_j∞(δ_j),
 
-where each term is piecewise linear, so its minimum over the unit box is a linear program.  The slopes at
+where each term is piecewise linear, so its minimum over the unit box is a linear program.  The derivatives at
 infinity are read off the parts' own derivatives far away.  Programs above ``LARGEST_PROGRAM`` entries of A are
 not solved (zero columns are still looked at); a run on such a problem ends with the status "diverged".
 """
@@ -41,7 +41,7 @@ def falls_forever(design: Design, parts: Any, intercept: bool = False) -> bool:
     """True if some direction lowers F without end; with an intercept, it may move too."""
     n, d = parts.norm.size, parts.sample.target.size
     up, down = np.empty(n), np.empty(n)
-    share(prices.COORDINATE * n, n, penalty_slopes, parts.penalty, up, down)
+    share(prices.COORDINATE * n, n, penalty_at_infinity, parts.penalty, up, down)
     falling = np.minimum(up, down) < 0.0
     if not falling.any():
         return False
@@ -51,7 +51,7 @@ def falls_forever(design: Design, parts: Any, intercept: bool = False) -> bool:
 
 
 @kernel
-def penalty_slopes(penalty: Any, up: Array, down: Array, start: int, stop: int) -> None:
+def penalty_at_infinity(penalty: Any, up: Array, down: Array, start: int, stop: int) -> None:
     """Ψ_j∞(1) and Ψ_j∞(−1), +inf where the penalty grows faster than linearly or forbids the direction."""
     for number in range(start, stop):
         j = wide(number)
@@ -59,15 +59,15 @@ def penalty_slopes(penalty: Any, up: Array, down: Array, start: int, stop: int) 
         right, left = penalty.prox(FAR, 1.0, j), penalty.prox(-FAR, 1.0, j)
         farther_right, farther_left = penalty.prox(FARTHEST, 1.0, j), penalty.prox(-FARTHEST, 1.0, j)
         if right > INFINITE and farther_right > BEYOND_BOUNDS:
-            slope = penalty.subgradient(right, j)[0]  # -inf at a bound that lies that far out
-            up[j] = slope if slope > -math.inf else penalty.subgradient(farther_right, j)[0]
+            derivative = penalty.subgradient(right, j)[0]  # -inf at a bound that lies that far out
+            up[j] = derivative if derivative > -math.inf else penalty.subgradient(farther_right, j)[0]
         if left < -INFINITE and farther_left < -BEYOND_BOUNDS:
-            slope = penalty.subgradient(left, j)[1]
-            down[j] = -slope if slope < math.inf else -penalty.subgradient(farther_left, j)[1]
+            derivative = penalty.subgradient(left, j)[1]
+            down[j] = -derivative if derivative < math.inf else -penalty.subgradient(farther_left, j)[1]
 
 
 @kernel
-def loss_slopes(sample: Any, loss: Any, up: Array, down: Array) -> None:
+def loss_at_infinity(sample: Any, loss: Any, up: Array, down: Array) -> None:
     """s_k·loss∞(1) and s_k·loss∞(−1)."""
     for k in range(up.size):
         weight, target = at(sample.weight, k), sample.target[k]
@@ -81,7 +81,7 @@ def _program_is_negative(design: Design, parts: Any, up: Array, down: Array, int
         block = np.c_[block, np.ones(block.shape[0])]
         up, down = np.append(up, 0.0), np.append(down, 0.0)
     rise, fall = np.empty((2, block.shape[0]))
-    loss_slopes(parts.sample, parts.loss, rise, fall)
+    loss_at_infinity(parts.sample, parts.loss, rise, fall)
     # columns of length 1: for the program's tolerances a short column would be no column
     size = np.linalg.norm(block, axis=0)
     size[size == 0.0] = 1.0
@@ -91,7 +91,7 @@ def _program_is_negative(design: Design, parts: Any, up: Array, down: Array, int
 
 
 class _Program(NamedTuple):
-    """min Σ up·δ⁺ + down·δ⁻ + rise·z⁺ + fall·z⁻ with Bδ = z over 0 ≤ δ⁺, δ⁻ ≤ 1; slopes above ``INFINITE`` forbid."""
+    """min Σ up·δ⁺ + down·δ⁻ + rise·z⁺ + fall·z⁻ with Bδ = z over 0 ≤ δ⁺, δ⁻ ≤ 1; costs above ``INFINITE`` forbid."""
 
     block: Array
     up: Array
@@ -100,7 +100,7 @@ class _Program(NamedTuple):
     fall: Array
 
     def is_finite(self) -> bool:
-        """Beyond float64 the run itself will tell."""
+        """Return False beyond float64; the run itself ends as diverged then."""
         costs = np.concatenate(self[1:])
         return bool(np.isfinite(self.block).all() and np.isfinite(costs[costs <= INFINITE]).all())
 
@@ -108,7 +108,7 @@ class _Program(NamedTuple):
         """With its own costs, and with costs of at most 1: the method has absolute tolerances.
 
         Where costs differ by twenty orders of magnitude its presolve writes beyond its memory, and it may not
-        end (HiGHS in SciPy 1.17 and 1.18): it has limits, and where it meets them the run itself will tell.
+        end (HiGHS in SciPy 1.17 and 1.18): it has limits, and beyond them the problem counts as bounded.
         """
         from scipy.optimize import linprog
 
@@ -140,14 +140,14 @@ class _Program(NamedTuple):
         """Is the recession function negative in this direction, beyond rounding and the method's tolerance?"""
         n = self.up.size
         way = found[:n] - found[n : 2 * n]
-        image = self.block @ way
-        image[np.abs(image) <= tuning.NEGATIVE * (np.abs(self.block) @ np.abs(way))] = 0.0
-        terms = np.concatenate([_slope_terms(way, self.up, self.down), _slope_terms(image, self.rise, self.fall)])
+        product = self.block @ way
+        product[np.abs(product) <= tuning.NEGATIVE * (np.abs(self.block) @ np.abs(way))] = 0.0
+        terms = np.concatenate([_linear_terms(way, self.up, self.down), _linear_terms(product, self.rise, self.fall)])
         return bool(terms.sum() < -tuning.NEGATIVE * np.abs(terms).sum())
 
 
-def _slope_terms(values: Array, up: Array, down: Array) -> Array:
-    """up·v for positive v, down·|v| for negative ones, 0 at 0 (whatever the slopes are there)."""
+def _linear_terms(values: Array, up: Array, down: Array) -> Array:
+    """up·v for positive v, down·|v| for negative ones, 0 at 0 (whatever the derivatives are there)."""
     terms = np.zeros(values.size)
     right, left = values > 0.0, values < 0.0
     terms[right], terms[left] = up[right] * values[right], -down[left] * values[left]

@@ -85,10 +85,7 @@ class Path:
         rows = [
             ("status", self.status.sentence),
             ("alphas", f"{last + 1}, from {number(self.alphas[0])} to {number(self.alphas[last])}"),
-            (
-                "coefficients",
-                f"{number(counts[0])} to {number(counts[last])} of {number(len(coefs))} are not zero",
-            ),
+            ("coefficients", f"{number(counts[0])} to {number(counts[last])} of {number(len(coefs))} are not zero"),
             ("above the minimum by", f"at most {number(self.gaps.max())} (the largest duality gap)"),
             ("explained", f"{self.deviance_ratio[last]:.1%} of the loss at zero coefficients"),
             ("columns read", number(self.reads)),

@@ -72,7 +72,7 @@ def weighted_value(loss: Any, weight: float, y: float, z: float) -> float:
 def curvature_from(loss: Any, u: float) -> float:
     """ℓ″(z) from u = ℓ′(z), of losses with |ℓ‴| ≤ ℓ″: from z to z + t the curvature grows at most by exp(|t|).
 
-    Others do not have this method, and are not asked.
+    Other losses do not have this method.
     """
     return math.inf
 

@@ -39,9 +39,7 @@ from ascd._core.cache import is_ours
 from ascd._core.checks import Array
 from ascd._core.contracts import check_methods
 from ascd._core.jit import kernel
-from ascd.problem.penalties.bounded import BoundedL1L2
-from ascd.problem.penalties.box import Box
-from ascd.problem.penalties.norms import L1, L1L2, L2, Zero
+from ascd.problem.penalties.by_coordinate import L1, L1L2, L2, BoundedL1L2, Box, Zero
 from ascd.problem.tuning import SHORT_STEPS
 from ascd.protocols import Penalty
 
@@ -49,7 +47,7 @@ __all__ = ["L1", "L1L2", "L2", "BoundedL1L2", "Box", "Zero", "as_penalty", "is_h
 
 
 def as_penalty(penalty: Any, n: int) -> Any:
-    """The penalty in compiled form for n coordinates: ours checked, the user's own held to the protocol."""
+    """Return the penalty for n coordinates: the library's checked, the user's own with its methods checked."""
     if penalty is None:
         return Zero()
     check_methods(penalty, Penalty, "penalty")
@@ -64,7 +62,7 @@ def as_penalty(penalty: Any, n: int) -> Any:
 
 
 def _check_last(penalty: Any, n: int) -> None:
-    """Ask a penalty from elsewhere for its last coordinate, uncompiled: compiled code would not see a missing entry."""
+    """Evaluate a user's penalty at its last coordinate, uncompiled: compiled code would not see a missing entry."""
     kind: Any = type(penalty)
     if is_ours(kind) or not hasattr(type(penalty), "_fields"):
         return
@@ -104,5 +102,5 @@ def find_nearest(penalty: Any, steps: Array, x: Array) -> int:
 
 
 def is_held(penalty: Any) -> bool:
-    """Are all coordinates held by bounds or a square alone, with no kink at zero?  So it is in the duals of SVMs."""
+    """Return True if bounds or a square alone limit every coordinate, without a kink at zero, as in duals of SVMs."""
     return bool(hasattr(penalty, "is_held") and penalty.is_held())

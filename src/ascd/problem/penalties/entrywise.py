@@ -41,18 +41,18 @@ def largest_conjugate(penalty: Any, u: float, radius: float, j: int) -> float:
 
 
 class Entrywise(NamedTuple):
-    """A penalty by coordinate for ``count`` columns, applied to every entry of their rows of coefficients.
+    """A penalty by coordinate for ``n_columns`` columns, applied to every entry of their rows of coefficients.
 
     Examples
     --------
     >>> import numpy as np, ascd
     >>> from ascd.problem.penalties.entrywise import Entrywise
-    >>> Entrywise(ascd.L1(2.0), 1).block_cost(np.array([1.0, -3.0]), 0)
+    >>> float(Entrywise(ascd.L1(2.0), 1).block_cost(np.array([1.0, -3.0]), 0))
     8.0
     """
 
     penalty: Any
-    count: int
+    n_columns: int
 
     def block_cost(self, x: Array, b: int) -> float:
         total = 0.0
@@ -96,7 +96,7 @@ class Entrywise(NamedTuple):
 
     def resting_radii(self) -> Array | None:
         """Return how long the gradient of each block may be so that it stays at 0; None where zero has a cost."""
-        radii = np.empty(self.count)
+        radii = np.empty(self.n_columns)
         return radii if fill_radii(self.penalty, radii) else None
 
     def is_smooth(self) -> bool:
@@ -113,6 +113,6 @@ def fill_radii(penalty: Any, radii: Array) -> bool:
         if penalty.cost(0.0, j) != 0.0:
             return False
         low, high = penalty.subgradient(0.0, j)
-        size = LAST_PLACES * derivative_size(penalty, 0.0, j)
+        size = 4.0 * LAST_PLACES * derivative_size(penalty, 0.0, j)  # as far as ``largest_conjugate`` looks
         radii[j] = min(-low, high) - size
     return True

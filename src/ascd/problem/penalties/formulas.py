@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ascd._core.jit import helper, optional_method, strict_helper
 from ascd.problem.tuning import LAST_PLACES
 
@@ -34,11 +32,11 @@ def soft_threshold(v: float, threshold: float) -> float:
 
 
 @helper
-def absolute_subgradient(x: float, strength: float, slope: float) -> tuple[float, float]:
-    """∂(strength·|x|) + slope."""
+def absolute_subgradient(x: float, strength: float, derivative: float) -> tuple[float, float]:
+    """∂(strength·|x|) + derivative."""
     low = strength if x > 0.0 else -strength
     high = -strength if x < 0.0 else strength
-    return low + slope, high + slope
+    return low + derivative, high + derivative
 
 
 @strict_helper
@@ -84,28 +82,7 @@ def scale_between(u: float, low: float, high: float, size: float) -> float:
 
 @helper
 def piece_beside_zero(x: float, kink: float, curvature: float) -> tuple[float, float, float]:
-    """The smooth piece around x of a penalty that bends at 0 by ``kink``: its curvature and its ends."""
+    """The smooth piece around x of a penalty with a ``kink`` at 0: its curvature and its ends."""
     low = -math.inf if kink == 0.0 or x < 0.0 else 0.0
     high = math.inf if kink == 0.0 or x > 0.0 else 0.0
     return curvature, low, high
-
-
-def extended(penalty: Any, n: int, **free: float) -> Any:
-    """The penalty for n + 1 coordinates: each parameter of ours with one more entry, 0 or what ``free`` says."""
-    values = penalty._asdict().items()
-    return penalty._replace(
-        **{name: np.append(np.broadcast_to(value, n), free.get(name, 0.0)) for name, value in values}
-    )
-
-
-def check_weighted(penalty: Any, *strengths: str) -> None:
-    """Strengths must be finite with their weights, too: 0·inf is nan."""
-    for name in strengths:
-        strength, weights = getattr(penalty, name), penalty.weights
-        with np.errstate(over="ignore"):
-            is_finite = np.isfinite(strength * weights)
-        if not np.all(is_finite):
-            raise ValueError(
-                f"{type(penalty).__name__} weights times {name} must be finite; they are up to {np.max(weights):g} and "
-                f"{np.max(strength):g}"
-            )
