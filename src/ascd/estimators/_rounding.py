@@ -17,7 +17,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.careful import UNIT
-from ascd.problem.at_samples import evaluate_samples
+from ascd.problem.samples import evaluate_samples
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
 from ascd.problem.terms import cost_of

@@ -2,7 +2,7 @@
 
 For every dual point Θ of shape (d, T), Fenchel's inequality bounds F − min F by
 
-    gap = Σ_k [f_k(z_k) + f_k*(θ_k) − ⟨θ_k, z_k⟩]  +  Σ_b [Ψ_b(x_b) + Ψ_b*(−U_b) + ⟨x_b, U_b⟩],    Z = Ax + 1cᵀ, U = AᵀΘ,
+    gap = Σ_k [f_k(z_k) + f_k*(θ_k) − ⟨θ_k, z_k⟩]  +  Σ_b [Ψ_b(x_b) + Ψ_b*(−U_b) + ⟨x_b, U_b⟩],   Z = Ax + 1cᵀ, U = AᵀΘ,
 
 a sum of terms that are not negative, so nothing cancels (Fercoq, Gramfort, Salmon 2015; Ndiaye et al. 2017).  Dual
 points tried are Θ = 0 and Θ = s·V with V = ∇f(Z) and s the largest number in [0, 1] for which all Ψ_b* are finite;
@@ -93,7 +93,7 @@ def residual_rounding(length: float) -> float:
 
 
 def finished(gap: float, size: float, rounding: float, distance: float, zeta: float, curvature: float) -> float:
-    """Return the gap with its rounding errors: of ``size`` that cancelled, of residuals, and of a predictor off by ζ."""
+    """Return the gap with its rounding errors: of ``size`` that cancelled, of residuals, of a predictor off by ζ."""
     bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size + rounding
     if zeta != 0.0:  # nan must not pass; no power: one that overflows is an error in Python
         bound += (distance + 2.0 * curvature * zeta) * zeta
@@ -180,7 +180,8 @@ class _Proof:
         """Return the gap for the dual points near this one that fit the columns, and by how much it misses them."""
         excess, error = self._excess(dual)
         estimate[self._rows(self.fixed)] = self.required
-        required = np.abs(np.concatenate([self.required, np.zeros((excess.shape[0] - self.required.shape[0], self.outputs))]))
+        required = np.zeros(excess.shape)  # 0 for the intercept
+        required[: len(self.required)] = np.abs(self.required)
         gap, away = math.inf, 0.0
         for _ in range(tuning.MOST_SCALES):  # where products are required that are not 0, a scale below 1 misses them
             reach, spread = fit.near(dual, np.abs(excess) + error + away * required)
@@ -281,7 +282,7 @@ class _Proof:
         return dual_distance(self.point.raw_gradient.ravel(), dual.ravel(), scale, self.weight)
 
     def _most_curvature(self) -> float:
-        """Return M; where curvatures have no bound, the largest here, if the predictor's error cannot change it much."""
+        """Return M; where curvatures have no bound, the largest here, if the error ζ cannot change it much."""
         most = unweighted(self.point.curvature.most, 1.0 if self.problem.root is None else self.problem.weight)
         return bounded_curvature(self.loss, self.zeta, self.problem.weight, float(most.max()))
 
@@ -295,7 +296,7 @@ def predictor_error(problem: Any, x: Array, constant: Array, total: float) -> fl
 
 
 def bounded_curvature(loss: Any, zeta: float, weight: Array, most: float) -> float:
-    """Return the loss's bound M, or ``most``, the largest curvature here, where a predictor off by ζ hardly changes it."""
+    """Return the loss's bound M, or ``most``, the largest here, where a predictor off by ζ hardly changes it."""
     if math.isfinite(loss.bound):
         return float(loss.bound)
     counted = weight[weight > 0.0]

@@ -38,9 +38,9 @@ from ascd.matrix.design import Design
 from ascd.matrix.local import as_block
 from ascd.matrix.vectors import elementwise, support
 from ascd.problem import tuning
-from ascd.problem.at_samples import price_of
 from ascd.problem.losses.formulas import divergence
 from ascd.problem.optimality import square_over
+from ascd.problem.samples import price_of
 from ascd.problem.tuning import DOMAIN_ROUNDING, NEAR_END, SAMPLES_A_PART
 
 

@@ -194,7 +194,14 @@ class BlockTerms:
 
     def quick_gap(self, x: Array, estimate: Array, radius: Array, listed: Array, scale: float) -> tuple[float, bool]:
         gap, _ = gap_of_blocks(
-            self.penalty, x.ravel(), estimate.ravel(), radius, self.ends, listed[~self.is_free[listed]], scale, self._room
+            self.penalty,
+            x.ravel(),
+            estimate.ravel(),
+            radius,
+            self.ends,
+            listed[~self.is_free[listed]],
+            scale,
+            self._room,
         )
         return float(gap), math.isfinite(gap)
 

@@ -175,9 +175,7 @@ def square_length(vector: Array) -> float:
 
 
 @kernel
-def products_with_references(
-    vector: Array, references: Array, slots: Array, out: Array, start: int, stop: int
-) -> None:
+def products_with_references(vector: Array, references: Array, slots: Array, out: Array, start: int, stop: int) -> None:
     """Fill in, for each part of the samples, Σv² and ⟨v_r, v⟩ for the references."""
     for part in range(start, stop):
         first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, vector.size)

@@ -10,7 +10,7 @@ where a step shows that it is too small.  In between, Newton steps on the free c
 device multiplies and factorises; what is done for each coordinate (prox, pieces of the penalty) is done on the host, so
 that every penalty can be used.
 
-G may be approximate (``KeptProducts.is_exact``): then Q is minimised to a share of its violation, the slopes at the
+G may be approximate (``KeptProducts.is_exact``): then Q is minimised to a share of its violation, the gradients at the
 point found are computed from the data, and Q is minimised again from there, as in iterative refinement.
 """
 
@@ -34,7 +34,7 @@ BENT_AT_ZERO = (L1, L1L2)
 
 
 class Iterate(NamedTuple):
-    """A point of the working set, the slopes of Q's smooth part, Q less its first value, and the penalty's cost."""
+    """A point of the working set, the gradients of Q's smooth part, Q less its first value, and the penalty's cost."""
 
     x: Array
     gradient: Array
@@ -68,7 +68,7 @@ class DeviceModel:
                 self._descend_faces(target)
 
     def correct(self, start: Iterate, products: KeptProducts) -> bool:
-        """The slopes as they truly are, after moves from ``start``; the point remains there if it is no better."""
+        """The gradients as they truly are, after moves from ``start``; the point remains there if it is no better."""
         moved = self.state.x - start.x
         curved = products.times_exactly(moved)
         fall = float(moved @ (start.gradient + 0.5 * curved)) + self.state.cost - start.cost
@@ -118,12 +118,12 @@ class DeviceModel:
     def _advance_here(self, count: int, target: float) -> int:
         """The best point of the steps is kept."""
         best = self.state
-        ahead, slope, t = best.x.copy(), best.gradient.copy(), 1.0
+        ahead, derivative, t = best.x.copy(), best.gradient.copy(), 1.0
         for number in range(1, count + 1):
             now = self.state
-            found, is_short, is_uphill = self._proximal_step(ahead, slope)
+            found, is_short, is_uphill = self._proximal_step(ahead, derivative)
             if not is_short:  # L was too small: from the point before, with a larger one
-                ahead, slope, t = now.x.copy(), now.gradient.copy(), 1.0
+                ahead, derivative, t = now.x.copy(), now.gradient.copy(), 1.0
                 continue
             self.state = found
             best = found if found.value <= best.value else best
@@ -132,18 +132,18 @@ class DeviceModel:
             following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
             share, t = (0.0, 1.0) if is_uphill else ((t - 1.0) / following, following)
             look_ahead(now.x, found.x, share, ahead)
-            look_ahead(now.gradient, found.gradient, share, slope)
+            look_ahead(now.gradient, found.gradient, share, derivative)
         # what falls less than rounding errors of the cost is not seen in Q: the last point is the best then
         self._accept(self.state if self.state.value <= best.value + tuning.OBJECTIVE_ROUNDING * best.cost else best)
         return number
 
-    def _proximal_step(self, ahead: Array, slope: Array) -> tuple[Iterate, bool, bool]:
+    def _proximal_step(self, ahead: Array, derivative: Array) -> tuple[Iterate, bool, bool]:
         """The state after a step from ``ahead``, whether it is as short as the bound L promises, and whether uphill."""
         now, bound = self.state, self.products.largest
         x, change = np.empty((2, ahead.size))
-        proximal_step(self.penalty, self.columns, now.x, ahead, slope, bound, self.scale, x, change)
+        proximal_step(self.penalty, self.columns, now.x, ahead, derivative, bound, self.scale, x, change)
         found = self._moved(x, change)
-        length, bend, along = compare(self.scale, ahead, slope, x, found.gradient, change)
+        length, bend, along = compare(self.scale, ahead, derivative, x, found.gradient, change)
         if bend <= bound * length * (1.0 + tuning.SAME_BEND):
             return found, True, along < 0.0
         self.products.largest = max(tuning.LARGER_BOUND * bound, 1.1 * bend / max(length, 1e-300))
@@ -163,8 +163,8 @@ class DeviceModel:
         if count == 0:
             return False
         free = self.free[:count].copy()
-        slope, curvature, low, high = self.work[:4, :count]
-        direction = self._direction(free, curvature, -slope)
+        derivative, curvature, low, high = self.work[:4, :count]
+        direction = self._direction(free, curvature, -derivative)
         if direction is None:
             return False
         whole, straight = np.empty(count), np.empty(count)
@@ -175,7 +175,7 @@ class DeviceModel:
             x[free] = np.clip(x[free] + change, low, high)
             found = self._moved(x, x - now.x)
             curved = (found.gradient - now.gradient)[free]
-            fall = float(change @ (slope + 0.5 * (curved + curvature * change)))  # on the pieces: no costs cancel
+            fall = float(change @ (derivative + 0.5 * (curved + curvature * change)))  # on the pieces: no costs cancel
             best, gain = (found, fall) if fall < gain else (best, gain)
         if best is now:
             return False
@@ -229,26 +229,26 @@ def bends_of(penalty: Any, columns: Array, low: Array, high: Array, curvature: A
 
 @kernel
 def proximal_step(
-    penalty: Any, columns: Array, now: Array, ahead: Array, slope: Array, bound: float, scale: Array, x: Array,
+    penalty: Any, columns: Array, now: Array, ahead: Array, derivative: Array, bound: float, scale: Array, x: Array,
     change: Array,
 ) -> None:  # fmt: skip
     """A proximal step of each coordinate from ``ahead``, with a length of its own; ``change`` is from ``now``."""
     for i in range(columns.size):
         step = 1.0 / (bound * scale[i])
-        x[i] = penalty.prox(ahead[i] - step * slope[i], step, columns[i])
+        x[i] = penalty.prox(ahead[i] - step * derivative[i], step, columns[i])
         change[i] = x[i] - now[i]
 
 
 @kernel
 def compare(
-    scale: Array, ahead: Array, slope: Array, x: Array, gradient: Array, change: Array
+    scale: Array, ahead: Array, derivative: Array, x: Array, gradient: Array, change: Array
 ) -> tuple[float, float, float]:
     """With a = x − ahead: its length aᵀDa, its bend aᵀGa, and aᵀD·change, negative where momentum leads uphill."""
     length = bend = along = 0.0
     for i in range(x.size):
         away = x[i] - ahead[i]
         length += away * scale[i] * away
-        bend += away * (gradient[i] - slope[i])
+        bend += away * (gradient[i] - derivative[i])
         along += away * scale[i] * change[i]
     return length, bend, along
 

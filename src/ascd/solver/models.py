@@ -181,9 +181,7 @@ class ColumnModel:
         best, gain, moved = None, 0.0, self.raw_gradient
         for change in (whole, straight)[: 1 + is_cut]:
             predictor = self._predictor(free, change)
-            value = derivative @ change + 0.5 * (
-                predictor @ (self.weight * predictor) + curvature @ (change * change)
-            )
+            value = derivative @ change + 0.5 * (predictor @ (self.weight * predictor) + curvature @ (change * change))
             if value < gain:
                 best, gain, moved = change, value, predictor
         if best is not None:

@@ -32,10 +32,10 @@ from ascd._core.cache import may_be_stored
 from ascd._core.checks import Array, unlocked
 from ascd.matrix.design import RowParts
 from ascd.matrix.part_answers import Moments, add_moments, moments
-from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import dual_length, gaps_of_samples, unweighted
 from ascd.problem.losses.shifted import Sample, Shifted
+from ascd.problem.samples import evaluate_samples
 from ascd.problem.terms import subgradients
 from ascd.results.limits import Limits
 from ascd.results.solution import Status

@@ -235,7 +235,9 @@ def is_rounding(problem: Problem, state: State) -> bool:
         constant = state.constant if gradient.shape[1] > 1 else state.constant[0]
         target, prediction = problem.stated.sizes(constant, here)
         shape = gradient[here].shape
-        prediction = np.broadcast_to(prediction, shape) if np.ndim(prediction) == 0 else np.reshape(prediction, (-1, shape[1]))
+        prediction = (
+            np.broadcast_to(prediction, shape) if np.ndim(prediction) == 0 else np.reshape(prediction, (-1, shape[1]))
+        )
         size = np.maximum(weight[here, None] * target.reshape(shape), curvature[here] * prediction)
         if not np.all(np.abs(gradient[here]) <= tuning.FEW_ULPS * size):
             return False

@@ -377,7 +377,9 @@ def fill_gradient(matrix: Any, j: int, raw_gradient: Array, outputs: int, out: A
 
 
 @helper
-def update_raw_gradient(matrix: Any, j: int, change: Array, own: Array, shared: Array, raw_gradient: Array, outputs: int) -> None:
+def update_raw_gradient(
+    matrix: Any, j: int, change: Array, own: Array, shared: Array, raw_gradient: Array, outputs: int
+) -> None:
     """raw_gradient += H·a_j·change, with H = diag(own) − shared·sharedᵀ for every sample."""
     if outputs == 1 and shared.size == 0:
         for p in range(matrix.start(j), matrix.stop(j)):
@@ -421,7 +423,9 @@ def sweep_block_columns(
         if is_moving:
             for q in range(first, last):
                 at = (q - first) * outputs
-                update_raw_gradient(matrix, wide(positions[q]), moved[at : at + outputs], own, shared, raw_gradient, outputs)
+                update_raw_gradient(
+                    matrix, wide(positions[q]), moved[at : at + outputs], own, shared, raw_gradient, outputs
+                )
     return violation
 
 

@@ -103,14 +103,14 @@ class Chooser:
 
     def _blocks(self) -> Array:
         state, score = self.state, self.check.score
-        is_small = state.n * state.outputs <= self.always
-        if is_small:
+        if state.n <= self.always:
             self.size = self.count
             return np.arange(self.count)
         blocks = self.check.candidates[score[self.check.candidates] > 0.0]
-        moved = int(np.count_nonzero(np.isinf(score[blocks]) | state.x[blocks, 0].astype(bool)))
-        if not state.terms.is_by_coordinate:
-            moved = int(np.count_nonzero(np.isinf(score[blocks])))
+        is_moved = np.isinf(score[blocks])
+        if state.terms.is_by_coordinate:
+            is_moved |= state.x[blocks, 0] != 0.0
+        moved = int(np.count_nonzero(is_moved))
         is_fast = self.grows_fast or moved > tuning.NEARLY_ALL * self.size
         growth = tuning.FAST_GROWTH if is_fast else tuning.GROWTH
         self.size = min(self.count, max(self.size, growth * moved))

@@ -12,10 +12,10 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.design import Design
-from ascd.problem.at_samples import evaluate_samples, quick_gap
 from ascd.problem.dual import ExactDual, FittedDual, fit_to, gap_of_samples, movable, unweighted
 from ascd.problem.losses.curvature import Curvature
 from ascd.problem.losses.shifted import Sample, Stated
+from ascd.problem.samples import evaluate_samples, quick_gap
 
 
 class Outputs:

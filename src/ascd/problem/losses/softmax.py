@@ -3,8 +3,9 @@
     loss(y, z) = log Σ_t exp(z_t) − z_y,     p = softmax(z),     raw gradient p − e_y,     Hessian diag(p) − ppᵀ.
 
 **Certificate.**  A dual point is θ_k = s_k(q_k − e_y) with q_k in the simplex, and its loss terms are the
-Kullback–Leibler divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold.  The raw gradient V, whose entries have
-small relative errors, misses it by ρ.  With M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and Ma = −ρ (one entry of a is 0),
+Kullback–Leibler divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold.  The raw gradient V, whose
+entries have small relative errors, misses it by ρ.  With M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and Ma = −ρ (one entry of a
+is 0),
 
     q_k = p_k∘(1 + a − ⟨p_k, a⟩)
 
@@ -56,19 +57,15 @@ class Softmax:
     def evaluate(self, Z: Array, intercept: bool, guess: float = 0.0) -> tuple[float, Array, Curvature, Array]:
         """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place."""
         shift = self.balance(Z) if intercept else np.zeros(self.n_outputs)
-        return (*self._look(Z), shift)
+        return (*self._evaluate(Z), shift)
 
-    def _look(self, Z: Array) -> tuple[float, Array, Curvature]:
+    def _evaluate(self, Z: Array) -> tuple[float, Array, Curvature]:
         gradient, own, shared = np.empty((3, *Z.shape))
         losses, most = np.empty((2, self.labels.size))
         cost = SOFTMAX_ENTRY * Z.size
         given = (Z, self.labels, self.weight, gradient, losses, own, shared, most)
         share(cost, self.labels.size, fill_softmax, *given)
         return float(losses.sum()), gradient, Curvature(own, shared, most)
-
-    def value_and_gradient(self, Z: Array) -> tuple[float, Array]:
-        """Return the value and the raw gradient."""
-        return self._look(Z)[:2]
 
     def balance(self, Z: Array) -> Array:
         """Add the best constants, which sum to 0, to the predictions, in place; return them."""
@@ -78,16 +75,16 @@ class Softmax:
             if counts.min() > SMALLEST_SHARE * counts.max():
                 shift = np.log(counts) - np.log(counts).mean()
                 Z += shift
-        value, gradient, curvature = self._look(Z)
+        value, gradient, curvature = self._evaluate(Z)
         for _ in range(MOST_BALANCING_STEPS):
             sums = gradient.sum(axis=0)
             if np.abs(sums).max() <= BALANCED * float(np.abs(gradient).sum()):
                 break
             step, t = constant_step(self._total(curvature), sums), 1.0
-            there = self._look(Z + step)
+            there = self._evaluate(Z + step)
             while not there[0] <= value + 1e-4 * t * float(sums @ step) + 1e-15 * value and t > 1e-6:
                 t *= 0.5
-                there = self._look(Z + t * step)
+                there = self._evaluate(Z + t * step)
             if not there[0] <= value * (1.0 + 1e-15) or t <= 1e-6:
                 break
             is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(Z).max())
@@ -201,21 +198,21 @@ def largest_solution(matrix: Array, size: Array, terms: int) -> float:
 
 
 @helper
-def fill_shares(image: Array, y: int, shares: Array) -> tuple[float, float]:
+def fill_shares(z: Array, y: int, shares: Array) -> tuple[float, float]:
     """Probabilities of one sample; its loss, and 1 − p_y as the sum of the others: exact where p_y is near 1."""
     most, others = -math.inf, 0.0
-    for t in range(image.size):
-        most = max(most, image[t])
-    for t in range(image.size):
-        shares[t] = math.exp(image[t] - most)
+    for t in range(z.size):
+        most = max(most, z[t])
+    for t in range(z.size):
+        shares[t] = math.exp(z[t] - most)
     own = shares[y]
     shares[y] = 0.0
-    for t in range(image.size):
+    for t in range(z.size):
         others += shares[t]
     shares[y] = own
-    for t in range(image.size):
+    for t in range(z.size):
         shares[t] /= others + own
-    loss = math.log1p(others / own) if own > others else math.log(others + own) + (most - image[y])
+    loss = math.log1p(others / own) if own > others else math.log(others + own) + (most - z[y])
     return loss, others / (others + own)
 
 
@@ -240,7 +237,7 @@ def fill_softmax(
 
 @kernel
 def fill_gaps(
-    image: Array, labels: Array, weight: Array, reach: Array, scale: float, shares: Array, terms: Array, start: int,
+    z: Array, labels: Array, weight: Array, reach: Array, scale: float, shares: Array, terms: Array, start: int,
     stop: int,
 ) -> None:  # fmt: skip
     """Divergences KL(q ‖ p) at most, with what rounding and the reach add to them."""
@@ -250,18 +247,18 @@ def fill_gaps(
         terms[k] = 0.0
         if weight[k] > 0.0:
             y = wide(labels[k])
-            loss, others = fill_shares(image[k], y, shares[k])
-            near, error = reach[k] if reach.size > 0 else 0.0, error_of(image[k])
+            loss, others = fill_shares(z[k], y, shares[k])
+            near, error = reach[k] if reach.size > 0 else 0.0, error_of(z[k])
             terms[k] = weight[k] * largest_divergence(shares[k, y], others, loss, scale, below, error, near)
 
 
 @helper
-def error_of(image: Array) -> float:
+def error_of(z: Array) -> float:
     """Relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient."""
     least, most = math.inf, -math.inf
-    for t in range(image.size):
-        least, most = min(least, image[t]), max(most, image[t])
-    return (image.size + 8.0 + 2.0 * (most - least)) * UNIT
+    for t in range(z.size):
+        least, most = min(least, z[t]), max(most, z[t])
+    return (z.size + 8.0 + 2.0 * (most - least)) * UNIT
 
 
 @helper

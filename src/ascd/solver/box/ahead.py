@@ -21,7 +21,13 @@ from ascd.solver.loop import Solver
 def is_for_descent(problem: Problem, tol: float, limits: Limits) -> bool:
     """Is it a quadratic function without a target in a box, large enough, and asked for a gap that is not rounding?"""
     is_asked = tol >= tuning.FINEST_IN_BOX and limits.max_iter > 1 and math.isinf(limits.max_time)
-    return is_asked and problem.is_by_coordinate and problem.n_features > tuning.FEW_IN_BOX and is_box_problem(problem) and not has_target(problem)
+    return (
+        is_asked
+        and problem.is_by_coordinate
+        and problem.n_features > tuning.FEW_IN_BOX
+        and is_box_problem(problem)
+        and not has_target(problem)
+    )
 
 
 def has_target(problem: Problem) -> bool:

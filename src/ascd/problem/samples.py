@@ -1,10 +1,10 @@
-"""Losses, slopes and curvatures at an image z = Ax + c, and the intercept c that is best there.
+"""Losses by sample at the linear predictor z = Ax + c: values, gradients and curvatures, and the best intercept c.
 
-The intercept c is free of penalty.  It is kept where it minimises f(Ax + c·1), that is, where the slopes sum to zero;
-then it needs no column of ones, no centred copy of A, and it drops out of every gradient entry.
+The intercept c is free of penalty.  It is kept where it minimises f(Ax + c·1), that is, where the gradients sum to
+zero; then it needs no column of ones, no centred copy of A, and it drops out of every gradient entry.
 
 ``balance`` is Newton's method on Σ_k s_k·loss'(b_k, z_k + t) = 0, whose left side never falls as t grows; steps
-that leave the bracket or do not halve give way to bisection.  Many samples are looked at in parts, which threads share;
+that leave the bracket or do not halve give way to bisection.  Many samples are evaluated in parts, which threads share;
 sums are over parts of fixed size, so that they do not depend on the number of threads.
 """
 
@@ -28,111 +28,138 @@ T, LOW, HIGH, STRIDE, LAST_STEP = range(5)
 
 
 def most_curvature(sample: Any, loss: Any) -> float:
-    """What the curvatures of all samples sum to at most; inf if they have no bound."""
+    """Return what the curvatures of all samples sum to at most; inf if they have no bound."""
     bound = float(loss.curvature_bound())
     return float(np.mean(sample.weight)) * bound * sample.target.size if math.isfinite(bound) else math.inf
 
 
 def price_of(loss: Any) -> float:
-    """Nanoseconds for the loss of a sample with its slope and curvature."""
+    """Return the nanoseconds for the loss of a sample with its gradient and curvature."""
     return prices.SAMPLE if loss.is_quadratic() else prices.CURVED_SAMPLE
 
 
 def evaluate_samples(
-    sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float | None, guess: float = 0.0
+    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float | None, guess: float = 0.0
 ) -> tuple[float, float]:
-    """The sum of losses; slopes and curvatures are filled in.  And how far the best constant has moved the image.
+    """Return the sum of losses (gradients and curvatures are filled in) and the constant that moved the predictor.
 
     ``most`` is what the curvatures sum to at most (inf if unbounded): it tells, in the target's own units, where there
     is hardly any, and how long a first step is then.  Without it there is no constant.  The search begins at ``guess``.
     """
-    arrays = (sample, loss, image)
-    filled = (slope, curvature)
+    arrays = (sample, loss, predictor)
+    filled = (gradient, curvature)
     if most is None:
-        return _look(*arrays, 0.0, *filled)[0], 0.0
+        return _evaluate(*arrays, 0.0, *filled)[0], 0.0
     search = np.array([guess if math.isfinite(guess) else 0.0, -math.inf, math.inf, 0.0, math.inf])
     total = (
         balance(*arrays, *filled, most, search)
-        if image.size <= SAMPLES_A_PART
+        if predictor.size <= SAMPLES_A_PART
         else _balance(*arrays, *filled, most, search)
     )
     return float(total), float(search[T])
 
 
-def _look(
-    sample: Any, loss: Any, image: Array, t: float, slope: Array, curvature: Array
+def _evaluate(
+    sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array
 ) -> tuple[float, float, float, float]:
-    """Σ s·loss, Σ s·loss', Σ s·loss'' and Σ |s·loss'| at the image plus t."""
-    sums = np.empty((-(-image.size // SAMPLES_A_PART), 4))
-    share(price_of(loss) * image.size, len(sums), look_at_parts, sample, loss, image, t, slope, curvature, sums)
+    """Return Σ s·loss, Σ s·loss', Σ s·loss'' and Σ |s·loss'| at the predictor plus t."""
+    sums = np.empty((-(-predictor.size // SAMPLES_A_PART), 4))
+    share(
+        price_of(loss) * predictor.size,
+        len(sums),
+        evaluate_parts,
+        sample,
+        loss,
+        predictor,
+        t,
+        gradient,
+        curvature,
+        sums,
+    )
     loss_sum, first, second, size = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
     return loss_sum, first, second, size
 
 
-def _balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float, search: Array) -> float:
+def _balance(
+    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
+) -> float:
     """``balance`` by parts."""
-    reach, start, total, guess = farthest(image), math.inf, math.inf, search[T]
+    reach, start, total, guess = farthest(predictor), math.inf, math.inf, search[T]
     for number in range(MOST_NEWTON_STEPS):
-        total, first, second, size = _look(sample, loss, image, search[T], slope, curvature)
+        total, first, second, size = _evaluate(sample, loss, predictor, search[T], gradient, curvature)
         start = total if number == 0 else start
-        if is_balanced(search, number, first, second, size, most, reach, image.size):
+        if is_balanced(search, number, first, second, size, most, reach, predictor.size):
             break
     if is_lost(total, start):
         search[T] = guess
-        total = _look(sample, loss, image, guess, slope, curvature)[0]
-    elementwise(np.add, image, search[T], image)
+        total = _evaluate(sample, loss, predictor, guess, gradient, curvature)[0]
+    elementwise(np.add, predictor, search[T], predictor)
     return total
 
 
 @kernel
-def balance(sample: Any, loss: Any, image: Array, slope: Array, curvature: Array, most: float, search: Array) -> float:
-    """Move all of z by the best constant; the sum of losses there.  Slopes are filled in."""
+def balance(
+    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
+) -> float:
+    """Move all of z by the best constant; return the sum of losses there.  Gradients are filled in."""
     reach, start, total, guess = 0.0, math.inf, math.inf, search[T]
-    for k in range(image.size):
-        reach = max(reach, abs(image[k]))
+    for k in range(predictor.size):
+        reach = max(reach, abs(predictor[k]))
     for number in range(MOST_NEWTON_STEPS):
-        total, first, second, size = fill_slopes(sample, loss, image, search[T], slope, curvature, 0, image.size)
+        total, first, second, size = fill_gradients(
+            sample, loss, predictor, search[T], gradient, curvature, 0, predictor.size
+        )
         if number == 0:
             start = total
-        if is_balanced(search, number, first, second, size, most, reach, image.size):
+        if is_balanced(search, number, first, second, size, most, reach, predictor.size):
             break
     if is_lost(total, start):
         search[T] = guess
-        total, first, second, size = fill_slopes(sample, loss, image, guess, slope, curvature, 0, image.size)
-    for k in range(image.size):
-        image[k] += search[T]
+        total, first, second, size = fill_gradients(
+            sample, loss, predictor, guess, gradient, curvature, 0, predictor.size
+        )
+    for k in range(predictor.size):
+        predictor[k] += search[T]
     return total
 
 
 @kernel
-def look_at_parts(
-    sample: Any, loss: Any, image: Array, t: float, slope: Array, curvature: Array, sums: Array, start: int, stop: int
+def evaluate_parts(
+    sample: Any,
+    loss: Any,
+    predictor: Array,
+    t: float,
+    gradient: Array,
+    curvature: Array,
+    sums: Array,
+    start: int,
+    stop: int,
 ) -> None:
     for part in range(start, stop):
-        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, image.size)
-        found = fill_slopes(sample, loss, image, t, slope, curvature, first, last)
+        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
+        found = fill_gradients(sample, loss, predictor, t, gradient, curvature, first, last)
         sums[part, 0], sums[part, 1], sums[part, 2], sums[part, 3] = found
 
 
 @helper
-def fill_slopes(
-    sample: Any, loss: Any, image: Array, t: float, slope: Array, curvature: Array, start: int, stop: int
+def fill_gradients(
+    sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array, start: int, stop: int
 ) -> tuple[float, float, float, float]:
-    """Slopes s·loss' and curvatures s·loss'' of some samples; what these, the losses and the slopes' sizes sum to."""
+    """Fill in s·loss' and s·loss'' of some samples; return the sums of losses, of both, and of the gradients' sizes."""
     total, first, second, size = 0.0, 0.0, 0.0, 0.0
     for number in range(start, stop):
         k = wide(number)
-        weight, target, z = at(sample.weight, k), sample.target[k], image[k] + t
+        weight, target, z = at(sample.weight, k), sample.target[k], predictor[k] + t
         is_counted = weight > 0.0  # exp may overflow in a sample without weight: 0·inf is nan
-        slope[k] = weight * loss.derivative(target, z) if is_counted else 0.0
+        gradient[k] = weight * loss.derivative(target, z) if is_counted else 0.0
         curvature[k] = weight * loss.curvature(target, z) if is_counted else 0.0
     for number in range(start, stop):  # apart: the loop above goes through several samples at a time
         k = wide(number)
         weight = at(sample.weight, k)
-        total += weighted_value(loss, weight, sample.target[k], image[k] + t) if weight > 0.0 else 0.0
-        first += slope[k]
+        total += weighted_value(loss, weight, sample.target[k], predictor[k] + t) if weight > 0.0 else 0.0
+        first += gradient[k]
         second += curvature[k]
-        size += abs(slope[k])
+        size += abs(gradient[k])
     return total, first, second, size
 
 
@@ -140,7 +167,7 @@ def fill_slopes(
 def is_balanced(
     search: Array, number: int, first: float, second: float, size: float, most: float, reach: float, count: int
 ) -> bool:
-    """Does the constant balance the slopes?  If not, it takes the next step."""
+    """Return whether the constant balances the gradients; where not, take the next step."""
     t = search[T]
     if first > 0.0:
         search[HIGH] = t
@@ -169,7 +196,7 @@ def is_balanced(
 
 @helper
 def is_lost(total: float, start: float) -> bool:
-    """Has the search led to larger losses than it began with?"""
+    """Return whether the search has led to larger losses than it began with."""
     return not total <= start + SMALL * abs(start) and start < math.inf
 
 
