@@ -64,6 +64,7 @@ class GradientBounds:
         self.product, self.estimate = np.zeros((2, n, outputs))
         self.width, self.radius = np.full((2, self.count), np.inf)
         self.everything = np.arange(self.count)
+        self.is_small = n <= tuning.LARGEST_SET and self.matrix.matrix is not None
         self.reads = 0
         self.has_moved = False  # has the raw gradient moved since all blocks were read?
 
@@ -72,7 +73,10 @@ class GradientBounds:
         return values if self.count == values.size else np.add.reduceat(values, self.starts[:-1])
 
     def update(self, gradient: Array) -> None:
-        """Make balls for a raw gradient that has moved, without reading a column."""
+        """Make balls for a raw gradient that has moved, without reading a column; few columns in memory are read."""
+        if self.is_small:
+            self.read_all(gradient)
+            return
         self.has_moved = True
         self._compare(gradient)
         given = (self.place, self.slot, self.product.ravel(), self.ends, self.width, self.mean)

@@ -117,13 +117,14 @@ class OptimalityCheck:
 
     def confirm(self, tolerance: float, is_last: bool) -> Status | None:
         """Return the status where a certificate proves the gap; from exact entries where the point ``is_last``."""
-        if is_last:
-            self._read_anew()
-        elif not self._is_exact():
-            self.state.recompute()
-            self.bounds.update(self.state.raw_gradient)
-            self._screen()
-            self._measure(is_certified_next=True)
+        if not self._is_exact():
+            if is_last:
+                self._read_anew()
+            else:
+                self.state.recompute()
+                self.bounds.update(self.state.raw_gradient)
+                self._screen()
+                self._measure(is_certified_next=True)
         can_fit = self._certify(tolerance).can_fit
         if self.report.gap <= tolerance:
             return Status.CONVERGED
