@@ -9,7 +9,7 @@ which coordinates cannot be the steepest, and only the others are looked at.
 
 import matplotlib.pyplot as plt
 
-from ascd.datasets import make_text_like
+from ascd.reproduction.datasets import make_text_like
 from ascd.plotting import suboptimality
 from ascd.racing import entrants, make_problem, race
 

@@ -15,7 +15,8 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from ascd.experiments.store import finite, versions
+from ascd.reproduction.page import versions
+from ascd.reproduction.runs import finite
 from ascd.files import write_text
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"

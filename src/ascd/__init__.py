@@ -187,11 +187,11 @@ _FILES = {
     "ascd.svm": "DualSVM",
 }
 _HOMES = {name: module for module, names in _FILES.items() for name in names.split()}
-#: Packages and modules that can be asked for as attributes without an import of their own.
-_MODULES = frozenset((
-    "blocks", "cli", "data", "datasets", "engine", "experiments", "files", "plotting", "problem", "protocols",
-    "racing", "report", "results", "solver", "svm", "theory",
-))  # fmt: skip
+#: Packages and modules that are attributes without an import of their own.
+_MODULES = {name: f"ascd.{name}" for name in (
+    "blocks", "cli", "engine", "files", "matrix", "plotting", "problem", "protocols", "reproduction", "results",
+    "solver", "svm",
+)} | {"datasets": "ascd.reproduction.datasets", "theory": "ascd.reproduction.theory"}  # fmt: skip
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of ours
@@ -204,7 +204,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
         if name not in _HOMES and name not in _MODULES:
             raise AttributeError(f"module 'ascd' has no attribute {name!r}")
         with estimators._importing:
-            found = import_module(f"ascd.{name}") if name in _MODULES else getattr(import_module(_HOMES[name]), name)
+            found = import_module(_MODULES[name]) if name in _MODULES else getattr(import_module(_HOMES[name]), name)
         globals()[name] = found
         return found
 

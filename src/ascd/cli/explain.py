@@ -181,8 +181,7 @@ def _of_row(title: str) -> str:
 
 
 def _write(path: Path, fitted: Model, found: dict[str, list[Evidence]], resamples: int) -> Path:
-    from ascd.report import Drawing, Table, write_page
-    from ascd.report.intervals import Interval, draw_intervals
+    from ascd.reproduction.page import Drawing, Interval, Table, draw_intervals, write_page
 
     where = fitted.header["data"]
     sections: list[Drawing | Table] = []

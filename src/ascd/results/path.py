@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,13 +54,14 @@ class Path:
     zero_objective: float
     seconds: float
 
-    def plot(self, ax: Any = None, most: int = 50) -> Any:
+    def plot(self, ax: Any = None, most: int = 50, names: Sequence[str] | None = None) -> Any:
         """Draw the coefficients against alpha (extra ``plot``).
 
         Parameters
         ----------
         ax : matplotlib axes, optional
         most : how many coefficients to draw at most, the largest ones
+        names : names of the features; the largest coefficients are named in a legend
 
         Returns
         -------
@@ -67,7 +69,7 @@ class Path:
         """
         from ascd.plotting import plot_coefficients
 
-        return plot_coefficients(self.alphas, self.coefs, ax, as_count(most, "most"))
+        return plot_coefficients(self.alphas, self.coefs, ax, as_count(most, "most"), names)
 
     def _repr_html_(self) -> str:
         counts, last = np.count_nonzero(self.coefs, axis=0), self.alphas.size - 1
