@@ -74,7 +74,7 @@ def plot_traces(
         for line in lines:
             line.remove()
         if np.isfinite(height).sum() < 2:  # start and minimum alone: the minimum is drawn at the lower edge
-            height = np.nan_to_num(height, nan=max(lowest, SMALLEST_SHOWN))
+            height = np.where(np.isnan(height), max(lowest, SMALLEST_SHOWN), height)
         at, marker = getattr(trace, x), "o" if np.isfinite(height).sum() < FEW_POINTS else None
         lines[:] = ax.plot(at, height, color=color, label=as_label(name), marker=marker, markersize=3.5)
         if (trace.active != trace.active[0]).any():

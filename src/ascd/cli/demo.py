@@ -26,7 +26,7 @@ def command(epochs: int, out: Path) -> None:
         fits = demo.fits()
     show_table(demo.FIT_HEAD, fits, title=demo.FIT_TITLE)
     say("\nThe paper's synthetic Lasso (d = 1000, n = 5000, λ = λ_max/20): what it takes to come within 1e-06 of the")
-    say("minimum, by four selection rules, by the library's solver, and by scikit-learn.\n")
+    say("minimum, by four selection rules and by the library's solver.\n")
     outcome = demo.contest(epochs, show=advancing)
     show_table(outcome.head, outcome.rows())
     say(f"\n{outcome.conclusion()}")

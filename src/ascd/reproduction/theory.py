@@ -55,7 +55,7 @@ def lower_bound_matrix(n: int, alpha: float = 0.01) -> Array:
 
 
 def low_dimensional_matrix(n: int, s: int, alpha: float = 0.01) -> Array:
-    """Matrix of ``q(pi_s(x))``: the s x s family in one corner, zero elsewhere.
+    """Matrix of ``q(pi_s(x))``: the s x s family in one corner, zeros in the rest.
 
     Examples
     --------
