@@ -8,20 +8,8 @@ import shutil
 import numpy as np
 import pytest
 
-import ascd
 from ascd.reproduction import demo, panels
-from ascd.reproduction.charts import (
-    COLORS,
-    MOST_POINTS,
-    Axis,
-    Chart,
-    Section,
-    Series,
-    chart_of_traces,
-    colors_of,
-    numbers_of,
-    thinned,
-)
+from ascd.reproduction.charts import COLORS, Axis, Chart, Section, Series, colors_of, numbers_of
 from ascd.reproduction.page import Interval, Table, draw_intervals, toolbar, write_page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -57,17 +45,6 @@ def test_numbers_of_a_chart():
     _, rows = numbers_of(Chart("c", "", "", TIME, (*thin, long), "share"))
     assert [row[0] for row in rows] == ["long"]
     assert numbers_of(Chart("c", "", "", TIME, (), "share"))[1] == []
-
-
-def test_long_curves_are_thinned_and_keep_their_ends(interpreted):
-    problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
-    trace = ascd.minimize(problem, rule="cyclic", record=1, tol=0.0, max_iter=2000).trace
-    short = thinned(trace)
-    assert len(short.objective) <= MOST_POINTS < len(trace)
-    assert (short.iteration[0], short.iteration[-1]) == (0, 2000)
-    series = chart_of_traces({"cyclic": trace}, 3, "c", "", "", 4.5).series[0]
-    assert len(series.y) == len(short.objective)
-    assert (series.y[0], series.y[-1]) == (1.0, 0.0)
 
 
 def test_there_are_switches_only_for_what_can_be_chosen(tmp_path):

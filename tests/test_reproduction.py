@@ -95,7 +95,7 @@ def test_an_interrupted_run_continues_where_it_stopped(tiny, tmp_path):
     plan, lines = planned(["2a"]), []
     assert runs.conduct(plan, tmp_path, workers=1, log=lines.append) == len(plan.jobs)
     assert f"[1/{len(plan.jobs)}] minimum; about " in lines[0]
-    assert any("] ridge n = 10, ascd simulated(0.01), 2 seeds; " in line for line in lines)
+    assert any("] ridge n = 10, ascd simulated(0.01), 2 runs; " in line for line in lines)
     assert lines[-1].endswith(" s in all")
     files = sorted((tmp_path / "runs").iterdir())
     kept = files[0].stat().st_mtime_ns

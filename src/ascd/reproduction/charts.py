@@ -11,14 +11,12 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd.files import whole_file
-from ascd.plotting import as_label, suboptimality
-from ascd.results.trace import Trace
+from ascd.plotting import as_label
 
 #: A letter with an index, as in x_0; longer names with underscores, such as x_1_2, stay as they are.
 INDEX = re.compile(r"(?<!\w)(\w)_(∞|[^\W_]+)(?!\w)")
@@ -31,8 +29,6 @@ METHOD_COLORS = {
     "ucd": COLORS[0], "uniform": COLORS[0], "scd": COLORS[1], "steepest": COLORS[1], "ascd": COLORS[2],
     "a-ascd": COLORS[3], "ascd.solve": COLORS[7], "scikit-learn": COLORS[6], "cyclic": COLORS[5],
 }  # fmt: skip
-#: Points of a curve; more cannot be seen.
-MOST_POINTS = 600
 #: Points of the horizontal axis in a table of numbers, besides its beginning, and rows where all curves are thin.
 TABLE_POINTS, MOST_THIN = 5, 6
 #: Values at or below this are not drawn on a logarithmic axis.
@@ -102,30 +98,6 @@ class Section(NamedTuple):
     title: str
     text: str
     charts: tuple[Chart, ...]
-
-
-def chart_of_traces(
-    traces: Mapping[str, Trace], n: int, key: str, title: str, caption: str, best: float | None = None
-) -> Chart:
-    """Return a chart of the suboptimality of several runs, with the active sets on the right-hand axis."""
-    bottom = min(float(trace.objective.min()) for trace in traces.values()) if best is None else best
-    series = []
-    for name, trace in traces.items():
-        shown = thinned(trace)
-        x = {"epochs": (shown.iteration / n).tolist(), "reads": shown.reads.tolist(), "seconds": shown.seconds.tolist()}
-        height = np.nan_to_num(suboptimality(shown, bottom)).tolist()
-        series.append(Series(name, x, height, right=shown.active.tolist()))
-    label = "F(x) − best, relative to the start"
-    return Chart(key, title, caption, TRACE_AXES, tuple(series), label, "active set (dotted)")
-
-
-def thinned(trace: Trace) -> Any:
-    """Return a trace with at most ``MOST_POINTS`` records, the first and the last among them."""
-    if len(trace) <= MOST_POINTS:
-        return trace
-    kept = np.unique(np.geomspace(1, len(trace), MOST_POINTS).round().astype(int)) - 1
-    columns = ("iteration", "reads", "seconds", "objective", "active")
-    return SimpleNamespace(**{name: getattr(trace, name)[kept] for name in columns})
 
 
 def colors_of(series: Sequence[Series]) -> list[str]:

@@ -83,7 +83,7 @@ G4 = "random(printed=True)"
 RIDGE, LASSO = ("synthetic", "ridge", "1"), ("synthetic", "lasso", "max/20")
 TEXT_RIDGE, TEXT_LASSO = ("text", "ridge", "1"), ("text", "lasso", "max/20")
 RIDGE_SIZES = Size(400, 400, 20, 2), Size(1000, 1000, 30, 5)
-LASSO_SIZES = Size(300, 1500, 15, 2), Size(1000, 5000, 20, 3)
+LASSO_SIZES = Size(300, 1000, 12, 2), Size(1000, 5000, 20, 3)
 EVERYTHING = Size(3000, 4000, 8, 1), Size(0, 0, 12, 1)
 SOME_COLUMNS = Size(3000, 1000, 15, 2), Size(0, 5000, 20, 3)
 
@@ -255,6 +255,12 @@ class Job(NamedTuple):
         """Equal for equal parameters."""
         text = json.dumps([self.kind, self.parameters], sort_keys=True)
         return f"{self.kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Equal for jobs that compile the same kernels."""
+        parts = [str(self.parameters.get(key)) for key in ("data", "problem", "rule", "oracle", "step", "steepness")]
+        return (self.kind, *(part.partition("(")[0] for part in parts))
 
 
 class Plan(NamedTuple):

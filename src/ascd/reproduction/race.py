@@ -15,7 +15,7 @@ import numpy as np
 from ascd.engine.minimize import minimize
 from ascd.plotting import suboptimality
 from ascd.problem.problem import Problem
-from ascd.reproduction.charts import Chart, Series, chart_of_traces
+from ascd.reproduction.charts import TRACE_AXES, Chart, Series
 from ascd.reproduction.page import Table
 from ascd.results.solution import Snapshot, Solution, Status
 from ascd.solver import solve
@@ -199,16 +199,19 @@ class Outcome(NamedTuple):
 
     def chart(self, title: str) -> Chart:
         """Return the curves of all runs."""
-        traces = {label: run.trace for label, run in self.runs.items() if label != SOLVER}
-        made = chart_of_traces(traces, self.problem.n_features, "race", title, self.conditions, self.best)
-        solved = self.runs[SOLVER].trace
-        x = {"reads": solved.reads.tolist(), "seconds": solved.seconds.tolist()}
-        series = [*made.series, Series(SOLVER, x, np.nan_to_num(suboptimality(solved, self.best)).tolist())]
         # below the gap nothing is proved, and a logarithmic axis has no 0
-        lowest = self.gap / max(float(solved.objective[0]) - self.best, 1e-300)
-        shown = tuple(one._replace(y=np.maximum(one.y, lowest).tolist()) for one in series)
-        epochs, reads, seconds = made.axes
-        return made._replace(series=shown, axes=(reads, seconds, epochs), far=True)
+        lowest = self.gap / max(float(self.runs[SOLVER].trace.objective[0]) - self.best, 1e-300)
+        series = []
+        for label, run in self.runs.items():
+            trace = run.trace
+            height = np.maximum(np.nan_to_num(suboptimality(trace, self.best)), lowest).tolist()
+            x = {"reads": trace.reads.tolist(), "seconds": trace.seconds.tolist()}
+            if label != SOLVER:  # its iterations are rounds, and it has no active set
+                x["epochs"] = (trace.iteration / self.problem.n_features).tolist()
+            series.append(Series(label, x, height, right=() if label == SOLVER else trace.active.tolist()))
+        epochs, reads, seconds = TRACE_AXES
+        axes, label = (reads, seconds, epochs), "F(x) − best, relative to the start"
+        return Chart("race", title, self.conditions, axes, tuple(series), label, "active set (dotted)", far=True)
 
     def table(self) -> Table:
         """Return the table for a page."""

@@ -2,7 +2,7 @@
 
 A job's result is one JSON file, written when the job is done, under the name of its parameters: an interrupted run
 continues where it stopped.  ``results.json`` collects all of them; figures that are run later are added to it.  Jobs
-that compile the same kernels (the seeds of a method) are done by one process, so that nothing is compiled twice.
+that compile the same kernels are done by one process, so that nothing is compiled twice.
 """
 
 from __future__ import annotations
@@ -52,10 +52,9 @@ def _is_current(run: dict[str, Any] | None) -> bool:
 def conduct(plan: Plan, folder: Path, workers: int = 2, log: Log | None = None) -> int:
     """Do the jobs that have no result yet; return how many.  ``log`` gets a line for each finished group of jobs."""
     left = [job for job in plan.jobs.values() if find(folder, job) is None]
-    groups: dict[str, list[Job]] = {}
+    groups: dict[tuple[str, ...], list[Job]] = {}
     for job in left:
-        rest = {key: value for key, value in job.parameters.items() if key != "seed"}
-        groups.setdefault(Job(job.kind, rest).name, []).append(job)
+        groups.setdefault(job.kernels, []).append(job)
     ordered = sorted(groups.values(), key=lambda group: -sum(job.cost for job in group))
     report = _reporter(len(plan.jobs), left, log)
     if workers <= 1:
@@ -87,9 +86,10 @@ def _reporter(total: int, left: list[Job], log: Log | None) -> Callable[[list[Jo
         elapsed = time.monotonic() - began
         left_seconds = elapsed * (cost - spent) / spent
         ahead = f"about {in_words(left_seconds)} left" if done < total else f"{in_words(elapsed)} in all"
-        seeds = f", {len(group)} seeds" if len(group) > 1 else ""
+        count = f", {len(group)} runs" if len(group) > 1 else ""
         if log:
-            log(f"[{done:{len(str(total))}d}/{total}] {describe(group[0])}{seeds}; {ahead}")
+            what = "{problem} n = {features}, {rule} {oracle}" if group[0].kind == "descent" else group[0].kind
+            log(f"[{done:{len(str(total))}d}/{total}] {what.format(**group[0].parameters)}{count}; {ahead}")
 
     return report
 
@@ -99,11 +99,6 @@ def in_words(seconds: float) -> str:
     if seconds < 100.0:
         return f"{seconds:.0f} s"
     return f"{seconds / 60.0:.0f} min" if seconds < 3600.0 else f"{seconds / 3600.0:.1f} h"
-
-
-def describe(job: Job) -> str:
-    """Return a job in a few words."""
-    return "{problem} n = {features}, {rule} {oracle}".format(**job.parameters) if job.kind == "descent" else job.kind
 
 
 def _share(groups: list[list[Job]], folder: Path, workers: int, done: Callable[[list[Job]], None]) -> None:
