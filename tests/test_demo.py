@@ -97,13 +97,14 @@ def test_ctrl_c_in_a_run_is_passed_on(problem, monkeypatch, where):
 def test_the_page_leads_with_a_proved_fit_then_the_race_then_the_switches(problem, tmp_path):
     outcome = demo.contest(epochs=20, problem=problem)
     assert list(outcome.runs) == [*demo.METHODS, "ascd.solve"]
-    rows = [("ascd", "0.1", "5", "1e-10 (proved)")]
+    rows = [("ascd", "0.1", "5", "1e-10 (proved)"), ("scikit-learn", "0.3", "5", "1e-04 (proved)")]
     files = demo.publish(outcome, rows, tmp_path / "out")
     assert files[0].name == "report.html"
     page = files[0].read_text()
     marks = ("<h1>", "proves how far", 'id="fits"', 'id="arrival"', 'id="toolbar"', "<figure")
     assert sorted(marks, key=page.index) == list(marks)
     assert "<td>1e-10 (proved)</td>" in page
+    assert "more than 1e-10 of F(0); scikit-learn takes 3.0 times as long." in page
     assert all(f"<td>{cell}</td>" in page for row in outcome.rows() for cell in row)
     assert as_html(outcome.conclusion()) in page
 

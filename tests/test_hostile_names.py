@@ -11,7 +11,7 @@ import pytest
 from command_line import run
 
 from ascd.reproduction.charts import Axis, Chart, Section, Series, draw_charts
-from ascd.reproduction.page import Table, as_html, write_page
+from ascd.reproduction.page import TableSection, as_html, write_page
 
 NAMES = [
     "<!--<script>",
@@ -64,7 +64,7 @@ def chart_of(names):
 
 def page_with(name, path):
     """The scripts and tags of a page that has a name in every place."""
-    table = Table("t", name, (name,), [(name,), ((name, "holds"),)], text=name)
+    table = TableSection("t", name, (name,), [(name,), ((name, "holds"),)], text=name)
     section = Section("s", name, name, (chart_of([name]),))
     return Scripts(write_page(path, name, [section, table], [name], name).read_text(encoding="utf-8"))
 

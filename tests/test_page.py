@@ -10,7 +10,7 @@ import pytest
 
 from ascd.reproduction import demo, panels
 from ascd.reproduction.charts import COLORS, Axis, Chart, Section, Series, colors_of, numbers_of
-from ascd.reproduction.page import Interval, Table, draw_intervals, toolbar, write_page
+from ascd.reproduction.page import Interval, TableSection, draw_intervals, toolbar, write_page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TIME = (Axis("t", "t"),)
@@ -91,8 +91,8 @@ def written(tmp_path_factory):
     )
     flat = Chart("flat", "Flat", "One point.", TIME, (Series("s", {"t": [0]}, [0.0]),), "y", log=False)
     charts = (Chart("c", "A chart", "Caption & all", axes, series, "error", "active"), flat)
-    first = Table("first", "First", ("a", "b"), [("1", "2")])
-    claims = Table("claims", "Claims", ("claim", "verdict"), [("1 < 2", ("holds", "holds"))])
+    first = TableSection("first", "First", ("a", "b"), [("1", "2")])
+    claims = TableSection("claims", "Claims", ("claim", "verdict"), [("1 < 2", ("holds", "holds"))])
     path = tmp_path_factory.mktemp("report") / "report.html"
     return write_page(path, "A report", [first, Section("s", "Section", "Text.", charts), claims])
 
@@ -235,7 +235,7 @@ def test_without_javascript_the_numbers_are_there(browser, written):
 def test_wide_tables_scroll_on_a_phone_and_the_page_does_not(window, tmp_path):
     window.set_viewport_size({"width": 390, "height": 800})
     head, row = [f"a long heading {j}" for j in range(9)], [f"{10.0**j:.3f}" for j in range(9)]
-    show(window, tmp_path, Table("wide", "Wide", head, [row]))
+    show(window, tmp_path, TableSection("wide", "Wide", head, [row]))
     assert window.evaluate("document.documentElement.scrollWidth") <= 390
     inside = window.locator("#wide .scroll")
     assert inside.evaluate("box => box.scrollWidth") > inside.evaluate("box => box.clientWidth")

@@ -108,7 +108,7 @@ def _ones_at_random_rows(d: int, counts: Any, generator: np.random.Generator) ->
     return csc_array((np.ones(rows.size), rows, np.concatenate([[0], np.cumsum(counts)])), shape=(d, counts.size))
 
 
-class Source(NamedTuple):
+class TextSource(NamedTuple):
     """Text data as a results file describes them: origin, label and shape."""
 
     origin: str
@@ -117,7 +117,7 @@ class Source(NamedTuple):
     features: int
 
 
-def text_source(origin: str | None, scale: str) -> Source:
+def text_source(origin: str | None, scale: str) -> TextSource:
     """Load the text data of ``--data``, or generated ones, and describe them."""
     if origin is None or origin == "generated":
         shape = GENERATED[scale]
@@ -129,7 +129,7 @@ def text_source(origin: str | None, scale: str) -> Source:
     else:
         name = Path(origin).name
         label = "an RCV1-v2 sample (other documents than the paper's)" if name == "rcv1_sample.npz" else name
-    return Source(origin, label, *load_text(origin)[0].shape)
+    return TextSource(origin, label, *load_text(origin)[0].shape)
 
 
 @lru_cache(maxsize=1)

@@ -17,7 +17,7 @@ Results = Mapping[str, Any]
 SMALLEST_EXCESS = 1e-6
 
 
-class Curve(NamedTuple):
+class MeanCurve(NamedTuple):
     """A method in a panel; arrays have an entry a record, means over the seeds."""
 
     label: str
@@ -59,7 +59,7 @@ class PanelCurves(NamedTuple):
     """The curves of a panel, and the minimum they are measured against."""
 
     name: str
-    curves: dict[str, Curve]
+    curves: dict[str, MeanCurve]
     best: float
     gap: float
     support: int
@@ -78,7 +78,7 @@ def panel_of(results: Results, name: str) -> PanelCurves:
     return PanelCurves(name, curves, best, gap, minimum["support"], minimum["n"])
 
 
-def _curve(label: str, group: list[dict[str, Any]], best: float) -> Curve:
+def _curve(label: str, group: list[dict[str, Any]], best: float) -> MeanCurve:
     traces = [run["result"]["trace"] for run in group]
     n = group[0]["result"]["n"]
 
@@ -90,7 +90,7 @@ def _curve(label: str, group: list[dict[str, Any]], best: float) -> Curve:
     excess = np.maximum(objective - best, 0.0) / start
     epochs = column("iteration")[0] / n
     known = np.flatnonzero(np.isfinite(column("bound")).all(axis=0))
-    return Curve(
+    return MeanCurve(
         label=label,
         epochs=epochs,
         reads=column("reads").mean(axis=0),
@@ -161,7 +161,7 @@ def _charts(results: Results, part: str) -> tuple[Chart, ...]:
     return (Chart(entry.name, title, caption(entry, panel), TRACE_AXES, series, label, "active set (dotted)"),)
 
 
-def _series(curve: Curve) -> Series:
+def _series(curve: MeanCurve) -> Series:
     low, high = (curve.low.tolist(), curve.high.tolist()) if curve.seeds > 1 else ((), ())
     x = {"epochs": curve.epochs.tolist(), "reads": curve.reads.tolist(), "seconds": curve.seconds.tolist()}
     return Series(curve.label, x, curve.excess.tolist(), low, high, curve.active.tolist())
@@ -181,7 +181,7 @@ def caption(entry: panels.Panel, panel: PanelCurves) -> str:
     return f"{shape}; {problem}; {parts}; {some['epochs']} epochs; {spread}. Rules and oracles — {oracles}. {minimum}."
 
 
-def _parts_text(curve: Curve, entry: panels.Panel) -> str:
+def _parts_text(curve: MeanCurve, entry: panels.Panel) -> str:
     parameters = curve.parameters
     changed = [parameters[key] for key in ("steepness", "step", "init") if parameters[key] != getattr(entry, key)]
     violated = [] if np.isnan(curve.violations) else [f"{curve.violations:.0f} bound violations seen"]

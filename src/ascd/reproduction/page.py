@@ -59,7 +59,7 @@ PAGE = """<!doctype html>
 """
 
 
-class Table(NamedTuple):
+class TableSection(NamedTuple):
     """A table under a heading; a cell may be (text, CSS class)."""
 
     key: str
@@ -92,7 +92,11 @@ class Drawing(NamedTuple):
 
 
 def write_page(
-    path: Any, title: str, sections: Sequence[Section | Table | Drawing], lead: Sequence[str] = (), footer: str = ""
+    path: Any,
+    title: str,
+    sections: Sequence[Section | TableSection | Drawing],
+    lead: Sequence[str] = (),
+    footer: str = "",
 ) -> Path:
     """Write the page, sections in their order, with the switches above the first chart; return its path."""
     charts = [chart for section in sections if isinstance(section, Section) for chart in section.charts]

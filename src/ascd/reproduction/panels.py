@@ -20,7 +20,7 @@ from ascd._core.contracts import asked
 from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
-from ascd.reproduction.datasets import Source
+from ascd.reproduction.datasets import TextSource
 
 
 class Method(NamedTuple):
@@ -263,7 +263,7 @@ class Job(NamedTuple):
         return (self.kind, *(part.partition("(")[0] for part in parts))
 
 
-class Plan(NamedTuple):
+class JobPlan(NamedTuple):
     """All jobs by name, and the jobs of every curve: part of a figure → curve → names of jobs."""
 
     jobs: dict[str, Job]
@@ -294,9 +294,9 @@ def needs_text(figures: Iterable[str]) -> bool:
     return any(part in PANELS and PANELS[part].data == "text" for part in parts_of(figures))
 
 
-def plan(figures: Iterable[str], scale: str, text: Source | None) -> Plan:
+def plan(figures: Iterable[str], scale: str, text: TextSource | None) -> JobPlan:
     """Return all jobs of the figures at a scale ("quick" or "full")."""
-    made = Plan({}, {})
+    made = JobPlan({}, {})
     for part in parts_of(figures):
         if part == "1":
             for absence in ABSENCES:
@@ -314,7 +314,7 @@ def _ratio_job(absence: int, scale: str) -> Job:
     return Job("ratio", {**RATIO, "T": absence, "n_iter": RATIO_STEPS[scale]})
 
 
-def _plan_panel(made: Plan, panel: Panel, scale: str, text: Source | None) -> None:
+def _plan_panel(made: JobPlan, panel: Panel, scale: str, text: TextSource | None) -> None:
     size: Size = getattr(panel, scale)
     problem = _problem_parameters(panel, size, text)
     n = problem["samples"] if panel.problem == "svm" else problem["features"]
@@ -330,7 +330,7 @@ def _plan_panel(made: Plan, panel: Panel, scale: str, text: Source | None) -> No
     made.add(panel.name, "minimum", Job("minimum", {**problem, "longest": SEARCH_SECONDS[scale]}, 5.0))
 
 
-def _problem_parameters(panel: Panel, size: Size, text: Source | None) -> dict[str, Any]:
+def _problem_parameters(panel: Panel, size: Size, text: TextSource | None) -> dict[str, Any]:
     shape, origin, label = {"samples": size.samples, "features": size.features}, "", f"{panel.data} data"
     if panel.data == "text":
         assert text is not None
@@ -341,7 +341,7 @@ def _problem_parameters(panel: Panel, size: Size, text: Source | None) -> dict[s
     return {**which, **shape, "problem": panel.problem, "strength": panel.strength}
 
 
-def _plan_theorems(made: Plan, scale: str) -> None:
+def _plan_theorems(made: JobPlan, scale: str) -> None:
     small = WATCHED_SIZES[scale]
     problems = {}
     for name, strength in (("ridge", "1"), ("lasso", "max/20")):

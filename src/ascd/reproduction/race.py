@@ -16,7 +16,7 @@ from ascd.engine.minimize import minimize
 from ascd.plotting import suboptimality
 from ascd.problem.problem import Problem
 from ascd.reproduction.charts import TRACE_AXES, Chart, Series
-from ascd.reproduction.page import Table
+from ascd.reproduction.page import TableSection
 from ascd.results.solution import Snapshot, Solution, Status
 from ascd.solver import solve
 
@@ -85,7 +85,7 @@ def race(
     epochs: int = 20,
     show: Show = silently,
     accuracy: float = 1e-6,
-) -> Outcome:
+) -> RaceOutcome:
     """Run every method until it comes within ``accuracy`` of the minimum, or for so many epochs.
 
     Parameters
@@ -115,7 +115,7 @@ def race(
     oracles = "; ".join(f"{label}: {one.oracle}" for label, one in methods.items())
     conditions = f"{problem!r}; step {step}, GS-s, at most {epochs} epochs, seed 0; oracles — {oracles}"
     conditions += f". F* ≤ {best:.8g}, certified within {gap:.2g}."
-    return Outcome(problem, {**runs, SOLVER: solved}, best, gap, goal, conditions, accuracy)
+    return RaceOutcome(problem, {**runs, SOLVER: solved}, best, gap, goal, conditions, accuracy)
 
 
 def _descend(problem: Problem, method: Entrant, step: str, epochs: int, goal: float, advance: Any) -> Solution:
@@ -133,7 +133,7 @@ def _descend(problem: Problem, method: Entrant, step: str, epochs: int, goal: fl
     return attempt(run.n_iter // RECORDS) if is_disturbed else run
 
 
-class Outcome(NamedTuple):
+class RaceOutcome(NamedTuple):
     """The runs by label (the last is ``ascd.solve``), and the minimum they are measured against.
 
     ``best`` is the smallest objective known and within ``gap`` of the minimum; ``goal`` is the objective at which runs
@@ -213,10 +213,10 @@ class Outcome(NamedTuple):
         axes, label = (reads, seconds, epochs), "F(x) − best, relative to the start"
         return Chart("race", title, self.conditions, axes, tuple(series), label, "active set (dotted)", far=True)
 
-    def table(self) -> Table:
+    def table(self) -> TableSection:
         """Return the table for a page."""
         title = f"What it takes to come within {self.accuracy:.0e} of the minimum"
-        return Table("arrival", title, self.head, self.rows(), self.conclusion(), NOTE)
+        return TableSection("arrival", title, self.head, self.rows(), self.conclusion(), NOTE)
 
 
 def rounded_up(value: float) -> str:

@@ -16,7 +16,7 @@ from ascd.reproduction.charts import Section, draw_charts
 from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, Claim, judge_all, to_markdown
 from ascd.reproduction.datasets import text_source
 from ascd.reproduction.figures import sections
-from ascd.reproduction.page import Table, write_page
+from ascd.reproduction.page import TableSection, write_page
 
 TITLE = "Approximate Steepest Coordinate Descent, reproduced"
 #: verdict → its plural, and its class in the report's table
@@ -80,13 +80,13 @@ def lead(results: Mapping[str, Any], claims: Sequence[Claim]) -> list[str]:
     ]
 
 
-def claims_table(claims: Sequence[Claim]) -> Table:
+def claims_table(claims: Sequence[Claim]) -> TableSection:
     """Return the claims as the report's table."""
     rows = [(*row[:4], (row.verdict, MARKS[row.verdict])) for row in claims]
     text = (
         "Computed from the results above. The height of a curve is the mean over the run of log10 of its relative "
         "suboptimality, cut off at 1e-6: lower is better, 1 is a factor of ten."
     )
-    return Table(
+    return TableSection(
         "claims", "The paper's claims, tested", ("where", "claim", "tested by", "measured", "verdict"), rows, text
     )

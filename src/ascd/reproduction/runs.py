@@ -22,7 +22,7 @@ import ascd
 from ascd.files import write_text
 from ascd.reproduction.measurements import measure
 from ascd.reproduction.page import versions
-from ascd.reproduction.panels import Job, Plan, parts_of
+from ascd.reproduction.panels import Job, JobPlan, parts_of
 
 Log = Callable[[str], None]
 
@@ -49,7 +49,7 @@ def _is_current(run: dict[str, Any] | None) -> bool:
     return run is not None and run["versions"]["ascd"] == ascd.__version__
 
 
-def conduct(plan: Plan, folder: Path, workers: int = 2, log: Log | None = None) -> int:
+def conduct(plan: JobPlan, folder: Path, workers: int = 2, log: Log | None = None) -> int:
     """Do the jobs that have no result yet; return how many.  ``log`` gets a line for each finished group of jobs."""
     left = [job for job in plan.jobs.values() if find(folder, job) is None]
     groups: dict[tuple[str, ...], list[Job]] = {}
@@ -137,7 +137,7 @@ def _end_on_interrupt() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def gather(plan: Plan, folder: Path, scale: str) -> Path:
+def gather(plan: JobPlan, folder: Path, scale: str) -> Path:
     """Write all results of a plan into ``results.json``, beside those of other figures of this scale and version."""
     runs: dict[str, Any] = {name: find(folder, job) for name, job in plan.jobs.items()}
     missing = [name for name, run in runs.items() if run is None]
