@@ -86,7 +86,7 @@ def test_workers_of_a_cluster_do_not_hear_ctrl_c(tmp_path, houses):
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="only POSIX has such masks")
 def test_workers_that_start_hold_ctrl_c_back():
-    from ascd.reproduction.runs import _blocked_interrupt
+    from ascd.reproduction.reproduce import _blocked_interrupt
 
     ask = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     with _blocked_interrupt():
@@ -163,18 +163,18 @@ def test_the_draft_of_a_process_that_was_killed_is_removed_by_the_next(tmp_path,
 
 SLOW_RUNS = f"""
 import sys, time
-from ascd.reproduction import datasets, panels, runs
+from ascd.reproduction import datasets, panels, reproduce
 
 size = panels.Size(*map(int, sys.argv.pop(1).split("x")))
 panels.PANELS = {{name: panel._replace(quick=size) for name, panel in panels.PANELS.items()}}
 panels.SEARCH_SECONDS, datasets.GENERATED = {{"quick": 0.02}}, {{"quick": (40, 60)}}
-measure, nap = runs.measure, float(sys.argv.pop(1))
+measure, nap = reproduce.measure, float(sys.argv.pop(1))
 
 def slow(*arguments):
     time.sleep(nap)
     return measure(*arguments)
 
-runs.measure = slow
+reproduce.measure = slow
 from ascd.cli import main
 code = main()
 {LEAVE.format("code")}

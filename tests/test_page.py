@@ -164,7 +164,6 @@ def test_the_active_set_and_single_curves_can_be_hidden(page):
 
 
 def test_hovering_shows_values_and_numbers_unfold(page):
-    box = page.locator("#chart-c svg").bounding_box()
     page.locator("#chart-c svg").scroll_into_view_if_needed()
     box = page.locator("#chart-c svg").bounding_box()
     page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] * 0.4)

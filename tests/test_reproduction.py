@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ascd.reproduction import measurements, panels, race, runs
+from ascd.reproduction import measurements, panels, race, reproduce
 from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, Claim, judge_all, to_markdown, verdict_of
 from ascd.reproduction.datasets import load_text, make_problem, text_source
 from ascd.reproduction.figures import panel_of, sections
@@ -63,8 +63,8 @@ def planned(figures):
 
 def results_of(figures, folder):
     plan = planned(figures)
-    runs.conduct(plan, folder, workers=1)
-    return runs.load(runs.gather(plan, folder, "quick"))
+    reproduce.conduct(plan, folder, workers=1)
+    return reproduce.load(reproduce.gather(plan, folder, "quick"))
 
 
 def numbers(results, curve, part="T"):
@@ -93,7 +93,7 @@ def test_figures_are_chosen_by_number_or_panel():
 
 def test_an_interrupted_run_continues_where_it_stopped(tiny, tmp_path):
     plan, lines = planned(["2a"]), []
-    assert runs.conduct(plan, tmp_path, workers=1, log=lines.append) == len(plan.jobs)
+    assert reproduce.conduct(plan, tmp_path, workers=1, log=lines.append) == len(plan.jobs)
     assert f"[1/{len(plan.jobs)}] minimum; about " in lines[0]
     assert any("] ridge n = 10, ascd simulated(0.01), 2 runs; " in line for line in lines)
     assert lines[-1].endswith(" s in all")
@@ -101,18 +101,18 @@ def test_an_interrupted_run_continues_where_it_stopped(tiny, tmp_path):
     kept = files[0].stat().st_mtime_ns
     files[1].unlink()
     files[2].write_text('{"kind": "desc')  # what a crash could leave
-    assert runs.conduct(plan, tmp_path, workers=1) == 2
+    assert reproduce.conduct(plan, tmp_path, workers=1) == 2
     assert files[0].stat().st_mtime_ns == kept
-    assert runs.conduct(plan, tmp_path, workers=1) == 0
+    assert reproduce.conduct(plan, tmp_path, workers=1) == 0
 
 
 def test_a_failing_job_leaves_no_file(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "measure", lambda kind, parameters: 1 / 0)
+    monkeypatch.setattr(reproduce, "measure", lambda kind, parameters: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        runs.conduct(planned(["4"]), tmp_path, workers=1)
+        reproduce.conduct(planned(["4"]), tmp_path, workers=1)
     assert not list(tmp_path.rglob("*.json"))
     with pytest.raises(RuntimeError, match="1 of 1 runs have no results"):
-        runs.gather(planned(["4"]), tmp_path, "quick")
+        reproduce.gather(planned(["4"]), tmp_path, "quick")
 
 
 @pytest.mark.parametrize(("module", "name"), [(measurements, "minimize"), (race, "solve")])
@@ -124,7 +124,7 @@ def test_an_interrupted_job_is_not_stored(tiny, tmp_path, monkeypatch, module, n
 
     monkeypatch.setattr(module, name, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        runs.conduct(planned(["2a"]), tmp_path, workers=1)
+        reproduce.conduct(planned(["2a"]), tmp_path, workers=1)
     kind = {"minimize": "descent", "solve": "minimum"}[name]
     assert not list(tmp_path.rglob(f"{kind}*.json"))
 
@@ -138,7 +138,7 @@ def test_results_have_parameters_versions_and_seed(done, tmp_path):
     assert not {"NaN", "Infinity"} & set((tmp_path / "results.json").read_text().replace(",", " ").split())
     again = measurements.measure(run["kind"], run["parameters"])
     assert run["result"]["trace"]["objective"] == again["trace"]["objective"], "a job gives the same numbers again"
-    assert runs.finite({"bound": [float("inf"), 1.0]}) == {"bound": [None, 1.0]}
+    assert reproduce.finite({"bound": [float("inf"), 1.0]}) == {"bound": [None, 1.0]}
 
 
 def test_curves_are_means_over_the_seeds(done, tmp_path):
@@ -275,4 +275,4 @@ def test_a_damaged_results_file_is_named(content, tmp_path):
     path = tmp_path / "results.json"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"results\.json is not a results file of `ascd reproduce`, or damaged"):
-        runs.load(path)
+        reproduce.load(path)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ascd.files import write_text
 from ascd.reproduction.page import versions
-from ascd.reproduction.runs import finite
+from ascd.reproduction.reproduce import finite
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 PLACES = ("--data", "--json")  # options that name a place on one machine: nobody else's business

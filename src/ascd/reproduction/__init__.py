@@ -5,10 +5,9 @@
 ``datasets.py``      the paper's generator, text-like data, and the problems of the figures (``ascd.datasets``)
 ``panels.py``        what is run: one entry a panel, and its jobs
 ``measurements.py``  one job → numbers, a function a kind
-``runs.py``          all jobs in several processes, and results on disk; an interrupted run continues
 ``figures.py``       results → curves → charts with captions
 ``claims.py``        results → claims, each tested, measured and judged
-``reproduce.py``     all of it, as ``ascd reproduce`` does
+``reproduce.py``     all jobs in several processes, results on disk, and what ``ascd reproduce`` writes
 ``race.py``          several rules on one problem until each is close to the minimum
 ``demo.py``          ``ascd demo``: a fit with its proof, the race, and a page
 ``charts.py``        what a chart is, and how matplotlib draws it
