@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
     from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
     from ascd.problem.problem import Problem
+    from ascd.reproduction import datasets as datasets
+    from ascd.reproduction import theory as theory
     from ascd.results.solution import Snapshot, Solution, Status
     from ascd.results.trace import Trace
     from ascd.solver import Path, path, solve
