@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 
 import ascd
-from ascd.datasets import make_synthetic
+from ascd.reproduction.datasets import make_synthetic
 
 TARGET = Path(__file__).parent / "_static" / "reading.png"
 EPOCHS, SMALLEST = 16, 1e-9

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import ascd
-from ascd.datasets import make_synthetic
+from ascd.reproduction.datasets import make_synthetic
 from ascd.plotting import suboptimality
 
 

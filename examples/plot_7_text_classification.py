@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from ascd import LogisticRegression
-from ascd.datasets import make_text_like
+from ascd.reproduction.datasets import make_text_like
 
 data = make_text_like(n_samples=3000, n_features=20_000, n_words=60, rng=0)
 train, test = np.arange(2000), np.arange(2000, 3000)

@@ -80,8 +80,8 @@ OTHERS = ("scipy.sparse", "scipy.linalg", "sklearn.linear_model")
 COMMANDS = (
     "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg", "pandas",
     "rich.progress", "sklearn.linear_model", "sklearn.model_selection", "ascd.cli.app",
-    *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "race", "reproduce")),
-    "ascd.estimators", "ascd.solver", "ascd.experiments.demo", "ascd.files.converting", "ascd.racing.runs",
+    *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "reproduce")),
+    "ascd.estimators", "ascd.solver", "ascd.files.converting", "ascd.reproduction.demo",
 )  # fmt: skip
 can_copy = sys.platform == "linux"
 

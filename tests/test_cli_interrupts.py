@@ -49,10 +49,6 @@ def interrupted(folder, where, *arguments, after, **switches):
 @pytest.mark.parametrize(
     ("where", "arguments"),
     [
-        (
-            "ascd.racing.runs:minimize:0",
-            ["race", "synthetic", "--rule", "ascd", "--epochs", 10**6, "--accuracy", 1e-300],
-        ),
         ("ascd.estimators._path_cv:follow:0", ["fit", "text", "--cv", 500, "--tol", 1e-13]),
         ("ascd.solver:path:0", ["path", "text", "--points", 10**6, "--eps", 1e-9, "--tol", 1e-13]),
         ("ascd.cli.explain:_resampled:0", ["fit", "synthetic", "--alpha", 0.1, "--explain", "--resamples", 10**6]),
@@ -67,12 +63,11 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
     [
         ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
         ("ascd.cli.path:read_data", ["path", "houses.csv"]),
-        ("ascd.cli.race:read_data", ["race", "houses.csv"]),
         ("ascd.files.portions:left_after", ["convert", "houses.csv", "groups"]),
         ("ascd.cli.predict:load_model", ["predict", "model.npz", "houses.csv", "--out", "p.csv"]),
-        ("ascd.experiments.demo:fits", ["demo"]),
+        ("ascd.reproduction.demo:fits", ["demo"]),
         ("ascd.cli.info:facts", ["info"]),
-        ("ascd.experiments.reproduce:text_source", ["reproduce", "3a"]),
+        ("ascd.reproduction.reproduce:text_source", ["reproduce", "3a"]),
     ],
 )
 def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):
@@ -91,10 +86,10 @@ def test_workers_of_a_cluster_do_not_hear_ctrl_c(tmp_path, houses):
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="only POSIX has such masks")
 def test_workers_that_start_hold_ctrl_c_back():
-    from ascd.experiments.conduct import _holding_back
+    from ascd.reproduction.reproduce import _blocked_interrupt
 
     ask = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    with _holding_back():
+    with _blocked_interrupt():
         inside = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
     outside = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
     assert (inside, outside) == ("True\n", "False\n")
@@ -168,18 +163,18 @@ def test_the_draft_of_a_process_that_was_killed_is_removed_by_the_next(tmp_path,
 
 SLOW_RUNS = f"""
 import sys, time
-from ascd.experiments import conduct, data, table, tuning
+from ascd.reproduction import datasets, panels, reproduce
 
-size = table.Size(*map(int, sys.argv.pop(1).split("x")))
-table.PANELS = {{name: panel._replace(quick=size) for name, panel in table.PANELS.items()}}
-tuning.SEARCH_SECONDS, data.GENERATED = {{"quick": 0.02}}, {{"quick": (40, 60)}}
-measure, nap = conduct.measure, float(sys.argv.pop(1))
+size = panels.Size(*map(int, sys.argv.pop(1).split("x")))
+panels.PANELS = {{name: panel._replace(quick=size) for name, panel in panels.PANELS.items()}}
+panels.SEARCH_SECONDS, datasets.GENERATED = {{"quick": 0.02}}, {{"quick": (40, 60)}}
+measure, nap = reproduce.measure, float(sys.argv.pop(1))
 
 def slow(*arguments):
     time.sleep(nap)
     return measure(*arguments)
 
-conduct.measure = slow
+reproduce.measure = slow
 from ascd.cli import main
 code = main()
 {LEAVE.format("code")}

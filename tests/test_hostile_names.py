@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from command_line import run
 
-from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
-from ascd.report.page import Table, as_html
+from ascd.reproduction.charts import Axis, Chart, Section, Series, draw_charts
+from ascd.reproduction.page import TableSection, as_html, write_page
 
 NAMES = [
     "<!--<script>",
@@ -64,9 +64,9 @@ def chart_of(names):
 
 def page_with(name, path):
     """The scripts and tags of a page that has a name in every place."""
-    table = Table("t", name, (name,), [(name,), ((name, "holds"),)], text=name)
+    table = TableSection("t", name, (name,), [(name,), ((name, "holds"),)], text=name)
     section = Section("s", name, name, (chart_of([name]),))
-    return Scripts(write_page(path, name, [section], [table], [name], name).read_text(encoding="utf-8"))
+    return Scripts(write_page(path, name, [section, table], [name], name).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,7 +15,7 @@ ROOT = Path(ascd.__file__).parent
 #: Every package and public module; each may import those before it.
 FLOORS = (
     "protocols", "_core", "plotting", "matrix", "problem", "results", "svm", "engine", "solver", "blocks", "estimators",
-    "theory", "datasets", "files", "report", "racing", "experiments", "cli", "__main__",
+    "files", "reproduction", "cli", "__main__",
 )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def test_no_kernel_can_reach_what_the_digest_leaves_out():
     left_out = {name.removesuffix(".py") for name in WITHOUT_KERNELS}
     assert left_out <= set(FLOORS)
     made = {name for name in KNOWN if "ascd._core.jit" in imports(name)}  # kernels, and parts that kernels call
-    made -= {"ascd.cli.info", "ascd.experiments.warming"}  # ask where compiled code is kept
+    made -= {"ascd.cli.info"}  # asks where compiled code is kept
     assert len(made) > 40
     reached, waiting = set(), list(made)
     while waiting:
@@ -146,12 +146,12 @@ def test_no_two_numbers_have_one_name():
 PLACES = {
     "_core": "tuning", "matrix": "prices", "problem": "tuning", "engine": "tuning", "solver": "tuning",
     "blocks": "tuning",
-    "estimators": "_tuning", "experiments": "tuning",
+    "estimators": "_tuning",
 }  # fmt: skip
-#: Facts of arithmetic, which no measurement could change; experiments: what is run, and how large.
+#: Facts of arithmetic, which no measurement could change.
 NO_TUNING = {
     "ascd._core.elementary", "ascd.matrix.careful", "ascd.matrix.sparse", "ascd.engine.rules.scan",
-    "ascd.engine.rules.awake", "ascd.experiments.table", "ascd.experiments.data", "ascd.experiments.demo",
+    "ascd.engine.rules.awake",
 }  # fmt: skip
 
 
@@ -174,5 +174,5 @@ def test_what_stands_at_the_top_level_is_documented():
         pytest.skip("the documentation is not here")
     text = pages.read_text(encoding="utf-8")
     public = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
-    assert public == {"protocols", "datasets", "plotting", "svm"}
-    assert not {name for name in public | {"files", "racing"} if f"ascd.{name}" not in text}
+    assert public == {"protocols", "plotting", "svm"}
+    assert not {name for name in public | {"files", "datasets", "theory"} if f"ascd.{name}" not in text}

@@ -118,9 +118,9 @@ def test_the_size_of_rounding_follows_its_definition(interpreted):
 FULL_SIZE = """
 import sys
 import ascd
-from ascd.experiments.demo import synthetic_data
+from ascd.reproduction.demo import synthetic_problem
 
-_, problem = synthetic_data()
+problem = synthetic_problem()
 for call in sys.argv[1:]:
     print(call, flush=True)
     oracle, *rules = call.split()

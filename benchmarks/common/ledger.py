@@ -15,8 +15,9 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from ascd.experiments.store import finite, versions
 from ascd.files import write_text
+from ascd.reproduction.page import versions
+from ascd.reproduction.reproduce import finite
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 PLACES = ("--data", "--json")  # options that name a place on one machine: nobody else's business

@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
     from ascd.problem.penalties.blocks import L21, GroupL2, SparseGroup
     from ascd.problem.problem import Problem
+    from ascd.reproduction import datasets as datasets
+    from ascd.reproduction import theory as theory
     from ascd.results.solution import Snapshot, Solution, Status
     from ascd.results.trace import Trace
     from ascd.solver import Path, path, solve
@@ -182,11 +184,11 @@ _FILES = {
     "ascd.svm": "DualSVM",
 }
 _HOMES = {name: module for module, names in _FILES.items() for name in names.split()}
-#: Packages and modules that can be asked for as attributes without an import of their own.
-_MODULES = frozenset((
-    "blocks", "cli", "datasets", "engine", "experiments", "files", "matrix", "plotting", "problem", "protocols",
-    "racing", "report", "results", "solver", "svm", "theory",
-))  # fmt: skip
+#: Packages and modules that are attributes without an import of their own.
+_MODULES = {name: f"ascd.{name}" for name in (
+    "blocks", "cli", "engine", "files", "matrix", "plotting", "problem", "protocols", "reproduction", "results",
+    "solver", "svm",
+)} | {"datasets": "ascd.reproduction.datasets", "theory": "ascd.reproduction.theory"}  # fmt: skip
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of ours
@@ -199,7 +201,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
         if name not in _HOMES and name not in _MODULES:
             raise AttributeError(f"module 'ascd' has no attribute {name!r}")
         with estimators._importing:
-            found = import_module(f"ascd.{name}") if name in _MODULES else getattr(import_module(_HOMES[name]), name)
+            found = import_module(_MODULES[name]) if name in _MODULES else getattr(import_module(_HOMES[name]), name)
         globals()[name] = found
         return found
 

@@ -1,21 +1,26 @@
-"""Pictures (extra ``plot``): convergence curves, with the size of the active set on a second axis, and paths."""
+"""Plots of runs and paths with matplotlib (extra ``plot``): convergence curves with the size of the active set, and
+coefficients against the strength of the penalty."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from ascd._core.checks import Array, unknown_name
 
-#: Below this, relative to the start, differences of objectives are rounding.
+#: Smallest suboptimality shown, relative to the start; differences of objectives below it are rounding.
 SMALLEST_SHOWN = 1e-13
+#: A curve with fewer points than this gets markers: a single point has no line.
+FEW_POINTS = 10
+#: Coefficients that are named in the legend, the largest ones.
+NAMED_LINES = 10
 LABELS = {"iteration": "iteration", "reads": "columns read", "seconds": "seconds"}
 
 
 class Curve(Protocol):
-    """What is drawn of a run: the columns of an ``ascd.Trace``."""
+    """The columns of an ``ascd.Trace`` that are plotted."""
 
     @property
     def objective(self) -> Array: ...
@@ -26,7 +31,9 @@ class Curve(Protocol):
 def plot_traces(
     traces: Mapping[str, Curve], x: str = "iteration", best: float | None = None, ax: Any = None, title: str = ""
 ) -> Any:
-    """Suboptimality of several runs against iterations, column reads or seconds.
+    """Plot the suboptimality of several runs against iterations, column reads or seconds.
+
+    Further calls on the same axes add runs: each has a colour of its own, and all are measured from one ``best``.
 
     Parameters
     ----------
@@ -34,7 +41,7 @@ def plot_traces(
     x : {"iteration", "reads", "seconds"}
     best : the smallest objective; by default the smallest in the traces, so that the best run ends at the bottom
     ax : axes to draw on
-    title : of the picture
+    title : of the plot
 
     Returns
     -------
@@ -55,17 +62,23 @@ def plot_traces(
         raise unknown_name(x, "x", LABELS)
     if not traces or any(trace.objective.size == 0 for trace in traces.values()):
         raise ValueError(f"traces must have at least one run, and each at least one record; got {traces!r}")
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        ax = plt.figure(figsize=(7.0, 4.2), layout="constrained").add_subplot()
-    ax.right = ax.twinx()
-    bottom = min(trace.objective.min() for trace in traces.values()) if best is None else best
-    for number, (name, trace) in enumerate(traces.items()):
-        at, color = getattr(trace, x), f"C{number}"
-        ax.plot(at, suboptimality(trace, bottom), color=color, label=as_label(name))
+    ax = _new_axes() if ax is None else ax
+    if not hasattr(ax, "runs"):
+        ax.runs, ax.right = [], ax.twinx()
+    runs = [*ax.runs, *((name, trace, f"C{len(ax.runs) + k}", []) for k, (name, trace) in enumerate(traces.items()))]
+    ax.runs = runs
+    bottom = min(trace.objective.min() for _, trace, _, _ in runs) if best is None else best
+    heights = [suboptimality(trace, bottom) for _, trace, _, _ in runs]
+    lowest = 0.1 * np.nanmin([1.0, *(np.nanmin(height) for height in heights if np.isfinite(height).any())])
+    for (name, trace, color, lines), height in zip(runs, heights, strict=True):
+        for line in lines:
+            line.remove()
+        if np.isfinite(height).sum() < 2:  # start and minimum alone: the minimum is drawn at the lower edge
+            height = np.where(np.isnan(height), max(lowest, SMALLEST_SHOWN), height)
+        at, marker = getattr(trace, x), "o" if np.isfinite(height).sum() < FEW_POINTS else None
+        lines[:] = ax.plot(at, height, color=color, label=as_label(name), marker=marker, markersize=3.5)
         if (trace.active != trace.active[0]).any():
-            ax.right.plot(at, trace.active, color=color, linestyle=":", linewidth=1.2, alpha=0.8)
+            lines += ax.right.plot(at, trace.active, color=color, linestyle=":", linewidth=1.2, alpha=0.8)
     ax.set(xlabel=LABELS[x], ylabel="F(x) − best, relative to the start", yscale="log", title=as_label(title))
     ax.right.set_ylabel("size of the active set (dotted)")
     ax.set_ylim(bottom=max(ax.get_ylim()[0], SMALLEST_SHOWN))
@@ -73,8 +86,12 @@ def plot_traces(
     return ax
 
 
-def plot_coefficients(alphas: Array, coefs: Array, ax: Any = None, most: int = 50) -> Any:
-    """Coefficients, one a row of ``coefs``, against falling alphas on a logarithmic axis; the ``most`` largest ones.
+def plot_coefficients(
+    alphas: Array, coefs: Array, ax: Any = None, most: int = 50, names: Sequence[str] | None = None
+) -> Any:
+    """Plot coefficients, one a row of ``coefs``, against falling alphas on a logarithmic axis; the ``most`` largest.
+
+    With ``names`` (one a row) the largest coefficients are named in a legend.
 
     Examples
     --------
@@ -82,16 +99,20 @@ def plot_coefficients(alphas: Array, coefs: Array, ax: Any = None, most: int = 5
     >>> matplotlib.use("agg")
     >>> import numpy as np, ascd
     >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
-    >>> ascd.path(problem, alphas=[3.0, 2.0, 1.0]).plot().get_xlabel()
-    'alpha, from strong to weak'
+    >>> ax = ascd.path(problem, alphas=[3.0, 2.0, 1.0]).plot(names=["age", "income", "height"])
+    >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
+    ('alpha, from strong to weak', ['age', 'height'])
     """
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        ax = plt.figure(figsize=(7.0, 4.2), layout="constrained").add_subplot()
-    largest = np.argsort(-np.abs(coefs).max(axis=1, initial=0.0), kind="stable")[:most]
-    ax.plot(alphas, coefs[largest].T, linewidth=1.2)
+    if names is not None and len(names) != len(coefs):
+        raise ValueError(f"names must have one entry for each of {len(coefs)} coefficients; got {len(names)}")
+    ax = _new_axes() if ax is None else ax
+    sizes = np.abs(coefs).max(axis=1, initial=0.0)
+    largest = np.argsort(-sizes, kind="stable")[:most]
+    lines = ax.plot(alphas, coefs[largest].T, linewidth=1.2)
     ax.axhline(0.0, color="0.5", linewidth=0.8)
+    if names is not None:
+        shown = [(line, as_label(names[j])) for line, j in zip(lines, largest, strict=True) if sizes[j] > 0.0]
+        ax.legend(*zip(*shown[:NAMED_LINES], strict=True), loc="best", framealpha=0.8) if shown else None
     if np.min(alphas, initial=1.0) > 0.0:
         ax.set_xscale("log")
     if not ax.xaxis_inverted():
@@ -100,8 +121,14 @@ def plot_coefficients(alphas: Array, coefs: Array, ax: Any = None, most: int = 5
     return ax
 
 
+def _new_axes() -> Any:
+    import matplotlib.pyplot as plt
+
+    return plt.figure(figsize=(7.0, 4.2), layout="constrained").add_subplot()
+
+
 def as_label(text: Any) -> str:
-    """Somebody's text as matplotlib shows it unchanged: no formulas, and in the legend also with a leading underscore.
+    """Return text as matplotlib shows it unchanged: no formulas, and a leading underscore does not hide it.
 
     Examples
     --------
@@ -114,7 +141,7 @@ def as_label(text: Any) -> str:
 
 
 def suboptimality(trace: Curve, best: float) -> Array:
-    """(F(x) − best) / (F(x_0) − best), with zeros left out (nan) so that a logarithmic axis can show it.
+    """Return (F(x) − best) / (F(x_0) − best), with nan for zeros, which a logarithmic axis cannot show.
 
     Examples
     --------

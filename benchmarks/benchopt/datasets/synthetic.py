@@ -4,7 +4,7 @@ import numpy as np
 from benchopt import BaseDataset
 from scipy import sparse
 
-from ascd.datasets import make_synthetic, make_text_like
+from ascd.reproduction.datasets import make_synthetic, make_text_like
 
 
 class Dataset(BaseDataset):

@@ -181,18 +181,17 @@ def _of_row(title: str) -> str:
 
 
 def _write(path: Path, fitted: Model, found: dict[str, list[Evidence]], resamples: int) -> Path:
-    from ascd.report import Drawing, Table, write_page
-    from ascd.report.intervals import Interval, draw_intervals
+    from ascd.reproduction.page import Drawing, Interval, TableSection, draw_intervals, write_page
 
     where = fitted.header["data"]
-    sections: list[Drawing | Table] = []
+    sections: list[Drawing | TableSection] = []
     for number, (title, rows) in enumerate(found.items()):
         drawn = [Interval(one.name, one.effect, one.low, one.high, one.share) for one in rows[:MOST_DRAWN]]
         heading = "Which features" + _of_row(title)
         svg = draw_intervals(drawn, "effect: coefficient × standard deviation")
         sections.append(Drawing(f"features-{number}", heading, svg, sentence(rows, resamples)))
         cells = [one.row() for one in rows]
-        sections.append(Table(f"numbers-{number}", "In numbers" + _of_row(title), HEAD, cells, note=MEANING))
+        sections.append(TableSection(f"numbers-{number}", "In numbers" + _of_row(title), HEAD, cells, note=MEANING))
     title = f"{fitted.header['estimator']} on {where['file']}, explained"
     lead = [f"{where['samples']:,} samples, {where['features']:,} features, target {_targets(where['target'])}."]
     return write_page(path, title, sections, lead=lead)

@@ -172,7 +172,7 @@ def _score(estimator: Any, table: Table) -> float:
 
 
 def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:
-    from ascd.experiments.store import versions
+    from ascd.reproduction.page import versions
 
     found = (name for name in ("alpha_", "C_") if hasattr(estimator, name))
     chosen = {name: float(np.ravel(getattr(estimator, name))[0]) for name in found}

@@ -17,7 +17,7 @@ def facts() -> dict[str, Any]:
     """What there is to tell."""
     from importlib import metadata
 
-    from ascd.experiments.store import versions
+    from ascd.reproduction.page import versions
 
     found = {}
     for package in OPTIONAL:

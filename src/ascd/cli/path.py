@@ -16,7 +16,8 @@ from ascd.cli.places import announce_folder, folder_option, wrote
 from ascd.cli.reading import numeric_target, read_data, tell_reading, the_target
 from ascd.cli.unused import refuse_without
 from ascd.files import Table, whole_folder
-from ascd.report import Axis, Chart, Section, Series, draw_charts, write_page
+from ascd.reproduction.charts import Axis, Chart, Section, Series, draw_charts
+from ascd.reproduction.page import write_page
 
 #: Coefficients that are drawn, the largest ones; rows that are printed.
 MOST_CURVES, ROWS = 24, 12

@@ -32,7 +32,7 @@ def read_data(source: Source, may_stay: bool = False) -> Loaded:
     check_source(source, takes_words=True, may_stay=may_stay)
     if is_word(source):
         refuse_unused(source, GENERATED)
-        from ascd.datasets import make_synthetic, make_text_like
+        from ascd.reproduction.datasets import make_synthetic, make_text_like
 
         made = make_synthetic(1000, 5000, rng=0) if str(data) == "synthetic" else make_text_like(5000, 10_000, rng=0)
         return Loaded(Table(made.A, made.b, None), f"generated data ({data})")

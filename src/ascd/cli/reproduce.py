@@ -20,7 +20,7 @@ class Figure(click.ParamType):  # type: ignore[type-arg]  # generic in new versi
     name = "figure"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ascd.experiments.jobs import parts_of
+        from ascd.reproduction.panels import parts_of
 
         try:
             parts_of([value])
@@ -29,7 +29,7 @@ class Figure(click.ParamType):  # type: ignore[type-arg]  # generic in new versi
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from ascd.experiments.table import FIGURES, PANELS
+        from ascd.reproduction.panels import FIGURES, PANELS
 
         return [CompletionItem(name) for name in (*FIGURES, *PANELS) if name.startswith(incomplete)]
 
@@ -53,9 +53,9 @@ def command(
     like 2b; all by default.  An interrupted run continues where it stopped, and figures that are run later join those
     that are there.  Results, pictures, claims and a report for the browser are written to the folder --out.
     """
-    from ascd.experiments.claims.register import UNTESTED
-    from ascd.experiments.jobs import needs_text
-    from ascd.experiments.reproduce import publish, run
+    from ascd.reproduction.claims import UNTESTED
+    from ascd.reproduction.panels import needs_text
+    from ascd.reproduction.reproduce import publish, run
 
     folder = out / scale
     results = folder / "results.json"

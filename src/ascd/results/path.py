@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,13 +57,14 @@ class Path:
     zero_objective: float
     seconds: float
 
-    def plot(self, ax: Any = None, most: int = 50) -> Any:
+    def plot(self, ax: Any = None, most: int = 50, names: Sequence[str] | None = None) -> Any:
         """Draw the coefficients against alpha (extra ``plot``).
 
         Parameters
         ----------
         ax : matplotlib axes, optional
         most : how many coefficients to draw at most, the largest ones
+        names : names of the features; the largest coefficients are named in a legend
 
         Returns
         -------
@@ -70,7 +72,7 @@ class Path:
         """
         from ascd.plotting import plot_coefficients
 
-        return plot_coefficients(self.alphas, self._flat, ax, as_count(most, "most"))
+        return plot_coefficients(self.alphas, self._flat, ax, as_count(most, "most"), names)
 
     @property
     def _flat(self) -> Array:

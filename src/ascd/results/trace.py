@@ -89,7 +89,10 @@ class Trace:
         return pandas.DataFrame({name: getattr(self, name) for name in COLUMNS})
 
     def plot(self, x: str = "iteration", ax: Any = None, **style: Any) -> Any:
-        """F(x) less its smallest value against ``x``, with the active set on a second axis; see ``plot_traces``."""
+        """Plot F(x) less its smallest value against ``x``, with the active set on a second axis; see ``plot_traces``.
+
+        Several runs on one ``ax`` have a colour each; ``label`` names a run.
+        """
         from ascd.plotting import plot_traces
 
         return plot_traces({style.pop("label", "run"): self}, x=x, ax=ax, **style)

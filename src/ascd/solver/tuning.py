@@ -216,10 +216,6 @@ BARRIER_BACK, BARRIER_SMALL, BARRIER_TINY = 0.995, 1e-6, 1e-3
 
 # ---- line search
 
-#: Models with secant curvatures before a step is shortened; none where curvatures have no bound (exp far out).
-MOST_TRIES = 3
-#: Part of the fall promised by the model that was too far which secants must bring, to be tried again.
-SECANTS_WORTH = 0.03
 #: A step must keep this share of the fall that the model promised.
 ENOUGH_FALL = 1e-4
 SMALLEST_STEP = 1e-14
@@ -267,17 +263,11 @@ FIRST_SET, FIRST_COLUMNS, FEWEST_FIRST = 50, 300, 10
 #: More blocks for least squares on so many entries, where a pass costs more than a larger model: easy sparse with 10
 #: targets (``benchmarks/solver.py``) takes 0.15 s instead of 0.20, with 100 targets 1.0 instead of 1.4.
 LARGE_FIRST, MANY_ENTRIES = 100, 900_000
-#: Violations that a working set may keep for quadratic losses, as a share of the largest one anywhere.
-BLOCK_SHARE = 0.1
 
 # ---- certificates
 
 #: Columns without a penalty that are gathered at a time, to see what they could gain.
 COLUMNS_TAKEN = 64
-#: A gap of more than so many times what is asked for is not worth a second look, while there is progress.
-FAR_FROM_ENOUGH = 1e3
-#: No certificate is looked for where one step of one block is known to lower F by so many times what is asked for.
-SURELY_FAR = 2.0
 
 # ---- models
 
@@ -334,22 +324,12 @@ LARGEST_WIDE, WIDE_SHIFT = 3e7, 1e-9
 FAST_FALL = 0.3
 #: Newton steps in a row that end where coefficients become 0.
 MOST_CUTS = 30
-#: Where the loss is not quadratic, the share of the violation that each model may keep.
-BLOCK_MODEL_SHARE = 0.1
 #: A model by one matrix of all coefficients keeps this share of what another may: the matrix costs more than sweeps
 #: over it.  Of 1, 0.1 and 0.01 the best or near it on tasks "multinomial l1" of riboflavin, golub, tiny and a9a.
 COUPLED_MODEL_SHARE = 0.1
 #: With fewer coefficients than this models and steps take little time: the goal is a smaller share of the tolerance,
 #: so that fits which differ in the order of their sums agree in their digits.
 FEW_COEFFICIENTS, FINE_SHARE = 500, 1e-8
-
-# ---- small problems
-
-#: Least squares on at most so many columns and entries (of columns, and of targets) is one model from the start, if the
-#: user allows it so many seconds.
-SMALL_COLUMNS, SMALL_ENTRIES, SMALL_SECONDS = 100, 50_000, 1.0
-#: A column whose part beside the intercept is this share of it, in squares, is constant but for rounding: not small.
-NEARLY_CONSTANT = 1e-10
 
 # ---- line search, intercepts, paths
 
@@ -359,13 +339,6 @@ MOST_HALVINGS = 30
 MOST_FIRST_FITS, FINE_FIT = 20, 1e-12
 #: A factor above every alpha that float64's gradients can need, and halvings that find the largest to its last digit.
 WIDEST_ALPHA, ALPHA_HALVINGS = 2.0**1000, 900
-
-# ---- the engine on blocks
-
-#: Steps of length 1/L_b in which the minimum over a block is looked for, and the share of the violation it may keep.
-MOST_INSIDE, LEFT_INSIDE = 1000, 1e-12
-#: The depth of a gradient in a subdifferential: powers of 2 that are tried either way, and halvings that refine it.
-DEPTH_SCALES, DEPTH_HALVINGS = 60, 3
 
 # ---- rounding
 

@@ -1,0 +1,18 @@
+"""The paper, reproduced: its figures, claims and theorems, the demo, and the pages that show them.
+
+===================  ===========================================================================================
+``theory.py``        the theorems as functions (``ascd.theory``)
+``datasets.py``      the paper's generator, text-like data, and the problems of the figures (``ascd.datasets``)
+``panels.py``        what is run: one entry a panel, and its jobs
+``measurements.py``  one job → numbers, a function a kind
+``figures.py``       results → curves → charts with captions
+``claims.py``        results → claims, each tested, measured and judged
+``reproduce.py``     all jobs in several processes, results on disk, and what ``ascd reproduce`` writes
+``race.py``          several rules on one problem until each is close to the minimum
+``demo.py``          ``ascd demo``: a fit with its proof, the race, and a page
+``charts.py``        what a chart is, and how matplotlib draws it
+``page.py``          one self-contained HTML page of charts and tables; script and style are in ``assets/``
+===================  ===========================================================================================
+
+Pictures, report and claims are made from the results file alone.
+"""

@@ -1,0 +1,243 @@
+"""``ascd reproduce``: do the jobs that are missing, and make pictures, report and claims from their results.
+
+A job's result is one JSON file, written when the job is done, under the name of its parameters: an interrupted run
+continues where it stopped.  ``results.json`` collects all of them; figures that are run later are added to it.  Jobs
+that compile the same kernels are done by one process, so that nothing is compiled twice.  ``run`` writes
+``results.json``, ``publish`` reads it; each can be called alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import ascd
+from ascd.files import whole_folder, write_text
+from ascd.reproduction import panels
+from ascd.reproduction.charts import Section, draw_charts
+from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, Claim, judge_all, to_markdown
+from ascd.reproduction.datasets import text_source
+from ascd.reproduction.figures import sections
+from ascd.reproduction.measurements import measure
+from ascd.reproduction.page import TableSection, versions, write_page
+from ascd.reproduction.panels import Job, JobPlan, needs_text, parts_of
+
+TITLE = "Approximate Steepest Coordinate Descent, reproduced"
+#: verdict → its plural, and its class in the report's table
+WORDS = {HOLDS: "hold", PART: "hold in part", NOT: "do not hold here", UNTESTED: "not tested"}
+MARKS = {HOLDS: "holds", PART: "part", NOT: "not", UNTESTED: "untested"}
+SIZES = {"quick": "reduced sizes (`--quick`)", "full": "the paper's sizes (`--full`)"}
+Log = Callable[[str], None]
+
+
+def run(
+    figures: Sequence[str], scale: str, folder: Path, data: str | None = None, workers: int = 2, log: Log | None = None
+) -> Path:
+    """Do the jobs that are not done yet; return the path of the results file, which keeps figures of earlier runs."""
+    plan = panels.plan(figures, scale, text_source(data, scale) if needs_text(figures) else None)
+    if log is not None and not folder.exists():
+        log(f"creating the folder {folder}")
+    conduct(plan, folder, workers, log)
+    return gather(plan, folder, scale)
+
+
+def publish(results_path: Path, folder: Path, pictures: bool = True) -> dict[str, Any]:
+    """Write pictures, report and claims from a results file, all of them or none; return the paths and the claims."""
+    results = load(results_path)
+    shown, claims = sections(results), judge_all(results)
+    head = lead(results, claims)
+    footer = " · ".join(f"{name} {version}" for name, version in results["versions"].items())
+    with whole_folder(folder) as drafts:
+        drawn = [path for section in shown for path in _draw(section, drafts / "figures")] if pictures else []
+        write_page(drafts / "report.html", TITLE, [*shown, claims_table(claims)], head, footer)
+        write_text(drafts / "claims.md", to_markdown(claims, lead="  \n".join(head)))
+    figures = [folder / "figures" / path.name for path in drawn]
+    paths = {"report": folder / "report.html", "claims_file": folder / "claims.md", "figures": figures}
+    return {**paths, "claims": claims}
+
+
+def _draw(section: Section, folder: Path) -> list[Path]:
+    """Draw one picture for each horizontal axis, the first as SVG, too."""
+    keys = {axis.key for chart in section.charts for axis in chart.axes}
+    drawn = draw_charts(section.charts, folder / section.key, "epochs", section.title)
+    for key in ("reads", "seconds"):
+        if key in keys:
+            drawn += draw_charts(section.charts, folder / f"{section.key}-{key}", key, section.title, ("png",))
+    return drawn
+
+
+def lead(results: Mapping[str, Any], claims: Sequence[Claim]) -> list[str]:
+    """Return what was run, on which data, and how many claims hold."""
+    parameters = [one["parameters"] for one in results["runs"].values()]
+    text = "; ".join(sorted({each["label"] for each in parameters if each.get("data") == "text"})) or "none"
+    counts = Counter(claim.verdict for claim in claims)
+    what = "Every figure" if set(results["index"]) >= set(parts_of([])) else "Figures"
+    sizes = SIZES[results["scale"]]
+    verdicts = ", ".join(f"{counts[verdict]} {words}" for verdict, words in WORDS.items() if counts[verdict])
+    return [
+        f"{what} of Stich, Raj and Jaggi (ICML 2017), run by `ascd reproduce` at {sizes}. Text data: {text}.",
+        f"Of {len(claims)} claims {verdicts}.",
+    ]
+
+
+def claims_table(claims: Sequence[Claim]) -> TableSection:
+    """Return the claims as the report's table."""
+    rows = [(*row[:4], (row.verdict, MARKS[row.verdict])) for row in claims]
+    text = (
+        "Computed from the results above. The height of a curve is the mean over the run of log10 of its relative "
+        "suboptimality, cut off at 1e-6: lower is better, 1 is a factor of ten."
+    )
+    return TableSection(
+        "claims", "The paper's claims, tested", ("where", "claim", "tested by", "measured", "verdict"), rows, text
+    )
+
+
+# ---- jobs and their results
+
+
+def finite(value: Any) -> Any:
+    """Return the same with None for numbers that are not finite, which JSON cannot represent."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def find(folder: Path, job: Job) -> dict[str, Any] | None:
+    """Return the stored result of a job; None if there is none of this version that can be read."""
+    try:
+        found: dict[str, Any] = json.loads((folder / "runs" / f"{job.name}.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return found if _is_current(found) else None
+
+
+def _is_current(run: dict[str, Any] | None) -> bool:
+    return run is not None and run["versions"]["ascd"] == ascd.__version__
+
+
+def conduct(plan: JobPlan, folder: Path, workers: int = 2, log: Log | None = None) -> int:
+    """Do the jobs that have no result yet; return how many.  ``log`` gets a line for each finished group of jobs."""
+    left = [job for job in plan.jobs.values() if find(folder, job) is None]
+    groups: dict[tuple[str, ...], list[Job]] = {}
+    for job in left:
+        groups.setdefault(job.kernels, []).append(job)
+    ordered = sorted(groups.values(), key=lambda group: -sum(job.cost for job in group))
+    report = _reporter(len(plan.jobs), left, log)
+    if workers <= 1:
+        for group in ordered:
+            _do(group, folder)
+            report(group)
+    else:
+        _share(ordered, folder, workers, report)
+    return len(left)
+
+
+def _do(group: list[Job], folder: Path) -> None:
+    """Do some jobs in order; store each result with its parameters and the versions of the packages."""
+    for job in group:
+        result = measure(job.kind, job.parameters)
+        content = {"kind": job.kind, "parameters": job.parameters, "versions": versions(), "result": result}
+        write_text(folder / "runs" / f"{job.name}.json", json.dumps(finite(content), allow_nan=False))
+
+
+def _reporter(total: int, left: list[Job], log: Log | None) -> Callable[[list[Job]], None]:
+    """Return a function that logs a finished group of jobs with an estimate of the remaining time."""
+    began, done, cost, spent = time.monotonic(), total - len(left), sum(job.cost for job in left), 0.0
+    if done and log:
+        log(f"{done} of {total} runs are there already")
+
+    def report(group: list[Job]) -> None:
+        nonlocal done, spent
+        done, spent = done + len(group), spent + sum(job.cost for job in group)
+        elapsed = time.monotonic() - began
+        left_seconds = elapsed * (cost - spent) / spent
+        ahead = f"about {in_words(left_seconds)} left" if done < total else f"{in_words(elapsed)} in all"
+        count = f", {len(group)} runs" if len(group) > 1 else ""
+        if log:
+            what = "{problem} n = {features}, {rule} {oracle}" if group[0].kind == "descent" else group[0].kind
+            log(f"[{done:{len(str(total))}d}/{total}] {what.format(**group[0].parameters)}{count}; {ahead}")
+
+    return report
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration with a suitable unit."""
+    if seconds < 100.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 3600.0 else f"{seconds / 3600.0:.1f} h"
+
+
+def _share(groups: list[list[Job]], folder: Path, workers: int, done: Callable[[list[Job]], None]) -> None:
+    """Do groups of jobs in several processes, which end at Ctrl-C at once: a stored result is complete."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_on_interrupt) as pool:
+        try:
+            with _blocked_interrupt():
+                waiting = {pool.submit(_do, group, folder): group for group in groups}
+            for finished in as_completed(waiting):
+                finished.result()
+                done(waiting[finished])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():  # Ctrl-C reaches them too, `kill` does not
+                worker.terminate()
+            raise
+
+
+@contextmanager
+def _blocked_interrupt() -> Iterator[None]:
+    """Block Ctrl-C while processes start: one that is still importing would end with a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_on_interrupt() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def gather(plan: JobPlan, folder: Path, scale: str) -> Path:
+    """Write all results of a plan into ``results.json``, beside those of other figures of this scale and version."""
+    runs: dict[str, Any] = {name: find(folder, job) for name, job in plan.jobs.items()}
+    missing = [name for name, run in runs.items() if run is None]
+    if missing:
+        raise RuntimeError(f"{len(missing)} of {len(runs)} runs have no results: run the same command again")
+    path, index = folder / "results.json", dict(plan.curves)
+    with suppress(FileNotFoundError, ValueError):
+        older = load(path)
+        for part, curves in older["index"].items() if older["scale"] == scale else ():
+            used = {name: older["runs"].get(name) for names in curves.values() for name in names}
+            if part not in index and all(map(_is_current, used.values())):
+                index[part] = curves
+                runs |= used
+    ordered = {part: index[part] for part in parts_of([]) if part in index}
+    results = {"scale": scale, "versions": versions(), "index": ordered, "runs": runs}
+    return write_text(path, json.dumps(results, allow_nan=False))
+
+
+def load(path: Any) -> dict[str, Any]:
+    """Return the content of a results file."""
+    found: Any = None
+    with suppress(ValueError):  # damaged
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    if not (isinstance(found, dict) and {"scale", "index", "runs"} <= set(found)):
+        raise ValueError(f"{path} is not a results file of `ascd reproduce`, or damaged: run the figures again")
+    return found

@@ -1,0 +1,97 @@
+"""Plots of traces and paths show what the run recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ascd
+from ascd.plotting import plot_traces
+from ascd.reproduction.datasets import make_problem, make_synthetic
+from ascd.results.trace import Trace
+
+matplotlib = pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+matplotlib.use("agg")
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+@pytest.fixture
+def problem():
+    data = make_synthetic(n_samples=30, n_features=40, n_nonzero=5, rng=0)
+    return make_problem(data.A, data.b, "lasso", "max/5")
+
+
+@pytest.mark.parametrize(
+    ("x", "label"), [("iteration", "iteration"), ("reads", "columns read"), ("seconds", "seconds")]
+)
+def test_a_trace_plots_its_objective_and_its_active_set(problem, x, label):
+    trace = ascd.minimize(problem, rule="ascd", step="fixed", record=20, max_iter=200, tol=0.0, rng=0).trace
+    ax = trace.plot(x=x, label="mine", best=0.0)
+    curve, active = ax.lines[0], ax.right.lines[0]
+    np.testing.assert_array_equal(curve.get_xdata(), getattr(trace, x))
+    np.testing.assert_allclose(curve.get_ydata(), trace.objective / trace.objective[0])
+    np.testing.assert_array_equal(active.get_ydata(), trace.active)
+    assert (ax.get_xlabel(), curve.get_label(), ax.get_yscale()) == (label, "mine", "log")
+
+
+def test_runs_that_are_added_to_axes_have_colours_of_their_own_and_one_minimum(problem):
+    options = {"record": 20, "max_iter": 200, "tol": 0.0, "rng": 0}
+    traces = {rule: ascd.minimize(problem, rule=rule, **options).trace for rule in ("uniform", "cyclic", "ascd")}
+    together, ax = plot_traces(traces), None
+    for rule, trace in traces.items():
+        ax = trace.plot(label=rule, ax=ax)
+    assert [line.get_label() for line in ax.lines] == list(traces)
+    assert len({line.get_color() for line in ax.lines}) == 3
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(traces)
+    assert len(ax.right.lines) == len(together.right.lines)
+    for one, other in zip(ax.lines, together.lines, strict=True):
+        np.testing.assert_array_equal(one.get_ydata(), other.get_ydata())
+
+
+def test_a_run_shorter_than_an_epoch_is_visible(problem):
+    trace = ascd.minimize(problem, rule="cyclic", max_iter=15, tol=0.0).trace
+    assert len(trace) == 2
+    (line,) = trace.plot().lines
+    assert np.isfinite(line.get_ydata()).all()
+    assert line.get_marker() == "o"
+
+
+@pytest.mark.parametrize("names", [None, [f"gene {j}" for j in range(40)]])
+def test_a_path_names_its_largest_coefficients(problem, names):
+    found = ascd.path(problem, n_alphas=8, eps=0.1)
+    ax = found.plot(names=names)
+    if names is None:
+        assert ax.get_legend() is None
+        return
+    largest = np.argsort(-np.abs(found.coefs).max(axis=1), kind="stable")[:10]
+    used = [names[j] for j in largest if found.coefs[j].any()]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == used
+    with pytest.raises(ValueError, match="names must have one entry for each of 40 coefficients; got 1"):
+        found.plot(names=["x"])
+
+
+def test_what_cannot_be_drawn_is_named(problem):
+    with pytest.raises(ValueError, match=r"unknown x 'time'.*iteration, reads, seconds"):
+        ascd.minimize(problem, max_iter=10, rng=0).trace.plot(x="time")
+    with pytest.raises(ValueError, match=r"traces must have at least one run, .* got \{\}"):
+        plot_traces({})
+    with pytest.raises(ValueError, match=r"each at least one record; got \{'mine': Trace\(0 records\)\}"):
+        Trace().plot(label="mine")
+    with pytest.raises(AttributeError, match=r"unknown column of a trace 'objectiv'. Did you mean 'objective'"):
+        _ = Trace().objectiv
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("objectives", [(1.0, 1e308, np.inf), (np.inf, np.inf), (1e308, -1e308)])
+def test_runs_that_have_diverged_are_drawn_in_silence(objectives):
+    trace = Trace()
+    for t, objective in enumerate(objectives):
+        trace.add(iteration=t, objective=objective, active=1, reads=t, seconds=t)
+    assert plot_traces({7: trace}).lines[0].get_label() == "7"
+    assert isinstance(trace.to_svg(), str)

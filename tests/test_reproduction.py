@@ -1,0 +1,278 @@
+"""The reproduction: jobs of the table, results that survive an interruption, figures and claims from results alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ascd.reproduction import measurements, panels, race, reproduce
+from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, Claim, judge_all, to_markdown, verdict_of
+from ascd.reproduction.datasets import load_text, make_problem, text_source
+from ascd.reproduction.figures import panel_of, sections
+from ascd.reproduction.reproduce import publish
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+TINY = panels.Size(8, 10, 2, 2)
+
+
+@contextmanager
+def made_tiny():
+    """Every panel so small that plain Python runs it in a moment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panels, "PANELS", {name: panel._replace(quick=TINY) for name, panel in panels.PANELS.items()})
+        patch.setattr(panels, "RATIO_STEPS", {"quick": 50, "full": 100})
+        patch.setattr(panels, "WATCHED_SIZES", {"quick": TINY})
+        patch.setattr(panels, "SEARCH_SECONDS", {"quick": 0.02})
+        patch.setattr("ascd.reproduction.datasets.GENERATED", {"quick": (40, 60)})
+        yield
+
+
+@pytest.fixture
+def tiny():
+    with made_tiny():
+        yield
+
+
+@pytest.fixture(scope="module")
+def all_runs(tmp_path_factory, plain_python):
+    """A folder with the runs of all figures."""
+    folder = tmp_path_factory.mktemp("all")
+    with made_tiny():
+        results_of([], folder)
+    return folder
+
+
+@pytest.fixture
+def done(tiny, all_runs, tmp_path):
+    """The same in a folder of the test's own: what is done is not done again."""
+    shutil.copytree(all_runs / "runs", tmp_path / "runs")
+    return tmp_path
+
+
+def planned(figures):
+    return panels.plan(figures, "quick", text_source(None, "quick") if panels.needs_text(figures) else None)
+
+
+def results_of(figures, folder):
+    plan = planned(figures)
+    reproduce.conduct(plan, folder, workers=1)
+    return reproduce.load(reproduce.gather(plan, folder, "quick"))
+
+
+def numbers(results, curve, part="T"):
+    return results["runs"][results["index"][part][curve][0]]["result"]
+
+
+def verdicts(results):
+    return {claim.where: claim.verdict for claim in judge_all(results)}
+
+
+def test_every_entry_of_the_table_becomes_jobs():
+    plan = panels.plan([], "full", text_source("generated", "quick"))
+    assert set(plan.curves) == {"1", "4", "T", *panels.PANELS}
+    for panel in panels.PANELS.values():
+        assert [*plan.curves[panel.name]] == [*(method.label for method in panel.methods), "minimum"]
+    assert plan.curves["2a"]["SCD"] == plan.curves["2c"]["SCD"], "panels share the runs they have in common"
+    assert json.loads(json.dumps([job.parameters for job in plan.jobs.values()]))
+
+
+def test_figures_are_chosen_by_number_or_panel():
+    assert panels.parts_of(["2"]) == ["2a", "2b", "2c", "2d"]
+    assert panels.parts_of(["3d", "1"]) == ["1", "3d"]
+    with pytest.raises(ValueError, match=r"unknown figure '5'.*Valid names: 1, 2"):
+        panels.parts_of(["5"])
+
+
+def test_an_interrupted_run_continues_where_it_stopped(tiny, tmp_path):
+    plan, lines = planned(["2a"]), []
+    assert reproduce.conduct(plan, tmp_path, workers=1, log=lines.append) == len(plan.jobs)
+    assert f"[1/{len(plan.jobs)}] minimum; about " in lines[0]
+    assert any("] ridge n = 10, ascd simulated(0.01), 2 runs; " in line for line in lines)
+    assert lines[-1].endswith(" s in all")
+    files = sorted((tmp_path / "runs").iterdir())
+    kept = files[0].stat().st_mtime_ns
+    files[1].unlink()
+    files[2].write_text('{"kind": "desc')  # what a crash could leave
+    assert reproduce.conduct(plan, tmp_path, workers=1) == 2
+    assert files[0].stat().st_mtime_ns == kept
+    assert reproduce.conduct(plan, tmp_path, workers=1) == 0
+
+
+def test_a_failing_job_leaves_no_file(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduce, "measure", lambda kind, parameters: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        reproduce.conduct(planned(["4"]), tmp_path, workers=1)
+    assert not list(tmp_path.rglob("*.json"))
+    with pytest.raises(RuntimeError, match="1 of 1 runs have no results"):
+        reproduce.gather(planned(["4"]), tmp_path, "quick")
+
+
+@pytest.mark.parametrize(("module", "name"), [(measurements, "minimize"), (race, "solve")])
+def test_an_interrupted_job_is_not_stored(tiny, tmp_path, monkeypatch, module, name):
+    whole = getattr(module, name)
+
+    def interrupted(*arguments, callback=None, **options):
+        return replace(whole(*arguments, **options), status=race.Status.INTERRUPTED)
+
+    monkeypatch.setattr(module, name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce.conduct(planned(["2a"]), tmp_path, workers=1)
+    kind = {"minimize": "descent", "solve": "minimum"}[name]
+    assert not list(tmp_path.rglob(f"{kind}*.json"))
+
+
+def test_results_have_parameters_versions_and_seed(done, tmp_path):
+    results = results_of(["2a"], tmp_path)
+    run = results["runs"][results["index"]["2a"]["ASCD"][1]]
+    assert run["parameters"]["seed"] == 1
+    assert {"rule", "oracle", "steepness", "step", "init", "epochs", "strength", "label"} <= set(run["parameters"])
+    assert {"ascd", "numpy", "numba", "python"} <= set(run["versions"])
+    assert not {"NaN", "Infinity"} & set((tmp_path / "results.json").read_text().replace(",", " ").split())
+    again = measurements.measure(run["kind"], run["parameters"])
+    assert run["result"]["trace"]["objective"] == again["trace"]["objective"], "a job gives the same numbers again"
+    assert reproduce.finite({"bound": [float("inf"), 1.0]}) == {"bound": [None, 1.0]}
+
+
+def test_curves_are_means_over_the_seeds(done, tmp_path):
+    results = results_of(["2a"], tmp_path)
+    panel = panel_of(results, "2a")
+    objectives = [results["runs"][name]["result"]["trace"]["objective"] for name in results["index"]["2a"]["ASCD"]]
+    expected = (np.mean(objectives, axis=0) - panel.best) / (objectives[0][0] - panel.best)
+    curve = panel.curves["ASCD"]
+    np.testing.assert_allclose(curve.excess, expected, rtol=1e-12)
+    assert curve.excess[0] == 1.0
+    assert (curve.low <= curve.high).all()
+
+
+def test_all_figures_claims_and_the_report_come_from_the_results_file(done, tmp_path):
+    results_of([], tmp_path)
+    made = publish(tmp_path / "results.json", tmp_path, pictures=False)
+    assert len(made["claims"]) == 40
+    assert made["claims"][0].where == "Thm 3.2 in practice", "what runs show comes first, then details and theory"
+    assert [claim.where for claim in made["claims"] if claim.verdict == UNTESTED] == ["Sec. 6.1"]
+    page = (tmp_path / "report.html").read_text()
+    for part in ("generated text-like data (no real text)", "λ = λ<sub>max</sub>/20", "Of 40 claims "):
+        assert part in page
+    assert all(f'id="chart-{name}"' in page for name in panels.PANELS)
+    assert all(claim.verdict in page for claim in made["claims"])
+    assert made["claims_file"].read_text().count("\n| ") == 41
+
+
+def test_pictures_are_drawn_for_each_axis(done, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+    results_of(["2a"], tmp_path)
+    made = publish(tmp_path / "results.json", tmp_path, pictures=True)
+    names = {path.name for path in made["figures"]}
+    assert names == {"figure-2.png", "figure-2.svg", "figure-2-reads.png", "figure-2-seconds.png"}
+    assert all(path.stat().st_size > 5000 for path in made["figures"])
+
+
+def test_verdicts():
+    assert [verdict_of(each) for each in ([True, True], [True, False], [False])] == [HOLDS, PART, NOT]
+    row = to_markdown([Claim("Thm 1", "1 | 2", "by eye", "yes", HOLDS)]).splitlines()[-1]
+    assert row == "| Thm 1 | 1 \\| 2 | by eye | yes | **holds** |"
+
+
+def test_the_theorems_hold_in_observed_runs(done, tmp_path):
+    found = verdicts(results_of(["T", "4"], tmp_path))
+    theorems = ("Thm 2.1", "Sec. 2.1", "Thm 2.2, A.2", "Lemma 3.1", "Thm 3.2", "Sec. 5, App. D", "Sec. 3", "Sec. 4")
+    for where in (*theorems, "Lemma A.1", "Lemma 4.1", "App. A, after Thm A.2"):
+        assert found[where] == HOLDS, where
+    assert found["App. A, after Lemma A.1"] == PART
+    assert found["Sec. 7, highlight 2"] == UNTESTED
+
+
+@pytest.mark.parametrize(
+    ("curve", "change", "where", "verdict"),
+    [
+        ("ridge gs-s norm", {"below_uniform": 3}, "Thm 3.2", NOT),
+        ("rates", {"smooth": 1.5}, "Thm 2.1", NOT),
+        ("progress", {"uniform": 0.9}, "Lemma A.1", PART),
+        ("gradient update", {"worst": 0.01}, "Lemma 4.1", NOT),
+        ("random starts", {"largest": 3.5}, "App. A, after Thm A.2", NOT),
+        ("family", {"rows": [{"n": 3, "alpha": 0.01, "ratio": 3.9, "bound": 3.03, "constant": 1, "low": 1}]},
+         "Thm 2.2, A.2", PART),
+    ],
+)  # fmt: skip
+def test_verdicts_follow_the_numbers(done, tmp_path, curve, change, where, verdict):
+    results = results_of(["T"], tmp_path)
+    numbers(results, curve).update(change)
+    assert verdicts(results)[where] == verdict
+
+
+def test_steps_whose_scores_are_rounding_are_left_out_and_counted(tiny, monkeypatch, tmp_path):
+    monkeypatch.setattr(panels, "RESOLUTION", 0.1)
+    results = results_of(["T"], tmp_path)
+    observed = [numbers(results, " ".join(entry)) for entry in panels.WATCHED]
+    assert {run["steps"] + run["left_out"] for run in observed} == {TINY.epochs * TINY.features}
+    steps, left_out = (sum(run[key] for run in observed) for key in ("steps", "left_out"))
+    measured = {claim.where: claim.measured for claim in judge_all(results)}
+    assert left_out > 0
+    assert measured["Lemma 3.1"].startswith(f"missing in 0 of {steps:,} steps ({left_out:,} left out, their scores")
+
+
+def test_text_data_from_files_get_values_of_one_and_labels(tmp_path):
+    A = sparse.csc_array(np.array([[0.0, 2.5], [0.3, 0.0], [0.1, 0.7]]))
+    sparse.save_npz(tmp_path / "mine.npz", A)
+    with np.load(tmp_path / "mine.npz", allow_pickle=False) as stored:
+        np.savez(tmp_path / "mine.npz", **stored, y=np.array([0, 1, 1]))
+    found, labels = load_text(str(tmp_path / "mine.npz"))
+    np.testing.assert_array_equal(found.toarray(), [[0, 1], [1, 0], [1, 1]])
+    np.testing.assert_array_equal(labels, [-1, 1, 1])
+    (tmp_path / "mine.svm").write_text("+1 1:0.5 3:2\n-1 2:1\n")
+    assert text_source(str(tmp_path / "mine.svm"), "quick")[1:] == ("mine.svm", 2, 3)
+    (tmp_path / "one.svm").write_text("+1 1:0.5 3:2\n+1 2:1\n")
+    with pytest.raises(ValueError, match="must have at least two labels"):
+        load_text(str(tmp_path / "one.svm"))
+
+
+@pytest.mark.parametrize("origin", ["rcv1", "libsvmdata:rcv1.binary"])
+def test_text_that_cannot_be_fetched_is_named_with_alternatives(monkeypatch, origin):
+    def offline(*arguments, **options):
+        raise OSError("no network")
+
+    monkeypatch.setitem(sys.modules, "libsvmdata", SimpleNamespace(fetch_dataset=offline))
+    monkeypatch.setattr("sklearn.datasets.fetch_rcv1", offline)
+    with pytest.raises(OSError, match=rf"--data {origin} could not be fetched \(no network\): give a file"):
+        load_text(origin)
+
+
+def test_rcv1_gets_libsvms_labels_and_values_of_one(monkeypatch):
+    topics = sparse.csr_matrix(np.array([[1, 0, 0, 0], [0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]]))
+    words = sparse.csr_matrix(np.array([[0.5, 0.0], [0.0, 2.0], [1.0, 1.0], [1.0, 0.0], [0.3, 0.4]]))
+    bunch = SimpleNamespace(data=words, target=topics, target_names=["CCAT", "ECAT", "GCAT", "MCAT"])
+    monkeypatch.setattr("sklearn.datasets.fetch_rcv1", lambda subset: bunch)
+    load_text.cache_clear()
+    A, y = load_text("rcv1")
+    load_text.cache_clear()
+    np.testing.assert_array_equal(A.toarray(), [[1, 0], [0, 1], [1, 1]])
+    np.testing.assert_array_equal(y, [1, -1, 1])
+
+
+@pytest.mark.parametrize(("kind", "largest"), [("lasso", 3.0), ("logistic", 0.5)])
+def test_strengths_are_parts_of_the_smallest_that_gives_zero(kind, largest):
+    y = np.array([3.0, 1.0, -2.0])
+    problem = make_problem(np.eye(3), np.sign(y) if kind == "logistic" else y, kind, "max/2")
+    assert problem.parts.penalty.strength == largest / 2
+
+
+def test_captions_name_every_parameter(done, tmp_path):
+    caption = sections(results_of(["3c"], tmp_path))[0].charts[0].caption
+    names = ("exact line search", "GS-S", "random(printed=True)", "true gradient", "2 epochs", "no real text")
+    assert all(part in caption for part in (*names, "all values 1", "seeds 0 to 1"))
+
+
+@pytest.mark.parametrize("content", [b"{half", b"[1, 2]", b"\xff\xfe", b"{}"])
+def test_a_damaged_results_file_is_named(content, tmp_path):
+    path = tmp_path / "results.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"results\.json is not a results file of `ascd reproduce`, or damaged"):
+        reproduce.load(path)
