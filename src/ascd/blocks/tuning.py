@@ -151,22 +151,18 @@ SOFTMAX_ENTRY = 10.0
 #: L-BFGS goes on until the gap seems to be this share of the tolerance, and this many times less where that was not
 #: enough; at most so many steps at a time, with so many pairs remembered.
 SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10
-#: Of vectors with at least so many numbers it remembers more pairs, as long as these have no more numbers than that
-#: together.  News20 with 20 classes and C = 100: after 64 s the gap is 0.05 with 40 pairs, and 0.2 to 3 with 10; with
-#: C = 1 a gap of 1e-4 takes 22.7 s with 30 and 23.3 with 10.  Tiny fits are a tenth slower with 30.
-LONG_VECTOR, LONG_MEMORY, MEMORY_NUMBERS = 100_000, 30, 4e7
+#: Of vectors with at least so many numbers it remembers more pairs.  News20 with 20 classes and C = 100: after 64 s the
+#: gap is 0.05 with 40 pairs, and 0.2 to 3 with 10.  Tiny fits are a tenth slower with 30.
+LONG_VECTOR, LONG_MEMORY = 100_000, 30
 #: Lengths of a step: at most so many are tried; F must fall by this share of what its slope promises, and the slope to
 #: this share; too short a step becomes so many times as long, others stay this share of the interval from its ends.
 MOST_LENGTHS, LEAST_FALL, FLAT_ENOUGH, LONGER, LINE_MARGIN = 25, 1e-4, 0.9, 4.0, 0.1
 #: A step along which the slope has changed by less than this share of it tells nothing of curvature but rounding.
 STRAIGHT = 1e-3
-#: Sparse data of at most so many entries are also kept by rows: with that, and products of four entries at a time, 40
-#: steps on news20 with 20 classes take 4.3 s instead of 4.7.
-LARGEST_ROWS = 50_000_000
-#: Vectors of samples take the place of coefficients where there are so many times as many of these: three passes over
-#: the former for two over the latter.
+#: Vectors of samples replace coefficients where there are so many times as many of these: three products with the data
+#: a step instead of two, and shorter vectors.
 SPAN_SIDE = 1.5
-#: Better variables cost a matrix of products: they pay where the smaller side of A is at most so many times the outputs
+#: Preconditioned variables cost a Gram matrix: they pay where the short side of A is at most so many times the outputs
 #: (two products with A and all outputs for each of some fifty steps).  Directions of the samples below this share of
 #: the largest are left out.
-ROUNDED_SIDE, ROUNDED_RANK = 40, 1e-13
+SHORT_SIDE, LEAST_RANK = 40, 1e-13

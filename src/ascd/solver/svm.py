@@ -135,7 +135,7 @@ class BoxDescent:
             estimate = lowest = math.inf
 
     def _sweeps_a_round(self) -> int:
-        """Return 1 at first (weights of 0 have no goal), then more where sweeps are cheap beside the calls around them."""
+        """Return 1 at first (weights of 0 have no goal), then more where sweeps are cheap beside calls."""
         if not self.n_iter:
             return 1
         return max(tuning.SWEEPS_A_ROUND, int(tuning.ROUND_LENGTH / (self.visit_cost * max(self.n_active, 1))))
