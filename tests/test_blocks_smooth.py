@@ -10,16 +10,16 @@ from scipy import sparse
 
 import ascd
 from ascd.blocks import smooth as smooth_module
-from ascd.blocks.smooth import Smooth
+from ascd.blocks.smooth import Coefficients, Line, Pairs, Preconditioned, Smooth, Span, Vector, search, variables_of
 from ascd.blocks.solver import Solver
-from ascd.blocks.variables import Coefficients, Rounded, Span, variables_of
+from ascd.blocks.tuning import FLAT_ENOUGH, LEAST_FALL
 
 
 def classes(d=60, n=12, count=4, ridge=0.5, **penalty):
     rng = np.random.default_rng(3)
     A = rng.standard_normal((d, n))
     labels = np.argmax(A @ rng.standard_normal((n, count)) + rng.gumbel(size=(d, count)), axis=1)
-    return ascd.Problem(A, labels, "softmax", ascd.GroupL2(**{"strength": 0.0, "ridge": ridge, **penalty}))
+    return ascd.BlockProblem(A, labels, "softmax", ascd.GroupL2(**{"strength": 0.0, "ridge": ridge, **penalty}))
 
 
 def smooth(problem):
@@ -29,11 +29,11 @@ def smooth(problem):
 def test_it_is_for_problems_without_a_kink():
     A, y = np.eye(4), np.arange(4.0)
     assert smooth(classes()).applies()
-    assert smooth(ascd.Problem(A, y, "huber", ascd.GroupL2(0.0, ridge=1.0))).applies()
+    assert smooth(ascd.BlockProblem(A, y, "huber", ascd.GroupL2(0.0, ridge=1.0))).applies()
     for other in (
         classes(strength=0.1), classes(ridge=0.0), classes(positive=True),
-        ascd.Problem(A, y, "squared", ascd.GroupL2(0.0, ridge=1.0)),
-        ascd.Problem(A, y, "poisson", ascd.GroupL2(0.0, ridge=1.0)),
+        ascd.BlockProblem(A, y, "squared", ascd.GroupL2(0.0, ridge=1.0)),
+        ascd.BlockProblem(A, y, "poisson", ascd.GroupL2(0.0, ridge=1.0)),
     ):  # fmt: skip
         assert not smooth(other).applies()
 
@@ -42,7 +42,7 @@ def test_few_coefficients_are_found_to_more_digits(monkeypatch):
     gaps = []
     for most in (48, 49):  # 12 columns, 4 classes
         monkeypatch.setattr("ascd.blocks.tuning.FEW_COEFFICIENTS", most)
-        gaps.append(ascd.solve(classes(), tol=1e-4).gap)
+        gaps.append(ascd.solve_blocks(classes(), tol=1e-4).gap)
     assert gaps[1] < 1e-5 * gaps[0]
 
 
@@ -56,11 +56,11 @@ def test_both_ways_lead_to_one_answer(monkeypatch, loss, intercept):
     rng = np.random.default_rng(4)
     A, b = rng.standard_normal((50, 9)), rng.standard_normal((50, 3))
     target = {"softmax": np.argmax(b, axis=1), "huber": 10.0 * b, "logistic": np.sign(b)}[loss]
-    problem = ascd.Problem(A, target, loss, ascd.GroupL2(0.0, groups=3, ridge=0.7))
-    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    problem = ascd.BlockProblem(A, target, loss, ascd.GroupL2(0.0, groups=3, ridge=0.7))
+    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
     with monkeypatch.context() as patch:
         without_bfgs(patch)
-        other = ascd.solve(problem, tol=1e-10, intercept=intercept)
+        other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
     assert found.converged
     assert other.converged
     np.testing.assert_allclose(found.x, other.x, atol=1e-3)  # √(2·gap/ridge)
@@ -72,15 +72,15 @@ def test_few_coefficients_on_many_sparse_samples_have_newton_steps(monkeypatch, 
     rng = np.random.default_rng(8)
     A = sparse.random_array((400, 10), density=0.3, format="csc", rng=rng)
     labels = np.argmax(A @ rng.standard_normal((10, 3)) + rng.gumbel(size=(400, 3)), axis=1)
-    problem = ascd.Problem(A, labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))
-    other = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    problem = ascd.BlockProblem(A, labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))
+    other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
     assert smooth(problem).applies()
     monkeypatch.setattr("ascd.blocks.tuning.FEW_COEFFICIENTS", 30)  # all of them
     assert not smooth(problem).applies()
     assert smooth(problem).takes_all()
-    assert not smooth(ascd.Problem(A, labels, "softmax", ascd.L21(1.0))).takes_all()
-    assert smooth(ascd.Problem(A.toarray(), labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))).applies()
-    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    assert not smooth(ascd.BlockProblem(A, labels, "softmax", ascd.L21(1.0))).takes_all()
+    assert smooth(ascd.BlockProblem(A.toarray(), labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))).applies()
+    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
     assert found.converged
     assert found.n_iter <= 5
     assert abs(found.objective - other.objective) <= found.gap + other.gap
@@ -88,7 +88,7 @@ def test_few_coefficients_on_many_sparse_samples_have_newton_steps(monkeypatch, 
 
 
 def cost(variables, x):
-    return 0.5 * np.vdot(x, variables.bend(x))
+    return 0.5 * np.vdot(x, variables.penalty_gradient(x))
 
 
 @pytest.mark.parametrize("shape", [(60, 12), (9, 30)])
@@ -96,18 +96,19 @@ def test_better_variables_are_the_same_problem(shape):
     """Images, costs and gaps agree at points of which both know; the gradient is that of F."""
     problem, rng = classes(*shape), np.random.default_rng(5)
     fit = Solver(problem, 0.1 * rng.standard_normal((shape[1], 4)), True, rng.standard_normal(4)).fit
-    plain, better = Coefficients(fit), Rounded(fit)
+    plain, better = Coefficients(fit), Preconditioned(fit)
     if shape[0] > shape[1]:
         np.testing.assert_allclose(better.coefficients(better.start), fit.x, atol=1e-12)
     else:  # of those with the same image the one of the least cost
         assert cost(better, better.start) < cost(plain, plain.start)
-    np.testing.assert_allclose(better.image(better.start), plain.image(plain.start), atol=1e-10)
+    np.testing.assert_allclose(better.predictor(better.start), plain.predictor(plain.start), atol=1e-10)
     w = rng.standard_normal(better.start.shape)
-    x, slope = better.coefficients(w), rng.standard_normal(fit.slope.shape)
-    np.testing.assert_allclose(better.image(w), plain.image(x), atol=1e-10)
+    x, raw_gradient = better.coefficients(w), rng.standard_normal(fit.slope.shape)
+    np.testing.assert_allclose(better.predictor(w), plain.predictor(x), atol=1e-10)
     assert cost(better, w) == pytest.approx(cost(plain, x), rel=1e-10)
-    gradients = better.pull(slope, better.bend(w)), plain.pull(slope, plain.bend(x))
-    gaps = [one.gap_of(gradient, gradient) for one, gradient in zip((better, plain), gradients, strict=True)]
+    points = (better, w), (plain, x)
+    gradients = [one.pull(raw_gradient) + one.penalty_gradient(at) for one, at in points]
+    gaps = [one.gap(gradient, gradient) for one, gradient in zip((better, plain), gradients, strict=True)]
     assert gaps[0] == pytest.approx(gaps[1], rel=1e-9)
     step = 1e-3 * rng.standard_normal(w.shape)
     moved = np.vdot(gradients[0], step)
@@ -119,15 +120,17 @@ def test_vectors_of_samples_stand_for_coefficients():
     problem, rng = classes(9, 30), np.random.default_rng(6)
     fit = Solver(problem, np.zeros((30, 4)), False, np.zeros(4)).fit
     plain, span = Coefficients(fit), Span(fit)
-    b, c, slope = rng.standard_normal((3, 9, 4))
+    b, c, raw_gradient = rng.standard_normal((3, 9, 4))
     x, other = span.coefficients(b), span.coefficients(c)
-    np.testing.assert_allclose(span.dual(b), plain.image(x), atol=1e-12)
-    assert np.vdot(span.dual(b), c) == pytest.approx(np.vdot(x, plain.ridge * other))
-    assert 0.5 * np.vdot(span.dual(b), span.bend(b)) == pytest.approx(cost(plain, x))
-    gradient = span.pull(slope, span.bend(b))
-    np.testing.assert_allclose(plain.ridge * span.coefficients(gradient), plain.pull(slope, plain.bend(x)), atol=1e-12)
-    whole = plain.pull(slope, plain.bend(x))
-    assert span.gap_of(gradient, span.dual(gradient)) == pytest.approx(plain.gap_of(whole, whole))
+    np.testing.assert_allclose(span.predictor(b), plain.predictor(x), atol=1e-12)
+    assert np.vdot(span.predictor(b), c) == pytest.approx(np.vdot(x, plain.ridge * other))
+    assert 0.5 * np.vdot(span.predictor(b), span.penalty_gradient(b)) == pytest.approx(cost(plain, x))
+    gradient = span.pull(raw_gradient) + span.penalty_gradient(b)
+    np.testing.assert_allclose(
+        plain.ridge * span.coefficients(gradient), plain.pull(raw_gradient) + plain.penalty_gradient(x), atol=1e-12
+    )
+    whole = plain.pull(raw_gradient) + plain.penalty_gradient(x)
+    assert span.gap(gradient, span.predictor(gradient)) == pytest.approx(plain.gap(whole, whole))
 
 
 def test_which_variables(monkeypatch):
@@ -135,8 +138,8 @@ def test_which_variables(monkeypatch):
         x = np.full((n, 4), start)
         return type(variables_of(Solver(classes(d, n), x, False, np.zeros(4)).fit))
 
-    assert chosen(0.0, 20, 30) is Rounded
-    monkeypatch.setattr("ascd.blocks.tuning.ROUNDED_SIDE", 0)
+    assert chosen(0.0, 20, 30) is Preconditioned
+    monkeypatch.setattr("ascd.blocks.tuning.SHORT_SIDE", 0)
     assert chosen(0.0, 20, 30) is Span
     assert chosen(0.0, 21, 30) is Coefficients  # not so many more columns than samples
     assert chosen(0.1, 20, 30) is Coefficients  # no combination of samples, perhaps
@@ -146,9 +149,9 @@ def test_which_variables(monkeypatch):
 @pytest.mark.parametrize("shape", [(60, 12), (9, 30)])
 def test_all_variables_lead_to_one_answer(monkeypatch, shape, intercept):
     problem = classes(*shape)
-    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
-    monkeypatch.setattr("ascd.blocks.tuning.ROUNDED_SIDE", 0)
-    other = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    monkeypatch.setattr("ascd.blocks.tuning.SHORT_SIDE", 0)
+    other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
     assert found.converged
     assert other.converged
     assert abs(found.objective - other.objective) <= found.gap + other.gap
@@ -158,14 +161,14 @@ def test_all_variables_lead_to_one_answer(monkeypatch, shape, intercept):
 @pytest.mark.parametrize("unit", [1e-140, 1e150])
 def test_numbers_near_the_ends_of_the_range_are_solved_for(unit):
     with np.errstate(all="ignore"):
-        problem = ascd.Problem(unit * np.eye(3), [0, 1, 2], "softmax", ascd.GroupL2(0.0, ridge=1.0))
-    assert 0.0 <= ascd.solve(problem, tol=1e-6).gap < math.inf
+        problem = ascd.BlockProblem(unit * np.eye(3), [0, 1, 2], "softmax", ascd.GroupL2(0.0, ridge=1.0))
+    assert 0.0 <= ascd.solve_blocks(problem, tol=1e-6).gap < math.inf
 
 
 def test_a_path_begins_afresh_with_every_penalty():
-    found = ascd.path(classes(), alphas=[10.0, 1.0, 0.1], tol=1e-8)
+    found = ascd.path_blocks(classes(), alphas=[10.0, 1.0, 0.1], tol=1e-8)
     for k, alpha in enumerate(found.alphas):
-        alone = ascd.solve(classes(ridge=0.5 * alpha), tol=1e-8)
+        alone = ascd.solve_blocks(classes(ridge=0.5 * alpha), tol=1e-8)
         np.testing.assert_allclose(found.coefs[..., k], alone.x, atol=1e-3)
         assert found.gaps[k] <= 1e-8 * found.zero_objective
 
@@ -179,7 +182,7 @@ def test_where_no_length_helps_it_begins_afresh_and_then_the_usual_steps_go_on(m
         return None if len(count) == 4 or lasting else real(at, start, length)
 
     monkeypatch.setattr(smooth_module, "search", fail)
-    assert ascd.solve(classes(), tol=1e-8).converged
+    assert ascd.solve_blocks(classes(), tol=1e-8).converged
     assert len(count) == 1 if lasting else len(count) > 4
 
 
@@ -194,13 +197,88 @@ def test_an_interrupt_keeps_the_lowest_point(monkeypatch):
         return look(image)
 
     monkeypatch.setattr(problem.loss, "value_and_slope", interrupt)
-    found = ascd.solve(problem, tol=1e-12)
+    found = ascd.solve_blocks(problem, tol=1e-12)
     assert found.status is ascd.Status.INTERRUPTED
     assert found.objective < 0.9 * found.zero_objective
-    assert found.objective - ascd.solve(classes(), tol=1e-12).objective <= found.gap < math.inf
+    assert found.objective - ascd.solve_blocks(classes(), tol=1e-12).objective <= found.gap < math.inf
 
 
 def test_a_time_limit_is_kept():
-    found = ascd.solve(classes(), tol=1e-12, max_time=0.0)
+    found = ascd.solve_blocks(classes(), tol=1e-12, max_time=0.0)
     assert found.status is ascd.Status.TIME_LIMIT
     assert 0.0 <= found.gap < math.inf
+
+
+# ------------------------------------------------------------------------------------------- directions
+
+
+def recursion(pairs, g, times):
+    """Two loops (Nocedal, 1980), with the inner product of the matrix ``times``."""
+    q, factors = g.copy(), []
+    for s, y in reversed(pairs):
+        factors.append((s @ times @ q) / (s @ times @ y))
+        q = q - factors[-1] * y
+    s, y = pairs[-1]
+    q = q * (s @ times @ y) / (y @ times @ y)
+    for (s, y), factor in zip(pairs, reversed(factors), strict=True):
+        q = q + (factor - (y @ times @ q) / (s @ times @ y)) * s
+    return -q
+
+
+@pytest.mark.parametrize("has_duals", [False, True])
+@pytest.mark.parametrize("memory", [1, 3, 8])
+def test_directions_are_those_of_the_two_loops(monkeypatch, memory, has_duals):
+    monkeypatch.setattr("ascd.blocks.tuning.SMOOTH_MEMORY", memory)
+    rng, n = np.random.default_rng(0), 12
+    hessian, times = (root @ root.T + np.eye(n) for root in rng.standard_normal((2, n, n)))
+    if not has_duals:
+        times = np.eye(n)
+
+    def vector(u):
+        return Vector(u, times @ u if has_duals else u)
+
+    def gradient(x):  # in the inner product: F′(x)·p = pᵀ·times·gradient
+        return vector(np.linalg.solve(times, hessian @ x) if has_duals else hessian @ x)
+
+    pairs, x, taken = Pairs(n, has_duals), rng.standard_normal(n), []
+    here = gradient(x)
+    for _ in range(6):
+        way = pairs.direction(here)
+        expected = recursion(taken[-memory:], here.plain, times) if taken else -here.plain
+        np.testing.assert_allclose(way.plain, expected, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(way.dual, times @ way.plain, rtol=1e-7, atol=1e-7)
+        slope = here.dual @ way.plain
+        length = -slope / (way.plain @ hessian @ way.plain)
+        x = x + length * way.plain
+        before, here = here, gradient(x)
+        pairs.add(way.times(length), here.plus(before.times(-1.0)))
+        taken.append((length * way.plain, here.plain - before.plain))
+
+
+# ------------------------------------------------------------------------------------------- lengths
+
+LINES = {
+    "parabola": (lambda t: 0.5 * (t - 3.0) ** 2, lambda t: t - 3.0),
+    "kink": (lambda t: 50.0 * max(t - 0.01, 0.0) - t, lambda t: 49.0 if t > 0.01 else -1.0),
+    "flat": (lambda t: math.exp(-t), lambda t: -math.exp(-t)),
+    "steep": (lambda t: math.exp(min(9.0 * t, 700.0)) - 10.0 * t, lambda t: 9.0 * math.exp(min(9.0 * t, 700.0)) - 10.0),
+    "far": (lambda t: math.log(math.cosh(1e-3 * t - 5.0)), lambda t: 1e-3 * math.tanh(1e-3 * t - 5.0)),
+}
+
+
+@pytest.mark.parametrize("first", [1e-6, 1.0, 1e5])
+@pytest.mark.parametrize("name", ["parabola", "flat", "steep", "far"])
+def test_a_length_falls_and_flattens(name, first):
+    value, slope = LINES[name]
+    start = Line(value(0.0), slope(0.0), None)
+    length, there = search(lambda t: Line(value(t), slope(t), t), start, first)
+    assert there.raw_gradient == length > 0.0
+    assert there.value <= start.value + LEAST_FALL * length * start.slope + 1e-12
+    assert abs(there.slope) <= FLAT_ENOUGH * abs(start.slope)
+
+
+@pytest.mark.parametrize("there", [(math.nan, math.nan), (math.inf, math.inf), (1.0, -1.0)])
+def test_a_line_without_such_a_length_is_left(there):
+    assert search(lambda t: Line(*there, None), Line(0.0, -1.0, None), 1.0) is None
+    value, slope = LINES["kink"]  # its slope is never flat
+    assert search(lambda t: Line(value(t), slope(t), None), Line(0.0, -1.0, None), 1.0) is None

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import ascd
 from ascd._core.jit import Kernel
 from ascd.estimators import _solving
-from ascd.solver.box.descent import BoxDescent
+from ascd.solver.svm import BoxDescent
 
 rng = np.random.default_rng(8)
 X, LABELS = rng.standard_normal((80, 12)), np.repeat([0, 1, 2, 3], 20)

@@ -196,7 +196,7 @@ def test_clipped_is_the_conjugate_of_a_square_between_bounds():
     (100.0, np.asarray, True), (100.0, sparse.csr_array, False),
 ])  # fmt: skip
 def test_many_samples_have_the_same_answer_by_either_solver(compiled, strength, storage, fit_intercept, monkeypatch):
-    """By ``solver.box``, and by the production solver where there are few samples."""
+    """By ``solver.svm``, and by the production solver where there are few samples."""
     how = {"loss": "hinge", "C": strength, "fit_intercept": fit_intercept, "tol": 1e-8}
     models = []
     for few in (10, 1000):

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import ascd
-from ascd.solver.box.descent import BoxDescent
+from ascd.solver.svm import BoxDescent
 from ascd.svm import signed_box
 
 
@@ -41,7 +41,7 @@ def dual_point(X, y, C, seconds=30.0, tol=1e-10):
 
 
 def interior_point(X, y, C, tol=1e-9):
-    """α by ``ascd.solver.box``; a value worse than the true one only makes everybody's gaps look larger."""
+    """α by ``ascd.solver.svm``; a value worse than the true one only makes everybody's gaps look larger."""
     problem = ascd.Problem(X.T, np.zeros(X.shape[1]), penalty=signed_box(y, C, "hinge"))
     return y * BoxDescent(problem, np.zeros(len(y))).minimise(lambda slope: tol * C * len(y), 1000).x
 

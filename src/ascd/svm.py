@@ -27,7 +27,7 @@ import numpy as np
 from ascd._core.checks import Array, as_design, as_finite_vector, as_number, unknown_name
 from ascd._core.jit import at, kernel
 from ascd.matrix.careful import UNIT
-from ascd.problem.dual_samples import dual_length
+from ascd.problem.dual import dual_length
 from ascd.problem.losses.formulas import apart, check_signs, product_up
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
@@ -100,40 +100,18 @@ def signed_box(y: Array, C: float, loss: str, sample_weight: Array | None = None
     return Box(lower, upper, curvature, -y)
 
 
-class Met(NamedTuple):
-    """The products of all samples with a slope v that is the weights w up to rounding errors of steps, and ‖w − v‖."""
+def primal_value(problem: Problem, alpha: Array, weights: Array, dual_objective: float) -> tuple[float, float]:
+    """Return the primal objective at the weights w = ∇f(Aα), f*(w) + Σ_j Ψ_j*(−⟨a_j, w⟩), and a bound on its gap.
 
-    products: Array
-    away: float
-
-
-def products_met(problem: Problem, weights: Array, slope: Array, products: Array) -> Met | None:
-    """None where the slope is further away than products are wrong anyway: they tell the objective of another point."""
-    scale = problem.parts.sample.weight
-    away = dual_length(weights - slope, scale)
-    return Met(products, away) if away <= _product_error(problem, dual_length(weights, scale)) else None
-
-
-def _product_error(problem: Problem, length: float) -> float:
-    """How wrong a product of a column with a vector of this length can be, over the column's length."""
-    return (problem.n_samples + 8.0) * UNIT * length
-
-
-def primal_value(
-    problem: Problem, alpha: Array, weights: Array, dual_objective: float, met: Met | None = None
-) -> tuple[float, float]:
-    """The primal objective at the weights w = ∇f(Aα), f*(w) + Σ_j Ψ_j*(−⟨a_j, w⟩), and how far it is from the minimum.
-
-    The distance is at most the sum of the primal and the dual objective; their rounding errors are added.  Products
-    that were ``met`` with v save a pass over the data: they are off by ‖a_j‖·‖w − v‖ at most.
+    The gap is at most the sum of the primal and the dual objective; their rounding errors are added.
     """
     parts, (d, n) = problem.parts, (problem.n_samples, problem.n_features)
     length = dual_length(weights, parts.sample.weight)
-    products, away = met or (problem.design.dots(np.arange(n), weights), 0.0)
-    radius = (_product_error(problem, length + 2.0 * away) + away) * parts.norm
+    products = problem.design.dots(np.arange(n), weights)
+    radius = (d + 8.0) * UNIT * length * parts.norm
     value, worst, size = conjugate_sums(parts, weights, products, radius, alpha)
-    image_error = (np.count_nonzero(alpha) + 4.0) * float(np.abs(alpha) @ parts.norm) * length
-    error = 2.0 * UNIT * ((d + n + 32.0) * (size + abs(dual_objective)) + image_error)
+    predictor_error = (np.count_nonzero(alpha) + 4.0) * float(np.abs(alpha) @ parts.norm) * length
+    error = 2.0 * UNIT * ((d + n + 32.0) * (size + abs(dual_objective)) + predictor_error)
     return float(value), max(0.0, float(worst) + dual_objective) + error
 
 

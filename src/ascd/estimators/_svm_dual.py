@@ -1,7 +1,7 @@
 """Solving the dual of a support vector machine, told as a solution of the primal problem.
 
 The slopes of the dual's loss are the primal weights, and the gap between both problems is the certificate of either
-(``ascd.svm.primal_value``).  All but a few samples in memory are solved for by ``ascd.solver.box``, made for boxes;
+(``ascd.svm.primal_value``).  All but a few samples in memory are solved for by ``ascd.solver.svm``, made for boxes;
 where that does not reach the tolerance, and for all other problems, the production solver goes on from there.
 """
 
@@ -19,12 +19,11 @@ from ascd._core.threads import quiet
 from ascd.estimators._fitting import Settings
 from ascd.estimators._solving import added, solve_problem
 from ascd.estimators._tuning import FINEST
-from ascd.problem.problem import Problem, evaluate_at
+from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
 from ascd.solver import tuning
-from ascd.solver.box.descent import BoxDescent, Outcome
-from ascd.solver.box.kinds import is_box_problem
-from ascd.svm import primal_value, products_met
+from ascd.solver.svm import BoxDescent, BoxResult, is_box_problem
+from ascd.svm import primal_value
 
 
 def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> Solution:
@@ -43,7 +42,7 @@ def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> S
     return added(found, further, further if further.gap <= found.gap else found)
 
 
-def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> tuple[Solution, Outcome]:
+def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> tuple[Solution, BoxResult]:
     clock = Stopwatch()
     goal = goal_of(settings.tol, zero_objective, problem.parts.sample.weight)
     with quiet(settings.n_jobs, problem.n_samples * problem.n_features, library=settings.n_jobs):
@@ -53,19 +52,11 @@ def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> 
     return replace(found, seconds=clock.seconds, compile_seconds=clock.compile_seconds), outcome
 
 
-def _proved(problem: Problem, outcome: Outcome, tol: float, zero_objective: float, status: Status) -> Solution:
-    """The weights where the descent has ended; only what it does not know of them is read again."""
-    x, parts, met = outcome.x, problem.parts, None
-    if outcome.is_sum:
-        weights = outcome.slope
-        objective = float(evaluate_at(parts.sample, parts.loss, parts.penalty, x, weights, np.empty(weights.size)))
-    else:
-        objective, _, weights = problem.evaluate(x)
-    if outcome.products is not None:
-        met = products_met(problem, weights, outcome.slope, outcome.products)
-    passes = (not outcome.is_sum) + (met is None)
-    taken = {"n_iter": outcome.n_iter, "reads": outcome.reads + passes * problem.n_features, "seconds": 0.0}
-    value, gap = primal_value(problem, x, weights, objective, met)
+def _proved(problem: Problem, outcome: BoxResult, tol: float, zero_objective: float, status: Status) -> Solution:
+    """Return the solution with the weights where the descent has ended."""
+    objective, _, weights = problem.evaluate(outcome.x)
+    value, gap = primal_value(problem, outcome.x, weights, objective)
+    taken = {"n_iter": outcome.n_iter, "reads": outcome.reads + 2 * problem.n_features, "seconds": 0.0}
     return _as_solution(weights, value, gap, tol, zero_objective, status, taken)
 
 

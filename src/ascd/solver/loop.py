@@ -162,8 +162,8 @@ class Solver:
         self.subproblem.needs_gram = self.subproblem.needs_gram or is_held(penalty)
         if self.bounds.reads == 0 and self.state.is_fresh:
             self.bounds.read_all(self.state.raw_gradient)
-        has_remote = self.subproblem.remote is not None
-        return Chooser(self.state, self.check, self.subproblem.largest_gram, grows_fast=has_remote)
+        is_fast, takes_all = self.subproblem.remote is not None, self.smooth.takes_all()
+        return Chooser(self.state, self.check, self.subproblem.largest_gram, is_fast, takes_all)
 
     def _is_ended(self, watch: Callable[[Solver], Any]) -> bool:
         """Return whether the watch ends the run before a round trip."""

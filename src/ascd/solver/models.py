@@ -76,6 +76,7 @@ class GramModel:
         size = self.columns.size
         self.wanted = np.zeros(size, dtype=np.bool_)
         self.free, self.work = np.empty(size, dtype=np.int64), np.empty((8, size))
+        self.sweeps = self.newtons = 0
 
     def minimise(self, target: float, most_sweeps: int) -> float:
         """Sweep until no coordinate violates optimality by more than ``target``; return the violation left."""
@@ -87,6 +88,7 @@ class GramModel:
                 target, min(budget, most_sweeps - sweeps),
             )  # fmt: skip
             sweeps += done
+            self.sweeps = sweeps
             if self.wanted.any():
                 self.gram.learn(np.flatnonzero(self.wanted))
                 self.wanted[:] = False
@@ -111,6 +113,7 @@ class GramModel:
         # a step that is cut takes a coordinate out of the free set, unless the step is too small to move it
         for steps in range(1, self.columns.size + 2):
             size, is_cut = self._newton_step()
+            self.newtons += 1
             if not is_cut or (steps >= allowed and self._newton_cost(size) > 1.0):
                 break
         return size

@@ -23,9 +23,9 @@ from ascd.results.progress import Round, progress_bar, tell_onlooker
 from ascd.results.solution import Snapshot, Solution, Status, check_callback
 from ascd.results.trace import Trace
 from ascd.solver import tuning
-from ascd.solver.box.ahead import is_for_descent, solver_after_descent
 from ascd.solver.loop import Solver
 from ascd.solver.state import State
+from ascd.solver.svm import is_for_descent, solver_after_descent
 
 
 def solve(

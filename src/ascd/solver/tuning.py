@@ -179,40 +179,30 @@ BOX_VISIT = 40.0
 #: Sweeps in a round, after which what was spent is looked at, and nanoseconds that it lasts at least: the calls around
 #: it take some 60,000; rounds without a smaller gap, after which rounding errors are all that is left.
 SWEEPS_A_ROUND, ROUND_LENGTH, MOST_IDLE_ROUNDS = 10, 2e5, 500
-#: All are looked at after the first sweep where it moves this share of the coordinates from end to end: of generated
-#: and real texts with C = 0.01 to 100, those with a gap below 1e-3 then (up to a gap of 0) had moved 0.9995 and more,
-#: the others 0.887 and less.
-DECIDED = 0.999
-#: Sweeps in reads of all columns before the first Newton step on a face, and sweeps over what is awake between two;
-#: reads of the face that it may always take, and the share of the sweeps' reads since the last one.  After a step,
-#: coordinates fall asleep this many times further inside.
-FACE_WAIT, FACE_SWEEPS, FEWEST_FACE_READS, FACE_SHARE, WIDER = 20, 20, 8, 0.3, 2.0
-#: No such step follows a round of sweeps that leaves less than this share of the gap.  With 0, 0.1, 0.25 and 0.4,
-#: ``BoxDescent.minimise`` reads every sample of a generated text (10,000 x 30,000, C = 100, gap 1e-4) 38, 38, 30 and 30
-#: times, of golub (C = 1, gap 1e-6) 33, 33, 26 and 26, of rcv1_sample and news20 as often as before.
-FAST_ROUND = 0.25
-#: Coordinates in a model of those that drift; what is spent on such models, as a share of what sweeps have cost.  With
-#: shares of 0.25, 0.3, 0.5 and 1, ``BoxDescent.minimise`` to a gap of 1e-6 reads every sample of rcv1_sample 43, 43, 64
-#: and 40 times (C = 100; 857 without models), in which models take 0.06, 0.06, 0.13 and 0.13 s of 0.5 to 0.7.
-FEWEST_DRIFTING, MOST_DRIFTING, DRIFT_SHARE = 50, 800, 0.3
+#: After a free-set model, coordinates are shrunk this many times further inside.
+WIDER = 2.0
+#: Coordinates in a free-set model; what is spent on such models, as a share of what sweeps have cost.  With shares of
+#: 0.25, 0.3, 0.5 and 1, ``BoxDescent.minimise`` to a gap of 1e-6 reads every sample of rcv1_sample 43, 43, 64 and 40
+#: times (C = 100; 857 without models), in which models take 0.06, 0.06, 0.13 and 0.13 s of 0.5 to 0.7.
+FEWEST_FREE, MOST_FREE, FREE_SHARE = 50, 800, 0.3
 #: Newton steps and sweeps that such a model takes, roughly, and sweeps that it never exceeds; the share of the largest
 #: violation that it may leave.
-DRIFT_NEWTONS, DRIFT_SWEEPS, MOST_DRIFT_SWEEPS, DRIFT_LEFT = 6.0, 40.0, 200, 0.01
-#: Its prices in nanoseconds: a product in a sweep, one of a Cholesky factor, and the calls of a Newton step.
-DRIFT_PRODUCT, DRIFT_CUBE, DRIFT_CALLS = 0.4, 0.05, 5e4
+FREE_NEWTONS, FREE_SWEEPS, MOST_FREE_SWEEPS, FREE_LEFT = 6.0, 40.0, 200, 0.01
+#: Its costs in nanoseconds: a product in a sweep, one of a Cholesky factor, and the calls of a Newton step.
+FREE_PRODUCT, FREE_CUBE, FREE_CALLS = 0.4, 0.05, 5e4
 #: An interior point method takes about so many steps, and never more than the second number.
-BARRIER_STEPS, MOST_BARRIER_STEPS = 18.0, 80
-#: Sweeps cost at least this share of it before, and at most so many times as much; its price falls where a round of
+INTERIOR_STEPS, MOST_INTERIOR_STEPS = 18.0, 80
+#: Sweeps cost at least this share of it before, and at most so many times as much; its cost falls where a round of
 #: sweeps leaves less than this share of it.
-BARRIER_WAIT, BARRIER_LATEST, BARRIER_FALLS = 0.2, 2.0, 0.8
-#: Its prices in nanoseconds: a product of two entries of a column, one of a Cholesky factor, what is done for each
+INTERIOR_WAIT, INTERIOR_LATEST, INTERIOR_FALLS = 0.2, 2.0, 0.8
+#: Its costs in nanoseconds: a product of two entries of a column, one of a Cholesky factor, what is done for each
 #: coordinate, the calls from Python; and passes over all columns in a step.
-BARRIER_PRODUCT, BARRIER_CUBE, BARRIER_VISIT, BARRIER_CALLS, BARRIER_PASSES = 0.5, 0.1, 60.0, 1e5, 6.0
+INTERIOR_PRODUCT, INTERIOR_CUBE, INTERIOR_VISIT, INTERIOR_CALLS, INTERIOR_PASSES = 0.5, 0.1, 60.0, 1e5, 6.0
 #: It stops at this share of the gap asked for: sweeps and rounding follow.
-BARRIER_SHARE = 0.5
+INTERIOR_SHARE = 0.5
 #: Steps end this share before the first end met; gradient entries that count as zero at the start; what columns left
 #: out of the products may add to H⁻¹, all together.
-BARRIER_BACK, BARRIER_SMALL, BARRIER_TINY = 0.995, 1e-6, 1e-3
+INTERIOR_BACK, INTERIOR_SMALL, INTERIOR_TINY = 0.995, 1e-6, 1e-3
 
 # ---- line search
 
@@ -240,16 +230,12 @@ CONSTANT = 1e-12
 VISITED = 0.1
 #: Neighbours visited one after the other in a sweep: their memory lies together.
 RUN = 8
-#: A scale below 1 is made smaller by this share: rounding must not push a product over the end of its domain.
-MARGIN = 1e-15
 
 # ---- compiled: quadratic problems in a box
 
-#: Conjugate gradients on a face stop at this share of the residuals' squared length; or where more than this share of
-#: the coordinates has left the box, after a few steps.
-FACE_ACCURACY, FACE_LEFT, FEWEST_FACE_STEPS = 1e-3, 0.02, 3
-#: A coordinate sleeps that is this share of the largest violation (over ‖a_j‖) of the sweep before inside its rest.
-SLEEPS = 0.5
+#: A coordinate is shrunk that is this share of the largest violation (over ‖a_j‖) of the sweep before inside its
+#: optimality condition.
+SHRINKS = 0.5
 
 # ======== blocks
 
@@ -359,25 +345,21 @@ TALL_FOR_NEWTON, PAIRS_FOR_NEWTON = 75.0, 25.0
 #: L-BFGS goes on until the gap seems to be this share of the tolerance, and this many times less where that was not
 #: enough; at most so many steps at a time, with so many pairs remembered.
 SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10
-#: Of vectors with at least so many numbers it remembers more pairs, as long as these have no more numbers than that
-#: together.  News20 with 20 classes and C = 100: after 64 s the gap is 0.05 with 40 pairs, and 0.2 to 3 with 10; with
-#: C = 1 a gap of 1e-4 takes 22.7 s with 30 and 23.3 with 10.  Tiny fits are a tenth slower with 30.
-LONG_VECTOR, LONG_MEMORY, MEMORY_NUMBERS = 100_000, 30, 4e7
+#: Of vectors with at least so many numbers it remembers more pairs.  News20 with 20 classes and C = 100: after 64 s the
+#: gap is 0.05 with 40 pairs, and 0.2 to 3 with 10.  Tiny fits are a tenth slower with 30.
+LONG_VECTOR, LONG_MEMORY = 100_000, 30
 #: Lengths of a step: at most so many are tried; F must fall by this share of what its slope promises, and the slope to
 #: this share; too short a step becomes so many times as long, others stay this share of the interval from its ends.
 MOST_LENGTHS, LEAST_FALL, FLAT_ENOUGH, LONGER, LINE_MARGIN = 25, 1e-4, 0.9, 4.0, 0.1
 #: A step along which the slope has changed by less than this share of it tells nothing of curvature but rounding.
 STRAIGHT = 1e-3
-#: Sparse data of at most so many entries are also kept by rows: with that, and products of four entries at a time, 40
-#: steps on news20 with 20 classes take 4.3 s instead of 4.7.
-LARGEST_ROWS = 50_000_000
 #: Vectors of samples take the place of coefficients where there are so many times as many of these: three passes over
 #: the former for two over the latter.
 SPAN_SIDE = 1.5
 #: Better variables cost a matrix of products: they pay where the smaller side of A is at most so many times the outputs
 #: (two products with A and all outputs for each of some fifty steps).  Directions of the samples below this share of
 #: the largest are left out.
-ROUNDED_SIDE, ROUNDED_RANK = 40, 1e-13
+SHORT_SIDE, LEAST_RANK = 40, 1e-13
 
 #: The predictor is computed from x itself after a step that moves this share of the support, or more.
 FRESH_SHARE = 0.5

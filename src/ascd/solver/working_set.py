@@ -66,13 +66,19 @@ class WorkingSet:
 
 
 class Chooser:
-    """Chooses working sets for one penalty; ``grows_fast`` where Gram matrices cost little beside a round."""
+    """Chooses working sets for one penalty.
 
-    def __init__(self, state: State, check: OptimalityCheck, largest_gram: int, grows_fast: bool) -> None:
+    Sets grow fast where Gram matrices cost little beside a round; one that ``takes_all`` holds every block.
+    """
+
+    def __init__(
+        self, state: State, check: OptimalityCheck, largest_gram: int, grows_fast: bool, takes_all: bool
+    ) -> None:
         self.state, self.check, self.grows_fast = state, check, grows_fast
         self.count, self.passes = check.bounds.count, tuning.PASSES
         self.is_dense = is_held(state.penalty) and state.n > max(tuning.FEWEST_DENSE, min(state.d, largest_gram))
-        self.always = max(tuning.LARGEST_SET, state.matrix.at_once)  # fewer columns than this are one set
+        # fewer columns than this are one set
+        self.always = state.n if takes_all else max(tuning.LARGEST_SET, state.matrix.at_once)
         self.size = min(max(self.count // 10, tuning.SMALLEST_SET), self.always)
         if not state.terms.is_by_coordinate:
             narrow = tuning.FIRST_COLUMNS * self.count // state.n  # so many blocks have that many columns

@@ -58,6 +58,10 @@ class Outputs:
         largest = curvature[:, 0] if self.n_outputs == 1 else curvature.max(axis=1)
         return float(value), gradient, Curvature(curvature, None, largest), shift + moved
 
+    def value_and_gradient(self, Z: Array) -> tuple[float, Array]:
+        """Return the value and the raw gradient (d, T)."""
+        return self.evaluate(Z, False)[:2]
+
     def balance(self, Z: Array) -> Array:
         """Add the best constant of each output to the predictions, in place; return the constants."""
         if self.is_quadratic:

@@ -1,0 +1,306 @@
+"""Duals of support vector machines: every method reaches the minimum, and gaps are those of the problem itself."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import ascd
+from ascd.solver import svm, tuning
+from ascd.solver.svm import (
+    BoxDescent,
+    InteriorPoint,
+    gap_term,
+    is_box_problem,
+    largest_affordable,
+    minimise_over,
+)  # fmt: skip
+from ascd.svm import signed_box
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((40, 6)) * np.linspace(0.5, 2.0, 6)
+Y = np.where(X[:, 0] - X[:, 1] + RNG.standard_normal(40) > 0.0, 1.0, -1.0)
+
+
+def dual(C=1.0, loss="hinge", storage=np.asarray, weight=None):
+    """The signed dual with the squared loss, samples weighted by 1/ω."""
+    data = storage(X.T) if storage is not np.asarray else X.T
+    return ascd.Problem(data, np.zeros(6), penalty=signed_box(Y, C, loss), sample_weight=weight)
+
+
+def primal_gap(problem, x, C, weight=None, loss="hinge"):
+    """Primal minus dual value, from the textbook's formulas."""
+    omega = 1.0 if weight is None else 1.0 / weight
+    w = (X.T @ x) / omega
+    short = np.maximum(0.0, 1.0 - Y * (X @ w))
+    primal = 0.5 * np.sum(omega * w * w) + C * (short if loss == "hinge" else short**2).sum()
+    return primal + problem.objective(x)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_gap_terms_add_up_to_the_gap(loss):
+    problem = dual(0.7, loss)
+    for _ in range(5):
+        x = Y * 0.7 * RNG.random(40) * (RNG.random(40) < 0.7)
+        gradient = X @ (X.T @ x)
+        terms = [gap_term(problem.parts.penalty, x[j], gradient[j], j) for j in range(40)]
+        assert min(terms) >= 0.0
+        assert sum(terms) == pytest.approx(primal_gap(problem, x, 0.7, loss=loss), rel=1e-8)
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_the_gap_asked_for_is_reached(C, turn):
+    """Every two of C, weights and storage meet."""
+    weight, storage = (None, np.linspace(0.5, 2.0, 6))[turn], (np.asarray, sparse.csc_array)[(turn + (C < 1.0)) % 2]
+    problem = dual(C, storage=storage, weight=weight)
+    goal = 1e-7 * C * 40
+    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda _: goal, 3000)
+    assert outcome.gap <= goal
+    assert math.isfinite(problem.objective(outcome.x))
+    assert primal_gap(problem, outcome.x, C, weight) <= 1.01 * goal
+    assert outcome.reads > 0
+    assert not outcome.is_interrupted
+
+
+@pytest.mark.parametrize("way", ["sweeps", "interior", "free"])
+def test_every_method_reaches_the_goal(way, monkeypatch):
+    """With the others disabled, and one as soon as possible."""
+    problem, called = dual(1.0), []
+    monkeypatch.setattr(tuning, "FREE_SHARE", math.inf if way == "free" else 0.0)
+    monkeypatch.setattr(svm, "minimise_over", lambda *args: called.append("free") or minimise_over(*args))
+    monkeypatch.setattr(tuning, "SWEEPS_A_ROUND", 2)
+    monkeypatch.setattr(tuning, "ROUND_LENGTH", 0.0)
+    monkeypatch.setattr(tuning, "INTERIOR_LATEST", 0.0)
+    monkeypatch.setattr(tuning, "INTERIOR_WAIT", 0.0)
+    monkeypatch.setattr(BoxDescent, "_is_short", lambda self: way == "interior")
+    method = BoxDescent._interior
+    monkeypatch.setattr(BoxDescent, "_interior", lambda self, goal: called.append("interior") or method(self, goal))
+    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda _: 4e-5, 3000)
+    assert primal_gap(problem, outcome.x, 1.0) <= 4.04e-5
+    assert set(called) == ({way} if way != "sweeps" else set())
+
+
+# -------------------------------------------------------------------------------------- free-set models
+
+
+def twins(C):
+    """Every third sample occurs a second time, a little changed and with the other label: CD takes C·‖x‖² sweeps."""
+    again = X[::3] * (1.0 + 1e-3 * RNG.standard_normal(X[::3].shape))
+    rows, labels = np.vstack([X, again]), np.concatenate([Y, -Y[::3]])
+    return ascd.Problem(rows.T, np.zeros(6), penalty=signed_box(labels, C, "hinge"))
+
+
+def test_nearly_parallel_columns_take_a_tenth_of_the_reads_with_models(monkeypatch, compiled):
+    monkeypatch.setattr(BoxDescent, "_is_short", lambda self: False)
+    monkeypatch.setattr(tuning, "FEWEST_FREE", 10)
+    monkeypatch.setattr(tuning, "ROUND_LENGTH", 0.0)
+    reads, problem = {}, twins(30.0)
+    for share in (0.0, math.inf):
+        monkeypatch.setattr(tuning, "FREE_SHARE", share)
+        found = BoxDescent(problem, np.zeros(54)).minimise(lambda _: 1e-3, 3000)
+        assert found.gap <= 1e-3
+        reads[share] = found.reads
+    assert reads[math.inf] < 0.1 * reads[0.0]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2.0, 6)])
+def test_a_model_ends_at_its_minimum_and_the_raw_gradient_follows(loss, weight):
+    problem = dual(0.7, loss, weight=weight)
+    x = Y * 0.7 * RNG.random(40)
+    before, scale = x.copy(), 1.0 if weight is None else weight
+    columns = np.array([1, 2, 5, 11, 30])
+    raw_gradient = scale * (X.T @ x)
+    assert minimise_over(problem.design, problem.parts, raw_gradient, x, columns, 1e-8) > 0.0
+    np.testing.assert_array_equal(np.delete(x, columns), np.delete(before, columns))
+    np.testing.assert_allclose(raw_gradient, scale * (X.T @ x), atol=1e-12)
+    gradient = X @ raw_gradient
+    terms = [gap_term(problem.parts.penalty, x[j], gradient[j], j) for j in columns]
+    assert max(terms) <= 1e-8
+    assert problem.objective(x) < problem.objective(before)
+
+
+def test_columns_that_are_zero_do_not_stop_a_model():
+    rows = np.vstack([np.zeros(6), X])
+    problem = ascd.Problem(rows.T, np.zeros(6), penalty=signed_box(np.append(1.0, Y), 1.0, "hinge"))
+    x = 0.5 * np.append(1.0, Y)
+    minimise_over(problem.design, problem.parts, rows.T @ x, x, np.arange(41), 1e-6)
+    assert x[0] == 1.0
+    assert primal_gap(dual(1.0), x[1:], 1.0) <= 1e-4
+
+
+def test_models_have_the_free_coordinates_that_moved_most_as_many_as_can_be_paid():
+    descent = BoxDescent(dual(1.0), np.zeros(40))
+    free = np.array([4, 1, 7, 3])
+    descent.x[free] = 0.5 * Y[free]
+    descent.before[free] = descent.x[free] - np.array([0.5, 0.0, 0.1, 2.0]) / descent.parts.norm[free]
+    descent.x[9], descent.before[9] = Y[9], 0.0  # at its end
+    np.testing.assert_array_equal(descent._most_moved(2), [3, 4])
+    np.testing.assert_array_equal(descent._most_moved(9), [3, 4, 7])
+    sizes = [largest_affordable(descent.design, budget) for budget in (0.0, 1e6, 1e8, math.inf)]
+    assert sizes[0] == 0
+    assert sizes == sorted(sizes)
+    assert sizes[-1] <= tuning.MOST_FREE
+
+
+def test_squared_hinge_has_curvature_and_no_upper_end(compiled):
+    problem = dual(5.0, "squared_hinge")
+    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda _: 1e-6, 3000)
+    assert primal_gap(problem, outcome.x, 5.0, loss="squared_hinge") <= 1.01e-6
+
+
+def interior_point():
+    problem = dual(3.0)
+    return problem, InteriorPoint(problem.design, problem.parts.sample.weight, problem.parts.penalty, np.arange(40))
+
+
+def test_the_interior_point_method_returns_the_best_point_inside_the_box():
+    problem, method = interior_point()
+    x, raw_gradient = method.minimise(np.zeros(40), np.zeros(6), 1e-9, 40)
+    np.testing.assert_allclose(raw_gradient, X.T @ x, atol=1e-9)
+    assert primal_gap(problem, x, 3.0) <= 2e-9
+    assert method.reads > 0
+
+
+def test_the_interior_point_method_ends_where_numbers_overflow(monkeypatch):
+    _, method = interior_point()
+    found = iter([1.0, 1e150, 1e150])
+    monkeypatch.setattr(svm, "complementarity", lambda state: next(found))
+    with np.errstate(all="ignore"):
+        assert method._step(np.full((4, 40), 0.5), np.linspace(-1.0, 1.0, 40)) is None
+
+
+def test_samples_without_weight_stay_where_they_are():
+    box = signed_box(Y, 2.0, "hinge", (np.arange(40) % 4) * 0.5)
+    problem = ascd.Problem(X.T, np.zeros(6), penalty=box)
+    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda _: 1e-6, 3000)
+    assert outcome.gap <= 1e-6
+    np.testing.assert_array_equal(outcome.x[::4], 0.0)
+
+
+def test_sweeps_stop_where_nothing_is_gained_and_where_they_may_not_go_on():
+    outcome = BoxDescent(dual(0.01), np.zeros(40)).minimise(lambda _: 0.0, 10**6)
+    assert outcome.n_iter < 10**5
+    assert BoxDescent(dual(1.0), np.zeros(40)).minimise(lambda _: 0.0, 3).n_iter == 3
+
+
+def test_the_gap_is_that_of_the_point_or_unknown(compiled):
+    """Also where it was last computed some rounds ago: gaps rise and fall."""
+    known = []
+    for most in range(1, 12):
+        problem = dual(100.0)
+        outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda _: 1e-9, most)
+        known.append(math.isfinite(outcome.gap))
+        if known[-1]:
+            assert outcome.gap == pytest.approx(primal_gap(problem, outcome.x, 100.0), rel=1e-6)
+    assert {*known} == {False, True}
+
+
+def test_an_interrupt_leaves_the_point_reached(monkeypatch):
+    def stop(self, *args):
+        self.n_iter += 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(BoxDescent, "_sweep", stop)
+    outcome = BoxDescent(dual(), np.zeros(40)).minimise(lambda _: 0.0, 100)
+    assert outcome.is_interrupted
+    assert outcome.n_iter == 1
+
+
+def test_only_boxes_that_hold_every_coordinate_are_taken():
+    assert is_box_problem(dual())
+    assert is_box_problem(dual(loss="squared_hinge"))
+    assert not is_box_problem(ascd.Problem(X.T, np.ones(6), penalty=ascd.Box(0.0, math.inf)))
+    assert not is_box_problem(ascd.Problem(X.T, np.ones(6), penalty=ascd.L1(1.0)))
+    assert not is_box_problem(ascd.Problem(X.T, np.where(np.arange(6) % 2, 1.0, -1.0), "logistic", ascd.Box(0.0, 1.0)))
+    weight = np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    assert not is_box_problem(dual(weight=weight))
+
+
+# -------------------------------------------------------------------------------------- ``solve``
+
+
+@pytest.fixture
+def thirty_are_many(monkeypatch):
+    monkeypatch.setattr(tuning, "FEW_IN_BOX", 20)
+
+
+def few(C=1.0, loss="hinge", storage=np.asarray):
+    return ascd.DualSVM(storage(X[:30]), Y[:30], C, loss)
+
+
+@pytest.mark.usefixtures("thirty_are_many")
+@pytest.mark.parametrize("turn", [0, 1])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_solve_descends_in_the_box_first(C, turn, monkeypatch):
+    """And has the answer and the certificate of the production solver alone; every two of C, loss and storage meet."""
+    loss, storage = ("hinge", "squared_hinge")[turn], (np.asarray, sparse.csr_array)[(turn + (C < 1.0)) % 2]
+    calls = []
+    whole = BoxDescent.minimise
+    monkeypatch.setattr(BoxDescent, "minimise", lambda *args: calls.append(1) or whole(*args))
+    first = ascd.solve(few(C, loss, storage), tol=1e-8)
+    assert calls == [1]
+    monkeypatch.setattr(tuning, "FEW_IN_BOX", 1000)
+    second = ascd.solve(few(C, loss, storage), tol=1e-8)
+    assert calls == [1]
+    for found in (first, second):
+        assert found.converged
+        assert found.gap <= 1e-8 * found.zero_objective
+    assert first.zero_objective == second.zero_objective
+    assert abs(first.objective - second.objective) <= first.gap + second.gap
+
+
+@pytest.mark.usefixtures("thirty_are_many")
+@pytest.mark.parametrize("how", [{"callback": bool}, {"max_time": 100.0}, {"x0": np.zeros(30)}, {"tol": 0.0}])
+def test_solve_does_without_the_box_where_the_descent_could_not_be_watched_or_stopped(how, monkeypatch):
+    monkeypatch.setattr(BoxDescent, "minimise", None)
+    if "callback" in how:
+        how = {"callback": lambda snapshot: False}
+    assert ascd.solve(few(), **{"tol": 1e-6, "max_iter": 8, **how}).gap < 1e-5
+
+
+@pytest.mark.usefixtures("thirty_are_many")
+def test_an_interrupted_descent_ends_the_run_with_its_point(monkeypatch):
+    def interrupt(self, *args):
+        self._sweep(0.0, 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(BoxDescent, "_minimise", interrupt)
+    found = ascd.solve(few(), tol=1e-10)
+    assert str(found.status) == "interrupted"
+    assert found.x.any()
+    assert math.isfinite(found.gap)
+
+
+@pytest.mark.usefixtures("thirty_are_many")
+def test_where_the_descent_ends_early_the_production_solver_goes_on(monkeypatch):
+    monkeypatch.setattr(tuning, "MOST_IDLE_ROUNDS", 0)
+    found = ascd.solve(few(10.0), tol=1e-10)
+    assert found.converged
+
+
+@pytest.mark.usefixtures("thirty_are_many")
+def test_rounds_of_both_are_counted():
+    found = ascd.solve(few(100.0), tol=1e-12, max_iter=4)
+    assert found.n_iter <= 4
+    assert found.n_iter == found.trace.iteration[-1]
+    assert found.reads > 0
+
+
+@pytest.mark.parametrize("seed", [8, 13, 15, 16])
+def test_interior_points_are_not_rounded_to_numbers_outside_the_box(seed):
+    """There the objective is infinite, and the run was said to have diverged."""
+    rng = np.random.default_rng(seed)
+    rows = 1000.0 * rng.standard_normal((60, 1))
+    labels = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    C = rng.uniform(1.0, 300.0)
+    found = ascd.solve(ascd.DualSVM(rows, labels, C), tol=1e-10)
+    assert found.status is not ascd.Status.DIVERGED
+    assert found.x.min() >= 0.0
+    assert found.x.max() <= C
+    assert found.gap <= 1e-6 * found.zero_objective
