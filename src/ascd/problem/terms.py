@@ -561,10 +561,10 @@ def largest_distance(penalty: Any, blocks: Array, ends: Array, x: Array, g: Arra
 @helper
 def is_zero(x: Array) -> bool:
     """Return whether all entries are 0."""
+    count = 0
     for p in range(x.size):
-        if x[p] != 0.0:
-            return False
-    return True
+        count += x[p] != 0.0
+    return count == 0
 
 
 @kernel
