@@ -106,7 +106,7 @@ def standing_still(rule, lower, upper, seed=0):
     problem = ascd.Problem(np.eye(lower.size), np.ones(lower.size))
     assembly = assemble(problem, rule, "norm", init=(estimate, radius), seed=seed)
     assembly.step = Stay()
-    assembly.point.intervals.clock[:] = 0.0  # no rounding
+    assembly.point.intervals.lengths[:] = 0.0  # no rounding
     return assembly
 
 

@@ -53,7 +53,7 @@ def test_a_measurement_is_the_angle():
     case = regression(15, 20)
     assembly = assemble(case.library(), "awake", "measured")
     watch(assembly, 50)
-    oracle, slope = assembly.oracle, assembly.point.slope
+    oracle, slope = assembly.oracle, assembly.point.raw_gradient
     assert oracle.account[2] == 1.0
     before = oracle.angle.place.copy()
     oracle.measure(assembly.point)

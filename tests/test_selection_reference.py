@@ -36,7 +36,7 @@ def check_intervals(case, oracle, point):
         assert abs(gradient - middle) <= radius + 1e-9 * scale[j] + 1e-300
     check_bounds_over(problem, point)
     if oracle.account[STARTED]:
-        check_account(oracle, slope, intervals.clock[1])
+        check_account(oracle, slope, intervals.lengths[1])
         check_widths(problem.A, oracle)
 
 
@@ -135,7 +135,7 @@ def test_reference_interval_is_tight(seed):
     oracle.refresh(point)
     point.entry_read[0] = moving @ start
     point.x[0] += change
-    point.slope[:] = now
+    point.raw_gradient[:] = now
     oracle.follow_step(point, 0, change)
     for j, gradient in zip((1, 2), ends.T @ now, strict=True):
         middle, radius = point.intervals.extra.tighten(j, 0.0, math.inf)

@@ -66,7 +66,7 @@ def test_lazy_picks_are_the_scans(interpreted, rule, steepness):
 
     def look(point, pick):
         second, first = np.sort(bounds_of(point)[1])[-2:]  # the scan for the steepest has made these exact
-        decided.append(first - second > 1e-12 * (first + drift * point.intervals.clock[0]))
+        decided.append(first - second > 1e-12 * (first + drift * point.intervals.lengths[0]))
 
     picks = watch(scan, 100, look)
     until = decided.index(False) if False in decided else 100
@@ -164,7 +164,7 @@ def check_pick(case, rule, steepness, lazy, point, pick):
     pairs = {"u-ascd": (upper, upper), "l-ascd": (lower, lower), "a-ascd": (upper, lower), "steepest": (exact, exact)}
     mine, best = pairs[rule]
     slack = score_tolerance(case.reference(), steepness, point.x, exact)
-    slack += 1e-12 * drift_of(lazy) * point.intervals.clock[0]
+    slack += 1e-12 * drift_of(lazy) * point.intervals.lengths[0]
     assert mine[pick] == best.max() or mine[pick] + slack[pick] >= np.max(best - slack)
 
 

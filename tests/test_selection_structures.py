@@ -200,7 +200,7 @@ def test_members_are_sorted_by_decreasing_key(keys, count):
 def check_top(lazy, point):
     """The top has the largest of all bounds, evaluated afresh, up to the rounding of its key."""
     values, found = bounds_of(point)[lazy.which], lazy.largest_bound(point.intervals)
-    rounding = 1e-12 * abs(lazy.drift[0]) * point.intervals.clock[0]
+    rounding = 1e-12 * abs(lazy.drift[0]) * point.intervals.lengths[0]
     top = values[lazy.holder.order[0]]
     assert max(found, 0.0) == top or (lazy.is_static and abs(max(found, 0.0) - top) <= rounding)
     assert found == values.max() or max(found, 0.0) >= (1.0 - 1e-12) * values.max() - rounding

@@ -70,12 +70,12 @@ def test_order_of_upper_bounds_is_static(interpreted, steepness):
     """Between visits ℓ and u − ρG never rise; for gsl-s u − ρG and ℓ + ρG do not change at all."""
     for case in filter(lambda case: suits(case, steepness), CASES.values()):
         assembly = assemble(case.library(), "uniform", steepness=steepness, x0=case.x0)
-        norm, clock = case.reference().norms, assembly.point.intervals.clock
+        norm, clock = case.reference().norms, assembly.point.intervals.lengths
         drift = assembly.point.intervals.steepness.rates(norm).max()
         lower, upper, times = [], [], []
 
         def look(point, pick, seen=(lower, upper, times)):
-            for values, value in zip(seen, (*bounds_of(point), point.intervals.clock[0]), strict=True):
+            for values, value in zip(seen, (*bounds_of(point), point.intervals.lengths[0]), strict=True):
                 values.append(value)
 
         picks = watch(assembly, 40, look)

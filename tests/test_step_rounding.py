@@ -38,7 +38,7 @@ def test_v_is_measured_at_steps_that_depend_on_the_problem_alone(pieces):
         for piece in cuts:
             assembly.descend(first, first + piece, descend.py_func)
             first += piece
-        runs.append((assembly.point.x.tolist(), assembly.point.intervals.clock.tolist()))
+        runs.append((assembly.point.x.tolist(), assembly.point.intervals.lengths.tolist()))
     assert runs[0] == runs[1]
 
 
@@ -47,21 +47,21 @@ def test_v_is_measured_at_steps_that_depend_on_the_problem_alone(pieces):
 )
 def test_what_is_measured_is_what_steps_add_to(name):
     assembly = assemble(CASES[name].library("dense"), "cyclic")
-    every = assembly.point.slope.size // SUMS_A_STEP + FEWEST_STEPS
+    every = assembly.point.raw_gradient.size // SUMS_A_STEP + FEWEST_STEPS
     assembly.descend(0, every, descend.py_func)
-    point, before = assembly.point, assembly.point.intervals.clock[5]
-    weight = np.broadcast_to(point.problem.sample.weight, point.slope.shape)
+    point, before = assembly.point, assembly.point.intervals.lengths[5]
+    weight = np.broadcast_to(point.problem.sample.weight, point.raw_gradient.shape)
     moving = weight > 0.0
     if point.problem.loss.is_quadratic():
-        expected = np.sum(point.slope[moving] ** 2 / weight[moving])
+        expected = np.sum(point.raw_gradient[moving] ** 2 / weight[moving])
     else:
-        expected = point.intervals.largest_curvature**2 * np.sum(weight * point.image**2)
+        expected = point.intervals.largest_curvature**2 * np.sum(weight * point.predictor**2)
     assert square_of_sums(point) == pytest.approx(expected, rel=1e-12)
-    point.intervals.measured(square_of_sums(point))
-    assert point.intervals.clock[5] == pytest.approx(min(before, np.sqrt(expected)), rel=1e-9)
+    point.intervals.limit_rounding(square_of_sums(point))
+    assert point.intervals.lengths[5] == pytest.approx(min(before, np.sqrt(expected)), rel=1e-9)
     for lost in (0.0, 1e-320, np.inf, np.nan):
-        point.intervals.measured(lost)
-    assert point.intervals.clock[5] == pytest.approx(min(before, np.sqrt(expected)), rel=1e-9)
+        point.intervals.limit_rounding(lost)
+    assert point.intervals.lengths[5] == pytest.approx(min(before, np.sqrt(expected)), rel=1e-9)
 
 
 def test_the_rounding_of_v_is_bounded():
@@ -75,9 +75,9 @@ def test_the_rounding_of_v_is_bounded():
         for j in np.flatnonzero(assembly.point.x != old):
             change = Fraction(float(assembly.point.x[j])) - Fraction(float(old[j]))
             exact = [value + change * Fraction(float(entry)) for value, entry in zip(exact, A[:, j], strict=True)]
-    wrong = np.linalg.norm([float(Fraction(float(v)) - e) for v, e in zip(assembly.point.slope, exact, strict=True)])
-    assert 0.0 < wrong <= assembly.point.intervals.clock[1]
-    assert assembly.point.intervals.clock[1] < 1e-11
+    wrong = np.linalg.norm([float(Fraction(float(v)) - e) for v, e in zip(assembly.point.raw_gradient, exact, strict=True)])
+    assert 0.0 < wrong <= assembly.point.intervals.lengths[1]
+    assert assembly.point.intervals.lengths[1] < 1e-11
 
 
 def fractions(values):
@@ -102,7 +102,7 @@ def test_sums_since_the_reference_are_wrong_by_what_is_counted(weights, scale):
             change = Fraction(float(assembly.point.x[j] - old[j]))
             exact = [v + w * change * a for v, w, a in zip(exact, factor, fractions(A[:, j]), strict=True)]
             moves += 1
-        now = exact if weights is None else fractions(assembly.point.slope)
+        now = exact if weights is None else fractions(assembly.point.raw_gradient)
         away = [v - r for v, r in zip(now, reference, strict=True)]
         product = sum(v * r for v, r in zip(away, reference, strict=True))
         distance = sum(v * v for v in away)
@@ -160,9 +160,9 @@ def test_squares_out_of_range_of_weighted_samples_count():
     weight = np.array([1e-300, 1.0, 1.0])
     problem = ascd.Problem(np.eye(3), [1e135, 1e-3, 1e-3], penalty=ascd.L1(1e-6), sample_weight=weight)
     point = assemble(problem, "cyclic").point
-    assert point.slope[0] ** 2 == pytest.approx(0.0, abs=1e-320)
+    assert point.raw_gradient[0] ** 2 == pytest.approx(0.0, abs=1e-320)
     assert square_of_sums(point) == pytest.approx(1e-30 + 2e-6, rel=1e-12)
-    point.slope[1:] = 1e-60
+    point.raw_gradient[1:] = 1e-60
     assert square_of_sums(point) == pytest.approx(1e-30, rel=1e-12)
 
 

@@ -36,9 +36,8 @@ def iteration(folder, quick, wanted=""):
                 yield {"case": name, "part": part, **row}
 
 
-#: Rule and oracle; the oracle "reference" reads each column that moves once more, so its steps are replayed with it.
+#: Rule and oracle.
 CHOICES = (("a-ascd", "norm"), ("u-ascd", "norm"), ("look-ahead", "norm"), ("block", "norm"))
-CHOICES += (("a-ascd", "reference"), ("u-ascd", "reference"))
 
 
 def iteration_rows(problem, repeats):

@@ -21,22 +21,10 @@ if TYPE_CHECKING:
     from ascd._core.jit import at, helper
     from ascd.blocks import L21, BlockPath, BlockProblem, BlockSolution, GroupL2, SparseGroup, path_blocks, solve_blocks
     from ascd.engine.minimize import minimize
-    from ascd.engine.oracles import (
-        Blind,
-        Cached,
-        Exact,
-        Measured,
-        Norm,
-        Random,
-        Reference,
-        Simulated,
-        Sketch,
-        Stochastic,
-    )
+    from ascd.engine.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch, Stochastic
     from ascd.engine.rules import (
         ASCD,
         Adaptive,
-        Awake,
         Block,
         Cyclic,
         HeuristicASCD,
@@ -46,6 +34,7 @@ if TYPE_CHECKING:
         Steepest,
         Uniform,
         UpperASCD,
+        WorkingSetSweeps,
     )
     from ascd.estimators import (
         NNLS,
@@ -92,7 +81,6 @@ __all__ = [
     "L21",
     "NNLS",
     "Adaptive",
-    "Awake",
     "Blind",
     "Block",
     "BlockPath",
@@ -122,7 +110,6 @@ __all__ = [
     "LogisticRegressionCV",
     "LookAhead",
     "LowerASCD",
-    "Measured",
     "MultiTaskElasticNet",
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",
@@ -152,6 +139,7 @@ __all__ = [
     "Trace",
     "Uniform",
     "UpperASCD",
+    "WorkingSetSweeps",
     "Zero",
     "at",
     "enet_path",
@@ -173,9 +161,9 @@ _FILES = {
     "ascd.blocks": "L21 BlockPath BlockProblem BlockSolution GroupL2 SparseGroup path_blocks solve_blocks",
     "ascd.matrix.table": "Table",
     "ascd.engine.minimize": "minimize",
-    "ascd.engine.oracles": "Blind Cached Exact Measured Norm Random Reference Simulated Sketch Stochastic",
-    "ascd.engine.rules": "ASCD Adaptive Awake Block Cyclic HeuristicASCD "
-    "Importance LookAhead LowerASCD Steepest Uniform UpperASCD",
+    "ascd.engine.oracles": "Blind Cached Exact Norm Random Reference Simulated Sketch Stochastic",
+    "ascd.engine.rules": "ASCD Adaptive Block Cyclic HeuristicASCD "
+    "Importance LookAhead LowerASCD Steepest Uniform UpperASCD WorkingSetSweeps",
     "ascd.estimators": " ".join(estimators.__all__),
     "ascd.files.opening": "OnDisk open_data",
     "ascd.problem.losses": "Huber Logistic Poisson Squared SquaredHinge",

@@ -61,7 +61,7 @@ class Cautious(NamedTuple):
 
     def update_block(self, point: Any, i: int, change: Any, rng: Any) -> None:
         length = norm_of(change) * point.problem.norm[i] * (point.problem.gain + point.problem.slack)
-        point.intervals.widen(self.factor * length)
+        point.intervals.inflate(self.factor * length)
 
 
 class Distance(NamedTuple):

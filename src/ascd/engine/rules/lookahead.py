@@ -108,7 +108,7 @@ class WindowedSet(NamedTuple):
     def widened(self, intervals: Any, j: int, travel: float) -> None:
         """ℓ' and u' of coordinate j over its interval widened by travel·‖a_j‖."""
         g, r = intervals.extra.tighten(j, intervals.estimate[j], intervals.width_at(j))
-        bounds = intervals.steepness.bounds(intervals.penalty, j, intervals.x[j], g, r + travel * intervals.reach[j])
+        bounds = intervals.steepness.bounds(intervals.penalty, j, intervals.x[j], g, r + travel * intervals.norm[j])
         self.lower[j], self.upper[j] = bounds
 
     @helper
@@ -129,7 +129,7 @@ class WindowedSet(NamedTuple):
             else:
                 real[OUTSIDE] = max(real[OUTSIDE], self.upper[j] * self.upper[j])
         real[ROUNDED] = SUM_ROUNDING * whole[SET_SIZE] * real[TOTAL]
-        if whole[SET_SIZE] == 0:  # bounds that are no numbers any more: anyone
+        if whole[SET_SIZE] == 0:  # bounds that are not numbers any more: any coordinate
             whole[SET_SIZE] = n
             for j in range(n):
                 self.members[j] = j
@@ -163,6 +163,6 @@ def first_window(point: Any) -> float:
     if steepest > 0.0 and reach > 0.0:
         return 0.25 * steepest * point.x.size / reach
     square = 0.0
-    for k in range(point.slope.size):
-        square += point.slope[k] * point.slope[k]
+    for k in range(point.raw_gradient.size):
+        square += point.raw_gradient[k] * point.raw_gradient[k]
     return max(FIRST_SHARE * math.sqrt(square), 1e-300)
