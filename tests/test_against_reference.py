@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import reference as ref
+from ascd.engine.oracles.sketch import sketch_dimension
 from combinations import (
     FACTORS,
     RULE_NAMES,
@@ -22,7 +23,6 @@ from lockstep import BOUNDED_RULES, assemble, check_bounds, close, record, repla
 from problems import CASES, sketchable
 
 import ascd
-from ascd.engine.oracles.sketch import sketch_dimension
 from ascd.engine.tuning import INTERVAL_ROUNDING
 
 pytestmark = pytest.mark.usefixtures("interpreted")

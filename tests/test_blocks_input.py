@@ -40,12 +40,6 @@ class TestClasses:
         assert solution.x.shape == (40, max(labels) + 1)
         assert solution.objective <= problem.objective(np.zeros(solution.x.shape))
 
-    @pytest.mark.usefixtures("interpreted")
-    def test_more_classes_than_samples_in_the_engine(self):
-        problem = ascd.BlockProblem(A[:3, :6], np.array([0, 7, 3]), "softmax", ascd.L21(0.05))
-        solution = ascd.minimize(problem, "ascd", rng=0, tol=1e-5, max_iter=3000)
-        assert solution.objective - ascd.solve_blocks(problem, tol=1e-12).objective <= 1e-5
-
     def test_every_sample_its_own_class(self):
         model = ascd.LogisticRegression(C=10.0).fit(A[:6], list("abcdef"))
         assert list(model.predict(A[:6])) == list("abcdef")
@@ -133,15 +127,3 @@ def test_a_start_of_another_shape_is_told_all_that_are_allowed(target, shapes):
     problem = ascd.BlockProblem(A, target, penalty=ascd.L21(1.0))
     with pytest.raises(ValueError, match=rf"x0 must have the shape {shapes}; got \(3,\)"):
         ascd.solve_blocks(problem, x0=np.ones(3))
-
-
-def test_the_engine_does_not_fetch_data_that_stay_on_a_disk(tmp_path):
-    """They may be larger than memory: ``open_data`` was told how much of it they may take."""
-    np.save(tmp_path / "A.npy", A)
-    data = ascd.open_data(tmp_path / "A.npy")
-    for target, penalty in ((Y[:, 0], ascd.GroupL2(1.0, GROUPS)), (Y, ascd.L21(1.0))):
-        problem = ascd.BlockProblem(data, target, penalty=penalty)
-        before = data.bytes_read
-        with pytest.raises(TypeError, match=r"must be in local memory; Distant keeps them: use ascd\.solve_blocks"):
-            ascd.minimize(problem)
-        assert data.bytes_read == before

@@ -46,7 +46,7 @@ ROWS = [
     ("l-ascd", "cached", "gs-s", "fixed", "gradient", HUBER_L1, "dense"),
     ("a-ascd", "norm", "gs", "fixed", "gradient", TALL_L1, "sparse"),
     ("a-ascd", "sketch", "gs-s", "fixed", "none", SQUARED_L1, "dense"),
-    ("awake", "measured", "gs-s", "coordinate", "gradient", BOX, "dense"),
+    ("working-set", "reference", "gs-s", "coordinate", "gradient", BOX, "dense"),
     ("l-ascd", "random", "gs-q", "fixed", "none", SQUARED_L1, "sparse"),
 ]
 N_ITER = 30

@@ -143,7 +143,7 @@ def test_given_intervals_replace_the_first_pass():
     np.testing.assert_array_equal(gradient, problem().gradient(np.zeros(N)))  # the user's arrays are not written to
 
 
-@pytest.mark.parametrize("rule", ["awake", "a-ascd", "uniform"])
+@pytest.mark.parametrize("rule", ["working-set", "a-ascd", "uniform"])
 @pytest.mark.parametrize("blocks", [False, True])
 def test_given_intervals_that_do_not_hold_are_named(rule, blocks, interpreted):
     """Such a run once was "stationary" where it began; those that are wrong by rounding are as good as exact ones."""
