@@ -109,11 +109,11 @@ def test_ctrl_c_inside_the_compiled_loop_counts_the_steps_it_finished(loss, monk
     descend, calls = run.descend, []
 
     def interrupted(*arguments):
-        survey = descend(*arguments)
+        summary = descend(*arguments)
         calls.append(arguments)
         if len(calls) == 6:  # a signal is handled when compiled code has returned
             raise KeyboardInterrupt
-        return survey
+        return summary
 
     with monkeypatch.context() as patch:
         patch.setattr(run, "descend", interrupted)

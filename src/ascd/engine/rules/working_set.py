@@ -39,7 +39,7 @@ from ascd.matrix.storages import entry_price
 
 #: Rows of ``SweepState.queue``: the next place, coordinates kept for the next sweep, size of the working set, moves in
 #: this sweep, the coordinate visited last, length of this sweep, whether it is a short one.
-NEXT, KEPT, WORKING, MOVED, VISITED, IN_SWEEP, IS_SHORT = range(7)
+NEXT, KEPT, WORKING, MOVED, VISITED_LAST, IN_SWEEP, IS_SHORT = range(7)
 #: Rows of ``SweepState.account``: cost since the scan, wasted and total cost since the refresh, x before the last
 #: visit, gain and cost of this sweep, of those set aside, cost of the short sweeps since.
 WORK, WASTE, SPENT, X_BEFORE, GAIN, COST, GAIN_ASIDE, COST_ASIDE, SHORT_COST = range(9)
@@ -124,14 +124,14 @@ class SweepState(NamedTuple):
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         queue = self.queue
-        if queue[VISITED] >= 0:
+        if queue[VISITED_LAST] >= 0:
             self.record_visit(point)
         if queue[NEXT] == queue[IN_SWEEP]:
             self.end_sweep(point, t, rng)
         listed = self.order if queue[IS_SHORT] else self.members
         j = int(listed[queue[NEXT]])
         queue[NEXT] += 1
-        queue[VISITED] = j
+        queue[VISITED_LAST] = j
         if queue[NEXT] < queue[IN_SWEEP]:
             point.problem.matrix.ahead(int(listed[queue[NEXT]]))
         self.account[X_BEFORE] = point.x[j]
@@ -141,7 +141,7 @@ class SweepState(NamedTuple):
     def record_visit(self, point: Any) -> None:
         """Add gain and cost of the last visit to the accounts, and keep its coordinate unless it was idle too often."""
         queue, account = self.queue, self.account
-        j = queue[VISITED]
+        j = queue[VISITED_LAST]
         cost, change = self.visit_cost(point.problem.matrix, j), point.x[j] - account[X_BEFORE]
         if change != 0.0:
             cost *= 2.0
@@ -232,7 +232,7 @@ class SweepState(NamedTuple):
         queue, account = self.queue, self.account
         account[SPENT] += account[WORK]
         account[WORK] = 0.0
-        if queue[VISITED] < 0 and point.intervals.radius_at(0) == 0.0:
+        if queue[VISITED_LAST] < 0 and point.intervals.radius_at(0) == 0.0:
             self.reference.refresh(point)  # at the start the gradient is known, and a reference costs no reads
         self.reference.measure(point)
         fill_bounds(point.intervals, self.lower, self.upper)
