@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import reference as ref
 
-from ascd.engine.descent import Point, descend
+from ascd.engine.descent import Point, active_count, descend
 from ascd.engine.minimize import assemble as put_together
 from ascd.engine.rules.scan import fill_bounds
 
@@ -45,7 +45,7 @@ class Recorder(NamedTuple):
         return i
 
     def active_count(self, point: Any) -> int:
-        return self.rule.active_count(point)
+        return active_count(self.rule, point)
 
 
 @dataclass
@@ -102,8 +102,8 @@ def record(assembly, n_iter):
     recorder, rng = recorder_for(assembly.rule, n_iter, assembly.point.x.size), copy.deepcopy(assembly.rng)
     with np.errstate(over="ignore"):  # as in kernels: an unlimited length times a column is infinite
         summary = assembly.descend(0, n_iter, descend.py_func, recorder)
-    for array, last in zip(recorder[2:], assembly.state(), strict=True):
-        array[n_iter] = last
+        for array, last in zip(recorder[2:], assembly.state(), strict=True):
+            array[n_iter] = last
     return History(*recorder[1:], summary, rng, assembly)
 
 

@@ -12,7 +12,7 @@ from problems import Case
 from scipy.stats import chi2
 
 import ascd
-from ascd.engine.descent import descend
+from ascd.engine.descent import active_count, descend
 from ascd.engine.rules.ascd import best_level, smallest_set_threshold
 from ascd.engine.rules.lazy import LIST_SIZE, NEXT_PLACE
 from ascd.engine.rules.scan import highest
@@ -34,7 +34,7 @@ class Watch:
         return self.picks[-1]
 
     def active_count(self, point):
-        return self.rule.active_count(point)
+        return active_count(self.rule, point)
 
 
 def watch(assembly, n_iter, look=lambda point, pick: None):

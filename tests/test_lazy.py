@@ -339,7 +339,7 @@ def check_top(lazy, point):
     check_heap(lazy.heap)
 
 
-FIELDS = {"u-ascd": "ceiling", "l-ascd": "floor", "a-ascd": "floor"}
+FIELDS = {"u-ascd": "ordered", "l-ascd": "ordered", "a-ascd": "floor"}
 
 
 @pytest.mark.parametrize("steepness", STEEPNESS)

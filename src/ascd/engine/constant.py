@@ -6,16 +6,12 @@ is one of them: a constant column without penalty, which rules pick as they pick
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ascd._core.checks import as_finite_vector
 from ascd.problem.problem import Problem
-from ascd.results.solution import Snapshot, Solution
 
 
 def with_local_columns(problem: Problem) -> Problem:
@@ -51,18 +47,3 @@ def with_constant(problem: Problem) -> Problem:
         wider = hstack([columns, ones], format="csc")
     stated, weights = problem.stated, None if np.ndim(weight) == 0 else weight
     return Problem(wider, stated.target, stated.loss, penalty.with_free(n), weights, stated.offset)
-
-
-def started(x0: Any, n: int) -> Any:
-    """Return a starting point with a constant of zero, or None."""
-    return None if x0 is None else np.append(as_finite_vector(x0, "x0", n), 0.0)
-
-
-def without_constant(solution: Solution) -> Solution:
-    """Return the solution with the constant as its intercept."""
-    return replace(solution, x=solution.x[:-1].copy(), intercept=float(solution.x[-1]))
-
-
-def seen_without(callback: Callable[[Snapshot], Any] | None) -> Callable[[Snapshot], Any] | None:
-    """Return the callback for snapshots whose x lacks the constant."""
-    return None if callback is None else lambda snapshot: callback(snapshot._replace(x=snapshot.x[:-1]))

@@ -48,6 +48,12 @@ def begin(oracle: Any, point: Any, rng: Any) -> None:
         point.intervals.set_entry(j, point.partial(j), 0.0)
 
 
+@optional_method
+def active_count(rule: Any, point: Any) -> int:
+    """Return how many coordinates the rule chooses from: all, unless it says otherwise."""
+    return point.x.size  # type: ignore[no-any-return]
+
+
 @kernel
 def descend(
     point: Any, rule: Any, oracle: Any, step: Any, unread: bool, first: int, last: int, rng: Any
@@ -108,7 +114,7 @@ def summarise_bounds(point: Any, rule: Any) -> tuple[float, float, int]:
         lower, upper = point.intervals.bounds_at(j)
         steepest = larger_score(steepest, upper)
         zeros += lower == 0.0
-    return steepest, zeros / point.x.size, rule.active_count(point)
+    return steepest, zeros / point.x.size, active_count(rule, point)
 
 
 @kernel

@@ -15,6 +15,7 @@ import numpy as np
 
 from ascd._core.cache import is_ours
 from ascd._core.checks import Array
+from ascd.engine.descent import active_count
 from ascd.engine.intervals import STEP_LENGTH
 from ascd.engine.tuning import RADIUS_ROUNDING
 
@@ -36,7 +37,7 @@ class CheckedRule(NamedTuple):
         return int(i)
 
     def active_count(self, point: Any) -> int:
-        return self.rule.active_count(point)
+        return active_count(self.rule, point)
 
     def complaint(self) -> str:
         kind, pick, t, n = self.fault

@@ -25,9 +25,8 @@ the path p' since, a step (``count_step``) adds
 to ε.  An oracle that adds products to the estimates rounds once more: ``count_products`` adds
 INTERVAL_ROUNDING·l + SUM_ROUNDING·(‖v_0‖ + p).  Increments too small to change G are kept in REMAINDER until they do.
 
-A lower bound below the rounding error of its own computation is therefore 0.  Without ε a coordinate at its minimum
-would keep a lower bound of 1e-16, and a rule that takes the largest lower bound would never leave it.  This definition
-is ours; the paper computes exactly (ε = 0).
+So a lower bound below its own rounding error is 0 (ours; the paper computes exactly).  Otherwise a coordinate at its
+minimum would keep a lower bound of 1e-16, and a rule that takes the largest lower bound would never leave it.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 from ascd._core.checks import as_finite_vector, as_flag, as_generator, as_number
 from ascd._core.clock import Stopwatch
 from ascd._core.jit import debugging
-from ascd.engine.constant import seen_without, started, with_constant, with_local_columns, without_constant
+from ascd.engine.constant import with_constant, with_local_columns
 from ascd.engine.descent import Point
 from ascd.engine.intervals import start_intervals
 from ascd.engine.oracles import as_oracle, oracle_part
@@ -114,13 +114,13 @@ def minimize(
         )
     check_callback(callback)
     if as_flag(intercept, "intercept"):
-        wider, start = with_constant(problem), started(x0, problem.n_features)
-        return without_constant(
-            minimize(
-                wider, rule, oracle, steepness, step, init, start, max_iter, tol, max_time, rng, record, record_gap,
-                seen_without(callback), progress, debug,
-            )
+        start = None if x0 is None else np.append(as_finite_vector(x0, "x0", problem.n_features), 0.0)
+        seen = None if callback is None else lambda snapshot: callback(snapshot._replace(x=snapshot.x[:-1]))
+        found = minimize(
+            with_constant(problem), rule, oracle, steepness, step, init, start, max_iter, tol, max_time, rng, record,
+            record_gap, seen, progress, debug,
         )  # fmt: skip
+        return replace(found, x=found.x[:-1].copy(), intercept=float(found.x[-1]))
     limits = as_limits(DEFAULT_EPOCHS * problem.n_features if max_iter is None else max_iter, max_time)
     tol = as_number(tol, "tol", low=0.0)
     schedule, record_gap = Schedule(record, problem.n_features), as_flag(record_gap, "record_gap")

@@ -154,7 +154,7 @@ class Run:
     def _check_init(self, tol: float) -> None:
         """Raise a ValueError where the user's initial intervals led to a false proof of convergence."""
         if self.has_users_init and self._steepest() > tol:
-            count = self._violations()
+            count = int(count_violations(self.point))
             if count:
                 raise ValueError(
                     f"init must hold the gradient at x0; after {self.t} steps {count} of {self.count} entries are "
@@ -200,7 +200,7 @@ class Run:
             active=active,
             zero_lower=zeros,
             bound=bound,
-            violations=math.nan if self.safe else self._violations(),
+            violations=math.nan if self.safe else int(count_violations(self.point)),
             reads=self.point.reads[0],
             seconds=self.seconds,
         )
@@ -209,10 +209,6 @@ class Run:
     def _objective(self) -> float:
         found = float(objective_at(self.point.problem, self.point.x, self.point.predictor))
         return math.inf if math.isnan(found) else found  # 0·x² of an x whose square is too large
-
-    def _violations(self) -> int:
-        """Count the exact gradient entries outside their interval."""
-        return int(count_violations(self.point))
 
     def _zero_objective(self) -> float:
         """Return F at the allowed point nearest to zero, or the gap there where F is not positive: the unit of tol."""

@@ -169,10 +169,6 @@ def as_steepness(steepness: Any, parts: Parts) -> Any:
             f"steepness {steepness!r} needs a smooth penalty (Zero or L2); {type(parts.penalty).__name__} is not: "
             f"use {', '.join(name for name, row in STEEPNESS.items() if not row[2])}"
         )
-    return _build(family, parts, scaled)
-
-
-def _build(family: str, parts: Parts, scaled: bool) -> Any:
     root: Array = np.sqrt(parts.lipschitz)
     if family == "s":
         return Subgradient(1.0 / root if scaled else 1.0)

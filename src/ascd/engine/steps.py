@@ -9,6 +9,7 @@ entry, which is then exact.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 from ascd._core.checks import Array, unknown_name
@@ -22,26 +23,16 @@ from ascd.problem.problem import Parts
 from ascd.protocols import Step
 
 
-class Fixed(NamedTuple):
-    """The same step length 1/L for every coordinate, L = max_j L_j."""
-
-    unit: float = 1.0
-
-    def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
-        problem = point.problem
-        new = model_minimiser(problem.penalty, i, point.x[i], g, problem.largest)
-        return new, *gradient_after(g, new - point.x[i], problem.norm[i], problem.gain, problem.slack)
-
-
 class Coordinate(NamedTuple):
-    """Step length 1/L_i."""
+    """Step length 1/L_i, or 1/max_j L_j for every coordinate where it is fixed."""
 
-    unit: float = 1.0
+    is_fixed: bool = False
 
     def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
-        problem = point.problem
-        new = model_minimiser(problem.penalty, i, point.x[i], g, problem.lipschitz[i])
-        return new, *gradient_after(g, new - point.x[i], problem.norm[i], problem.gain, problem.slack)
+        problem, old = point.problem, point.x[i]
+        lipschitz = problem.largest if self.is_fixed else problem.lipschitz[i]
+        new = model_minimiser(problem.penalty, i, old, g, lipschitz)
+        return new, *gradient_after(g, new - old, problem.norm[i], problem.gain, problem.slack)
 
 
 class Local(NamedTuple):
@@ -163,7 +154,12 @@ def next_guess(
     return new
 
 
-STEPS: dict[str, Any] = {"fixed": Fixed, "coordinate": Coordinate, "local": Local, "line-search": LineSearch}
+STEPS: dict[str, Any] = {
+    "fixed": partial(Coordinate, True),
+    "coordinate": Coordinate,
+    "local": Local,
+    "line-search": LineSearch,
+}
 
 
 def as_step(step: Any, parts: Parts) -> Any:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 # ---- runs
-
 #: Steps for each coordinate, where the user sets no limit.
 DEFAULT_EPOCHS = 1000
 #: Seconds that a piece of the loop should take: Ctrl-C is handled between pieces.
@@ -33,7 +32,6 @@ LEAST_CURVATURE, STEP_ROUNDING = 1e-3, 1e-15
 SMALL_GROWTH, LARGEST_GROWTH = 0.02, 30.0
 
 # ---- rounding
-
 #: Relative size of a difference that is nothing but rounding: eight ulps, for the handful of operations of a bound.
 INTERVAL_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 #: The same of one sum: an ulp is twice what it can be wrong.
@@ -47,7 +45,6 @@ RADIUS_ROUNDING, VIOLATION_ROUNDING = 1e-9, 1e-9
 EXCESS_ROUNDING = 1e-15
 
 # ---- selection
-
 #: Values between the smallest and the largest upper bound are sorted into this many buckets to find the active set.
 BUCKETS = 256
 #: Averages and bucket edges are computed in floating point: a coordinate this close to the edge stays in the set.
@@ -56,7 +53,7 @@ EDGE_SAFETY = 1e-12
 PICK_BLOCK = 256
 #: Thresholds that "adaptive" compares.
 LEVELS = 64
-#: "look-ahead": a set should last for n/64 to n/8 steps, and begins with this share of the coordinates.
+#: "look-ahead": a set should last for n/64 to n/8 steps, and its first window is this share of ‖v‖.
 LASTS_AT_LEAST, LASTS_AT_MOST, FIRST_SHARE = 64, 8, 0.01
 #: "working-set": nanoseconds to compute the bounds of one coordinate, and to read one sample in a measurement
 #: (``matrix.prices`` has those of reading a column); visits without a move after which a coordinate leaves the set.
@@ -71,7 +68,6 @@ SWEEPS_A_REFRESH = 1.0
 STEEP_BUCKETS = 12
 
 # ---- selection without scanning
-
 #: Below this many coordinates a scan costs less than compiling the heaps is worth.
 SMALLEST_LAZY = 1500
 #: Keys that fell by less than this share of what G has added have not fallen: it is rounding.
@@ -83,12 +79,10 @@ CHILDREN = 8
 DRAW_COST, HORIZON_GROWTH = 8, 4.0
 
 # ---- oracles
-
 #: "reference" is refreshed when this many times its cost was read without a move: of 1/4, 1/2, 1 and 2 the first was
-#: the fastest for "u-ascd" and "block" (``benchmarks/references.py --patience``).  With 1 instead of 1/4, rules that
-#: draw at random read 0.75 ("a-ascd") and 0.5 ("look-ahead") of the columns (geometric means of 14 Lasso problems).
+#: the fastest for "u-ascd" and "block" (14 Lasso problems).  With 1 instead of 1/4, rules that
+#: draw at random read 0.75 ("a-ascd") and 0.5 ("look-ahead") of the columns (geometric means).
 LITTLE_PATIENCE, MUCH_PATIENCE = 0.25, 1.0
-
 #: A Gram matrix above this many bytes is an error: it is no longer "accessible without extra cost".
 LARGEST_EXACT = 2 * 2**30
 #: "sketch", "stochastic": the least probability of failure and the least relative error; what is divided by shares of

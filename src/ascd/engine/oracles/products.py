@@ -9,14 +9,14 @@ After a step by γ the estimates move by γ·g_ij and the radii grow by |γ|·δ
 
 * ``Exact`` (g¹): from a Gram matrix or, for sparse data, Σ_{k : a_ki ≠ 0} s_k a_ki a_kj through the rows of a_i.
 * ``Sketch`` (g²): from a random embedding S with independent entries √(3/m)·{+1, 0, −1}, probabilities 1/6, 2/3, 1/6
-  (Achlioptas 2003).  It keeps the norms of û ± v̂ for all pairs of normalised columns within 1 ± ε, hence all products
-  within ε‖a_i‖‖a_j‖, with probability at least 1 − failure for m ≥ ln(2n²/failure)/(ε²/4 − ε³/6).
-* ``Simulated``: the exact product plus a uniform error of relative size ε, the paper's model of an approximate oracle.
+  (Achlioptas 2003).  It keeps all products within ε‖a_i‖‖a_j‖ with probability at least 1 − failure for
+  m ≥ ln(2n²/failure)/(ε²/4 − ε³/6); where m is not below d, products are exact.
+* ``Simulated``: the exact product plus a uniform error of relative size ε, the paper's model; n column reads a step.
 * ``Norm`` (g³): p = 0, e = ‖a_i‖‖a_j‖ by Cauchy and Schwarz; the estimates stay and one number inflates all radii.
 * ``Random`` (g⁴): p uniform in ±‖a_i‖‖a_j‖.  It can be off by ‖a_i‖‖a_j‖ + |p|, not by ‖a_i‖‖a_j‖ as printed (erratum
   E4); ``printed=True`` uses the paper's radius to reproduce its figures, and such runs count violated bounds.
 * ``Cached``: exact products for the columns that move often, another oracle for the rest, as the paper proposes.
-* ``Blind``: δ = ∞ for some coordinates, which the algorithm allows: they stay in the active set until they are visited.
+* ``Blind``: δ = ∞ for some coordinates, which the algorithm allows: they stay in the active set until visited.
 """
 
 from __future__ import annotations
@@ -320,7 +320,6 @@ class Cached(NamedTuple):
             moves=np.zeros(n, dtype=np.int32),
             owner=np.full(capacity, -1, dtype=np.int32),
             used=np.zeros(capacity, dtype=np.int64),
-            tick=np.zeros(1, dtype=np.int64),
             work=np.zeros(parts.sample.target.size),
         )
 
@@ -335,7 +334,6 @@ class RowCache(NamedTuple):
     moves: Array
     owner: Array
     used: Array
-    tick: Array
     work: Array
 
     def confidence(self) -> float:
@@ -349,8 +347,7 @@ class RowCache(NamedTuple):
             self.fallback.update(point, i, change, rng)
             return
         problem, intervals, slot = point.problem, point.intervals, self.slot[i]
-        self.tick[0] += 1
-        self.used[slot] = self.tick[0]
+        self.used[slot] = int(point.reads[0])
         step = change * problem.gain
         for j in range(problem.norm.size):
             intervals.estimate[j] += step * self.products[j, slot]

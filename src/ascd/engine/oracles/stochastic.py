@@ -19,14 +19,12 @@ exponential gaps: one pass over e finds S, a second one all rows.
 ``sampled_radius`` is the smaller of both, each with half of the probability.  Sample s of a run gets the share 6/(π²s²)
 of the allowed failure, divided by the n entries that it estimates; the shares sum to 1.  As v may depend on former
 samples but this one is independent of v, **all intervals of a run hold together with probability at least
-1 − failure**.  Sums of m numbers that are at most 1, and of the d shares by which rows are drawn, are rounded:
-δ = (m + d)·SUM_ROUNDING is added to the radius and to ‖e‖/S, 2δ to V̂.  Between samples the intervals are inflated as
-by "norm".  Each is intersected with the previous one; where the intersection is empty one of both is wrong, and the
-column is read.
+1 − failure**.  For rounding δ = (m + d)·SUM_ROUNDING is added to the radius and to ‖e‖/S, 2δ to V̂.  Between samples the
+intervals are inflated as by "norm".  Each is intersected with the previous one; where the intersection is empty one of
+both is wrong, and the column is read.
 
-**When.**  A sample costs m rows and two passes over v, counted as the columns that have as many entries.  It is drawn
-when the columns read since the last one come to that and the radii have grown by ``patience`` times what the last
-sample left: near the minimum, where steps are short and the radius of a sample is not, sampling ceases by itself.
+**When.**  A sample costs m rows and two passes over v.  It is drawn when the columns read since the last one come to
+that and the radii have grown by ``patience`` times what the last sample left: near the minimum sampling ceases.
 
 **Anchored.**  When the reads that moved nothing come to a quarter of n, the gradient is read exactly, v_ref = v, and
 from there on its change alone is sampled (the control variate of variance-reduced methods): the radius of a sample then
@@ -122,7 +120,8 @@ class Sampled(NamedTuple):
         problem, account = point.problem, self.account
         point.intervals.inflate(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
         account[MOVED_SINCE] += 1.0
-        if self.is_anchored and self.has_wasted(point):
+        wasted = point.reads[0] - account[WASTE_FROM] - account[MOVED_SINCE]
+        if self.is_anchored and wasted > ANCHOR_WASTE * point.x.size:
             self.set_anchor(point)
         elif account[SAMPLES] == 0.0 or self.is_due(point):
             self.take_sample(point, rng)
@@ -131,19 +130,9 @@ class Sampled(NamedTuple):
     def is_due(self, point: Any) -> bool:
         """Return whether steps have read as much as a sample costs, and radii have grown enough for one to help."""
         account, draws = self.account, self.sample.gaps.size - 1
-        price = draws * point.x.size / self.anchor.size + self.passes()
+        price = draws * point.x.size / self.anchor.size + 2.0 * self.anchor.size * self.columns
         grown = (point.intervals.lengths[INFLATION] - account[INFLATION_THEN]) * self.norms
         return point.reads[0] - account[SAMPLED_AT] >= price and grown >= self.patience * account[LEFT]
-
-    @helper
-    def passes(self) -> float:
-        """Return the cost of two passes over v, in columns."""
-        return 2.0 * self.anchor.size * self.columns
-
-    @helper
-    def has_wasted(self, point: Any) -> bool:
-        """Return whether reads that moved nothing since the anchor have paid for a new one."""
-        return point.reads[0] - self.account[WASTE_FROM] - self.account[MOVED_SINCE] > ANCHOR_WASTE * point.x.size
 
     @helper
     def set_anchor(self, point: Any) -> None:
@@ -165,7 +154,7 @@ class Sampled(NamedTuple):
         account[SAMPLES] += 1.0
         mass, size, last = sample.weigh_rows(point.raw_gradient, self.anchor)
         entries = sample.draw_rows(point.raw_gradient, self.anchor, mass, last, rng) if mass > 0.0 else 0
-        cost = entries * self.columns + self.passes()
+        cost = entries * self.columns + 2.0 * self.anchor.size * self.columns
         point.reads[0] += cost
         account[WASTE_FROM] += cost  # what a sample costs is not a read that moved nothing
         eta = share_of_failure(self.failure, account[SAMPLES], point.x.size)

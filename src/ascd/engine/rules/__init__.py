@@ -36,7 +36,7 @@ from ascd.engine.rules.ascd import ASCD, Adaptive
 from ascd.engine.rules.block import Block
 from ascd.engine.rules.largest import HeuristicASCD, LowerASCD, Steepest, UpperASCD
 from ascd.engine.rules.lookahead import LookAhead
-from ascd.engine.rules.oblivious import Cyclic, Importance, Uncounted, Uniform
+from ascd.engine.rules.oblivious import Cyclic, Importance, Uniform
 from ascd.engine.rules.working_set import WorkingSetSweeps
 from ascd.protocols import Rule
 
@@ -84,6 +84,4 @@ def rule_part(rule: Any) -> Any:
 
 def as_rule(rule: Any, parts: Any, oracle: Any, steepness: Any = None) -> Any:
     """Return the compiled rule for a name or a part, ours or the user's own."""
-    rule = prepared(rule_part(rule), Rule, "rule", parts, oracle, steepness)
-    counting = rule if hasattr(rule, "active_count") else Uncounted(rule)
-    return guarded_rule(counting)
+    return guarded_rule(prepared(rule_part(rule), Rule, "rule", parts, oracle, steepness))

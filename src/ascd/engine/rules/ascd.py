@@ -90,8 +90,7 @@ class SmallestSet(NamedTuple):
     @helper
     def find_threshold(self, point: Any) -> float:
         fill_bounds(point.intervals, self.lower, self.upper)
-        largest = highest(self.lower)
-        return smallest_set_threshold(self.lower, self.upper, largest, self.buckets, self.members)
+        return smallest_set_threshold(self.lower, self.upper, highest(self.lower), self.buckets, self.members)
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         threshold = self.find_threshold(point)
@@ -188,35 +187,23 @@ class Adaptive(NamedTuple):
         return True
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> AdaptiveSet:
-        n = parts.norm.size
-        work = (np.empty(n), np.empty(n), np.empty((BUCKETS, 2)), np.empty(n, dtype=np.int32), np.empty((LEVELS, 4)))
-        return AdaptiveSet(*work)
+        return AdaptiveSet(ASCD().prepare(parts, oracle, steepness), np.empty((LEVELS, 4)))
 
 
 class AdaptiveSet(NamedTuple):
-    """Bounds, work for the smallest active set, and sums over the levels of θ."""
+    """The smallest active set with its bounds, and sums over the levels of θ."""
 
-    lower: Array
-    upper: Array
-    buckets: Array
-    members: Array
+    smallest: SmallestSet
     sums: Array
 
-    @helper
-    def find_threshold(self, point: Any) -> float:
-        fill_bounds(point.intervals, self.lower, self.upper)
-        return smallest_set_threshold(self.lower, self.upper, highest(self.lower), self.buckets, self.members)
-
     def select(self, point: Any, t: int, rng: Any) -> int:
-        threshold = self.find_threshold(point)
-        level = best_level(self.lower, self.upper, threshold, highest(self.lower), self.sums)
-        pick = pick_at_least(self.upper, threshold, rng)
-        if self.upper[pick] >= level:
-            return pick
-        return pick_by_square(self.lower, level, rng)
+        threshold, lower, upper = self.smallest.find_threshold(point), self.smallest.lower, self.smallest.upper
+        level = best_level(lower, upper, threshold, highest(lower), self.sums)
+        pick = pick_at_least(upper, threshold, rng)
+        return pick if upper[pick] >= level else pick_by_square(lower, level, rng)
 
     def active_count(self, point: Any) -> int:
-        return count_at_least(self.upper, self.find_threshold(point), 0, self.upper.size)
+        return self.smallest.active_count(point)
 
 
 @helper

@@ -18,7 +18,7 @@ import numpy as np
 
 from ascd._core.checks import Array, as_flag
 from ascd._core.jit import helper
-from ascd.engine.rules.lazy import LazyHeuristic, LazyLower, LazySteepest, LazyUpper, lazy_applies
+from ascd.engine.rules.lazy import LazyHeuristic, LazyTop, lazy_applies
 from ascd.engine.rules.scan import count_at_least, fill_bounds, highest, least_threshold, pick_at_least
 
 
@@ -36,7 +36,7 @@ class UpperASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        return lazy_or_scan(self.scan, LazyUpper, (1, 1), parts, oracle, steepness)
+        return lazy_or_scan(self.scan, (1, 1), parts, oracle, steepness)
 
 
 class LowerASCD(NamedTuple):
@@ -53,7 +53,7 @@ class LowerASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        return lazy_or_scan(self.scan, LazyLower, (0, 0), parts, oracle, steepness)
+        return lazy_or_scan(self.scan, (0, 0), parts, oracle, steepness)
 
 
 class HeuristicASCD(NamedTuple):
@@ -73,7 +73,7 @@ class HeuristicASCD(NamedTuple):
         return True
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        return lazy_or_scan(self.scan, LazyHeuristic, (1, 0), parts, oracle, steepness)
+        return lazy_or_scan(self.scan, (1, 0), parts, oracle, steepness)
 
 
 class LevelSet(NamedTuple):
@@ -99,12 +99,12 @@ class LevelSet(NamedTuple):
         return count_at_least(self.upper if self.which == 1 else self.lower, threshold, 0, self.upper.size)
 
 
-def lazy_or_scan(scan: bool, lazy: Any, kinds: tuple[int, int], parts: Any, oracle: Any, steepness: Any) -> Any:
+def lazy_or_scan(scan: bool, kinds: tuple[int, int], parts: Any, oracle: Any, steepness: Any) -> Any:
     """Return the rule without scanning where there is one for the oracle, else the one that scans."""
-    n = parts.norm.size
-    if not as_flag(scan, "scan") and lazy_applies(n, oracle, steepness):
-        return lazy.start(parts, steepness)
-    return LevelSet(np.empty(n), np.empty(n), *kinds)
+    if as_flag(scan, "scan") or not lazy_applies(parts.norm.size, oracle, steepness):
+        return LevelSet(np.empty(parts.norm.size), np.empty(parts.norm.size), *kinds)
+    which, against = kinds
+    return LazyTop.of(which, False, parts, steepness) if which == against else LazyHeuristic.of(parts, steepness)
 
 
 class Steepest(NamedTuple):
@@ -126,7 +126,7 @@ class Steepest(NamedTuple):
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
         if not as_flag(self.scan, "scan") and lazy_applies(parts.norm.size, oracle, steepness):
-            return LazySteepest.start(parts, steepness)
+            return LazyTop.of(1, True, parts, steepness)
         return self
 
     def select(self, point: Any, t: int, rng: Any) -> int:

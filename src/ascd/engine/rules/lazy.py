@@ -22,11 +22,10 @@ bounds until the top is known exactly: its score then beats the upper bounds of 
 
 **a-ASCD** draws from a list of candidates that contains its set {u ≥ max ℓ}.  A coordinate outside the list has a key
 u − ρG below the list's limit, and can only enter the set when max ℓ − ρG falls to that limit: then all bounds are
-scanned once, and the list is made of all coordinates whose keys are expected to be reached within the next ``horizon``
+scanned, and the list is made of the coordinates whose keys are expected to be reached within the next ``horizon``
 steps, at the speed since the last scan.  A draw is accepted if u ≥ max ℓ, else repeated, so picks are uniform on the
-set.  A visited or rejected coordinate with a key below the limit leaves the list.  The horizon is quadrupled where the
-scan cost more than the rejected draws since the last one, and halved where they cost as much: both together cost a
-fixed share of the steps.
+set.  A visited or rejected coordinate with a key below the limit leaves the list.  The horizon is halved where the
+rejected draws since the last scan have cost as much as a scan, and quadrupled otherwise.
 """
 
 from __future__ import annotations
@@ -125,14 +124,11 @@ class LazyBounds(NamedTuple):
     rate: Array
 
     @staticmethod
-    def lower(parts: Any, steepness: Any) -> LazyBounds:
+    def of(which: int, parts: Any, steepness: Any) -> LazyBounds:
         rates, moving = steepness.rates(parts.norm), parts.norm > 0.0
         falls_evenly = asked(steepness, "falls_evenly", False) and bool(moving.any())
-        return LazyBounds(Heap.of(parts.norm.size), 0, np.array([-rates[moving].min() if falls_evenly else 0.0]))
-
-    @staticmethod
-    def upper(parts: Any, steepness: Any) -> LazyBounds:
-        return LazyBounds(Heap.of(parts.norm.size), 1, np.array([steepness.rates(parts.norm).max()]))
+        rate = rates.max() if which == 1 else -rates[moving].min() if falls_evenly else 0.0
+        return LazyBounds(Heap.of(parts.norm.size), which, np.array([rate]))
 
     @helper
     def bound_of(self, intervals: Any, j: int) -> float:
@@ -181,78 +177,34 @@ class LazyBounds(NamedTuple):
         """Recompute the key of a visited coordinate, whose bounds may have moved either way."""
         self.heap.change_key(j, self.key_of(intervals, j, self.bound_of(intervals, j)))
 
-    @helper
-    def update_last(self, intervals: Any, last: Array, rng: Any) -> None:
-        """Evaluate all at the first call (last[0] = −1), else the coordinate that was visited last."""
-        if last[0] < 0:
-            self.evaluate_all(intervals, rng)
-        else:
-            self.renew(intervals, wide(last[0]))
 
+class LazyTop(NamedTuple):
+    """u-ASCD, ℓ-ASCD and SCD without scanning: the top of a heap of bounds; SCD reads it until it is known exactly."""
 
-class LazyUpper(NamedTuple):
-    """u-ASCD without scanning."""
-
-    ceiling: LazyBounds
+    ordered: LazyBounds
+    reads: bool
     last: Array  # [the last pick, −1 before the first]
 
     @staticmethod
-    def start(parts: Any, steepness: Any) -> LazyUpper:
-        return LazyUpper(LazyBounds.upper(parts, steepness), np.array([-1]))
+    def of(which: int, reads: bool, parts: Any, steepness: Any) -> LazyTop:
+        return LazyTop(LazyBounds.of(which, parts, steepness), reads, np.array([-1]))
 
     def select(self, point: Any, t: int, rng: Any) -> int:
-        self.ceiling.update_last(point.intervals, self.last, rng)
-        self.ceiling.largest_bound(point.intervals)
-        self.last[0] = self.ceiling.heap.order[0]
+        bounds, intervals = self.ordered, point.intervals
+        if self.last[0] < 0:
+            bounds.evaluate_all(intervals, rng)
+        else:
+            bounds.renew(intervals, wide(self.last[0]))
+        largest, top = bounds.largest_bound(intervals), wide(bounds.heap.order[0])
+        while self.reads and intervals.radius_at(top) > 0.0:
+            intervals.set_entry(top, point.partial(top), 0.0)
+            bounds.renew(intervals, top)
+            largest, top = bounds.largest_bound(intervals), wide(bounds.heap.order[0])
+        self.last[0] = int(rng.random() * point.x.size) if bounds.which == 0 and not largest > 0.0 else top
         return wide(self.last[0])
 
     def active_count(self, point: Any) -> int:
-        return count_reaching(point.intervals, 1, 1)
-
-
-class LazySteepest(NamedTuple):
-    """SCD that reads only what may be steepest."""
-
-    ceiling: LazyBounds
-    last: Array
-
-    @staticmethod
-    def start(parts: Any, steepness: Any) -> LazySteepest:
-        return LazySteepest(LazyBounds.upper(parts, steepness), np.array([-1]))
-
-    def select(self, point: Any, t: int, rng: Any) -> int:
-        self.ceiling.update_last(point.intervals, self.last, rng)
-        while True:
-            self.ceiling.largest_bound(point.intervals)
-            top = wide(self.ceiling.heap.order[0])
-            self.last[0] = top
-            if point.intervals.radius_at(top) == 0.0:
-                return top
-            point.intervals.set_entry(top, point.partial(top), 0.0)
-            self.ceiling.renew(point.intervals, top)
-
-    def active_count(self, point: Any) -> int:
-        return 1
-
-
-class LazyLower(NamedTuple):
-    """ℓ-ASCD without scanning."""
-
-    floor: LazyBounds
-    last: Array
-
-    @staticmethod
-    def start(parts: Any, steepness: Any) -> LazyLower:
-        return LazyLower(LazyBounds.lower(parts, steepness), np.array([-1]))
-
-    def select(self, point: Any, t: int, rng: Any) -> int:
-        self.floor.update_last(point.intervals, self.last, rng)
-        largest = self.floor.largest_bound(point.intervals)
-        self.last[0] = self.floor.heap.order[0] if largest > 0.0 else int(rng.random() * point.x.size)
-        return wide(self.last[0])
-
-    def active_count(self, point: Any) -> int:
-        return count_reaching(point.intervals, 0, 0)
+        return 1 if self.reads else count_reaching(point.intervals, self.ordered.which, self.ordered.which)
 
 
 class LazyHeuristic(NamedTuple):
@@ -265,10 +217,10 @@ class LazyHeuristic(NamedTuple):
     real: Array
 
     @staticmethod
-    def start(parts: Any, steepness: Any) -> LazyHeuristic:
+    def of(parts: Any, steepness: Any) -> LazyHeuristic:
         rate, members = float(steepness.rates(parts.norm).max()), np.empty(parts.norm.size, dtype=np.int32)
         state, real = np.array([-1, -1, 0, 0, 0, -1]), np.array([math.inf, math.inf, 1.0])
-        return LazyHeuristic(LazyBounds.lower(parts, steepness), rate, members, state, real)
+        return LazyHeuristic(LazyBounds.of(0, parts, steepness), rate, members, state, real)
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, state, n = point.intervals, self.state, point.x.size

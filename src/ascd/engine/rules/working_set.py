@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_number
-from ascd._core.jit import helper
+from ascd._core.jit import helper, optional_method
 from ascd.engine.rules.scan import fill_bounds, put_steep_first, shuffle
 from ascd.engine.tuning import (
     BOUNDS_COST,
@@ -73,7 +73,7 @@ class WorkingSetSweeps(NamedTuple):
         n, d, entry = parts.norm.size, parts.sample.target.size, entry_price(parts.matrix)
         refresh = entry * parts.matrix.stored().size + VISIT * n
         return SweepState(
-            reference=oracle if hasattr(oracle, "measure") and hasattr(oracle, "refresh") else NoReference(),
+            oracle=oracle,
             entry_price=entry,
             scan_after=price * (BOUNDS_COST * n + SAMPLE_COST * d),
             refresh_after=share * refresh,
@@ -90,24 +90,20 @@ class WorkingSetSweeps(NamedTuple):
         )
 
 
-class NoReference(NamedTuple):
-    """For oracles without a reference: no measurement, no refresh."""
+@optional_method
+def measure(oracle: Any, point: Any) -> None:
+    """Measure the angle to the reference, with oracles that have one."""
 
-    unit: float = 1.0
 
-    @helper
-    def measure(self, point: Any) -> None:
-        pass
-
-    @helper
-    def refresh(self, point: Any) -> None:
-        pass
+@optional_method
+def refresh(oracle: Any, point: Any) -> None:
+    """Make the present point the reference, with oracles that have one."""
 
 
 class SweepState(NamedTuple):
     """The working set, how often each coordinate was visited without moving, and the accounts (in nanoseconds)."""
 
-    reference: Any
+    oracle: Any
     entry_price: float
     scan_after: float
     refresh_after: float
@@ -233,12 +229,12 @@ class SweepState(NamedTuple):
         account[SPENT] += account[WORK]
         account[WORK] = 0.0
         if queue[VISITED_LAST] < 0 and point.intervals.radius_at(0) == 0.0:
-            self.reference.refresh(point)  # at the start the gradient is known, and a reference costs no reads
-        self.reference.measure(point)
+            refresh(self.oracle, point)  # at the start the gradient is known, and a reference costs no reads
+        measure(self.oracle, point)
         fill_bounds(point.intervals, self.lower, self.upper)
         may_enter = self.cost_of_entering(point.problem.matrix) + account[WASTE] <= self.refresh_after
         if not may_enter and (is_still or account[SPENT] >= self.sweep_until):
-            self.reference.refresh(point)
+            refresh(self.oracle, point)
             account[WASTE], account[SPENT], may_enter = 0.0, 0.0, True
             fill_bounds(point.intervals, self.lower, self.upper)
         if may_enter:
