@@ -261,13 +261,6 @@ def test_wrong_arguments_are_named(options, error, words):
     assert words in str(caught.value)
 
 
-def test_blocks_have_no_stochastic_form():
-    X = np.random.default_rng(0).standard_normal((10, 4))
-    problem = ascd.BlockProblem(X, X[:, :2], penalty=ascd.L21(1.0))
-    with pytest.raises(TypeError, match="'stochastic' estimates single entries"):
-        ascd.minimize(problem, oracle="stochastic")
-
-
 def test_data_without_a_single_entry_are_solved():
     solution = ascd.minimize(ascd.Problem(np.zeros((5, 3)), np.ones(5), penalty=ascd.L1(1.0)), oracle="stochastic")
     assert np.array_equal(solution.x, np.zeros(3))
