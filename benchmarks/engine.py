@@ -8,7 +8,6 @@ machine disturbs little.  The bars are those the engine was built to:
     generic      uniform, sparse data          ≤ 1.5 × the same step as a bare numba loop
     selection    ascd, a-ascd with "norm"      ≤ 3 × a NumPy pass over four float64 arrays of length n
     dense        dense 2000 × 2000, a-ascd     ≤ 1.3 × uniform
-    blocks       rules on blocks               ≤ 3 × a uniform block step
     start        import + first minimize       ≤ 8 s with an empty cache, ≤ 1.0 s with a filled one; import ≤ 0.6 s
     memory       above the data                ≤ 10 float64 vectors of length n and 4 of length d
 
@@ -31,7 +30,6 @@ PARTS = {
     "generic": iterations.generic,
     "selection": iterations.selection,
     "dense": iterations.dense,
-    "blocks": iterations.blocks,
     "start": processes.start,
     "memory": processes.memory,
 }

@@ -1,11 +1,10 @@
 """Does approximate steepest selection pay in seconds?  Everything counted, all methods in one run, as ratios.
 
     python benchmarks/selection.py [--data FOLDER] [--quick] [--case NAME] [--problem NAME] [--json FILE]
-                                   [--only iteration|products|growth|race|default|memory]
+                                   [--only iteration|growth|race|default|memory]
 
-- iteration: time of an iteration against ``uniform`` (bars: a-ascd, u-ascd ≤ 2; aim 1.2; with reference ≤ 5), against
-  the same steps replayed, and the entries that its columns hold, as a multiple of the mean
-- products: what steps would cost at least if the products of columns that move were stored instead of read
+- iteration: time of an iteration against ``uniform`` (bar: a-ascd ≤ 3), against the same steps replayed, and the
+  entries that its columns have, as a multiple of the mean
 - growth: sparse synthetic data with 30 nonzeros a column, n from 1e4 to 1e6 (bar: ≤ 2 beyond uniform's own growth)
 - race: Lasso to relative suboptimality 1e-4 with coordinate steps; wall-clock and column reads of the best ASCD
   configuration against ``uniform`` and ``cyclic``, reading the start gradient and refreshing included (bars on the
@@ -29,7 +28,6 @@ from choosing import prices
 from choosing.contest import contest
 from choosing.data import FOLDER
 from choosing.default import defaults
-from choosing.products import products
 from choosing.tables import TABLES
 from common.ledger import Ledger, place_of
 from common.tables import measured
@@ -47,7 +45,6 @@ def main(given=None):
     shared = (options.data, options.quick)
     parts = {
         "iteration": partial(prices.iteration, *shared, options.case),
-        "products": partial(products, *shared, options.case),
         "growth": partial(prices.growth, *shared),
         "race": partial(contest, *shared, options.case),
         "default": partial(defaults, *shared, options.case, options.problem),

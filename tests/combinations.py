@@ -109,7 +109,7 @@ def library_oracle(name, n):
 def reference_oracle(name, n, prepared):
     """The reference's oracle of that name; ``prepared`` is the library's, for the images of a sketch."""
     if name == "sketch":
-        return ref.oracle_sketch(prepared.images, prepared.epsilon)
+        return ref.oracle_sketch(prepared.embedded, prepared.epsilon)
     return {
         "exact": ref.oracle_exact,
         "simulated": lambda: ref.oracle_simulated(0.3),

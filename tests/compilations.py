@@ -43,11 +43,9 @@ def compilations_of(kernel: Kernel) -> Iterator[Compilations]:
 @contextmanager
 def only_loops_compiled() -> Iterator[None]:
     """Kernels run as plain Python, but for the loops of the engines, which hold parts of almost all kinds."""
-    from ascd.blocks.engine import run as of_blocks
     from ascd.engine import run
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ascd._core.jit.is_interpreted", True)
         patch.setattr(run, "descend", run.descend._compiled)
-        patch.setattr(of_blocks, "descend_blocks", of_blocks.descend_blocks._compiled)
         yield

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import reference as ref
 
-from ascd.engine.descent import Point, descend
+from ascd.engine.descent import Point, active_count, descend
 from ascd.engine.minimize import assemble as put_together
 from ascd.engine.rules.scan import fill_bounds
 
@@ -45,7 +45,7 @@ class Recorder(NamedTuple):
         return i
 
     def active_count(self, point: Any) -> int:
-        return self.rule.active_count(point)
+        return active_count(self.rule, point)
 
 
 @dataclass
@@ -80,7 +80,7 @@ def assemble(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", 
 
 @dataclass
 class History:
-    """``picks[t]`` leads from state t to state t + 1; ``survey`` is what ``descend`` says at the end."""
+    """``picks[t]`` leads from state t to state t + 1; ``summary`` is what ``descend`` says at the end."""
 
     picks: np.ndarray
     x: np.ndarray
@@ -88,7 +88,7 @@ class History:
     radius: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    survey: tuple
+    summary: tuple
     rng: np.random.Generator  # as it was before the first pick
     assembly: Assembly  # as it is after the last step
 
@@ -100,10 +100,11 @@ def recorder_for(rule, n_iter, n):
 def record(assembly, n_iter):
     """Descend by ``n_iter`` steps in plain Python and return every state on the way."""
     recorder, rng = recorder_for(assembly.rule, n_iter, assembly.point.x.size), copy.deepcopy(assembly.rng)
-    survey = assembly.descend(0, n_iter, descend.py_func, recorder)
-    for array, last in zip(recorder[2:], assembly.state(), strict=True):
-        array[n_iter] = last
-    return History(*recorder[1:], survey, rng, assembly)
+    with np.errstate(over="ignore"):  # as in kernels: an unlimited length times a column is infinite
+        summary = assembly.descend(0, n_iter, descend.py_func, recorder)
+        for array, last in zip(recorder[2:], assembly.state(), strict=True):
+            array[n_iter] = last
+    return History(*recorder[1:], summary, rng, assembly)
 
 
 # ------------------------------------------------------------------------------------------- replay

@@ -12,12 +12,11 @@ from problems import Case
 from scipy.stats import chi2
 
 import ascd
-from ascd.engine.descent import descend
-from ascd.engine.rules.adaptive import best_level
-from ascd.engine.rules.ascd import smallest_set_threshold
-from ascd.engine.rules.draw_list import DRAWN_FROM, LIST_SIZE
+from ascd.engine.descent import active_count, descend
+from ascd.engine.rules.ascd import best_level, smallest_set_threshold
+from ascd.engine.rules.lazy import LIST_SIZE, NEXT_PLACE
 from ascd.engine.rules.scan import highest
-from ascd.engine.tuning import BUCKETS, CHUNK, LEVELS
+from ascd.engine.tuning import BUCKETS, LEVELS
 
 INF = float("inf")
 LOSSES = ("squared", "logistic", "huber", "squared_hinge")
@@ -35,7 +34,7 @@ class Watch:
         return self.picks[-1]
 
     def active_count(self, point):
-        return self.rule.active_count(point)
+        return active_count(self.rule, point)
 
 
 def watch(assembly, n_iter, look=lambda point, pick: None):
@@ -106,7 +105,7 @@ def standing_still(rule, lower, upper, seed=0):
     problem = ascd.Problem(np.eye(lower.size), np.ones(lower.size))
     assembly = assemble(problem, rule, "norm", init=(estimate, radius), seed=seed)
     assembly.step = Stay()
-    assembly.point.intervals.clock[:] = 0.0  # no rounding
+    assembly.point.intervals.lengths[:] = 0.0  # no rounding
     return assembly
 
 
@@ -151,37 +150,17 @@ def arrays_of(part):
 
 def redraw(rule, point, rng):
     """A pick with random numbers of its own, also where the rule has drawn some before."""
-    if hasattr(rule, "awake"):
-        rule.awake.state[DRAWN_FROM] = 0
+    if hasattr(rule, "members") and hasattr(rule, "floor"):
+        rule.state[NEXT_PLACE] = -1
     return rule.select(point, 0, rng)
 
 
-def listed_in(awake):
-    """Those from which a rule draws."""
-    return awake.members[: awake.state[LIST_SIZE]].tolist()
-
-
-def check_draw(rule, point, pick, asleep):
-    """The pick belongs to a-ASCD's set, which is awake; everybody is awake or asleep.  How large the set is."""
+def check_draw(rule, point, pick):
+    """The pick belongs to a-ASCD's set, which is contained in the list.  Returns the size of the set."""
     lower, upper = bounds_of(point)
-    active, members = ref.active_set("a-ascd", upper, lower), listed_in(rule.awake)
+    active, members = ref.active_set("a-ascd", upper, lower), rule.members[: rule.state[LIST_SIZE]].tolist()
     assert pick in active
     assert rule.active_count(point) == len(active)
     assert set(active) <= set(members) or not members
-    assert sorted([*members, *asleep]) == list(range(upper.size))
+    assert len(set(members)) == len(members)
     return len(active)
-
-
-def held_by(sleepers):
-    """Coordinates asleep and their keys; each stands in the level of its key."""
-    found = {}
-    for b, above in enumerate([np.inf, *sleepers.edge[:-1]]):
-        chunk, end, before = sleepers.chunk[b], sleepers.place[b], len(found)
-        while chunk >= 0:
-            keys = sleepers.key[chunk * CHUNK : end]
-            assert np.all((keys >= sleepers.edge[b]) & ((keys < above) | (keys == np.inf)))
-            found |= dict(zip(sleepers.order[chunk * CHUNK : end].tolist(), keys.tolist(), strict=True))
-            chunk = sleepers.behind[chunk]
-            end = (chunk + 1) * CHUNK
-        assert sleepers.number[b] == len(found) - before
-    return found

@@ -22,7 +22,7 @@ from lockstep import BOUNDED_RULES, assemble, check_bounds, close, record, repla
 from problems import CASES, sketchable
 
 import ascd
-from ascd.engine.oracles.sketch import sketch_dimension
+from ascd.engine.oracles.products import sketch_dimension
 from ascd.engine.tuning import INTERVAL_ROUNDING
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -34,7 +34,7 @@ for run in RUNS:
     GROUPS.setdefault(f"{run[0].rule} {run[0].oracle}", []).append(run)
 
 
-def check_survey(case, history, combination):
+def check_summary(case, history, combination):
     """What ``descend`` returns: the largest upper bound, the share of zero lower bounds, the active set's size."""
     rule, lower, upper = combination.rule, history.lower[-1], history.upper[-1]
     state = history.x[-1], history.estimate[-1], history.radius[-1]
@@ -43,9 +43,9 @@ def check_survey(case, history, combination):
     certified_lower, certified_upper = np.array([intervals.bounds_at(j) for j in range(case.n)]).T
     everything = 1 if rule == "steepest" else case.n
     count = len(ref.active_set(rule, upper, lower)) if rule in BOUNDED_RULES else everything
-    assert history.survey[:2] == (certified_upper.max(), np.mean(certified_lower == 0.0))
+    assert history.summary[:2] == (certified_upper.max(), np.mean(certified_lower == 0.0))
     wider = ref.active_set(rule, 1.0000000001 * upper, lower) if rule == "ascd" else range(count)
-    assert count <= history.survey[2] <= len(wider)
+    assert count <= history.summary[2] <= len(wider)
 
 
 def check_run(combination, case, start, seed):
@@ -56,7 +56,7 @@ def check_run(combination, case, start, seed):
     assert np.array_equal(history.radius[0], radius)
     oracle = reference_oracle(combination.oracle, case.n, history.assembly.oracle)
     undecided = replay(case, history, combination.rule, oracle, combination.steepness, combination.step)
-    check_survey(case, history, combination)
+    check_summary(case, history, combination)
     return undecided
 
 
@@ -85,9 +85,9 @@ def test_a_sketch_that_is_smaller_than_the_data(rule, storage):
     case = sketchable()
     assert sketch_dimension(case.n, 0.9, 0.01) < case.A.shape[0]
     history = record(assemble(case.library(storage), library_rule(rule), ascd.Sketch(0.9), seed=3), 20)
-    assert history.assembly.oracle.images.shape == (sketch_dimension(case.n, 0.9, 0.01), case.n)
+    assert history.assembly.oracle.embedded.shape == (sketch_dimension(case.n, 0.9, 0.01), case.n)
     assert history.assembly.oracle.epsilon == 0.9
-    oracle = ref.oracle_sketch(history.assembly.oracle.images, 0.9)
+    oracle = ref.oracle_sketch(history.assembly.oracle.embedded, 0.9)
     assert replay(case, history, rule, oracle, "gs-s", "coordinate") == 0
     if rule != "steepest":
         assert history.radius[-1].max() > 0.0

@@ -127,9 +127,3 @@ def test_a_start_of_another_shape_is_told_all_that_are_allowed(target, shapes):
     problem = ascd.Problem(A, target, penalty=ascd.L21(1.0))
     with pytest.raises(ValueError, match=rf"x0 must have the shape {shapes}; got \(3,\)"):
         ascd.solve(problem, x0=np.ones(3))
-
-
-@pytest.mark.parametrize(("target", "penalty"), [(Y[:, 0], ascd.GroupL2(1.0, GROUPS)), (Y, ascd.L1(1.0))])
-def test_the_engine_takes_single_coordinates_only(target, penalty):
-    with pytest.raises(TypeError, match=r"one target and a penalty by coordinate.* use ascd\.solve"):
-        ascd.minimize(ascd.Problem(A, target, penalty=penalty))

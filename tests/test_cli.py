@@ -91,7 +91,7 @@ def test_completion_of_parts_and_figures():
     from ascd.cli.reproduce import Figure
 
     rules = [item.value for item in Named("rule").shell_complete(None, None, "a")]
-    assert rules == ["ascd", "a-ascd", "adaptive", "awake"]
+    assert rules == ["ascd", "a-ascd", "adaptive", "working-set"]
     assert [item.value for item in Figure().shell_complete(None, None, "2")] == ["2", "2a", "2b", "2c", "2d"]
 
 

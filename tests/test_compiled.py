@@ -46,7 +46,7 @@ ROWS = [
     ("l-ascd", "cached", "gs-s", "fixed", "gradient", HUBER_L1, "dense"),
     ("a-ascd", "norm", "gs", "fixed", "gradient", TALL_L1, "sparse"),
     ("a-ascd", "sketch", "gs-s", "fixed", "none", SQUARED_L1, "dense"),
-    ("awake", "measured", "gs-s", "coordinate", "gradient", BOX, "dense"),
+    ("working-set", "reference", "gs-s", "coordinate", "gradient", BOX, "dense"),
     ("l-ascd", "random", "gs-q", "fixed", "none", SQUARED_L1, "sparse"),
 ]
 N_ITER = 30
@@ -83,12 +83,12 @@ def advance_both(run, t, rule, loop):
     """
     plain, before = copy.deepcopy(run), run.point.x.copy()
     decided = not rounding_decides_the_pick(run, rule)
-    survey, expected = run.descend(t, t + 1, loop), plain.descend(t, t + 1, descend.py_func)
+    summary, expected = run.descend(t, t + 1, loop), plain.descend(t, t + 1, descend.py_func)
     moves = [np.abs(which.point.x - before).max() for which in (run, plain)]
     if not decided or 0.0 < max(moves) < 1e-9:
         return False, max(moves)
     assert_same(run, plain)
-    assert survey[0] == pytest.approx(expected[0], rel=1e-9, abs=1e-7)
+    assert summary[0] == pytest.approx(expected[0], rel=1e-9, abs=1e-7)
     return True, max(moves)
 
 

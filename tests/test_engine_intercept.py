@@ -54,7 +54,5 @@ def test_starts_callbacks_and_offsets():
 def test_what_has_no_intercept_is_named():
     with pytest.raises(TypeError, match=r"with_free\(self, n\).*Threshold has none"):
         ascd.minimize(ascd.Problem(A, SIGNAL, penalty=Threshold(1.0)), intercept=True)
-    with pytest.raises(TypeError, match="an unpenalised block is one"):
-        ascd.minimize(ascd.Problem(A, SIGNAL, penalty=ascd.GroupL2(1.0, [[0, 1], [2, 3, 4]])), intercept=True)
     with pytest.raises(ValueError, match="x0 must have length 5"):
         ascd.minimize(ascd.Problem(A, SIGNAL), intercept=True, x0=np.ones(6))

@@ -108,7 +108,7 @@ class Looking(NamedTuple):
 
     def select(self, point, t, rng):
         for j in range(point.x.size):
-            exact = point.problem.matrix.values[:, j] @ point.slope
+            exact = point.problem.matrix.values[:, j] @ point.raw_gradient
             off = abs(exact - point.intervals.estimate[j]) - point.intervals.radius_at(j)
             self.excess.append(off / (1.0 + abs(exact)))
         return t % point.x.size

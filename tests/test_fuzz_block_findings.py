@@ -55,11 +55,6 @@ FINDINGS = {
         "solve_blocks", np.array([[1e-140]]), np.array([1e-100]), penalty="GroupL2",
         parameters={"strength": 1e-245, "groups": [[0]], "ridge": 1e-285},
     ),
-    "a small gradient, step by step": Case(
-        "minimize_blocks", np.array([[1e-140, 2e-140], [1e-140, 0.0]]), np.array([1e-100, 2e-100]), penalty="GroupL2",
-        parameters={"strength": 1e-245, "groups": [[0, 1]]},
-        options={"rule": "cyclic", "oracle": "norm", "steepness": "gs-s", "step": "coordinate", "max_iter": 40},
-    ),
 }  # fmt: skip
 
 

@@ -10,7 +10,6 @@ import pytest
 from fuzz.block_calls import block_problem, block_truth, flat
 from fuzz.block_forms import fewer_outputs, plainer_groups
 from fuzz.block_search import block_candidates, blocks_from_scipy
-from fuzz.block_steps import block_faults
 from fuzz.cases import Case, source
 from fuzz.checks import judge
 from fuzz.command import judge_seeds
@@ -29,7 +28,7 @@ from ascd.matrix.storages import open_design
 #: Cases a family, of parts that other tests compile, too.
 COMPILED = {"solve_blocks": 40, "path_blocks": 6, "MultiTaskElasticNet": 5, "SparseGroupLasso": 5}
 #: Cases of parts that would have to be compiled.
-INTERPRETED = {"minimize_blocks": 3, "block_steps": 6, "Multinomial": 3, "stored": 5, "stored_blocks": 3}
+INTERPRETED = {"Multinomial": 3, "stored": 5, "stored_blocks": 3}
 
 
 @pytest.mark.parametrize("family", COMPILED)
@@ -228,27 +227,6 @@ def test_coefficients_below_zero_are_found(monkeypatch, interpreted):
     wrong = np.full((4, 2), -1.0)
     monkeypatch.setattr(ascd, "solve_blocks", lambda problem, **options: replace(honest(problem, **options), x=wrong))
     assert [violation.kind for violation in judge(block_case(penalty="SparseGroup"))[1]] == ["outside the box"]
-
-
-@pytest.mark.parametrize(("steepness", "oracle"), [("gs-s", "norm"), ("gsl-q", "reference")])
-def test_a_ball_that_is_too_small_is_found(monkeypatch, interpreted, steepness, oracle):
-    parts = {"rule": "cyclic", "oracle": oracle, "steepness": steepness, "max_iter": 12, "tol": 0.0, "rng": 0}
-    case = block_case(family="block_steps", options=parts)
-    assert list(block_faults(case)) == []
-    from ascd.engine.intervals import Intervals
-
-    monkeypatch.setattr(Intervals, "width_at", lambda self, j: 0.0)
-    assert [kind for kind, _ in block_faults(case)] == ["interval"]
-
-
-def test_bounds_that_miss_the_score_are_found(monkeypatch, interpreted):
-    from ascd.blocks.engine.scores import Scored
-
-    case = block_case(
-        family="block_steps", options={"rule": "cyclic", "oracle": "norm", "max_iter": 9, "tol": 0.0, "rng": 0}
-    )
-    monkeypatch.setattr(Scored, "bounds", lambda self, penalty, j, x, g, r: (0.0, 0.5 * max(0.0, g)))
-    assert [kind for kind, _ in block_faults(case)] == ["sandwich"]
 
 
 def test_compiled_code_does_not_square_what_is_small(compiled):

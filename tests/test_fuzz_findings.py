@@ -44,7 +44,7 @@ def test_the_rounding_of_estimates_that_are_sums_is_counted(oracle):
     assert list(faults(replace(case, options=options))) == []
 
 
-@pytest.mark.parametrize("oracle", ["stochastic", "norm", "reference", "measured", "exact"])
+@pytest.mark.parametrize("oracle", ["stochastic", "norm", "reference", "exact"])
 def test_the_rounding_of_steps_too_short_to_be_seen_is_counted(oracle):
     """x moves by an ulp, 33 times in one direction, and v stays: nothing but x tells of it."""
     case = with_oracle(draw(9942000038966))

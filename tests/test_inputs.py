@@ -142,8 +142,11 @@ def test_a_start_outside_the_box_is_refused():
 
 
 def test_only_problems_are_minimised():
-    with pytest.raises(TypeError, match=r"problem must be an ascd.Problem or an ascd.BlockProblem; got ndarray"):
+    with pytest.raises(TypeError, match=r"problem must be an ascd\.Problem .*ascd\.solve takes groups.*got ndarray"):
         ascd.minimize(A)
+    blocks = ascd.BlockProblem(A, np.ones((len(A), 2)), penalty=ascd.L21(1.0))
+    with pytest.raises(TypeError, match=r"problem must be .* one output \(ascd\.solve takes .*got BlockProblem"):
+        ascd.minimize(blocks, intercept=True)
 
 
 @pytest.mark.parametrize("x", [[1.0], [0.0, NAN, 0.0], np.zeros((3, 1))])

@@ -143,7 +143,11 @@ def test_the_oracle_contract(oracle, data):
     for i in range(case.n):
         gamma = data.draw(st.sampled_from([-2.0, -0.1, 1e-3, 0.5, 3.0]))
         for moves in (1, 2):  # the second move of a column is the one that is cached
-            start.point.intervals.estimate[:], start.point.intervals.offset[:], start.point.intervals.clock[:] = 0, 0, 0
+            start.point.intervals.estimate[:], start.point.intervals.offset[:], start.point.intervals.lengths[:] = (
+                0,
+                0,
+                0,
+            )
             start.oracle.update(start.point, i, gamma, start.rng)
             estimate, radius = start.state()[1:3]
             tolerance = 1e-10 * gradient_scale(case.reference(), case.start + abs(gamma)).max() * moves

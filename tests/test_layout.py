@@ -151,7 +151,7 @@ PLACES = {
 #: Facts of arithmetic, which no measurement could change.
 NO_TUNING = {
     "ascd._core.elementary", "ascd.matrix.careful", "ascd.matrix.sparse", "ascd.engine.rules.scan",
-    "ascd.engine.rules.awake",
+    "ascd.engine.rules.working_set",
 }  # fmt: skip
 
 

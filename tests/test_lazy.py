@@ -1,78 +1,216 @@
-"""The rules that do not scan: every pick is one that the scan could have made, with the same distribution."""
+"""Rules without scanning beside the scanning ones: the same picks, sets and probabilities; heaps, lists and sorts."""
 
 from __future__ import annotations
+
+import math
+from functools import cache
 
 import numpy as np
 import pytest
 import reference as ref
 import scipy.sparse as sp
-from lockstep import assemble, is_rounding, score_tolerance
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lockstep import assemble, score_tolerance
 from problems import CASES, Case
-from scipy.stats import chi2
-from selection import Watch, redraws
+from selection import bounds_of, check_draw, follows, redraws, regression, sparse_matrix, watch
 
 import ascd
 from ascd.engine.descent import descend
+from ascd.engine.rules.lazy import Heap
+from ascd.engine.rules.scan import pick_at_least, put_largest_first, sort_decreasing
+from ascd.engine.steepness import STEEPNESS
+from ascd.engine.tuning import CHILDREN, PICK_BLOCK
 
-pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
+pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 
-LAZY_RULES = ("steepest", "u-ascd", "l-ascd", "a-ascd")
-STEEPNESSES = ("gs-s", "gs-r", "gs-q", "gsl-s", "gsl-r", "gsl-q")
-
-
-def lazily(case, rule, **options):
-    assembly = assemble(case.library("sparse"), rule, "norm", **options)
-    assert type(assembly.rule).__name__.startswith("Lazy")
-    return assembly
+RULES = {"u-ascd": ascd.UpperASCD, "l-ascd": ascd.LowerASCD, "a-ascd": ascd.HeuristicASCD, "steepest": ascd.Steepest}
 
 
-def walk(assembly, n_iter):
-    """(x, estimates and radii before the step, pick, size of the active set after it) for each step."""
-    rule, point = Watch(assembly.rule, lambda point, pick: None), assembly.point
-    assembly.descend(0, 0, descend.py_func)
-    for t in range(n_iter):
-        radius = np.array([point.intervals.radius_at(j) for j in range(point.x.size)])
-        state = point.x.copy(), point.intervals.estimate.copy(), radius
-        count = assembly.descend(t, t + 1, descend.py_func, rule)[2]
-        yield state, rule.picks[t], count
+#: Rows and columns; and columns where draws from all are counted: the fewer, the smaller the errors that a number of
+#: draws shows.
+D, N, FEW = 16, 25, 12
 
 
-def blurred_sets(case, rule, steepness, state):
-    """(coordinates certainly in the active set, coordinates possibly in it), by the reference's bounds."""
-    x, estimate, radius = state
-    lower, upper = ref.bounds(case.reference(), steepness, x, estimate, radius)
-    slack = score_tolerance(case.reference(), steepness, x, estimate)
-    low, high = {"u-ascd": (upper, upper), "l-ascd": (lower, lower), "a-ascd": (lower, upper)}[rule]
-    best = low.argmax()
-    return (
-        np.flatnonzero(high - slack >= low[best] + slack[best]),
-        np.flatnonzero(high + slack >= low[best] - slack[best]),
-    )
+@cache
+def generic(smooth, loss, n=N):
+    """No two coordinates are equal."""
+    case = regression(D, n, loss, seed=11)
+    if not smooth:
+        return case
+    return Case("smooth", case.A, case.b, loss, ascd.L2(0.5), ref.L2(np.full(n, 0.5)))
 
 
-def check_walk(case, rule, steepness, n_iter, **options):
-    """Every pick is in the reference's active set, every count is that set's size; returns the counts."""
-    counts, before = [], None
-    for state, pick, count in walk(lazily(case, rule, steepness=steepness, x0=case.x0, **options), n_iter):
-        if rule == "steepest":
-            assert is_rounding(case.reference(), rule, steepness, state[0], None, pick)
-            continue
-        certain, possible = blurred_sets(case, rule, steepness, state)
-        assert pick in possible
-        assert before is None or len(certain) <= before <= len(possible)
-        before = count
-        counts.append(count)
-    return np.array(counts)
+def both(case, rule, **options):
+    """The lazy run and the scanning one."""
+    lazy, scan = (assemble(case.library("sparse"), RULES[rule](scan=scan), **options) for scan in (False, True))
+    assert type(lazy.rule).__name__.startswith("Lazy")
+    assert not type(scan.rule).__name__.startswith("Lazy")
+    return lazy, scan
 
 
-@pytest.mark.parametrize("rule", LAZY_RULES)
-@pytest.mark.parametrize("steepness", STEEPNESSES)
-def test_picks_are_in_the_active_set(rule, steepness):
-    """Every two of rule, steepness and problem meet: each pair of the first two has a third of the problems."""
-    turn = LAZY_RULES.index(rule) + STEEPNESSES.index(steepness)
-    for seed, case in list(enumerate(CASES.values()))[turn % 3 :: 3]:
-        init, step = ("gradient", "none")[seed % 2], ("coordinate", "fixed", "line-search")[seed % 3]
-        check_walk(case, rule, steepness, 20, init=init, step=step, seed=seed)
+def rate_of(assembly):
+    """ρ, the fastest that an upper bound can grow with the accumulated step length."""
+    return assembly.point.intervals.steepness.rates(assembly.point.problem.norm).max()
+
+
+# -------------------------------------------------------------------------------------- the same picks
+
+
+@pytest.mark.parametrize("steepness", STEEPNESS)
+@pytest.mark.parametrize("rule", ["u-ascd", "steepest"])
+def test_lazy_picks_are_the_scans(interpreted, rule, steepness):
+    """As long as the largest and the next differ by more than rounding: at the minimum, and after two visits that
+    move nothing, they do not.
+    """
+    number, other = list(STEEPNESS).index(steepness), rule == "steepest"
+    loss = ("squared", "logistic")[(number + other) % 2]  # every two of step, rule, steepness and loss meet
+    step = ("coordinate", "fixed")[(number // 2 + other) % 2]
+    case = generic(STEEPNESS[steepness][2], loss)
+    lazy, scan = both(case, rule, steepness=steepness, step=step)
+    rate, decided = rate_of(lazy), []
+
+    def look(point, pick):
+        second, first = np.sort(bounds_of(point)[1])[-2:]  # the scan for the steepest has made these exact
+        decided.append(first - second > 1e-12 * (first + rate * point.intervals.lengths[0]))
+
+    picks = watch(scan, 100, look)
+    until = decided.index(False) if False in decided else 100
+    assert until > 50
+    assert watch(lazy, until) == picks[:until]
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("steepness", STEEPNESS)
+def test_lazy_l_ascd_picks_as_the_scan_while_something_is_known(interpreted, steepness, loss):
+    """As long as a lower bound is positive; after that any coordinate is as good as any other."""
+    case, known = generic(STEEPNESS[steepness][2], loss), []
+    lazy, scan = both(case, "l-ascd", steepness=steepness, step="fixed")
+    picks = watch(scan, 100, lambda point, pick: known.append(bounds_of(point)[0].max() > 0.0))
+    first = known.index(False) if False in known else len(known)
+    assert first > 3
+    assert watch(lazy, first) == picks[:first]
+
+
+def test_lazy_l_ascd_is_uniform_where_nothing_is_known(interpreted):
+    lazy, scan = both(generic(False, "squared", FEW), "l-ascd", init="none")
+    for assembly in (lazy, scan):
+        watch(assembly, 3)
+        assert bounds_of(assembly.point)[0].max() == 0.0
+        assert follows(redraws(assembly, 2700), np.full(FEW, 1 / FEW))
+
+
+@pytest.mark.parametrize("steepness", STEEPNESS)
+def test_lazy_a_ascd_has_the_scans_set(interpreted, steepness):
+    case = generic(STEEPNESS[steepness][2], "squared")
+    lazy, scan = both(case, "a-ascd", steepness=steepness, step="fixed")
+    sizes = []
+
+    def look(point, pick):
+        sizes.append(check_draw(lazy.rule, point, pick))
+        assert scan.rule.active_count(point) == sizes[-1]
+
+    watch(lazy, 120, look)
+    assert min(sizes) < N / 2 < max(sizes)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 6, 30])
+def test_lazy_a_ascd_is_uniform_on_its_set(interpreted, steps):
+    """At first all are in it, and a draw from all takes its time: there for fewer kinds of data, and a few of them."""
+    n = N if steps else FEW
+    cases = generic(False, "squared", n), hard("duplicates"), hard("all equal", n)
+    for case in cases[:: 1 if steps > 1 else 2 + steps]:
+        lazy, _ = both(case, "a-ascd", steepness="gs-s", step="fixed", seed=steps)
+        watch(lazy, steps)
+        lazy.descend(0, 0, descend.py_func)
+        lower, upper = bounds_of(lazy.point)
+        active = np.isin(np.arange(upper.size), ref.active_set("a-ascd", upper, lower))
+        assert follows(redraws(lazy, 1300 if steps else 1000, seed=steps), active / active.sum())
+
+
+def test_lazy_u_ascd_first_visits_are_uniform(interpreted):
+    """Every order of first visits is as likely as any other: checked for single visits and for pairs of them."""
+    case, count = CASES["squared, wide, l1"], 1400  # of 9: two layers of a heap of which each has four below it
+    problem = case.library("sparse")
+    runs = np.array([watch(assemble(problem, "u-ascd", init="none", seed=seed), case.n) for seed in range(count)])
+    assert np.array_equal(np.sort(runs), np.tile(np.arange(case.n), (count, 1)))
+    for t in (0, 1, 4, 8):
+        assert follows(runs[:, t], np.full(case.n, 1 / case.n))
+    for t in (0, 3, 7):
+        pairs = runs[:, t] * case.n + runs[:, t + 1]
+        assert follows(pairs, (1.0 - np.eye(case.n)).ravel() / (case.n * (case.n - 1)))
+
+
+# ------------------------------------------------------------------------------------------- hard data
+
+
+@cache
+def hard(kind, n=N):
+    rng = np.random.default_rng(14)
+    A = sparse_matrix(rng, D, n)
+    if kind == "zero columns":
+        A[:, ::4] = 0.0
+    elif kind == "duplicates":
+        A[:, n // 2 : -1] = A[:, : n // 2] * (-1.0) ** np.arange(n // 2)
+    elif kind == "scales":
+        A = A / np.linalg.norm(A, axis=0) * np.logspace(-6, 6, n)[rng.permutation(n)]
+    elif kind == "all equal":
+        A = np.eye(n)
+    b = np.ones(n) if kind == "all equal" else A @ (rng.standard_normal(n) / np.maximum(np.abs(A).sum(axis=0), 1e-9))
+    strength = 0.1 * np.abs(A.T @ b).max() if kind != "scales" else 1e-9
+    return Case(kind, A, b, "squared", ascd.L1(strength), ref.L1(np.full(n, strength)))
+
+
+def check_pick(case, rule, steepness, lazy, point, pick):
+    """The pick has the largest bound, or for the steepest the largest score, up to rounding."""
+    lower, upper = bounds_of(point)
+    exact = ref.scores(case.reference(), steepness, point.x, case.reference().gradient(point.x))
+    pairs = {"u-ascd": (upper, upper), "l-ascd": (lower, lower), "a-ascd": (upper, lower), "steepest": (exact, exact)}
+    mine, best = pairs[rule]
+    slack = score_tolerance(case.reference(), steepness, point.x, exact)
+    slack += 1e-12 * rate_of(lazy) * point.intervals.lengths[0]
+    assert mine[pick] == best.max() or mine[pick] + slack[pick] >= np.max(best - slack)
+
+
+KINDS = ("zero columns", "duplicates", "scales", "all equal")
+COMPOSITE = ("gs-s", "gs-r", "gs-q", "gsl-s", "gsl-r", "gsl-q")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("steepness", COMPOSITE)
+def test_lazy_picks_attain_the_scans_bounds(interpreted, kind, steepness):
+    """Every two of data, steepness and rule meet."""
+    case, turn = hard(kind), KINDS.index(kind) + COMPOSITE.index(steepness)
+    for rule in list(RULES)[turn % 2 :: 2]:
+        lazy, scan = both(case, rule, steepness=steepness, init="none" if rule == "a-ascd" else "gradient")
+
+        watch(lazy, 60, lambda point, pick, lazy=lazy, rule=rule: check_pick(case, rule, steepness, lazy, point, pick))
+        if rule == "a-ascd":
+            assert lazy.rule.active_count(lazy.point) == scan.rule.active_count(lazy.point)
+
+
+def test_lazy_lower_bounds_of_a_zero_column_that_is_not_known_at_first(interpreted):
+    """Its lower bound does not fall with the step lengths, as those of all others do."""
+    A = np.diag([1.0, 0.0, 10.0])
+    case = Case("zero", A, np.array([100.0, 0.0, 0.0]), "squared", ascd.L2(1.0), ref.L2(np.ones(3)))
+    for rule in ("l-ascd", "a-ascd"):
+        for seed in range(10):
+            lazy, _ = both(case, rule, init="none", x0=np.array([0.0, 50.0, 0.0]), step="fixed", seed=seed)
+            watch(
+                lazy, 120, lambda point, pick, lazy=lazy, rule=rule: check_pick(case, rule, "gs-s", lazy, point, pick)
+            )
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_lazy_rules_with_coordinates_fixed_by_their_box(interpreted, rule):
+    """Nothing is known of them at first, and yet they cannot be steep."""
+    rng, lower = np.random.default_rng(14), np.full(6, 0.5)
+    for upper in (lower, np.array([0.5, 0.5, 0.5, 0.5, 0.5, 1.0]), np.array([0.5, 2.0, 0.5, 2.0, 0.5, 2.0])):
+        A, b = rng.standard_normal((8, 6)), rng.standard_normal(8)
+        case = Case("held", A, b, "squared", ascd.Box(lower, upper), ref.Box(lower, upper))
+        lazy, _ = both(case, rule, init="none")
+        watch(lazy, 40, lambda point, pick, lazy=lazy, case=case: check_pick(case, rule, "gs-s", lazy, point, pick))
+        assert ref.scores(case.reference(), "gs-s", lazy.point.x, case.reference().gradient(lazy.point.x)).max() < 1e-3
 
 
 def sparse_lasso():
@@ -83,48 +221,19 @@ def sparse_lasso():
     return Case("sparse lasso", A, b, "squared", ascd.L1(strength), ref.L1(np.full(90, strength)))
 
 
-@pytest.mark.parametrize("rule", LAZY_RULES)
-@pytest.mark.parametrize("steepness", ["gs-s", "gsl-s"])
-def test_long_runs_in_which_coordinates_leave_and_return(rule, steepness):
-    counts = check_walk(sparse_lasso(), rule, steepness, 250 if rule == "a-ascd" else 125, seed=1)
-    if rule == "a-ascd":
-        assert counts.min() < 78
-        assert np.any(np.diff(counts) > 0)
-        assert np.any(np.diff(counts) < 0)
-
-
-#: rule, init, steps before the pick
-DRAWS = [("a-ascd", "gradient", 1), ("a-ascd", "gradient", 25), ("a-ascd", "none", 30)]
-DRAWS += [("l-ascd", "none", 0), ("u-ascd", "none", 0)]
-
-
-@pytest.mark.parametrize(("rule", "init", "steps"), DRAWS)
-def test_picks_are_uniform_on_the_active_set(rule, init, steps):
-    case = CASES["squared, sparse, l1, weights"]
-    assembly = lazily(case, rule, init=init, seed=2)
-    count = assembly.descend(0, steps, descend.py_func)[2]
-    lower, upper = assembly.state()[3:]
-    active = ref.active_set(rule, upper, lower)
-    assert count == len(active) > 1
-    found = np.bincount(redraws(assembly, 3000, seed=3), minlength=case.n)
-    expected = 3000 / len(active)
-    assert found.sum() == found[active].sum()
-    assert np.sum((found[active] - expected) ** 2 / expected) < chi2.ppf(1 - 1e-6, len(active) - 1)
-
-
-@pytest.mark.parametrize("rule", LAZY_RULES)
-def test_a_run_goes_on_where_nothing_is_left_to_move(rule):
+@pytest.mark.parametrize("rule", RULES)
+def test_a_run_goes_on_where_nothing_is_left_to_move(interpreted, rule):
     """λ above λ_max: every bound is 0, and every coordinate as good as any other."""
     case = CASES["squared, wide, l1 above the maximum"]
     for step in ("coordinate", "fixed"):
-        assembly = lazily(case, rule, step=step)
-        survey = assembly.descend(0, 40, descend.py_func)
-        assert survey[:2] == (0.0, 1.0)
-        assert survey[2] == (1 if rule == "steepest" else case.n)
+        assembly, _ = both(case, rule, step=step)
+        found = assembly.descend(0, 40, descend.py_func)
+        assert found[:2] == (0.0, 1.0)
+        assert found[2] == (1 if rule == "steepest" else case.n)
         assert not assembly.point.x.any()
 
 
-def test_what_is_at_its_minimum_for_certain_is_not_picked():
+def test_what_is_at_its_minimum_for_certain_is_not_picked(interpreted):
     """Without lower bounds, everything but the coordinates with upper bound 0 (look-ahead widens the intervals)."""
     case = CASES["squared, sparse, l1, weights"]
     radius = np.full(case.n, 1e9)
@@ -135,12 +244,140 @@ def test_what_is_at_its_minimum_for_certain_is_not_picked():
         assert set(picks) == set(np.flatnonzero(radius)), rule
 
 
-@pytest.mark.parametrize("steepness", STEEPNESSES)
-def test_lazy_steepest_descends_as_the_scan_does_and_reads_less(steepness):
+@pytest.mark.parametrize("steepness", COMPOSITE)
+def test_lazy_steepest_descends_as_the_scan_does_and_reads_less(interpreted, steepness):
     case = sparse_lasso()
-    lazy = lazily(case, "steepest", steepness=steepness)
-    scan = assemble(case.library("sparse"), ascd.Steepest(scan=True), "norm", steepness)
+    lazy, scan = both(case, "steepest", steepness=steepness)
     for assembly in (lazy, scan):
         assembly.descend(0, 60, descend.py_func)
     np.testing.assert_allclose(lazy.point.x, scan.point.x, rtol=0, atol=1e-10)
     assert lazy.point.reads[0] < 0.9 * scan.point.reads[0]
+
+
+# ------------------------------------------------------------------------------------- heap and sorting
+
+#: few values, so that many are equal, and all kinds that a bound can take
+KEYS = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6), st.just(math.inf))
+LISTS = st.lists(KEYS, min_size=1, max_size=40)
+CHANGES = st.lists(st.tuples(st.integers(0, 10**6), KEYS), max_size=40)
+
+
+def check_inverse(order, place):
+    assert np.array_equal(order[place], np.arange(order.size))
+    assert np.array_equal(place[order], np.arange(order.size))
+
+
+def check_heap(heap):
+    check_inverse(heap.order, heap.place)
+    assert np.array_equal(np.sort(heap.order), np.arange(heap.order.size))
+    child = np.arange(1, heap.key.size)
+    assert np.all(heap.key[(child - 1) // CHILDREN] >= heap.key[child])
+    assert heap.key[0] == heap.key.max()
+
+
+def arranged(keys):
+    heap = Heap.of(len(keys))
+    heap.key[:] = keys
+    heap.arrange()
+    return heap
+
+
+@settings(max_examples=100, deadline=None)
+@given(LISTS, CHANGES)
+def test_heap_keeps_its_order(keys, changes):
+    heap, keys = arranged(keys), np.array(keys)
+    for j, value in changes:
+        j %= keys.size
+        keys[j] = value
+        heap.change_key(j, value)
+        check_heap(heap)
+        np.testing.assert_array_equal(heap.key, keys[heap.order])
+
+
+@settings(max_examples=100, deadline=None)
+@given(LISTS)
+def test_heap_is_arranged(keys):
+    heap = arranged(keys)
+    check_heap(heap)
+    np.testing.assert_array_equal(heap.key, np.array(keys)[heap.order])
+
+
+@settings(max_examples=100, deadline=None)
+@given(LISTS, st.integers(0, 10**6), st.integers(0, 10**6))
+def test_largest_come_first(keys, size, count):
+    size = 1 + size % len(keys)
+    count = 1 + count % size
+    key, order = np.array(keys), np.random.default_rng(size).permutation(len(keys)).astype(np.int32)
+    before = order.copy()
+    put_largest_first(order, key, size, count)
+    assert sorted(order[:size]) == sorted(before[:size])
+    assert np.array_equal(order[size:], before[size:])
+    np.testing.assert_array_equal(np.sort(key[order[:count]]), np.sort(key[before[:size]])[size - count :])
+
+
+@settings(max_examples=100, deadline=None)
+@given(LISTS, st.integers(0, 10**6))
+def test_members_are_sorted_by_decreasing_key(keys, count):
+    count %= len(keys) + 1
+    key, members = np.array(keys), np.random.default_rng(count).permutation(len(keys)).astype(np.int32)
+    before = members.copy()
+    sort_decreasing(members, count, key)
+    assert sorted(members[:count]) == sorted(before[:count])
+    assert np.array_equal(members[count:], before[count:])
+    np.testing.assert_array_equal(key[members[:count]], np.sort(key[before[:count]])[::-1])
+
+
+# ------------------------------------------------------------------------------------------ lazy tops
+
+
+def check_top(lazy, point):
+    """The top has the largest of all bounds, evaluated afresh, up to the rounding of its key."""
+    values, found = bounds_of(point)[lazy.which], lazy.largest_bound(point.intervals)
+    rounding = 1e-12 * abs(lazy.rate[0]) * point.intervals.lengths[0]
+    assert max(found, 0.0) == values[lazy.heap.order[0]]
+    assert found == values.max() or max(found, 0.0) >= (1.0 - 1e-12) * values.max() - rounding
+    check_heap(lazy.heap)
+
+
+FIELDS = {"u-ascd": "ordered", "l-ascd": "ordered", "a-ascd": "floor"}
+
+
+@pytest.mark.parametrize("steepness", STEEPNESS)
+@pytest.mark.parametrize("rule", FIELDS)
+def test_lazy_top_is_the_largest_bound(interpreted, rule, steepness):
+    """Every two of rule, steepness and problem meet: each pair of the first two has a third of the problems."""
+    turn = list(FIELDS).index(rule) + list(STEEPNESS).index(steepness)
+    for seed, case in list(enumerate(CASES.values()))[turn % 3 :: 3]:
+        if STEEPNESS[steepness][2] and not case.is_smooth:
+            continue
+        init = ("gradient", "none")[seed % 2]
+        assembly = assemble(case.library("sparse"), rule, steepness=steepness, init=init, x0=case.x0, seed=seed)
+        lazy = getattr(assembly.rule, FIELDS[rule])
+        watch(assembly, 25, lambda point, pick, lazy=lazy: check_top(lazy, point))
+
+
+# ------------------------------------------------------------------------------------- uniform picks
+
+
+class Ticket:
+    """A generator that draws one given number."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def random(self):
+        return self.number
+
+
+@pytest.mark.parametrize("size", [1, PICK_BLOCK, PICK_BLOCK + 1, 3 * PICK_BLOCK + 7])
+def test_every_member_has_the_same_chance(size):
+    values = np.random.default_rng(size).integers(0, 3, size).astype(float)
+    members = np.flatnonzero(values >= values.max())
+    tickets = (np.arange(members.size) + 0.5) / members.size
+    assert [pick_at_least(values, values.max(), Ticket(number)) for number in tickets] == members.tolist()
+
+
+@pytest.mark.parametrize("threshold", [2.0, math.nan])
+def test_where_no_value_reaches_the_threshold_any_coordinate_is_picked(threshold):
+    values = np.ones(PICK_BLOCK + 4)
+    assert [pick_at_least(values, threshold, Ticket(number)) for number in (0.0, 0.5, 0.999)] == [0, 130, 259]

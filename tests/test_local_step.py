@@ -62,12 +62,12 @@ def with_value(x, j, value):
     return x
 
 
-@pytest.mark.parametrize("rule", ["cyclic", "awake"])
+@pytest.mark.parametrize("rule", ["cyclic", "working-set"])
 def test_every_local_step_descends_and_they_lead_further(rule, compiled):
     problem = regression(30, 40, "logistic", share=0.02, seed=4).library()
     reached = {}
     for step in ("coordinate", "local"):
-        assembly, seen = assemble(problem, rule, "measured" if rule == "awake" else "norm", step=step), []
+        assembly, seen = assemble(problem, rule, "reference" if rule == "working-set" else "norm", step=step), []
         watch(assembly, 130, lambda point, pick, seen=seen: seen.append(problem.objective(point.x)))
         assert np.all(np.diff(seen) <= 1e-12 * seen[0])
         reached[step] = seen[-1]

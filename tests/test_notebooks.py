@@ -39,7 +39,7 @@ def test_a_solution_tells_what_is_proved_and_draws_its_trace(problem, compiled):
     assert f"at most {solution.gap:.3g} (duality gap)" in shown
     run = ascd.minimize(problem, rng=0)._repr_html_()
     assert "<svg" in run
-    assert "rule | awake" in text_of(run)
+    assert "rule | working-set" in text_of(run)
 
 
 def test_a_certificate_tells_its_numbers():

@@ -95,7 +95,7 @@ def test_replace_keeps_and_changes_the_offset():
     assert "loss=Logistic, penalty=L1, offset" in repr(problem)
 
 
-@pytest.mark.parametrize("rule", ["cyclic", "awake", "a-ascd", "steepest"])
+@pytest.mark.parametrize("rule", ["cyclic", "working-set", "a-ascd", "steepest"])
 def test_the_engine_takes_offsets(rule):
     """One loop is compiled; what of proofs reads an offset is compiled in test_estimator_offsets."""
     A, b, offset = data("logistic")

@@ -71,10 +71,10 @@ def test_a_visited_coordinate_at_its_minimum_has_no_lower_bound(steepness, inter
     lower, upper = np.empty(60), np.empty(60)
     for j in range(60):
         run = assemble(problem, "cyclic", "exact", steepness)
-        point, v = run.point, run.point.slope
+        point, v = run.point, run.point.raw_gradient
         new, gradient, error = run.step.take(point, j, float(problem.parts.matrix.values[:, j] @ v))
         point.x[j] = new
-        point.intervals.pin(j, gradient, error)
+        point.intervals.set_entry(j, gradient, error)
         fill_bounds(point.intervals, lower, upper)
         assert lower[j] == 0.0
         assert point.intervals.bounds_at(j) == (lower[j], upper[j])
@@ -88,7 +88,7 @@ def test_bounds_above_rounding_are_those_of_exact_arithmetic(steepness, interpre
     intervals = assemble(problem, "cyclic", "exact", steepness).point.intervals
     gradient = problem.gradient(np.zeros(60))
     for j in range(60):
-        intervals.pin(j, gradient[j], 0.0)
+        intervals.set_entry(j, gradient[j], 0.0)
         exact = intervals.score_at(j, gradient[j])
         lower, upper = intervals.bounds_at(j)
         assert lower <= exact <= upper
@@ -98,18 +98,18 @@ def test_bounds_above_rounding_are_those_of_exact_arithmetic(steepness, interpre
 def test_the_size_of_rounding_follows_its_definition(interpreted):
     problem = lasso(2)[0]
     run = assemble(problem, "cyclic", "norm")
-    intervals, start = run.point.intervals, np.linalg.norm(run.point.slope)
-    assert intervals.clock[1] == pytest.approx(INTERVAL_ROUNDING * start)
-    intervals.widen(5.0)
-    assert intervals.clock[1] == pytest.approx(INTERVAL_ROUNDING * (start + 5.0))
-    assert intervals.clock[0] - intervals.clock[1] == pytest.approx(5.0)
+    intervals, start = run.point.intervals, np.linalg.norm(run.point.raw_gradient)
+    assert intervals.lengths[1] == pytest.approx(INTERVAL_ROUNDING * start)
+    intervals.inflate(5.0)
+    assert intervals.lengths[1] == pytest.approx(INTERVAL_ROUNDING * (start + 5.0))
+    assert intervals.lengths[0] - intervals.lengths[1] == pytest.approx(5.0)
     run.point.x[3] = 1e6
-    intervals.pin(3, 0.0, 0.0)
+    intervals.set_entry(3, 0.0, 0.0)
     size = start + 5.0 + 1e6 * problem.parts.norm[3]
-    assert intervals.clock[1] == pytest.approx(INTERVAL_ROUNDING * size)
+    assert intervals.lengths[1] == pytest.approx(INTERVAL_ROUNDING * size)
     run.point.x[4] = 1.0
-    intervals.pin(4, 0.0, 0.0)  # smaller: the largest counts
-    assert intervals.clock[1] == pytest.approx(INTERVAL_ROUNDING * size)
+    intervals.set_entry(4, 0.0, 0.0)  # smaller: the largest counts
+    assert intervals.lengths[1] == pytest.approx(INTERVAL_ROUNDING * size)
     assert intervals.width_at(4) == pytest.approx(INTERVAL_ROUNDING * size * problem.parts.norm[4], rel=1e-3)
     assert intervals.radius_at(4) == 0.0
 

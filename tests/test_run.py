@@ -109,11 +109,11 @@ def test_ctrl_c_inside_the_compiled_loop_counts_the_steps_it_finished(loss, monk
     descend, calls = run.descend, []
 
     def interrupted(*arguments):
-        survey = descend(*arguments)
+        summary = descend(*arguments)
         calls.append(arguments)
         if len(calls) == 6:  # a signal is handled when compiled code has returned
             raise KeyboardInterrupt
-        return survey
+        return summary
 
     with monkeypatch.context() as patch:
         patch.setattr(run, "descend", interrupted)
@@ -231,14 +231,14 @@ def test_a_generator_is_used_where_it_stands():
 
 def test_compiling_is_told_apart(monkeypatch):
     """It was counted as descending where a look at the end compiled a kernel, and never told."""
-    afresh = run.Run._compute_afresh
+    recompute = run.Run._recompute
 
     def compiled_first(this):
         with compiling():
             time.sleep(0.2)
-        afresh(this)
+        recompute(this)
 
-    monkeypatch.setattr(run.Run, "_compute_afresh", compiled_first)
+    monkeypatch.setattr(run.Run, "_recompute", compiled_first)
     solution = ascd.minimize(problem(), rule="cyclic", oracle=ascd.Random(printed=True), rng=0)
     assert solution.converged
     assert solution.seconds < 0.2 <= solution.compile_seconds

@@ -111,17 +111,6 @@ def test_look_ahead_picks_somebody_where_no_bound_is_a_number(interpreted, monke
     assert set(watch(assembly, 40)) <= set(range(20))
 
 
-def test_two_clocks_compiled_find_the_minimum_of_the_scan():
-    """Everything else about them is tested as plain Python; these types are those of ``make demo``."""
-    rng = np.random.default_rng(7)
-    A = sp.random(100, 400, density=0.05, format="csc", random_state=rng)
-    b = A[:, :40] @ rng.standard_normal(40) + 0.1 * rng.standard_normal(100)
-    problem = ascd.Problem(A, b, penalty=ascd.L1(0.1 * np.abs(A.T @ b).max()))
-    found = ascd.minimize(problem, rule="a-ascd", oracle="reference", step="fixed", tol=1e-8, rng=0)
-    assert found.converged
-    assert found.objective == pytest.approx(ascd.solve(problem, tol=1e-12).objective, rel=1e-7)
-
-
 @pytest.mark.parametrize("rule", ["ascd", "adaptive", "look-ahead"])
 @pytest.mark.parametrize("unit", [1e-307, 1e-310])
 def test_buckets_hold_the_smallest_numbers(rule, unit):

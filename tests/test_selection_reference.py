@@ -15,9 +15,8 @@ from problems import CASES, Case
 from selection import LOSSES, bounds_of, regression, watch
 
 import ascd
-from ascd.blocks.engine.run import assemble_blocks
 from ascd.engine import descent
-from ascd.engine.oracles.reference import DISTANCE, PRODUCT, SQUARE, STARTED, STRAYED, TURNED, Referenced
+from ascd.engine.oracles.reference import HAS_REFERENCE, PATH_SINCE, REFERENCE_SQUARE, Referenced
 from ascd.engine.rules import RULES
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
@@ -26,17 +25,16 @@ pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 def check_intervals(case, oracle, point):
     """Every tightened interval, against the gradient that NumPy computes from x."""
     problem, intervals = case.reference(), point.intervals
-    slope = problem.s * problem.loss.derivative(problem.b, problem.A @ point.x)
-    scale = np.linalg.norm(problem.A, axis=0) * (np.linalg.norm(slope) + math.sqrt(oracle.account[SQUARE]))
-    for j, gradient in enumerate(problem.A.T @ slope):
+    v = problem.s * problem.loss.derivative(problem.b, problem.A @ point.x)
+    scale = np.linalg.norm(problem.A, axis=0) * (np.linalg.norm(v) + math.sqrt(oracle.account[REFERENCE_SQUARE]))
+    for j, gradient in enumerate(problem.A.T @ v):
         middle, radius = intervals.extra.tighten(j, intervals.estimate[j], intervals.radius_at(j))
         assert radius >= 0.0
         assert abs(gradient - middle) <= radius + 1e-9 * scale[j] + 1e-300
-        middle, radius = intervals.extra.tighten(j, 0.0, math.inf)  # without the clock's help
+        middle, radius = intervals.extra.tighten(j, 0.0, math.inf)  # the reference alone
         assert abs(gradient - middle) <= radius + 1e-9 * scale[j] + 1e-300
     check_bounds_over(problem, point)
-    if oracle.account[STARTED]:
-        check_account(oracle, slope, intervals.clock[1])
+    if oracle.account[HAS_REFERENCE]:
         check_widths(problem.A, oracle)
 
 
@@ -47,28 +45,11 @@ def check_bounds_over(problem, point):
     check_bounds(problem, "gs-s", (point.x, *np.array(pairs).T), bounds_of(point))
 
 
-def check_account(oracle, slope, rounding):
-    """P, D, s and ‖e‖ from scratch: wrong by what is counted at most, where v is wrong by ``rounding``."""
-    account, (along, across) = oracle.account, oracle.angle.place[:2]
-    square = oracle.slope @ oracle.slope
-    product, distance = (slope - oracle.slope) @ oracle.slope, np.sum((slope - oracle.slope) ** 2)
-    rest = slope - (1.0 + product / max(square, 1e-300)) * oracle.slope
-    size = square + slope @ slope + 1e-300
-    np.testing.assert_allclose(account[SQUARE], square, rtol=1e-12)
-    allowed = 1e-14 * size + rounding * math.sqrt(size)
-    assert abs(account[PRODUCT] - product) <= account[TURNED] + allowed
-    assert abs(account[DISTANCE] - distance) <= account[STRAYED] + 2.0 * allowed
-    assert max(account[TURNED], account[STRAYED]) <= 1e-12 * size + 100.0 * rounding * math.sqrt(size)
-    assert abs(along - 1.0 - product / max(square, 1e-300)) <= (account[TURNED] + allowed) / max(square, 1e-300)
-    known = account[STRAYED] + 2.0 * abs(along - 1.0) * account[TURNED]
-    assert -3.0 * allowed <= across**2 - rest @ rest <= 3e-12 * size + 2.0 * known + 3.0 * allowed
-
-
 def check_widths(A, oracle):
     """w_j is the length of what is orthogonal to v_ref in a_j, a little more, whatever the samples weigh."""
-    unit = oracle.slope / max(np.linalg.norm(oracle.slope), 1e-300)
+    unit = oracle.vector / max(np.linalg.norm(oracle.vector), 1e-300)
     across = np.linalg.norm(A - np.outer(unit, unit @ A), axis=0)
-    longer = oracle.angle.width - across
+    longer = oracle.bound.width - across
     size = np.linalg.norm(A, axis=0)
     assert np.all((longer >= 0.0) & (longer <= 2e-6 * size))
 
@@ -88,13 +69,13 @@ def test_reference_interval_contains_the_truth(monkeypatch, loss, storage):
     count = count_refreshes(monkeypatch)
     for seed, case in enumerate(cases_of(loss)):
         step = ("coordinate", "line-search")[(seed + (storage == "sparse")) % 2]
-        rule, init = ("block", "uniform", "a-ascd")[seed % 3], ("gradient", "none")[seed % 2]
+        rule, init = ("block", "uniform", "a-ascd", "working-set")[seed % 4], ("gradient", "none")[seed % 2]
         patience = (0.05, 0.5)[seed % 2]
         assembly = assemble(
             case.library(storage), rule, ascd.Reference(patience), step=step, init=init, x0=case.x0, seed=seed
         )
         watch(assembly, 60, lambda point, pick, case=case, oracle=assembly.oracle: check_intervals(case, oracle, point))
-    assert len(count) > 2 * seed
+    assert len(count) > seed
 
 
 def test_reference_interval_contains_the_truth_for_nearly_parallel_columns():
@@ -133,10 +114,9 @@ def test_reference_interval_is_tight(seed):
     assembly = assemble(problem, "cyclic", "reference")
     point, oracle = assembly.point, assembly.oracle
     oracle.refresh(point)
-    point.entry_read[0] = moving @ start
     point.x[0] += change
-    point.slope[:] = now
-    oracle.follow_step(point, 0, change)
+    point.raw_gradient[:] = now
+    oracle.measure(point)
     for j, gradient in zip((1, 2), ends.T @ now, strict=True):
         middle, radius = point.intervals.extra.tighten(j, 0.0, math.inf)
         assert gradient == pytest.approx(middle + (2 * j - 3) * radius, abs=1e-9)
@@ -147,13 +127,11 @@ def test_reference_interval_is_tight(seed):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_rules_that_draw_at_random_are_patient(rule):
-    """By name and as parts, on coordinates and on blocks; what was asked for is kept."""
+    """By name and as parts; a patience of the user's is kept."""
     case = regression(15, 20)
-    blocks = ascd.Problem(case.A, case.b, penalty=ascd.GroupL2(0.1, [[0, 1, 2], list(range(3, 20))]))
     patience = 1.0 if rule in ("ascd", "a-ascd", "look-ahead", "adaptive") else 0.25
     for oracle in ("reference", ascd.Reference()):
         assert assemble(case.library(), rule, oracle).oracle.patience == patience
-        assert assemble_blocks(blocks, rule, oracle).oracle.patience == patience
         assert assemble(case.library(), rule, ascd.Cached(fallback=oracle)).oracle.fallback.patience == 0.25
     assert assemble(case.library(), rule, ascd.Reference(2.0)).oracle.patience == 2.0
     with pytest.raises(TypeError, match="oracle must be a name or a NamedTuple"):
@@ -206,3 +184,27 @@ def test_reference_refresh_is_paid_for(monkeypatch, rule, patience):
         wasted = until - since - sum(since < read <= until for read in moves)
         assert after - until == case.n
         assert wasted > patience * case.n
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_measurements_cost_no_more_than_the_steps(monkeypatch, storage):
+    """One after as many entries as there are samples: after every move of dense data."""
+    case, measured, moved = regression(40, 60, seed=4), [], []
+    monkeypatch.setattr(
+        Referenced,
+        "measure",
+        lambda self, point, known=Referenced.measure: (measured.append(moved[-1]), known(self, point)),
+    )
+    assembly = assemble(case.library(storage), "u-ascd", ascd.Reference(1e9))
+    matrix, update = assembly.point.problem.matrix, Referenced.update
+
+    def counting(self, point, i, change, rng):
+        moved.append((moved[-1] if moved else 0) + matrix.stop(i) - matrix.start(i))
+        update(self, point, i, change, rng)
+
+    monkeypatch.setattr(Referenced, "update", counting)
+    watch(assembly, 200)
+    assert len(measured) > 5
+    assert np.all(np.diff(measured) >= 40)
+    assert len(measured) == len(moved) - 1 or storage == "sparse"
+    assert assembly.oracle.bound.place[PATH_SINCE] < assembly.point.intervals.lengths[0]

@@ -1,6 +1,6 @@
 """What docs/selection.md proves about selection, checked step by step against exact gradients:
 
-- scores are Lipschitz in the gradient entry, so bounds drift no faster than the clock;
+- scores are Lipschitz in the gradient entry, so bounds grow no faster than the step lengths;
 - look-ahead's set keeps UCD ≤ ASCD ≤ SCD at every step of its life, and lives long enough to pay for its making;
 - adaptive sampling is never worse than ASCD for any gradient inside the intervals;
 - blocks take the best k, and each of their steps descends.
@@ -42,7 +42,7 @@ def suits(case, steepness):
     return case.is_smooth or not STEEPNESS[steepness][2]
 
 
-# ---------------------------------------------------------------------------------- drift of the bounds
+# --------------------------------------------------------------------------------- growth of the bounds
 
 
 @pytest.mark.parametrize("steepness", STEEPNESS)
@@ -70,25 +70,25 @@ def test_order_of_upper_bounds_is_static(interpreted, steepness):
     """Between visits ℓ and u − ρG never rise; for gsl-s u − ρG and ℓ + ρG do not change at all."""
     for case in filter(lambda case: suits(case, steepness), CASES.values()):
         assembly = assemble(case.library(), "uniform", steepness=steepness, x0=case.x0)
-        norm, clock = case.reference().norms, assembly.point.intervals.clock
-        drift = assembly.point.intervals.steepness.rates(norm).max()
+        norm, lengths = case.reference().norms, assembly.point.intervals.lengths
+        rate = assembly.point.intervals.steepness.rates(norm).max()
         lower, upper, times = [], [], []
 
         def look(point, pick, seen=(lower, upper, times)):
-            for values, value in zip(seen, (*bounds_of(point), point.intervals.clock[0]), strict=True):
+            for values, value in zip(seen, (*bounds_of(point), point.intervals.lengths[0]), strict=True):
                 values.append(value)
 
         picks = watch(assembly, 40, look)
-        slack = score_tolerance(case.reference(), steepness, assembly.point.x, norm) + 1e-10 * drift * clock[0]
+        slack = score_tolerance(case.reference(), steepness, assembly.point.x, norm) + 1e-10 * rate * lengths[0]
         for t in range(39):
             others = np.arange(case.n) != picks[t]
-            rise = upper[t + 1] - upper[t] - drift * (times[t + 1] - times[t])
+            rise = upper[t + 1] - upper[t] - rate * (times[t + 1] - times[t])
             fall = lower[t] - lower[t + 1]
             assert np.all((rise <= slack) & (fall >= -slack), where=others)
             if steepness == "gsl-s":
                 others &= norm > 0.0
                 assert np.all(np.abs(rise) <= slack, where=others & (upper[t] > 0.0))
-                short = fall - drift * (times[t + 1] - times[t])
+                short = fall - rate * (times[t + 1] - times[t])
                 assert np.all(np.abs(short) <= slack, where=others & (lower[t + 1] > 0.0))
 
 

@@ -18,7 +18,6 @@ from fuzz.steps import faults
 from pairs import in_pairs
 
 import ascd
-from ascd.engine.oracles.reference import turned_by
 from ascd.problem.dual_samples import dual_length
 from ascd.problem.duality import open_coordinates
 from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
@@ -46,7 +45,7 @@ def test_gaps_of_a_path_are_those_of_the_same_problem_with_other_weights(scale):
     assert path.status == "converged"
 
 
-@in_pairs(scale=SCALES, oracle=["norm", "reference", "measured"], rule=["ascd", "u-ascd", "block", "awake"])
+@in_pairs(scale=SCALES, oracle=["norm", "reference"], rule=["ascd", "u-ascd", "block", "working-set"])
 def test_intervals_hold_with_every_weight(scale, oracle, rule):
     A, b = lasso(6, 4)
     penalty = {"strength": 0.05 * scale * np.abs(A.T @ b).max()}
@@ -99,10 +98,8 @@ def test_what_a_slope_out_of_range_tells():
         assert 0.0 * length_across(0.0, 0.0, square) == 0.0, "an empty column has an entry of 0"
     assert share_along(3.0, 2.0) == 1.5
     assert length_across(3.0, 1.0, 5.0) == 2.0
-    for lost in (math.inf, math.nan):  # what the sums since a reference may be wrong by
+    for lost in (math.inf, math.nan):
         assert 0.0 * length_across(3.0, lost, 5.0) == 0.0
-        assert 0.0 * turned_by(np.array([0.0, 0.0, 4.0, 0.0, 0.0, 1.0, 0.0, lost])) == 0.0
-    assert turned_by(np.array([0.0, 0.0, 4.0, 0.0, 0.0, 1.0, 0.0, 3.0])) == 1.5
 
 
 def test_a_product_that_is_no_number_is_not_at_rest():

@@ -17,7 +17,7 @@ from scipy.stats import binom
 from selection import regression
 
 import ascd
-from ascd.engine.oracles import concentration, stochastic
+from ascd.engine.oracles import stochastic
 from ascd.engine.run import Run
 from ascd.results.solution import Status
 
@@ -55,9 +55,9 @@ def shares_outside(radius_of, draws, runs=4000):
 @in_pairs(draws=[3, 20, 200], eta=[0.05, 0.5], kind=["bernstein", "empirical", "both"])
 def test_radii_fail_no_more_often_than_they_say(draws, eta, kind):
     radius = {
-        "bernstein": lambda variance, moment, m: concentration.bernstein_radius(moment, m, eta),
-        "empirical": lambda variance, moment, m: concentration.empirical_radius(variance, m, eta),
-        "both": lambda variance, moment, m: concentration.sampled_radius(variance, moment, m, eta),
+        "bernstein": lambda variance, moment, m: stochastic.bernstein_radius(moment, m, eta),
+        "empirical": lambda variance, moment, m: stochastic.empirical_radius(variance, m, eta),
+        "both": lambda variance, moment, m: stochastic.sampled_radius(variance, moment, m, eta),
     }[kind]
     assert shares_outside(radius, draws).max() <= most(4000, eta) / 4000
     shorter = shares_outside(lambda *given: 0.02 * radius(*given), draws)
@@ -65,7 +65,7 @@ def test_radii_fail_no_more_often_than_they_say(draws, eta, kind):
 
 
 def test_failures_of_all_samples_sum_to_what_is_allowed():
-    total = sum(7 * concentration.share_of_failure(0.3, sample, 7) for sample in range(1, 20_000))
+    total = sum(7 * stochastic.share_of_failure(0.3, sample, 7) for sample in range(1, 20_000))
     assert 0.2999 < total < 0.3
 
 
@@ -193,7 +193,7 @@ def test_solutions_say_how_far_their_intervals_can_be_trusted():
 @pytest.mark.parametrize("failure", [1e-9, 1e-16, 1e-30, 1e-200])
 def test_however_small_the_failure_is_nothing_is_called_proved(failure, monkeypatch):
     """1 - 1e-17 is 1 in float64, and six digits of 1 - 1e-9 are those of 1.  What is drawn does not matter here."""
-    monkeypatch.setattr("ascd.engine.oracles.sketch._sparse_signs", lambda m, d, rng: eye_array(m, d, format="csr"))
+    monkeypatch.setattr("ascd.engine.oracles.products._sparse_signs", lambda m, d, rng: eye_array(m, d, format="csr"))
     wide = np.random.default_rng(0).standard_normal((6000, 3))  # more rows than the sketch has
     for problem, oracle in (
         (tall(2).library(), ascd.Stochastic(40, failure=failure)),
@@ -259,13 +259,6 @@ def test_wrong_arguments_are_named(options, error, words):
     with pytest.raises(error) as caught:
         ascd.minimize(tall(0).library(), oracle=ascd.Stochastic(**options))
     assert words in str(caught.value)
-
-
-def test_blocks_have_no_stochastic_form():
-    X = np.random.default_rng(0).standard_normal((10, 4))
-    problem = ascd.Problem(X, X[:, :2], penalty=ascd.L21(1.0))
-    with pytest.raises(TypeError, match="'stochastic' estimates single entries"):
-        ascd.minimize(problem, oracle="stochastic")
 
 
 def test_data_without_a_single_entry_are_solved():

@@ -14,7 +14,6 @@ from ascd.engine.oracles import as_oracle
 from ascd.engine.rules import as_rule
 from ascd.engine.steepness import as_steepness
 from choosing.data import SEED, cases
-from choosing.recording import recorded
 
 
 class Replay(NamedTuple):
@@ -24,6 +23,26 @@ class Replay(NamedTuple):
 
     def select(self, point, t, rng):
         return self.picks[t]
+
+
+class Recorder(NamedTuple):
+    """A rule and the picks that it made."""
+
+    inner: Any
+    picks: Any
+
+    def select(self, point, t, rng):
+        self.picks[t] = self.inner.select(point, t, rng)
+        return self.picks[t]
+
+
+def recorded(problem, rule, steps):
+    """The picks of a rule's first steps with the oracle "norm" and scores GSL-s."""
+    steepness = as_steepness("gsl-s", problem.parts)
+    compiled = as_rule(rule, problem.parts, as_oracle("norm", problem.parts, None), steepness)
+    picks = np.zeros(steps, dtype=np.int64)
+    stepper(problem, Recorder(compiled, picks), "norm", steepness="gsl-s")(steps)
+    return picks
 
 
 def iteration(folder, quick, wanted=""):
@@ -36,27 +55,24 @@ def iteration(folder, quick, wanted=""):
                 yield {"case": name, "part": part, **row}
 
 
-#: Rule and oracle; the oracle "reference" reads each column that moves once more, so its steps are replayed with it.
-CHOICES = (("a-ascd", "norm"), ("u-ascd", "norm"), ("look-ahead", "norm"), ("block", "norm"))
-CHOICES += (("a-ascd", "reference"), ("u-ascd", "reference"))
+RULES = ("a-ascd", "u-ascd", "look-ahead", "block")
 
 
 def iteration_rows(problem, repeats):
     n, counts = problem.n_features, problem.design.counts
-    runs, entries = {("uniform", "norm"): ("uniform", "norm")}, {}
-    for rule, oracle in CHOICES:
-        suited, picks, _ = recorded(problem, rule, oracle, 3 * n)
-        runs |= {(rule, oracle): (rule, suited), (rule, oracle, "replayed"): (Replay(picks), suited)}
-        entries[rule, oracle] = float(counts[picks].mean() / counts.mean())
+    runs, entries = {"uniform": "uniform"}, {}
+    for rule in RULES:
+        picks = recorded(problem, rule, 3 * n)
+        runs |= {rule: rule, f"{rule} replayed": Replay(picks)}
+        entries[rule] = float(counts[picks].mean() / counts.mean())
 
-    def seconds(rule, oracle):
-        return stepper(problem, rule, oracle, steepness="gsl-s")(3 * n)
+    def seconds(rule):
+        return stepper(problem, rule, "norm", steepness="gsl-s")(3 * n)
 
-    best = interleaved({name: partial(seconds, *run) for name, run in runs.items()}, repeats)
-    for choice in CHOICES:
-        times = {"seconds": best[choice], "uniform": best["uniform", "norm"], "replayed": best[(*choice, "replayed")]}
-        name = choice[0] if choice[1] == "norm" else " ".join(choice)
-        yield {"rule": name, **times, "entries": entries[choice]}
+    best = interleaved({name: partial(seconds, rule) for name, rule in runs.items()}, repeats)
+    for rule in RULES:
+        times = {"seconds": best[rule], "uniform": best["uniform"], "replayed": best[f"{rule} replayed"]}
+        yield {"rule": rule, **times, "entries": entries[rule]}
 
 
 def growth(folder, quick):

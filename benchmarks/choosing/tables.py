@@ -34,20 +34,6 @@ def _memory(row):
     return [row["rule"], f"{row['norm']:.2f}", f"{row['reference']:.2f}"]
 
 
-def _products(row):
-    sums, unit = row["sums"], row["uniform"]
-    times = [f"{1e9 * row['products']:.0f} ns", f"{1e9 * sums:.0f} ns" if sums else "-", f"{1e9 * unit:.0f} ns"]
-    least = f"{(row['products'] + (sums or 0.0)) / unit:.1f}"
-    return [
-        f"{row['case']}, λmax/{row['part']}",
-        row["rule"],
-        f"{row['movers']:,}",
-        *times,
-        least,
-        f"{row['vectors']:.0f}",
-    ]
-
-
 def _contest(row, what, digits):
     """Every method's seconds or reads, in brackets as a part of uniform's; for the others how far they stayed away."""
     uniform = row["methods"]["uniform"][what]
@@ -76,7 +62,7 @@ def _default(row):
 
 TABLES = {
     "iteration": Table(
-        "time of an iteration against uniform's (bar 2, aim 1.2), against the same steps replayed, and what it reads",
+        "time of an iteration against uniform's (bar 3 for a-ascd), against the same steps replayed, and what it reads",
         ("case", "part", "rule"),
         ("case", "rule", "an iteration", "uniform", "quotient", "its own steps replayed", "quotient", "entries"),
         _iteration,
@@ -98,12 +84,6 @@ TABLES = {
         ("case", "problem", "part"),
         ("case", "problem", "uniform", "cyclic", "default", "of uniform", "of cyclic", "of the better", "reads"),
         _default,
-    ),
-    "products": Table(
-        "stored products of the columns that move, with reference: what a step would cost at least (bar 5)",
-        ("case", "part", "rule"),
-        ("case", "rule", "columns that move", "their products", "sums", "uniform", "over uniform's", "vectors of n"),
-        _products,
     ),
     "memory": Table(
         "arrays of rule and oracle, in float64 vectors of length n (bar 8)",

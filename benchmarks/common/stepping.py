@@ -6,8 +6,6 @@ import time
 
 import numpy as np
 
-from ascd.blocks.engine.descent import descend_blocks
-from ascd.blocks.engine.run import assemble_blocks
 from ascd.engine.descent import descend
 from ascd.engine.minimize import _start
 from ascd.engine.oracles import as_oracle, oracle_part
@@ -31,23 +29,6 @@ def stepper(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", i
         nonlocal done
         began = time.thread_time()
         descend(*parts, False, done, done + count, rng)
-        done += count
-        return (time.thread_time() - began) / count
-
-    return advance
-
-
-def block_stepper(problem, rule, oracle="norm"):
-    """The same for a block problem."""
-    assembly = assemble_blocks(problem, rule, oracle, rng=0)
-    parts = (assembly.point, assembly.rule, assembly.oracle, assembly.step)
-    descend_blocks(*parts, assembly.unread, 0, 0, assembly.rng)
-    done = 0
-
-    def advance(count):
-        nonlocal done
-        began = time.thread_time()
-        descend_blocks(*parts, False, done, done + count, assembly.rng)
         done += count
         return (time.thread_time() - began) / count
 

@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
-from common.stepping import block_stepper, interleaved, stepper
+from common.stepping import interleaved, stepper
 
 import ascd
-from price.bare import bare_lasso, bare_ridge, bare_stepper
+from price.bare import bare_stepper
 
 
 def generic(quick):
@@ -21,14 +21,10 @@ def generic(quick):
             continue
         A = sp.random(d, n, density=per_column / d, format="csc", random_state=rng)
         b = rng.standard_normal(d)
-        lam = 0.05 * np.abs(A.T @ b).max()
-        for name, penalty, loop, strength in (
-            ("lasso", ascd.L1(lam), bare_lasso, lam),
-            ("ridge", ascd.L2(1.0), bare_ridge, 1.0),
-        ):
-            ours, bare = stepper(ascd.Problem(A, b, penalty=penalty), "uniform"), bare_stepper(loop, A, b, strength)
-            best = interleaved({"ours": partial(ours, 4 * n), "bare": partial(bare, 4 * n)}, 3 if quick else 7)
-            yield {"problem": name, "samples": d, "features": n, "per_column": per_column, **best}
+        strength = 0.05 * np.abs(A.T @ b).max()
+        ours, bare = stepper(ascd.Problem(A, b, penalty=ascd.L1(strength)), "uniform"), bare_stepper(A, b, strength)
+        best = interleaved({"ours": partial(ours, 4 * n), "bare": partial(bare, 4 * n)}, 3 if quick else 7)
+        yield {"problem": "lasso", "samples": d, "features": n, "per_column": per_column, **best}
 
 
 def numpy_pass(n):
@@ -75,27 +71,3 @@ def dense(quick):
         for step in ("fixed", "coordinate"):
             functions = {rule: partial(stepper(problem, rule, step=step), 5000) for rule in ("uniform", "a-ascd")}
             yield {"problem": name, "step": step, **interleaved(functions, 3 if quick else 9)}
-
-
-def blocks(quick):
-    """Rules on blocks and ``uniform``: groups of 5 columns with one target, and columns with 10."""
-    rng = np.random.default_rng(3)
-    rules = ("a-ascd", "ascd", "u-ascd", "awake", "cyclic")
-    both = ("uniform", *rules)
-    sizes = ((1_000, 2_000),) if quick else ((1_000, 2_000), (1_000, 10_000))
-    for d, n in sizes:
-        for storage in ("dense", "sparse"):
-            A = rng.standard_normal((d, n))
-            A = np.asfortranarray(A) if storage == "dense" else sp.csc_matrix(np.where(np.abs(A) > 2.0, A, 0.0))
-            B = A[:, :20] @ rng.standard_normal((20, 10)) + rng.standard_normal((d, 10))
-            top = float(np.sqrt((np.asarray(A.T @ B) ** 2).sum(axis=1)).max())
-            of_five = np.sqrt((np.asarray(A.T @ B[:, 0]) ** 2).reshape(-1, 5).sum(axis=1)).max()
-            for kind, problem in (
-                ("groups of 5", ascd.Problem(A, B[:, 0], penalty=ascd.GroupL2(0.05 * float(of_five), groups=5))),
-                ("10 targets", ascd.Problem(A, B, penalty=ascd.L21(0.05 * top))),
-            ):
-                steps = {rule: partial(block_stepper(problem, rule), 200 if quick else 1000) for rule in both}
-                best = interleaved(steps, 3 if quick else 7)
-                for rule in rules:
-                    seconds = {"seconds": best[rule], "uniform": best["uniform"]}
-                    yield {"samples": d, "features": n, "storage": storage, "kind": kind, "rule": rule, **seconds}

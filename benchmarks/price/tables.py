@@ -34,12 +34,6 @@ def _dense(row):
     return [row["problem"], row["step"], *times, f"{row['a-ascd'] / row['uniform']:.2f}"]
 
 
-def _blocks(row):
-    size = f"{row['samples']:,} × {row['features']:,}, {row['storage']}"
-    times = [_microseconds(row["seconds"]), _microseconds(row["uniform"])]
-    return [row["kind"], size, row["rule"], *times, f"{row['seconds'] / row['uniform']:.2f}"]
-
-
 def _start(row):
     return [row["what"], _clock(row["cold"]), _clock(row["warm"])]
 
@@ -69,12 +63,6 @@ TABLES = {
         ("problem", "step"),
         ("problem", "step", "a-ascd", "uniform", "quotient"),
         _dense,
-    ),
-    "blocks": Table(
-        "rules on blocks against a uniform block step (bar 3)",
-        ("kind", "samples", "features", "storage", "rule"),
-        ("blocks", "data", "rule", "an iteration", "uniform", "quotient"),
-        _blocks,
     ),
     "start": Table(
         "fresh process, seconds, in brackets those of the processor (bars: import 0.6; cold 8, warm 1.0)",

@@ -20,22 +20,10 @@ TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than al
 if TYPE_CHECKING:
     from ascd._core.jit import at, helper
     from ascd.engine.minimize import minimize
-    from ascd.engine.oracles import (
-        Blind,
-        Cached,
-        Exact,
-        Measured,
-        Norm,
-        Random,
-        Reference,
-        Simulated,
-        Sketch,
-        Stochastic,
-    )
+    from ascd.engine.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch, Stochastic
     from ascd.engine.rules import (
         ASCD,
         Adaptive,
-        Awake,
         Block,
         Cyclic,
         HeuristicASCD,
@@ -45,6 +33,7 @@ if TYPE_CHECKING:
         Steepest,
         Uniform,
         UpperASCD,
+        WorkingSetSweeps,
     )
     from ascd.estimators import (
         NNLS,
@@ -94,7 +83,6 @@ __all__ = [
     "L21",
     "NNLS",
     "Adaptive",
-    "Awake",
     "Blind",
     "Block",
     "BoundedL1L2",
@@ -121,7 +109,6 @@ __all__ = [
     "LogisticRegressionCV",
     "LookAhead",
     "LowerASCD",
-    "Measured",
     "MultiTaskElasticNet",
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",
@@ -151,6 +138,7 @@ __all__ = [
     "Trace",
     "Uniform",
     "UpperASCD",
+    "WorkingSetSweeps",
     "Zero",
     "at",
     "enet_path",
@@ -169,9 +157,9 @@ _FILES = {
     "ascd._core.jit": "at helper",
     "ascd.matrix.table": "Table",
     "ascd.engine.minimize": "minimize",
-    "ascd.engine.oracles": "Blind Cached Exact Measured Norm Random Reference Simulated Sketch Stochastic",
-    "ascd.engine.rules": "ASCD Adaptive Awake Block Cyclic HeuristicASCD "
-    "Importance LookAhead LowerASCD Steepest Uniform UpperASCD",
+    "ascd.engine.oracles": "Blind Cached Exact Norm Random Reference Simulated Sketch Stochastic",
+    "ascd.engine.rules": "ASCD Adaptive Block Cyclic HeuristicASCD "
+    "Importance LookAhead LowerASCD Steepest Uniform UpperASCD WorkingSetSweeps",
     "ascd.estimators": " ".join(estimators.__all__),
     "ascd.files.opening": "OnDisk open_data",
     "ascd.problem.losses": "Huber Logistic Poisson Squared SquaredHinge",

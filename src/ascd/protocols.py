@@ -113,11 +113,7 @@ class Steepness(Protocol):
 
 
 class LazySteepness(Steepness, Protocol):
-    """A steepness for lazy selection: the upper bound with its sign; also ``SteepnessOptions``.
-
-    Where the signed bound is convex in g and grows by the same number with g and with r, ``slack_slope(j)`` may say
-    that number: then rules are lazy with the oracle "reference", too.
-    """
+    """A steepness for selection without scanning: the upper bound with its sign; also ``SteepnessOptions``."""
 
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float: ...
 
@@ -125,8 +121,8 @@ class LazySteepness(Steepness, Protocol):
 class SteepnessOptions(Protocol):
     """Uncompiled and optional.
 
-    ``rates`` says how fast upper bounds can grow with the clock, one number a coordinate; ``falls_evenly`` that lower
-    bounds above 0 fall at least that fast, too (false by default).
+    ``rates`` says how fast upper bounds can grow with the accumulated step length, one number a coordinate;
+    ``falls_evenly`` that lower bounds above 0 fall at least that fast, too (false by default).
     """
 
     def rates(self, norm: Any) -> Any: ...
@@ -134,7 +130,7 @@ class SteepnessOptions(Protocol):
 
 
 class Oracle(Protocol):
-    """Follow a step of coordinate i: move ``point.intervals`` of the others.  Optional: ``OracleOptions``."""
+    """Update ``point.intervals`` of the other entries after a step of coordinate i.  Optional: ``OracleOptions``."""
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None: ...
 
@@ -142,14 +138,13 @@ class Oracle(Protocol):
 class OracleOptions(Protocol):
     """Uncompiled and optional.
 
-    ``suited_to`` returns the oracle with what was left open decided for a rule; ``prepare`` the oracle that will be
-    compiled; ``is_safe`` says whether its intervals always hold (true by default); ``confidence`` with which
-    probability all intervals of a run hold together, where they are likely rather than certain (1 by default, 0 for an
-    oracle that is not safe); ``is_random`` whether the seed matters to it (false by default); ``keeps_estimates`` that
-    it leaves the estimates of other coordinates alone and widens all radii by the clock, which lets rules select lazily
-    (false by default); ``tightening`` returns what else is known of the entries, a ``Tightening``.  ``begin`` is
-    compiled: what the oracle learns of the gradient before the first step of a run with ``init="gradient"``, instead of
-    all of it.
+    ``suited_to`` returns the oracle with open parameters set for a rule; ``prepare`` the oracle that will be compiled;
+    ``is_safe`` says whether its intervals always hold (true by default); ``confidence`` is the probability that all
+    intervals of a run hold together, where they are likely rather than certain (1 by default, 0 for an oracle that is
+    not safe); ``is_random`` says whether the seed matters to it (false by default); ``keeps_estimates`` that it leaves
+    the estimates of other coordinates alone and inflates all radii by one number, which allows selection without
+    scanning (false by default); ``tightening`` returns a second interval for every entry, a ``Tightening``.  ``begin``
+    is compiled: it replaces the read of the whole gradient before the first step of a run with ``init="gradient"``.
     """
 
     def suited_to(self, rule: Any) -> Any: ...
@@ -177,16 +172,18 @@ class Rule(Protocol):
 class RuleOptions(Protocol):
     """Uncompiled and optional.
 
-    ``prepare`` returns the rule that will be compiled; ``is_blind`` says that it never looks at bounds, so that oracle
-    and steepness do not matter (false by default); ``is_random`` whether the seed matters to it (true by default);
-    ``is_patient`` that it draws at random from a set, so that a read that moves nothing says little of the bounds and
-    "reference" waits longer for a refresh (false by default).
+    ``prepare`` returns the rule that will be compiled; ``is_blind`` says that it never uses bounds, so that oracle and
+    steepness do not matter (false by default); ``is_random`` whether the seed matters to it (true by default);
+    ``is_patient`` that it draws at random from a set, so that a read that moves nothing says little about the bounds
+    and "reference" waits longer for a refresh; ``manages_reference`` that it measures and refreshes the reference by
+    itself (both false by default).
     """
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any: ...
     def is_blind(self) -> bool: ...
     def is_random(self) -> bool: ...
     def is_patient(self) -> bool: ...
+    def manages_reference(self) -> bool: ...
 
 
 class CountingRule(Rule, Protocol):
@@ -208,8 +205,7 @@ class StepOptions(Protocol):
 
 
 class Point(Protocol):
-    """Where the descent stands (``ascd.engine.descent.Point``): fields problem, x, image, slope, intervals, reads,
-    entry_read."""
+    """The iterate (``ascd.engine.descent.Point``): fields problem, x, predictor, raw_gradient, intervals, reads."""
 
     def partial(self, j: int) -> float: ...
 
@@ -219,10 +215,10 @@ class Intervals(Protocol):
 
     def radius_at(self, j: int) -> float: ...
     def width_at(self, j: int) -> float: ...
-    def pin(self, j: int, gradient: float, error: float) -> None: ...
-    def widen(self, amount: float) -> None: ...
-    def stepped(self, i: int, change: float) -> None: ...
-    def moved(self, length: float) -> None: ...
+    def set_entry(self, j: int, gradient: float, error: float) -> None: ...
+    def inflate(self, amount: float) -> None: ...
+    def count_step(self, i: int, change: float) -> None: ...
+    def count_products(self, length: float) -> None: ...
     def score_at(self, j: int, g: float) -> float: ...
     def bounds_at(self, j: int) -> tuple[float, float]: ...
     def signed_upper_at(self, j: int) -> float: ...

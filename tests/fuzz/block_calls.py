@@ -1,4 +1,4 @@
-"""What the library answers to a case of blocks: ``solve_blocks``, ``path_blocks`` and ``minimize`` on them.
+"""What the library answers to a case of blocks: ``solve_blocks`` and ``path_blocks``.
 
 The case's ``parameters`` hold the ``groups`` as lists of columns; ``b`` has a column an output, is flat for one target,
 or holds the classes of the softmax.
@@ -7,7 +7,6 @@ or holds the classes of the softmax.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +14,13 @@ import numpy as np
 
 import ascd
 
-from .block_draw import DEFAULT
 from .block_truth import BlockTruth, block_arrays
-from .calls import Answer, arguments_of, call, interpreted, loss_of
+from .calls import Answer, arguments_of, call, loss_of
 from .cases import Array, Case
 from .truth import Long
 from .twists import twisted
 
-BLOCK_FAMILIES = ("solve_blocks", "path_blocks", "minimize_blocks")
+BLOCK_FAMILIES = ("solve_blocks", "path_blocks")
 
 
 def blocks_of(case: Case) -> tuple[tuple[int, ...], ...]:
@@ -108,15 +106,3 @@ def path_blocks_case(case: Case) -> Iterator[Answer]:
             truth, flat(found.coefs[..., i], found.intercepts[..., i], truth), 0.0, float(found.gaps[i]),
             float(found.objectives[i]), str(found.status), tolerance, starts=_starts(case, truth),
         )  # fmt: skip
-
-
-@call("minimize_blocks")
-def minimize_blocks_case(case: Case) -> Iterator[Answer]:
-    is_default = case.options.items() >= DEFAULT.items() and case.loss == "squared"
-    with nullcontext() if is_default else interpreted():
-        solution = ascd.minimize(block_problem(case), record="geometric", **arguments_of(case))
-    truth = block_truth(case)
-    yield Answer(
-        truth, flat(solution.x, 0.0, truth), 0.0, solution.gap, solution.objective, str(solution.status),
-        trace=solution.trace, starts=_starts(case, truth),
-    )  # fmt: skip

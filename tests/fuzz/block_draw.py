@@ -1,6 +1,6 @@
 """Cases of blocks from a seed: groups, several targets, several classes; singular groups, weights of 0 and 10^±12.
 
-One compiled penalty serves all of the library's: only losses, storages and the parts of ``minimize`` are bounded.
+One compiled penalty serves all of the library's: only losses and storages are bounded.
 """
 
 from __future__ import annotations
@@ -27,19 +27,8 @@ STARTS = {"none": 0.75, "zero": 0.03, "near": 0.1, "far": 0.08, "very far": 0.04
 LIMITS = {"none": 0.75, "few": 0.15, "time": 0.05, "callback": 0.05}
 TOLERANCES = (0.0, 1e-17, 1e-15, 1e-12, 1e-10, 1e-8, 1e-4, 1e-2)
 FAMILIES = {
-    "solve_blocks": 0.58, "path_blocks": 0.09, "minimize_blocks": 0.06, "block_steps": 0.02, "block_estimator": 0.25
+    "solve_blocks": 0.66, "path_blocks": 0.09, "block_estimator": 0.25
 }  # fmt: skip
-RULES = (
-    "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd", "look-ahead", "adaptive",
-    "block", "awake",
-)  # fmt: skip
-#: The first seven give balls that are proved.
-ORACLES = ("exact", "norm", "simulated", "cached", "reference", "measured", "random", "sketch")
-STEEPNESSES = ("gs-s", "gsl-s", "gs-r", "gs-q", "gsl-r", "gsl-q", "gs", "gsl")
-STEPS = ("coordinate", "fixed", "line-search")
-ENGINE_LOSSES = ("squared", "squared several", "softmax", "logistic", "huber several")
-#: What ``minimize`` uses where nothing is asked for: all other parts run interpreted.
-DEFAULT = {"rule": "awake", "oracle": "measured", "steepness": "gs-s", "step": "coordinate"}
 
 
 def draw_groups(rng: Any, n: int) -> list[list[int]]:
@@ -162,8 +151,6 @@ def draw_blocks(rng: Any, few: bool, family: str | None) -> Case:
     """A case of one of the families of blocks."""
     drawn = choose(rng, FAMILIES)
     family = drawn if family is None else family
-    if family in ("minimize_blocks", "block_steps"):
-        return _engine_case(rng, few, family)
     loss = pick(rng, ("squared", "squared several", "softmax")) if few else choose(rng, LOSSES)
     is_sparse, weighted = not few and chance(rng, 0.3), chance(rng, 0.35)
     case = _problem(rng, family, loss, is_sparse, 30 if few else 80, weighted, False)
@@ -185,36 +172,3 @@ def _path(rng: Any, case: Case) -> dict[str, Any]:
         alphas[-1] *= not chance(rng, 0.2)
         return {"alphas": alphas}
     return {"n_alphas": int(rng.integers(1, 6)), "eps": pick(rng, (0.5, 0.1, 1e-2))}
-
-
-def _engine_case(rng: Any, few: bool, family: str) -> Case:
-    watched = family == "block_steps"
-    is_default = not watched and not few and chance(rng, 0.3)
-    parts = {
-        "rule": pick(rng, RULES), "oracle": pick(rng, ORACLES[:-1] if watched else ORACLES),
-        "steepness": pick(rng, STEEPNESSES), "step": pick(rng, STEPS),
-    }  # fmt: skip
-    if is_default:
-        parts, ends = DEFAULT, {"tol": pick(rng, (1e-6, 1e-3, 1e-10, 0.0)), "max_iter": pick(rng, (0, 1, 30, 100, 300))}
-        case = _problem(rng, family, "squared", False, 20, chance(rng, 0.3), False)
-    else:
-        ends = {"tol": 0.0, "max_iter": int(rng.integers(1, 30))}
-        smooth, loss = parts["steepness"] in ("gs", "gsl"), pick(rng, ENGINE_LOSSES)
-        case = _small(rng, family, loss, smooth)
-        if not watched:
-            case = _problem(rng, family, loss, chance(rng, 0.3), 6, chance(rng, 0.3), smooth)
-            ends = {"tol": pick(rng, (1e-6, 1e-3, 0.0)), "max_iter": pick(rng, (0, 1, 10, 40))}
-    return case.changed(options={**parts, **ends, "rng": int(rng.integers(100))})
-
-
-def _small(rng: Any, family: str, loss: str, smooth: bool) -> Case:
-    """A case for interpreted runs."""
-    A = rng.standard_normal((int(rng.integers(1, 7)), int(rng.integers(1, 7))))
-    A = A * (rng.random(A.shape) < pick(rng, (0.4, 1.0))) * 10.0 ** rng.uniform(-2.0, 2.0, A.shape[1])
-    weight = rng.random(len(A)) + 0.1 if chance(rng, 0.3) else None
-    b, loss = draw_targets(rng, A, loss)
-    name, (scale, size) = choose(rng, PENALTIES), slopes_at_zero(A, b, loss, weight)
-    parameters = draw_block_penalty(rng, A, scale, size, name)
-    if smooth:
-        name, parameters = pick(rng, (("None", {}), ("L21", {"strength": 0.0, "ridge": scale or 1.0})))
-    return Case(family, A, b, loss, 1.35, name, parameters, weight, pick(rng, ("csc", "F", "F")))

@@ -14,7 +14,6 @@ import ascd
 from . import block_estimators, estimator_calls, offsets, stored_paths  # noqa: F401  (they enter their calls into the table)
 from .block_calls import BLOCK_FAMILIES
 from .block_search import block_candidates, blocks_from_scipy
-from .block_steps import block_faults
 from .block_truth import BlockTruth
 from .calls import Answer, Outcome, answers
 from .cases import Array, Case
@@ -39,7 +38,7 @@ MULTIPLES = (0.5, 2.0, 10.0, 1e3)
 
 def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
     """Call the library and list what does not hold; ``deep`` asks SciPy and scikit-learn, too."""
-    if case.family in ("steps", "block_steps"):
+    if case.family == "steps":
         return _judge_steps(case)
     outcome = answers(case)
     found = _check_warnings(case, outcome)
@@ -75,7 +74,7 @@ def _check_again(answers: list[Answer]) -> list[Violation]:
 def _judge_steps(case: Case) -> tuple[Outcome, list[Violation]]:
     outcome = Outcome()
     try:
-        return outcome, [Violation(*fault) for fault in (faults if case.family == "steps" else block_faults)(case)]
+        return outcome, [Violation(*fault) for fault in faults(case)]
     except Exception as error:
         outcome.error = error
         return outcome, check_error(case, error)

@@ -27,15 +27,15 @@ from .user_parts import USERS
 
 RULES = (
     "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd", "look-ahead", "adaptive",
-    "block", "awake",
+    "block", "working-set",
 )  # fmt: skip
 #: Oracles whose intervals are proved come first; those of the sketch are only likely.
-ORACLES = ("exact", "norm", "simulated", "cached", "reference", "measured", "random", "sketch")
+ORACLES = ("exact", "norm", "simulated", "cached", "reference", "random", "sketch")
 SAFE = ORACLES[:-1]
 STEEPNESSES = ("gs-s", "gsl-s", "gs-r", "gs-q", "gsl-r", "gsl-q", "gs", "gsl")
 STEPS = ("coordinate", "fixed", "line-search", "local")
 #: What ``minimize`` uses where nothing is asked for.
-DEFAULT = ("awake", "measured", "gs-s", "coordinate")
+DEFAULT = ("working-set", "reference", "gs-s", "coordinate")
 FAMILIES = {
     "solve": 0.63, "path": 0.07, "minimize": 0.1, "DualSVM": 0.05, "steps": 0.008, "user": 0.007, "estimator": 0.135
 }  # fmt: skip

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ascd
+from ascd.engine.descent import active_count
 from ascd.engine.rules import as_rule
 
 from .calls import interpreted, problem_of, truth_of
@@ -55,7 +56,7 @@ class Watcher(NamedTuple):
         return self.inner.select(point, t, rng)
 
     def active_count(self, point: Any) -> int:
-        return self.inner.active_count(point)
+        return active_count(self.inner, point)
 
 
 def watched(case: Case) -> list[Seen]:

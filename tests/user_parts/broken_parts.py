@@ -205,7 +205,7 @@ class Likely(NamedTuple):
         return self.chance
 
     def update(self, point, i, change, rng):
-        point.intervals.widen(abs(change) * point.problem.norm[i])
+        point.intervals.inflate(abs(change) * point.problem.norm[i])
 
 
 class Unprepared(NamedTuple):
@@ -227,7 +227,7 @@ class Shrinking(NamedTuple):
 
     def update(self, point, i, change, rng):
         point.intervals.offset[0] -= self.amount
-        point.intervals.widen(abs(change) * point.problem.norm[i])
+        point.intervals.inflate(abs(change) * point.problem.norm[i])
 
 
 class Undefined(NamedTuple):

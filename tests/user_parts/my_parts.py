@@ -117,7 +117,7 @@ class Generous(NamedTuple):
 
     def update(self, point, i, change, rng):
         problem = point.problem
-        point.intervals.widen(self.factor * abs(change) * problem.norm[i] * (problem.gain + problem.slack))
+        point.intervals.inflate(self.factor * abs(change) * problem.norm[i] * (problem.gain + problem.slack))
 
 
 class Frozen(NamedTuple):

@@ -1,25 +1,36 @@
-"""An intercept for the engine: one more coordinate, whose column is constant and which has no penalty.
+"""The problem as the engine needs it: columns in local memory, and an intercept as one more coordinate.
 
-``solve`` keeps the intercept where the slopes sum to zero, beside the coordinates.  The paper's rules know coordinates
-alone, so here it is one of them: rules pick it as they pick others, and its gradient entry has its interval.
+``solve`` keeps the intercept beside the coordinates.  The paper's rules know coordinates alone, so here the intercept
+is one of them: a constant column without penalty, which rules pick as they pick others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from copy import copy
 from typing import Any
 
 import numpy as np
 
-from ascd._core.checks import as_finite_vector
-from ascd.engine.columns import with_local_columns
 from ascd.problem.problem import Problem
-from ascd.results.solution import Snapshot, Solution
+
+
+def with_local_columns(problem: Problem) -> Problem:
+    """Return the problem with its columns in local memory; data stored by rows are copied."""
+    if problem.parts.matrix is not None:
+        return problem
+    design: Any = problem.design
+    if design.is_dear or not hasattr(design, "in_memory"):
+        raise TypeError(
+            f"minimize reads single columns, which must be in local memory; {type(design).__name__} keeps them: use "
+            "ascd.solve"
+        )
+    local, other = design.in_memory(), copy(problem)
+    other.design, other.parts = local, problem.parts._replace(matrix=local.matrix)
+    return other
 
 
 def with_constant(problem: Problem) -> Problem:
-    """The same problem on a copy of the data with a column of ones, which has no penalty."""
+    """Return the problem on a copy of the data with an unpenalised column of ones."""
     problem = with_local_columns(problem)
     n, penalty, weight = problem.n_features, problem.parts.penalty, problem.parts.sample.weight
     if not hasattr(penalty, "with_free"):
@@ -36,18 +47,3 @@ def with_constant(problem: Problem) -> Problem:
         wider = hstack([columns, ones], format="csc")
     stated, weights = problem.stated, None if np.ndim(weight) == 0 else weight
     return Problem(wider, stated.target, stated.loss, penalty.with_free(n), weights, stated.offset)
-
-
-def started(x0: Any, n: int) -> Any:
-    """A starting point with a constant of zero."""
-    return None if x0 is None else np.append(as_finite_vector(x0, "x0", n), 0.0)
-
-
-def without_constant(solution: Solution) -> Solution:
-    """The solution with the constant apart."""
-    return replace(solution, x=solution.x[:-1].copy(), intercept=float(solution.x[-1]))
-
-
-def seen_without(callback: Callable[[Snapshot], Any] | None) -> Callable[[Snapshot], Any] | None:
-    """A callback that sees the coefficients alone."""
-    return None if callback is None else lambda snapshot: callback(snapshot._replace(x=snapshot.x[:-1]))

@@ -1,9 +1,9 @@
-"""Parts of the user's own are watched: what they return must make sense, or the run ends with an error that names them.
+"""Validation of what users' own parts return: the run ends with an error that names the part.
 
 Compiled code does not check an index: a coordinate that does not exist would be read and written all the same.  So a
-rule from elsewhere is wrapped in one that looks at its answer, a step likewise; both cost a comparison or two.  They
-write what was wrong into ``fault`` and raise; the driver of the run asks ``complaint`` for the words, which compiled
-code could not make.  What an oracle wrote into the intervals is looked at between pieces of the loop.
+user's rule or step is wrapped in one that checks its answer, at the cost of a comparison or two.  The wrapper stores
+what was wrong in ``fault`` and raises; ``raise_complaint`` makes the sentence, which compiled code could not.  What an
+oracle wrote into the intervals is checked between pieces of the loop.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 
 from ascd._core.cache import is_ours
 from ascd._core.checks import Array
-from ascd.engine.intervals import CLOCK_ALONE
+from ascd.engine.descent import active_count
+from ascd.engine.intervals import STEP_LENGTH
 from ascd.engine.tuning import RADIUS_ROUNDING
 
 
@@ -36,20 +37,18 @@ class CheckedRule(NamedTuple):
         return int(i)
 
     def active_count(self, point: Any) -> int:
-        return self.rule.active_count(point)
+        return active_count(self.rule, point)
 
     def complaint(self) -> str:
         kind, pick, t, n = self.fault
-        shown = "None" if kind == 2.0 else f"{pick:g}"
-        return (
-            f"rule {users_name(self)}: select returned {shown} in step {t:.0f}; it must return one of 0 .. {n - 1:.0f}"
-        )
+        shown, name = "None" if kind == 2.0 else f"{pick:g}", type(users_part(self)).__name__
+        return f"rule {name}: select returned {shown} in step {t:.0f}; it must return one of 0 .. {n - 1:.0f}"
 
 
 class CheckedStep(NamedTuple):
-    """A step that must say what is known of its entry: a number, and an error that is not negative.
+    """A step that must return a finite gradient entry and an error that is not negative.
 
-    Where the new x itself is no number the run ends with the status "diverged"; there is nothing to add to that.
+    Where the new x itself is not finite the run ends with the status "diverged", which says enough.
     """
 
     step: Any
@@ -65,36 +64,36 @@ class CheckedStep(NamedTuple):
     def complaint(self) -> str:
         _, new, gradient, error, i = self.fault
         return (
-            f"step {users_name(self)}: take returned ({new:g}, {gradient:g}, {error:g}) for coordinate {i:.0f}; it "
-            "must return the new x, its gradient entry there, finite, and that entry's error, not negative"
+            f"step {type(users_part(self)).__name__}: take returned ({new:g}, {gradient:g}, {error:g}) for coordinate "
+            f"{i:.0f}; it must return the new x, its gradient entry there, finite, and that entry's error, not negative"
         )
 
 
 def guarded_rule(rule: Any) -> Any:
-    """The rule, watched unless it is ours."""
+    """Return the rule, checked unless it is ours."""
     return CheckedRule(rule, np.zeros(4)) if users_part(rule) is not None else rule
 
 
 def guarded_step(step: Any) -> Any:
-    """The step, watched unless it is ours."""
+    """Return the step, checked unless it is ours."""
     return CheckedStep(step, np.zeros(5)) if users_part(step) is not None else step
 
 
 def raise_complaint(error: Exception, *parts: Any) -> None:
-    """Raise the error again with the words of the part that found a fault; return where none did."""
+    """Raise the error again with the sentence of the part that found a fault; return where none did."""
     for part in parts:
         if hasattr(part, "complaint") and part.fault[0]:
             raise type(error)(part.complaint()) from None
 
 
 def check_intervals(oracle: Any, intervals: Any, t: int) -> None:
-    """Raise a ValueError where an oracle has left a radius below 0 or something that is no number."""
+    """Raise a ValueError where an oracle has left a radius below 0 or something that is not a number."""
     with np.errstate(invalid="ignore"):
-        grown = intervals.clock[CLOCK_ALONE] * intervals.reach
+        grown = intervals.lengths[STEP_LENGTH] * intervals.norm
         radius, slack = intervals.offset + grown, RADIUS_ROUNDING * (np.abs(intervals.offset) + np.abs(grown))
         wrong = np.isnan(radius) | (radius < -slack) | np.isnan(intervals.estimate)
     if wrong.any():
-        j, name = int(np.flatnonzero(wrong)[0]), type(users_oracle(oracle)).__name__
+        j, name = int(np.flatnonzero(wrong)[0]), type(users_part(oracle)).__name__
         raise ValueError(
             f"oracle {name}: after step {t} coordinate {j} has the estimate {intervals.estimate[j]:g}, "
             f"the radius {radius[j]:g}; estimates must be numbers and radii must not be negative (infinite is allowed)"
@@ -102,23 +101,9 @@ def check_intervals(oracle: Any, intervals: Any, t: int) -> None:
 
 
 def users_part(part: Any) -> Any:
-    """The part, or the first one inside it, that is not from this package; None where all are."""
+    """Return the part, or the first one inside it, that is not from this package; None where all are ours."""
     if not (isinstance(part, tuple) and hasattr(part, "_fields")):
         return None
     if not is_ours(type(part)):
         return part
     return next((found for found in map(users_part, part) if found is not None), None)
-
-
-def users_oracle(part: Any) -> Any:
-    """The oracle of the user's inside a part, if there is one; block oracles hold penalty and steepness as well."""
-    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
-        return None
-    if not is_ours(type(part)) and (hasattr(part, "update") or hasattr(part, "update_block")):
-        return part
-    return next((found for found in map(users_oracle, part) if found is not None), None)
-
-
-def users_name(part: Any) -> str:
-    """The name of the user's class inside a part."""
-    return type(users_part(part)).__name__

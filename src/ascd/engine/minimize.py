@@ -1,23 +1,22 @@
-"""``minimize``: check what the user passed, put the parts together, run them."""
+"""``minimize``: validate the arguments, assemble the parts, run them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import as_finite_vector, as_flag, as_generator, as_number
 from ascd._core.clock import Stopwatch
 from ascd._core.jit import debugging
-from ascd.engine.columns import with_local_columns
-from ascd.engine.constant import seen_without, started, with_constant, without_constant
+from ascd.engine.constant import with_constant, with_local_columns
 from ascd.engine.descent import Point
 from ascd.engine.intervals import start_intervals
 from ascd.engine.oracles import as_oracle, oracle_part
-from ascd.engine.rules import Awake, as_rule, rule_part
+from ascd.engine.rules import WorkingSetSweeps, as_rule, rule_part
 from ascd.engine.run import Assembly, Run
 from ascd.engine.steepness import as_steepness
 from ascd.engine.steps import as_step
@@ -29,7 +28,7 @@ from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Solution, check_callback
 from ascd.results.trace import Schedule
 
-DEFAULT_RULE, DEFAULT_ORACLE, DEFAULT_STEP = "awake", "measured", "local"
+DEFAULT_RULE, DEFAULT_ORACLE, DEFAULT_STEP = "working-set", "reference", "local"
 
 
 def minimize(
@@ -55,28 +54,26 @@ def minimize(
 
     Parameters
     ----------
-    problem : Problem or BlockProblem
-        In a block problem the block is the coordinate: rules pick blocks, and all other parts have their block form.
+    problem : Problem
+        With single coordinates and one output; ``ascd.solve`` takes groups and several outputs.
     rule : str or a rule
-        Which coordinate is next: "awake", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd",
-        "a-ascd", "look-ahead", "adaptive" or "block".  By default it is "awake", the fastest; ``solution.chosen`` has
-        the names of all parts.
-    oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference", "measured",
-        "stochastic"} or an oracle
-        How the other gradient entries' intervals follow a step; by default "measured" for the rule "awake", and
-        "norm" for the others.
+        Which coordinate is next: "working-set", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd",
+        "l-ascd", "a-ascd", "look-ahead", "adaptive" or "block".  By default "working-set", the fastest;
+        ``solution.chosen`` has the names of all parts.
+    oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference", "stochastic"} or an oracle
+        How the intervals of the other gradient entries change with a step; by default "reference" for the rule
+        "working-set", and "norm" for the others.
     steepness : {"gs", "gs-s", "gs-r", "gs-q", "gsl", "gsl-s", "gsl-r", "gsl-q"} or a steepness
-        What is steep; "gs" and "gsl" are for smooth penalties.
+        The score of a coordinate; "gs" and "gsl" are for smooth penalties.
     step : {"fixed", "coordinate", "local", "line-search"} or a step
-        How far: 1/L, 1/L_j, by the curvature at x and its growth (logistic loss; 1/L_j for others), or to the minimum
-        along the coordinate (over the block).  By default "local" for the rule "awake" and "coordinate" for the others
-        and for blocks.
+        Step length: 1/L, 1/L_j, by the curvature at x and its growth (logistic loss; 1/L_j for others), or to the
+        minimum along the coordinate.  By default "local" for the rule "working-set" and "coordinate" for the others.
     init : {"gradient", "none"} or (estimate, radius)
-        What is known of the gradient at the start: all of it (with "stochastic" what a sample of the rows tells),
-        nothing, or numbers of one's own (with an intercept one more, the last, for its constant), which are believed
-        until the run would end by them: where they are found not to hold the gradient then, it is an error.
-    x0 : array of length n_features (or of the shape of a block problem's coefficients), optional
-        Where to start; zero (or the nearest allowed point) by default.
+        What is known of the gradient at the start: all of it (with "stochastic" a sample of the rows), nothing, or
+        intervals of one's own (with an intercept one more, the last, for its constant).  These are checked when the run
+        would end by them: a ValueError says so where they do not contain the gradient.
+    x0 : array of length n_features, optional
+        The starting point; zero (or the nearest allowed point) by default.
     max_iter : number of coordinate steps, by default 1000 for each coordinate
     tol : float
         Stop when no coordinate's steepness can exceed ``tol``; 0 never stops early.  The status is then "converged"
@@ -110,48 +107,31 @@ def minimize(
     >>> bool(solution.gap < 1e-3)
     True
     """
-    form = next((FORMS[kind] for kind in type(problem).__mro__ if kind in FORMS), None)
-    if form is None:
-        raise TypeError(f"problem must be an ascd.Problem or an ascd.BlockProblem; got {type(problem).__name__}")
+    if not isinstance(problem, Problem):
+        raise TypeError(
+            "problem must be an ascd.Problem with single coordinates and one output (ascd.solve takes groups and "
+            f"several outputs); got {type(problem).__name__}"
+        )
     check_callback(callback)
     if as_flag(intercept, "intercept"):
-        if not isinstance(problem, Problem):
-            raise TypeError("intercept=True needs an ascd.Problem; in a block problem an unpenalised block is one")
-        wider, start = with_constant(problem), started(x0, problem.n_features)
-        return without_constant(
-            minimize(
-                wider, rule, oracle, steepness, step, init, start, max_iter, tol, max_time, rng, record, record_gap,
-                seen_without(callback), progress, debug,
-            )
+        start = None if x0 is None else np.append(as_finite_vector(x0, "x0", problem.n_features), 0.0)
+        seen = None if callback is None else lambda snapshot: callback(snapshot._replace(x=snapshot.x[:-1]))
+        found = minimize(
+            with_constant(problem), rule, oracle, steepness, step, init, start, max_iter, tol, max_time, rng, record,
+            record_gap, seen, progress, debug,
         )  # fmt: skip
-    count = form.count(problem)
-    limits = as_limits(DEFAULT_EPOCHS * count if max_iter is None else max_iter, max_time)
+        return replace(found, x=found.x[:-1].copy(), intercept=float(found.x[-1]))
+    limits = as_limits(DEFAULT_EPOCHS * problem.n_features if max_iter is None else max_iter, max_time)
     tol = as_number(tol, "tol", low=0.0)
-    schedule = Schedule(record, count)
-    how = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step, "init": init, "x0": x0, "rng": rng}
-    clock = Stopwatch()
-    with debugging(as_flag(debug, "debug")), progress_bar(progress, limits.max_iter) as show:
-        run = form.run(problem, how, as_flag(record_gap, "record_gap"))
-        return replace(run.until(limits, tol, schedule, callback, show), compile_seconds=clock.compile_seconds)
-
-
-class Form(NamedTuple):
-    """How problems of one kind are minimised: their number of coordinates, and their run."""
-
-    count: Callable[[Any], int]
-    run: Callable[[Any, dict[str, Any], bool], Run]
-
-
-def _run(problem: Problem, how: dict[str, Any], record_gap: bool) -> Run:
-    problem = with_local_columns(problem)
+    schedule, record_gap = Schedule(record, problem.n_features), as_flag(record_gap, "record_gap")
+    problem, watch = with_local_columns(problem), Stopwatch()
     if math.isinf(problem.parts.largest):
         name = type(problem.stated.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
-    return Run(problem, assemble(problem, **how), record_gap)
-
-
-#: Kind of problem → how it is minimised; ``ascd.blocks`` adds its own.
-FORMS: dict[type, Form] = {Problem: Form(lambda problem: problem.n_features, _run)}
+    with debugging(as_flag(debug, "debug")), progress_bar(progress, limits.max_iter) as show:
+        assembly = assemble(problem, rule, oracle, steepness, step, init, x0, rng)
+        found = Run(problem, assembly, record_gap).until(limits, tol, schedule, callback, show)
+        return replace(found, compile_seconds=watch.compile_seconds)
 
 
 def assemble(
@@ -164,36 +144,24 @@ def assemble(
     x0: Any = None,
     rng: Any = None,
 ) -> Assembly:
-    """The parts of a run, checked, prepared for the problem and put together; arguments as those of ``minimize``."""
+    """Return the parts of a run, checked and prepared for the problem; arguments as those of ``minimize``."""
     rule, oracle, step = chosen_parts(rule, oracle, step)
-    generator = as_generator(rng)
+    chosen = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step}
+    names = {role: part if isinstance(part, str) else type(part).__name__ for role, part in chosen.items()}
+    generator, parts = as_generator(rng), problem.parts
     point, unread = _start(problem, steepness, init, x0)
-    suited = oracle_part(oracle, rule_part(rule))
-    ready = as_oracle(suited, problem.parts, generator), as_step(step, problem.parts)
-    names = names_of(rule=rule, oracle=oracle, steepness=steepness, step=step)
-    return put_together(problem.parts, point, unread, rule, ready, generator, names)
-
-
-def put_together(
-    parts: Any, point: Any, unread: bool, rule: Any, ready: tuple[Any, Any], generator: Any, names: dict[str, str]
-) -> Assembly:
-    """The run of a prepared oracle and step: the oracle may tighten intervals, the rule is made for it."""
-    oracle, step = ready
+    oracle = as_oracle(oracle_part(oracle, rule_part(rule)), parts, generator)
+    step = as_step(step, parts)
     if hasattr(oracle, "tightening"):
         point = point._replace(intervals=point.intervals._replace(extra=oracle.tightening()))
-    compiled_rule = as_rule(rule, parts, oracle, point.intervals.steepness)
-    return Assembly(point, compiled_rule, oracle, step, generator, unread, names)
-
-
-def names_of(**chosen: Any) -> dict[str, str]:
-    """The names of the parts of a run."""
-    return {part: name if isinstance(name, str) else type(name).__name__ for part, name in chosen.items()}
+    rule = as_rule(rule, parts, oracle, point.intervals.steepness)
+    return Assembly(point, rule, oracle, step, generator, unread, names)
 
 
 def chosen_parts(rule: Any, oracle: Any, step: Any) -> tuple[Any, Any, Any]:
-    """What is used where nothing is asked for."""
+    """Return rule, oracle and step with the defaults in place of None."""
     rule = DEFAULT_RULE if rule is None else rule
-    is_default = isinstance(rule, Awake) or (isinstance(rule, str) and rule == DEFAULT_RULE)
+    is_default = isinstance(rule, WorkingSetSweeps) or (isinstance(rule, str) and rule == DEFAULT_RULE)
     if oracle is None:
         oracle = DEFAULT_ORACLE if is_default else "norm"
     if step is None:
@@ -202,11 +170,11 @@ def chosen_parts(rule: Any, oracle: Any, step: Any) -> tuple[Any, Any, Any]:
 
 
 def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point, bool]:
-    """The point before the first step, and whether its gradient is still to be read."""
+    """Return the point before the first step, and whether its gradient is still to be read."""
     n, parts = problem.n_features, problem.parts
     x = nearest_allowed(parts.penalty, n) if x0 is None else as_finite_vector(x0, "x0", n).copy()
-    objective, image, slope = problem.evaluate(x)
-    intervals, unread = start_intervals(init, x, slope, parts, as_steepness(steepness, parts))
+    objective, predictor, raw_gradient = problem.evaluate(x)
+    intervals, unread = start_intervals(init, x, raw_gradient, parts, as_steepness(steepness, parts))
     if not np.isfinite(objective) and x0 is None:
         raise ValueError(
             f"the objective at the start is {objective}: A and b are too large for float64 (rescale them), or a loss "
@@ -214,4 +182,4 @@ def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point,
         )
     if not np.isfinite(objective):
         raise ValueError(f"x0 must have a finite objective (lie inside the box, if there is one); F(x0) = {objective}")
-    return Point(parts, x, image, slope, intervals, np.zeros(1), np.zeros(1)), unread
+    return Point(parts, x, predictor, raw_gradient, intervals, np.zeros(1)), unread

@@ -1,4 +1,4 @@
-"""What is steep?  Scores for coordinates of a composite problem, and their bounds over an interval.
+"""Steepness: scores for coordinates of a composite problem, and their bounds over an interval.
 
 With g = ∇_j f(x), ∂Ψ_j(x) = [a, b] and the model V(y) = g·y + L/2·y² + Ψ_j(x + y) − Ψ_j(x), minimised at y*:
 
@@ -20,8 +20,8 @@ the decrease of F that it stands for.  As functions of g all of them are convex 
 
 As functions of g all are Lipschitz: with constant 1, or 1/√L_j for the scaled forms (for gs-q because
 d(−min V)/dg = −y* and −min V ≥ L/2·y*²).  ``rates`` gives that constant times ‖a_j‖: how fast bounds can grow with
-the clock.  ``signed_upper`` is the upper bound with its sign: for gs-s the slack + r, negative while the interval keeps
-the coordinate inactive, so that lazy selection can tell a deep sleeper from a light one.
+the accumulated step length.  ``signed_upper`` is the upper bound with its sign: for gs-s the slack + r, negative while
+the interval proves the coordinate optimal, so that selection without scanning can order optimal coordinates, too.
 
 For gs-q this equals the paper's Algorithm 2 (its ω_u, ω_ℓ), with the −Ψ_j(x) that the printed model lacks.
 """
@@ -36,8 +36,7 @@ import numpy as np
 from ascd._core.checks import Array, unknown_name
 from ascd._core.contracts import check_methods
 from ascd._core.jit import at, helper
-from ascd._core.scalars import fetch
-from ascd.engine.tuning import BEND_ROUNDING
+from ascd.engine.tuning import EXCESS_ROUNDING
 from ascd.problem.optimality import violation_of
 from ascd.problem.problem import Parts
 from ascd.protocols import Steepness
@@ -54,19 +53,10 @@ class Subgradient(NamedTuple):
     def falls_evenly(self) -> bool:
         return True
 
-    @helper
-    def slack_slope(self, j: int) -> float:
-        """How fast the signed slack, which is convex, changes with g."""
-        return at(self.scale, j)
-
-    @helper
-    def bring(self, j: int) -> None:
-        fetch(self.scale, j)
-
     def score(self, penalty: Any, j: int, x: float, g: float) -> float:
         low, high = penalty.subgradient(x, j)
         violation = violation_of(low, high, g)
-        return at(self.scale, j) * (0.0 if violation <= 0.0 else violation)  # what is no number stays none
+        return at(self.scale, j) * (0.0 if violation <= 0.0 else violation)  # nan stays nan
 
     def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
         low, high = penalty.subgradient(x, j)
@@ -74,13 +64,13 @@ class Subgradient(NamedTuple):
         slack = violation_of(low, high, g)
         lower, upper = slack - r, slack + r
         scale = at(self.scale, j)
-        # a coordinate that its box holds from both sides has slack −∞; with r = ∞ the comparison turns nan into 0
+        # a coordinate fixed by its box has slack −∞; with r = ∞ the comparison turns nan into 0
         return scale * (lower if lower > 0.0 else 0.0), scale * (upper if upper > 0.0 else 0.0)
 
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
         low, high = penalty.subgradient(x, j)
         slack = violation_of(low, high, g)
-        # held from both sides by its box: never steep, also where r = ∞
+        # fixed by its box: never steep, also where r = ∞
         return at(self.scale, j) * (slack + r) if slack > -math.inf else slack
 
 
@@ -105,7 +95,7 @@ class Displacement(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """GS-q: the decrease that the model promises, as √(2·scale·decrease) with ``scale`` L, or 1."""
+    """GS-q: the predicted decrease of the model, as √(2·scale·decrease) with ``scale`` L, or 1."""
 
     lipschitz: Any
     scale: float
@@ -121,11 +111,11 @@ class Progress(NamedTuple):
         y = new - x
         curved = 0.5 * lipschitz * y * y
         before, after, tangent = penalty.cost(x, j), penalty.cost(new, j), (g + lipschitz * y) * y
-        # decrease = curved + bend with bend ≥ 0; a bend within rounding of its terms is noise, not progress
-        bend = before - after - tangent
-        if bend <= BEND_ROUNDING * (abs(before) + abs(after) + abs(tangent)):
-            bend = 0.0
-        return math.sqrt(2.0 * self.scale * (curved + bend))
+        # decrease = curved + excess with excess ≥ 0; an excess within rounding of its terms is noise, not progress
+        excess = before - after - tangent
+        if excess <= EXCESS_ROUNDING * (abs(before) + abs(after) + abs(tangent)):
+            excess = 0.0
+        return math.sqrt(2.0 * self.scale * (curved + excess))
 
     def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
         return bounds_at_ends(self, penalty, j, x, g, r)
@@ -136,7 +126,7 @@ class Progress(NamedTuple):
 
 @helper
 def bounds_at_ends(steepness: Any, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
-    """Bounds of a convex score with minimum 0 on −∂Ψ_j(x), from its values at the ends of g ± r."""
+    """Return bounds of a convex score with minimum 0 on −∂Ψ_j(x), from its values at the ends of g ± r."""
     at_lo, at_hi = steepness.score(penalty, j, x, g - r), steepness.score(penalty, j, x, g + r)
     low, high = penalty.subgradient(x, j)
     lower = 0.0
@@ -149,7 +139,7 @@ def bounds_at_ends(steepness: Any, penalty: Any, j: int, x: float, g: float, r: 
 
 @helper
 def unlimited_score(penalty: Any, j: int, x: float, g: float) -> float:
-    """The limit of GS-q's score for |g| → ∞: infinite unless a bound stops the coordinate where it stands."""
+    """Return the limit of GS-q's score for |g| → ∞: infinite unless a bound stops the coordinate where it stands."""
     return 0.0 if penalty.prox(math.inf if g < 0.0 else -math.inf, 1.0, j) == x else math.inf
 
 
@@ -167,7 +157,7 @@ STEEPNESS: dict[str, tuple[str, bool, bool]] = {
 
 
 def as_steepness(steepness: Any, parts: Parts) -> Any:
-    """The compiled steepness for a name, or the user's own after a check of its methods."""
+    """Return the compiled steepness for a name, or the user's own after a check of its methods."""
     if not isinstance(steepness, str):
         check_methods(steepness, Steepness, "steepness")
         return steepness
@@ -179,10 +169,6 @@ def as_steepness(steepness: Any, parts: Parts) -> Any:
             f"steepness {steepness!r} needs a smooth penalty (Zero or L2); {type(parts.penalty).__name__} is not: "
             f"use {', '.join(name for name, row in STEEPNESS.items() if not row[2])}"
         )
-    return _build(family, parts, scaled)
-
-
-def _build(family: str, parts: Parts, scaled: bool) -> Any:
     root: Array = np.sqrt(parts.lipschitz)
     if family == "s":
         return Subgradient(1.0 / root if scaled else 1.0)

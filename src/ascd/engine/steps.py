@@ -1,14 +1,15 @@
-"""Steps, the paper's M: how far to move coordinate i, and what is then known of its own gradient entry.
+"""Steps, the paper's M: how far to move coordinate i, and the interval of its own gradient entry after the step.
 
 A step's ``take(point, i, g)`` gets the exact entry g = ∇_i f(x) and returns (new x_i, g̃, r) with
 |∇_i f(new x) − g̃| ≤ r.  For a quadratic loss the entry changes by γ·L_i exactly; otherwise by something between
-0 and γ·L_i, so that the middle is the estimate and half the width its error.  After an exact line search the entry
-is known, because the search ends by evaluating it.
+0 and γ·L_i, so that the middle is the estimate and half the width its error.  A line search ends by evaluating the
+entry, which is then exact.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 from ascd._core.checks import Array, unknown_name
@@ -22,32 +23,22 @@ from ascd.problem.problem import Parts
 from ascd.protocols import Step
 
 
-class Fixed(NamedTuple):
-    """The same step length 1/L for every coordinate, L = max_j L_j."""
-
-    unit: float = 1.0
-
-    def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
-        problem = point.problem
-        new = model_minimiser(problem.penalty, i, point.x[i], g, problem.largest)
-        return new, *gradient_after(g, new - point.x[i], problem.norm[i], problem.gain, problem.slack)
-
-
 class Coordinate(NamedTuple):
-    """Step length 1/L_i."""
+    """Step length 1/L_i, or 1/max_j L_j for every coordinate where it is fixed."""
 
-    unit: float = 1.0
+    is_fixed: bool = False
 
     def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
-        problem = point.problem
-        new = model_minimiser(problem.penalty, i, point.x[i], g, problem.lipschitz[i])
-        return new, *gradient_after(g, new - point.x[i], problem.norm[i], problem.gain, problem.slack)
+        problem, old = point.problem, point.x[i]
+        lipschitz = problem.largest if self.is_fixed else problem.lipschitz[i]
+        new = model_minimiser(problem.penalty, i, old, g, lipschitz)
+        return new, *gradient_after(g, new - old, problem.norm[i], problem.gain, problem.slack)
 
 
 class Local(NamedTuple):
-    """Step length by the curvature h at x and how fast it may grow, where the loss tells; 1/L_i else.
+    """Step length by the curvature h at x and how fast it may grow (logistic loss); 1/L_i for other losses.
 
-    Of a loss with |ℓ‴| ≤ ℓ″ (logistic) the curvature along a_i is at most h·exp(m|t|) at x_i + t, m = max_k |a_ki|.
+    For a loss with |ℓ‴| ≤ ℓ″ (logistic) the curvature along a_i is at most h·exp(m|t|) at x_i + t, m = max_k |a_ki|.
     So F(x + t·e_i) ≤ F(x) + g·t + h·κ(m·T)·t²/2 + Ψ's change for |t| ≤ T, with κ(z) = 2(e^z − z − 1)/z².  A larger
     curvature gives a shorter step; hence T = the step for h alone bounds the step for min(h·κ(mT), L_i), which is
     taken: it lowers F, and is never shorter than 1/L_i's.
@@ -63,7 +54,7 @@ class Local(NamedTuple):
         largest = problem.lipschitz[i]
         new = model_minimiser(problem.penalty, i, old, g, largest)
         if new != old:
-            here, entry = bend(problem.matrix, i, problem.sample, problem.loss, point.slope)
+            here, entry = curvature_along(problem.matrix, i, problem.sample, problem.loss, point.raw_gradient)
             here = max(here, LEAST_CURVATURE * largest)
             farthest = abs(model_minimiser(problem.penalty, i, old, g, here) - old)
             curvature = here * growth(entry * farthest)
@@ -93,13 +84,13 @@ class LineSearch(NamedTuple):
         near, far = guess, sign * math.inf
         x, first = guess, g
         for left in range(MOST_BISECTIONS, 0, -1):
-            first, second = along(problem.matrix, i, x - old, problem.sample, problem.loss, point.image)
+            first, second = along(problem.matrix, i, x - old, problem.sample, problem.loss, point.predictor)
             point.reads[0] += 1.0
             low, high = problem.penalty.subgradient(x, i)
-            slope = nearest_to_zero(first + low, first + high)
-            if slope == 0.0:
+            subgradient = nearest_to_zero(first + low, first + high)
+            if subgradient == 0.0:
                 break
-            if slope * sign < 0.0:
+            if subgradient * sign < 0.0:
                 near = x
             else:
                 far = x
@@ -114,26 +105,26 @@ class LineSearch(NamedTuple):
 
 @helper
 def model_minimiser(penalty: Any, i: int, x: float, g: float, lipschitz: float) -> float:
-    """x + argmin_y g·y + L/2·y² + Ψ_i(x + y)."""
+    """Return x + argmin_y g·y + L/2·y² + Ψ_i(x + y)."""
     return penalty.prox(x - g / lipschitz, 1.0 / lipschitz, i)
 
 
 @helper
-def bend(matrix: Any, j: int, sample: Any, loss: Any, slope: Array) -> tuple[float, float]:
-    """The curvature along column j, from the slope, and the column's largest entry in size."""
+def curvature_along(matrix: Any, j: int, sample: Any, loss: Any, raw_gradient: Array) -> tuple[float, float]:
+    """Return the curvature along column j, computed from the raw gradient, and the column's largest |entry|."""
     second, largest = 0.0, 0.0
     for p in range(matrix.start(j), matrix.stop(j)):
         k, entry = matrix.row(p), matrix.entry(p, j)
         weight = at(sample.weight, k)
         if weight > 0.0:
-            second += weight * entry * entry * curvature_from(loss, slope[k] / weight)
+            second += weight * entry * entry * curvature_from(loss, raw_gradient[k] / weight)
             largest = max(largest, abs(entry))
     return second, largest
 
 
 @helper
 def growth(z: float) -> float:
-    """2(e^z − z − 1)/z² = Σ 2z^k/(k + 2)!: by how much a curvature that may grow by e^z acts larger."""
+    """Return 2(e^z − z − 1)/z² = Σ 2z^k/(k + 2)!, the factor for a curvature that may grow by e^z."""
     if z < SMALL_GROWTH:
         return 1.0 + z * (1.0 / 3.0 + z * (1.0 / 12.0 + z * (1.0 / 60.0 + z / 360.0)))
     return 2.0 * (math.exp(z) - z - 1.0) / (z * z) if z < LARGEST_GROWTH else math.inf
@@ -141,14 +132,14 @@ def growth(z: float) -> float:
 
 @helper
 def gradient_after(g: float, change: float, norm: float, gain: float, slack: float) -> tuple[float, float]:
-    """The moved coordinate's own entry after the step, and its error."""
+    """Return the moved coordinate's own entry after the step, and its error."""
     moved = change * norm * norm
     return g + gain * moved, slack * abs(moved)
 
 
 @helper
 def nearest_to_zero(low: float, high: float) -> float:
-    """The element of [low, high] nearest to 0."""
+    """Return the element of [low, high] nearest to 0."""
     return max(low, 0.0) + min(high, 0.0)
 
 
@@ -156,18 +147,23 @@ def nearest_to_zero(low: float, high: float) -> float:
 def next_guess(
     penalty: Any, i: int, x: float, first: float, second: float, near: float, far: float, sign: float
 ) -> float:
-    """A Newton step with the penalty kept exact, replaced by the bracket's middle where it leaves the bracket."""
+    """Return a Newton step with the exact penalty, or the middle of the bracket where it leaves the bracket."""
     new = model_minimiser(penalty, i, x, first, second)
     if (new - near) * sign <= 0.0 or (far - new) * sign <= 0.0:
         new = 0.5 * (near + far) if not math.isinf(far) else near + 2.0 * (new - x)
     return new
 
 
-STEPS: dict[str, Any] = {"fixed": Fixed, "coordinate": Coordinate, "local": Local, "line-search": LineSearch}
+STEPS: dict[str, Any] = {
+    "fixed": partial(Coordinate, True),
+    "coordinate": Coordinate,
+    "local": Local,
+    "line-search": LineSearch,
+}
 
 
 def as_step(step: Any, parts: Parts) -> Any:
-    """The compiled step for a name, or the user's own after a check of its method."""
+    """Return the compiled step for a name, or the user's own after a check of its method."""
     if isinstance(step, str):
         if step not in STEPS:
             raise unknown_name(step, "step", STEPS)

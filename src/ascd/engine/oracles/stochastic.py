@@ -1,26 +1,30 @@
-"""Gradient entries from a sample of the rows, with intervals that hold with a stated probability.
+"""The stochastic oracle: gradient entries from a sample of the rows; intervals hold with a stated probability.
 
 The paper ends with the question whether ASCD extends to the stochastic setting with its guarantees.  Here the rule, the
-step and the exact read of the chosen column stay as they are; what is known of the *other* entries comes from rows:
+step and the exact read of the chosen column stay as they are; the *other* entries are estimated from rows:
 
     ∇_j = ⟨a_j, v⟩ = c_j + ⟨a_j, e⟩ = c_j + Σ_k a_kj·e_k,        e = v − v_ref,  c_j = ⟨a_j, v_ref⟩  (0 without anchor).
 
-m rows are drawn with replacement, row k with a probability in proportion to |e_k|·max_j |a_kj|/‖a_j‖ (``row_sample``).
-Then y ∈ [−1, 1] for every column at once, S‖a_j‖·ȳ estimates ⟨a_j, e⟩ without bias, and Bernstein's inequality
-(``concentration``) gives
+**Sampling.**  m rows are drawn with replacement, row k with probability p_k = |e_k|ρ_k/S, ρ_k = max_j |a_kj|/‖a_j‖ and
+S = Σ|e_k|ρ_k.  A draw gives y_j = sign(e_k)·a_kj/(ρ_k‖a_j‖) ∈ [−1, 1] with mean ⟨a_j, e⟩/(S‖a_j‖) for every column at
+once, and E y² ≤ E|y| ≤ ‖e‖/S.  The draws come in the order of their rows, from m sorted uniform numbers made by m + 1
+exponential gaps: one pass over e finds S, a second one all rows.
 
-    ∇_j ∈ c_j + S‖a_j‖·ȳ_j ± S‖a_j‖·radius(V̂_j, ‖e‖/S, m, η_s),        η_s = 6·failure/(π²s²n) in sample s.
+**Radius.**  With sample mean ȳ and sample variance V̂ each of these holds with probability at least 1 − η:
 
-v may depend on all former samples, this one is independent of v: the bound holds given the past, and the union over
-entries and samples gives that **all intervals of a run hold together with probability at least 1 − failure**.  Sums of
-m numbers that are at most 1, and of the d shares by which rows are drawn, are rounded: δ = (m + d)·SUM_ROUNDING is
-added to the radius and to ‖e‖/S, 2δ to V̂.  Between samples the clock of ``norm`` widens them.  Each is intersected with
-what was known; where the intersection is empty, a former interval or this one is wrong for certain, and the column is
-read.
+* Bernstein, where E y² ≤ q is known:   |ȳ − μ| ≤ √(2q·ln(2/η)/m) + 2·ln(2/η)/(3m),  as |y − μ| ≤ 2;
+* empirical Bernstein (Maurer and Pontil 2009, Theorem 4, both sides, a range of length 2):
+  |ȳ − μ| ≤ √(2V̂·ln(4/η)/m) + 14·ln(4/η)/(3(m − 1)).
 
-A sample costs m rows and two passes over v, counted as the columns that have as many entries.  It is drawn when the
-columns read since the last one come to that, and when the clock has added ``patience`` times what the last sample left
-as radii: near the minimum, where steps are short and the radius of a sample is not, sampling ceases by itself.
+``sampled_radius`` is the smaller of both, each with half of the probability.  Sample s of a run gets the share 6/(π²s²)
+of the allowed failure, divided by the n entries that it estimates; the shares sum to 1.  As v may depend on former
+samples but this one is independent of v, **all intervals of a run hold together with probability at least
+1 − failure**.  For rounding δ = (m + d)·SUM_ROUNDING is added to the radius and to ‖e‖/S, 2δ to V̂.  Between samples the
+intervals are inflated as by "norm".  Each is intersected with the previous one; where the intersection is empty one of
+both is wrong, and the column is read.
+
+**When.**  A sample costs m rows and two passes over v.  It is drawn when the columns read since the last one come to
+that and the radii have grown by ``patience`` times what the last sample left: near the minimum sampling ceases.
 
 **Anchored.**  When the reads that moved nothing come to a quarter of n, the gradient is read exactly, v_ref = v, and
 from there on its change alone is sampled (the control variate of variance-reduced methods): the radius of a sample then
@@ -29,26 +33,30 @@ follows ‖v − v_ref‖ instead of ‖v‖, which does not fall to 0.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array, as_count, as_flag, as_number
 from ascd._core.contracts import likely
-from ascd._core.jit import helper
-from ascd.engine.intervals import CLOCK_AND_EPSILON
-from ascd.engine.oracles.concentration import sampled_radius, share_of_failure
-from ascd.engine.oracles.row_sample import RowSample, start_sample
+from ascd._core.jit import helper, kernel
+from ascd.engine.intervals import INFLATION
 from ascd.engine.tuning import ANCHOR_WASTE, FEWEST_ROWS, LEAST_FAILURE, SUM_ROUNDING
+from ascd.matrix.local import fill_squares
+from ascd.matrix.sparse import CSC, as_rows
+from ascd.problem.optimality import has_digits
 
-SAMPLES, CLOCK, LEFT, SAMPLED_AT, MOVED_SINCE, WASTE_FROM, REFUTED = range(7)
+#: Rows of ``Sampled.account``: samples drawn, G + ε and the sum of the radii after the last one, reads then, moves
+#: since the anchor, reads that waste is counted from, empty intersections.
+SAMPLES, INFLATION_THEN, LEFT, SAMPLED_AT, MOVED_SINCE, WASTE_FROM, REFUTED = range(7)
 
 
 class Stochastic(NamedTuple):
     """Entries estimated from sampled rows; all intervals of a run hold together with probability 1 − ``failure``.
 
-    Sparse data are copied by rows.  What the intervals say is likely, not proved: a run ends after a look at exact
-    entries, its gap is computed from all data, and ``solution.confidence`` has the probability.
+    Sparse data are copied by rows.  The intervals are likely, not proved: a run ends after a check of exact entries,
+    its gap is computed from all data, and ``solution.confidence`` is the probability.
 
     Parameters
     ----------
@@ -96,66 +104,57 @@ class Sampled(NamedTuple):
     failure: float
     patience: float
     is_anchored: bool
-    columns: float  # what one entry counts, as a part of a column read
-    reach: float  # Σ_j of the reaches
+    columns: float  # one entry as a fraction of a column read
+    norms: float  # Σ_j ‖a_j‖, weighted by the samples
 
     def confidence(self) -> float:
         return likely(self.failure)
 
     @helper
     def begin(self, point: Any, rng: Any) -> None:
-        """At the start a sample takes the place of a pass over all columns."""
+        """Start with a sample instead of a pass over all columns."""
         self.account[WASTE_FROM] = point.reads[0]
         self.take_sample(point, rng)
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem, account = point.problem, self.account
-        point.intervals.widen(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
+        point.intervals.inflate(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
         account[MOVED_SINCE] += 1.0
-        if self.is_anchored and self.has_wasted(point):
+        wasted = point.reads[0] - account[WASTE_FROM] - account[MOVED_SINCE]
+        if self.is_anchored and wasted > ANCHOR_WASTE * point.x.size:
             self.set_anchor(point)
         elif account[SAMPLES] == 0.0 or self.is_due(point):
             self.take_sample(point, rng)
 
     @helper
     def is_due(self, point: Any) -> bool:
-        """Have steps read as much as a sample costs, and radii grown enough for one to help?"""
+        """Return whether steps have read as much as a sample costs, and radii have grown enough for one to help."""
         account, draws = self.account, self.sample.gaps.size - 1
-        price = draws * point.x.size / self.anchor.size + self.passes()
-        grown = (point.intervals.clock[CLOCK_AND_EPSILON] - account[CLOCK]) * self.reach
+        price = draws * point.x.size / self.anchor.size + 2.0 * self.anchor.size * self.columns
+        grown = (point.intervals.lengths[INFLATION] - account[INFLATION_THEN]) * self.norms
         return point.reads[0] - account[SAMPLED_AT] >= price and grown >= self.patience * account[LEFT]
 
     @helper
-    def passes(self) -> float:
-        """Two passes over v, in columns."""
-        return 2.0 * self.anchor.size * self.columns
-
-    @helper
-    def has_wasted(self, point: Any) -> bool:
-        """Have reads that moved nothing since the anchor, which better intervals would have spared, paid for one?"""
-        return point.reads[0] - self.account[WASTE_FROM] - self.account[MOVED_SINCE] > ANCHOR_WASTE * point.x.size
-
-    @helper
     def set_anchor(self, point: Any) -> None:
-        """Read all entries; what changes from here on is sampled."""
+        """Read all entries; from here on the change of v is sampled."""
         account = self.account
         for k in range(self.anchor.size):
-            self.anchor[k] = point.slope[k]
+            self.anchor[k] = point.raw_gradient[k]
         for j in range(point.x.size):
             self.product[j] = point.partial(j)
-            point.intervals.pin(j, self.product[j], 0.0)
+            point.intervals.set_entry(j, self.product[j], 0.0)
         account[MOVED_SINCE], account[LEFT] = 0.0, 0.0
-        account[CLOCK] = point.intervals.clock[CLOCK_AND_EPSILON]
+        account[INFLATION_THEN] = point.intervals.lengths[INFLATION]
         account[SAMPLED_AT], account[WASTE_FROM] = point.reads[0], point.reads[0]
 
     @helper
     def take_sample(self, point: Any, rng: Any) -> None:
-        """Draw rows, and cut every interval by what they say."""
+        """Draw rows, and intersect every interval with the sample's."""
         account, sample = self.account, self.sample
         account[SAMPLES] += 1.0
-        mass, size, last = sample.weigh_rows(point.slope, self.anchor)
-        entries = sample.draw_rows(point.slope, self.anchor, mass, last, rng) if mass > 0.0 else 0
-        cost = entries * self.columns + self.passes()
+        mass, size, last = sample.weigh_rows(point.raw_gradient, self.anchor)
+        entries = sample.draw_rows(point.raw_gradient, self.anchor, mass, last, rng) if mass > 0.0 else 0
+        cost = entries * self.columns + 2.0 * self.anchor.size * self.columns
         point.reads[0] += cost
         account[WASTE_FROM] += cost  # what a sample costs is not a read that moved nothing
         eta = share_of_failure(self.failure, account[SAMPLES], point.x.size)
@@ -164,11 +163,11 @@ class Sampled(NamedTuple):
             middle, radius = self.interval_of(j, mass, moment, eta)
             self.cut(point, j, middle, radius)
             account[LEFT] += radius
-        account[CLOCK], account[SAMPLED_AT] = point.intervals.clock[CLOCK_AND_EPSILON], point.reads[0]
+        account[INFLATION_THEN], account[SAMPLED_AT] = point.intervals.lengths[INFLATION], point.reads[0]
 
     @helper
     def interval_of(self, j: int, mass: float, moment: float, eta: float) -> tuple[float, float]:
-        """The sample's estimate of entry j, and its radius."""
+        """Return the sample's estimate of entry j, and its radius."""
         sample, draws = self.sample, self.sample.gaps.size - 1
         unit = mass * sample.length[j]
         if unit == 0.0:
@@ -180,12 +179,170 @@ class Sampled(NamedTuple):
 
     @helper
     def cut(self, point: Any, j: int, middle: float, radius: float) -> None:
-        """The intersection with what was known; where there is none, one of both is wrong, and the column is read."""
+        """Intersect the interval of entry j with middle ± radius; read the column where the intersection is empty."""
         intervals = point.intervals
         known, width = intervals.estimate[j], intervals.radius_at(j)
         low, high = max(known - width, middle - radius), min(known + width, middle + radius)
         if low > high:
             self.account[REFUTED] += 1.0
-            intervals.pin(j, point.partial(j), 0.0)
+            intervals.set_entry(j, point.partial(j), 0.0)
         elif high - low < 2.0 * width:
-            intervals.pin(j, 0.5 * (low + high), 0.5 * (high - low))
+            intervals.set_entry(j, 0.5 * (low + high), 0.5 * (high - low))
+
+
+class RowsInPlace(NamedTuple):
+    """The drawn rows of dense columns, column by column: each is read from its beginning to its end."""
+
+    matrix: Any
+
+    @helper
+    def add_drawn(self, drawn: Array, factor: Array, total: Array, squares: Array) -> int:
+        """Sum factor·a_kj and its square over the drawn rows, for all columns; returns how many entries were read."""
+        for j in range(total.size):
+            first, second = 0.0, 0.0
+            for i in range(drawn.size):
+                share = factor[i] * self.matrix.entry(drawn[i], j)
+                first += share
+                second += share * share
+            total[j], squares[j] = first, second
+        return drawn.size * total.size
+
+
+class RowsCopied(NamedTuple):
+    """The drawn rows of sparse data, row by row: ``copy`` is a matrix whose columns are the rows."""
+
+    copy: Any
+
+    @helper
+    def add_drawn(self, drawn: Array, factor: Array, total: Array, squares: Array) -> int:
+        entries = 0
+        for j in range(total.size):
+            total[j], squares[j] = 0.0, 0.0
+        for i in range(drawn.size):
+            k = drawn[i]
+            entries += self.copy.stop(k) - self.copy.start(k)
+            for p in range(self.copy.start(k), self.copy.stop(k)):
+                j, share = self.copy.row(p), factor[i] * self.copy.entry(p, k)
+                total[j] += share
+                squares[j] += share * share
+        return entries
+
+
+class RowSample(NamedTuple):
+    """The rows, ‖a_j‖, ρ_k, Σy_j and Σy_j² over the draws, the drawn rows, their factors, and room for the gaps."""
+
+    rows: Any
+    length: Array
+    weight: Array
+    total: Array
+    squares: Array
+    drawn: Array
+    factor: Array
+    gaps: Array
+
+    @helper
+    def weigh_rows(self, raw_gradient: Array, anchor: Array) -> tuple[float, float, int]:
+        """Return S, ‖e‖ (inf where its square has lost digits) and the last row that may be drawn."""
+        mass, square, last = 0.0, 0.0, -1
+        for k in range(raw_gradient.size):
+            away = raw_gradient[k] - anchor[k]
+            part = abs(away) * self.weight[k]
+            mass += part
+            square += away * away
+            last = k if part > 0.0 else last
+        return mass, math.sqrt(square) if has_digits(square) else math.inf, last
+
+    @helper
+    def draw_rows(self, raw_gradient: Array, anchor: Array, mass: float, last: int, rng: Any) -> int:
+        """Compute Σy and Σy² of a sample; returns how many entries it has read."""
+        scale = mass / self.fill_gaps(rng)
+        k, reached, wanted = -1, 0.0, 0.0
+        for i in range(self.drawn.size):
+            wanted += self.gaps[i] * scale
+            while (reached < wanted or k < 0) and k < last:  # rounding may leave the sum below the last number
+                k += 1
+                reached += abs(raw_gradient[k] - anchor[k]) * self.weight[k]
+            self.drawn[i] = k
+            self.factor[i] = (1.0 if raw_gradient[k] > anchor[k] else -1.0) / self.weight[k]
+        entries = self.rows.add_drawn(self.drawn, self.factor, self.total, self.squares)
+        for j in range(self.total.size):
+            if self.length[j] > 0.0:
+                self.total[j] /= self.length[j]
+                self.squares[j] /= self.length[j] * self.length[j]
+        return entries
+
+    @helper
+    def fill_gaps(self, rng: Any) -> float:
+        """Draw m + 1 exponential numbers; returns their sum.  Running sums divided by it are sorted uniform numbers."""
+        total = 0.0
+        for i in range(self.gaps.size):
+            self.gaps[i] = -math.log(1.0 - rng.random())
+            total += self.gaps[i]
+        return total
+
+
+def start_sample(parts: Any, draws: int) -> RowSample:
+    """Return the work arrays for samples of so many rows."""
+    matrix, n, d = parts.matrix, parts.norm.size, parts.sample.target.size
+    square, weight = np.empty(n), np.zeros(d)
+    fill_squares(matrix, np.arange(n), 1.0, square, 0, n)
+    length = np.sqrt(square)
+    fill_weights(matrix, length, weight)
+    rows = RowsCopied(CSC(*as_rows(matrix, d))) if isinstance(matrix, CSC) else RowsInPlace(matrix)
+    drawn = (np.zeros(draws, dtype=np.int64), np.empty(draws), np.empty(draws + 1))
+    return RowSample(rows, length, weight, np.empty(n), np.empty(n), *drawn)
+
+
+@kernel
+def fill_weights(matrix: Any, length: Array, weight: Array) -> None:
+    """Fill in ρ_k = max_j |a_kj|/‖a_j‖."""
+    for j in range(length.size):
+        scale = 1.0 / length[j] if length[j] > 0.0 else 0.0
+        for p in range(matrix.start(j), matrix.stop(j)):
+            k = matrix.row(p)
+            share = abs(matrix.entry(p, j)) * scale
+            weight[k] = share if share > weight[k] else weight[k]
+
+
+@helper
+def share_of_failure(failure: float, sample: float, entries: int) -> float:
+    """Return η for one entry of one sample, so that all entries of all samples fail together with ``failure`` at most.
+
+    Examples
+    --------
+    >>> from ascd.engine.oracles.stochastic import share_of_failure
+    >>> total = sum(5 * share_of_failure(0.1, sample, 5) for sample in range(1, 100_000))
+    >>> round(total, 4)
+    0.1
+    """
+    return 6.0 * failure / (math.pi * math.pi * sample * sample * entries)
+
+
+@helper
+def bernstein_radius(second_moment: float, draws: int, eta: float) -> float:
+    """Return Bernstein's radius for draws in [−1, 1] with E y² ≤ ``second_moment``."""
+    log = math.log(2.0 / eta)
+    return math.sqrt(2.0 * second_moment * log / draws) + 2.0 * log / (3.0 * draws)
+
+
+@helper
+def empirical_radius(variance: float, draws: int, eta: float) -> float:
+    """Return the radius of Maurer and Pontil for draws in [−1, 1] with that sample variance."""
+    log = math.log(4.0 / eta)
+    return math.sqrt(2.0 * variance * log / draws) + 14.0 * log / (3.0 * (draws - 1.0))
+
+
+@helper
+def sampled_radius(variance: float, second_moment: float, draws: int, eta: float) -> float:
+    """Return the smaller of both radii, which holds with probability at least 1 − η.
+
+    Examples
+    --------
+    >>> from ascd.engine.oracles.stochastic import sampled_radius
+    >>> round(sampled_radius(0.04, 1.0, 1000, 0.01), 4)  # a small variance was seen
+    0.0544
+    >>> round(sampled_radius(1.0, 0.04, 1000, 0.01), 4)  # a small one was known beforehand
+    0.0259
+    """
+    known = bernstein_radius(second_moment, draws, 0.5 * eta)
+    return min(known, empirical_radius(variance, draws, 0.5 * eta))

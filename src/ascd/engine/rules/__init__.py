@@ -1,4 +1,4 @@
-"""Selection rules: which coordinate next?
+"""Selection rules: the choice of the next coordinate.
 
 ==============  =======================================================================================
 name            choice
@@ -14,18 +14,15 @@ a-ascd          uniformly from {j : u_j ≥ max_i ℓ_i}
 look-ahead      as ascd, on a set that stays valid while the descent travels a given distance
 adaptive        from ascd's set, chances moved from coordinates that cannot be steep to those that are
 block           the best k by their upper bounds, one after the other
-awake           sweeps over those that may move; a scan of all bounds when it has been paid for
+working-set     sweeps over coordinates that may move; a scan of all bounds when it has been paid for
 ==============  =======================================================================================
 
 A rule is a NamedTuple with the compiled method ``select(point, t, rng)`` that returns a coordinate.  A plain
 ``prepare(parts, oracle, steepness)`` may return another one with its work arrays, and ``active_count(point)``
-tells the trace how many coordinates it chooses from.  The picks of a rule from elsewhere are checked
-(``guards``).
+tells the trace how many coordinates it chooses from.  The picks of a user's rule are checked (``guards``).
 
-What a rule is stands in the file of its name, or in ``heuristic`` (u-, l- and a-ascd) and ``oblivious`` (the first
-three).  How it is done without scanning: ``lazy`` (the argument), ``lazy_rules`` and ``lazy_draws`` with the oracle
-"norm", ``two_clocks``, the ``two_clock_…`` and ``clock_queues`` with "reference".  These keep coordinates in ``heap``,
-``queue``, ``sleepers`` and ``draw_list``; ``scan`` and ``order`` are what scanning rules share.
+``oblivious`` has the first three, ``largest`` those by the largest bound or score and ``lazy`` their forms without
+scanning, ``ascd`` Algorithm 1 and "adaptive"; the others have a module each.
 """
 
 from __future__ import annotations
@@ -35,21 +32,18 @@ from typing import Any
 from ascd._core.checks import unknown_name
 from ascd._core.contracts import prepared
 from ascd.engine.guards import guarded_rule
-from ascd.engine.rules.adaptive import Adaptive
-from ascd.engine.rules.ascd import ASCD
-from ascd.engine.rules.awake import Awake
+from ascd.engine.rules.ascd import ASCD, Adaptive
 from ascd.engine.rules.block import Block
-from ascd.engine.rules.heuristic import HeuristicASCD, LowerASCD, UpperASCD
+from ascd.engine.rules.largest import HeuristicASCD, LowerASCD, Steepest, UpperASCD
 from ascd.engine.rules.lookahead import LookAhead
-from ascd.engine.rules.oblivious import Cyclic, Importance, Uncounted, Uniform
-from ascd.engine.rules.steepest import Steepest
+from ascd.engine.rules.oblivious import Cyclic, Importance, Uniform
+from ascd.engine.rules.working_set import WorkingSetSweeps
 from ascd.protocols import Rule
 
 __all__ = [
     "ASCD",
     "RULES",
     "Adaptive",
-    "Awake",
     "Block",
     "Cyclic",
     "HeuristicASCD",
@@ -59,6 +53,7 @@ __all__ = [
     "Steepest",
     "Uniform",
     "UpperASCD",
+    "WorkingSetSweeps",
     "as_rule",
 ]
 
@@ -74,12 +69,12 @@ RULES: dict[str, Any] = {
     "look-ahead": LookAhead,
     "adaptive": Adaptive,
     "block": Block,
-    "awake": Awake,
+    "working-set": WorkingSetSweeps,
 }
 
 
 def rule_part(rule: Any) -> Any:
-    """The rule of a name with its usual options, or the part itself."""
+    """Return the rule of a name with its default options, or the part itself."""
     if isinstance(rule, str):
         if rule not in RULES:
             raise unknown_name(rule, "rule", RULES)
@@ -88,7 +83,5 @@ def rule_part(rule: Any) -> Any:
 
 
 def as_rule(rule: Any, parts: Any, oracle: Any, steepness: Any = None) -> Any:
-    """The compiled rule for a name or a part, ours or the user's own; without a steepness it scans."""
-    rule = prepared(rule_part(rule), Rule, "rule", parts, oracle, steepness)
-    counting = rule if hasattr(rule, "active_count") else Uncounted(rule)
-    return guarded_rule(counting)
+    """Return the compiled rule for a name or a part, ours or the user's own."""
+    return guarded_rule(prepared(rule_part(rule), Rule, "rule", parts, oracle, steepness))

@@ -1,5 +1,7 @@
-"""ASCD, Algorithm 1: a uniform pick from the smallest active set I with u_j² < av(I) for all j outside it, where
-av(I) is the mean of ℓ_i² over I.
+"""ASCD, Algorithm 1, and adaptive sampling on its active set.
+
+ASCD picks uniformly from the smallest active set I with u_j² < av(I) for all j outside it, where av(I) is the mean of
+ℓ_i² over I.
 
 Such a set is a prefix of the coordinates in order of decreasing u: the first k with u²_(k+1) < av(I_k).  It can be
 found without sorting, because
@@ -12,6 +14,14 @@ found without sorting, because
    av(I_{k−1}) is larger still and the set ended earlier.  So it is the level set {u ≥ threshold}.
 
 The printed algorithm picks from argmax_{i∈I} ℓ_i instead (erratum E3); ``pick="largest-lower"`` does that.
+
+**Adaptive sampling** moves probability from coordinates that cannot be steep to those that are.  Choose a level θ, let
+k be the size of I, A = {i ∈ I : ℓ_i ≥ θ} and B = {i ∈ I : u_i < θ}.  Draw uniformly from I; if the draw falls into B,
+draw again from A with probabilities ∝ ℓ_i².  Every unit of probability leaves a coordinate with a score below θ and
+arrives at one with a score of at least θ, so for every gradient inside the intervals Σ p_i score_i² is at least
+(1/k) Σ_I score_i², and the expected progress at least ASCD's.  The gain is at least |B|/k·(Σ_A ℓ⁴/Σ_A ℓ² − mean_B u²);
+among ``LEVELS`` values of θ below max ℓ the one with the largest such gain is taken; where none is positive, the pick
+is ASCD's.
 """
 
 from __future__ import annotations
@@ -30,10 +40,13 @@ from ascd.engine.rules.scan import (
     highest,
     least_threshold,
     pick_at_least,
+    sort_decreasing,
 )
-from ascd.engine.tuning import BUCKETS, EDGE_SAFETY
+from ascd.engine.tuning import BUCKETS, EDGE_SAFETY, LEVELS
 
 PICKS = ("uniform", "largest-lower")
+#: Columns of the sums over levels: Σℓ², Σℓ⁴, and the number and Σu² of those below the level.
+LOWER2, LOWER4, MEMBERS, UPPER2 = range(4)
 
 
 class ASCD(NamedTuple):
@@ -77,12 +90,11 @@ class SmallestSet(NamedTuple):
     @helper
     def find_threshold(self, point: Any) -> float:
         fill_bounds(point.intervals, self.lower, self.upper)
-        largest = highest(self.lower)
-        return smallest_set_threshold(self.lower, self.upper, largest, self.buckets, self.members)
+        return smallest_set_threshold(self.lower, self.upper, highest(self.lower), self.buckets, self.members)
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         threshold = self.find_threshold(point)
-        if self.printed_pick and threshold != LEAST:  # where all lower bounds are 0, all of the set are alike
+        if self.printed_pick and threshold != LEAST:  # where all lower bounds are 0, all of the set are equal
             return pick_at_least(self.lower, highest(self.lower), rng)
         return pick_at_least(self.upper, threshold, rng)
 
@@ -92,13 +104,13 @@ class SmallestSet(NamedTuple):
 
 @helper
 def smallest_set_threshold(lower: Array, upper: Array, largest: float, buckets: Array, members: Array) -> float:
-    """The number that exactly the upper bounds inside the smallest active set reach; 0 if all are inside."""
+    """Return the number that exactly the upper bounds inside the smallest active set reach; 0 if all are inside."""
     if not largest > 0.0:
         return least_threshold(upper)
     size = buckets.shape[0]
     scale = size / largest
     count, total = sort_into_buckets(lower, upper, largest, scale, buckets)
-    if count == 0.0:  # lower bounds above the upper ones: nothing is known
+    if count == 0.0:  # lower bounds above the upper ones: no information
         return 0.0
     for b in range(size - 1, -1, -1):
         if buckets[b, 0] == 0.0:
@@ -147,24 +159,8 @@ def collect_bucket(upper: Array, largest: float, scale: float, size: int, b: int
 
 
 @helper
-def sort_decreasing(members: Array, count: int, key: Array) -> None:
-    """Shell's sort: the few members of one bucket, where NumPy's sort would cost a second of compiling."""
-    gap = 1
-    while gap < count // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for end in range(gap, count):
-            member, position = members[end], end
-            while position >= gap and key[members[position - gap]] < key[member]:
-                members[position] = members[position - gap]
-                position -= gap
-            members[position] = member
-        gap //= 3
-
-
-@helper
 def end_among(members: Array, found: int, lower: Array, upper: Array, count: float, total: float) -> float:
-    """The upper bound of the first member outside the set, or −1 if all are inside."""
+    """Return the upper bound of the first member outside the set, or −1 if all are inside."""
     for m in range(found):
         j = members[m]
         if upper[j] * upper[j] < total / count * (1.0 - EDGE_SAFETY):
@@ -172,3 +168,97 @@ def end_among(members: Array, found: int, lower: Array, upper: Array, count: flo
         count += 1.0
         total += lower[j] * lower[j]
     return -1.0
+
+
+class Adaptive(NamedTuple):
+    """ASCD's active set, sampled by its bounds.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> ascd.minimize(problem, rule=ascd.Adaptive(), rng=0).x
+    array([ 2.,  0., -1.])
+    """
+
+    unit: float = 1.0
+
+    def is_patient(self) -> bool:
+        return True
+
+    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> AdaptiveSet:
+        return AdaptiveSet(ASCD().prepare(parts, oracle, steepness), np.empty((LEVELS, 4)))
+
+
+class AdaptiveSet(NamedTuple):
+    """The smallest active set with its bounds, and sums over the levels of θ."""
+
+    smallest: SmallestSet
+    sums: Array
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        threshold, lower, upper = self.smallest.find_threshold(point), self.smallest.lower, self.smallest.upper
+        level = best_level(lower, upper, threshold, highest(lower), self.sums)
+        pick = pick_at_least(upper, threshold, rng)
+        return pick if upper[pick] >= level else pick_by_square(lower, level, rng)
+
+    def active_count(self, point: Any) -> int:
+        return self.smallest.active_count(point)
+
+
+@helper
+def best_level(lower: Array, upper: Array, threshold: float, largest: float, sums: Array) -> float:
+    """Return the θ with the largest guaranteed gain, 0 where there is none."""
+    if not largest > 0.0:
+        return 0.0
+    levels = sums.shape[0]
+    scale = levels / largest
+    sums[:] = 0.0
+    for j in range(lower.size):
+        if upper[j] >= threshold:
+            square = lower[j] * lower[j]
+            row = bucket_of(lower[j], scale, levels)
+            sums[row, LOWER2] += square
+            sums[row, LOWER4] += square * square
+            if upper[j] < largest:
+                # counted one level up: the whole of its level is at least u
+                row = min(bucket_of(upper[j], scale, levels) + 1, levels - 1)
+                if upper[j] * scale < row:
+                    sums[row, MEMBERS] += 1.0
+                    sums[row, UPPER2] += upper[j] * upper[j]
+    return level_of_gain(sums, scale)
+
+
+@helper
+def level_of_gain(sums: Array, scale: float) -> float:
+    """Return the level θ = row/scale with the largest gain: from below, B gains the rows that A loses."""
+    levels = sums.shape[0]
+    above2, above4, under, under2 = 0.0, 0.0, 0.0, 0.0
+    for row in range(levels):
+        above2 += sums[row, LOWER2]
+        above4 += sums[row, LOWER4]
+    best, level = 0.0, 0.0
+    for row in range(1, levels):
+        above2 -= sums[row - 1, LOWER2]
+        above4 -= sums[row - 1, LOWER4]
+        under += sums[row, MEMBERS]
+        under2 += sums[row, UPPER2]
+        if above2 > 0.0 and under * above4 / above2 - under2 > best:
+            best, level = under * above4 / above2 - under2, row / scale
+    return level
+
+
+@helper
+def pick_by_square(lower: Array, level: float, rng: Any) -> int:
+    """Return a pick from {ℓ_j ≥ level} with probabilities ∝ ℓ_j²."""
+    total = 0.0
+    for j in range(lower.size):
+        total += lower[j] * lower[j] if lower[j] >= level else 0.0
+    ticket, last = rng.random() * total, 0
+    for j in range(lower.size):
+        if lower[j] >= level:
+            last = j
+            ticket -= lower[j] * lower[j]
+            if ticket < 0.0:
+                return j
+    return last

@@ -1,7 +1,7 @@
-"""Blocks: one look at the bounds, then the best k coordinates one after the other.
+"""Blocks: one scan of the bounds, then the best k coordinates one after the other.
 
 A scan of the bounds costs O(n); spread over a block it costs O(n/k) a step.  Every step still uses its coordinate's
-exact gradient entry, so each lowers the objective; only the choice is as old as the block.  A coordinate whose upper
+exact gradient entry, so each lowers the objective; only the choice is as old as the scan.  A coordinate whose upper
 bound is below ``share`` times the largest waits for a later block.  With k = 1 this is u-ASCD.
 """
 
@@ -13,9 +13,7 @@ import numpy as np
 
 from ascd._core.checks import Array, as_count, as_number
 from ascd._core.jit import helper
-from ascd.engine.rules.ascd import sort_decreasing
-from ascd.engine.rules.order import put_largest_first
-from ascd.engine.rules.scan import fill_bounds, highest, pick_at_least
+from ascd.engine.rules.scan import fill_bounds, highest, pick_at_least, put_largest_first, sort_decreasing
 
 
 class Block(NamedTuple):
@@ -71,7 +69,7 @@ class BlockScan(NamedTuple):
         fill_bounds(intervals, self.lower, self.upper)
         largest = highest(self.upper)
         self.queue[0], self.queue[1] = 0, 1
-        if not largest > 0.0 or self.size == 1:  # ties, which are the rule at 0 and at infinity, are broken uniformly
+        if not largest > 0.0 or self.size == 1:  # ties, common at 0 and at infinity, are broken uniformly
             self.members[0] = pick_at_least(self.upper, largest, rng)
             return
         count = 0

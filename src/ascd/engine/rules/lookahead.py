@@ -9,9 +9,8 @@ unvisited coordinates contain the truth; a visited one gets its ℓ' renewed ove
 
 still holds, every j outside has score_j² ≤ u'_j² < av_I(ℓ'²) ≤ av_I(score²), which is all that the proof of
 τ_UCD ≤ τ_ASCD ≤ τ_SCD uses: the sandwich holds at every step, for a pick that is uniform on I.  It also holds where
-u'_j = 0 for all j outside, whatever ℓ' is.  Both sides of the condition are two numbers that a step changes in O(1).
-When it fails, or the window is used up, I is built anew.  The right one is a sum from which squares are taken away: its
-rounding is counted, and what is left may be nothing else.
+u'_j = 0 for all j outside, whatever ℓ' is.  A step changes both sides of the condition in O(1); the rounding of the
+right one, from which squares are subtracted, is counted.  When it fails, or the window is used up, I is built anew.
 
 A wide window gives a large set that lasts, a narrow one a small set that does not.  Δ is doubled when a set lasted
 for fewer than n/64 steps and halved when it lasted for more than n/8, so that building costs no more than the steps it
@@ -31,7 +30,10 @@ from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.rules.scan import highest
 from ascd.engine.tuning import BUCKETS, FIRST_SHARE, LASTS_AT_LEAST, LASTS_AT_MOST, SUM_ROUNDING
 
+#: Rows of ``WindowedSet.whole``: the last pick, the size of the set, steps since it was built.
 LAST, SET_SIZE, STEPS_TAKEN = range(3)
+#: Rows of ``WindowedSet.real``: travel since the set was built, window Δ, largest u'² outside, Σ ℓ'² inside, x of the
+#: last pick before its step, rounding of the sum.
 TRAVEL, WINDOW, OUTSIDE, TOTAL, OLD, ROUNDED = range(6)
 
 
@@ -70,9 +72,7 @@ class WindowedSet(NamedTuple):
     upper: Array
     buckets: Array
     members: Array
-    whole: Array  # [last pick, size of the set, steps since it was built]
-    # [travel since then, window Δ, largest u'² outside, Σ ℓ'² inside, x of the last pick before its step, what the sum
-    # may be wrong by]
+    whole: Array
     real: Array
 
     def select(self, point: Any, t: int, rng: Any) -> int:
@@ -108,7 +108,7 @@ class WindowedSet(NamedTuple):
     def widened(self, intervals: Any, j: int, travel: float) -> None:
         """ℓ' and u' of coordinate j over its interval widened by travel·‖a_j‖."""
         g, r = intervals.extra.tighten(j, intervals.estimate[j], intervals.width_at(j))
-        bounds = intervals.steepness.bounds(intervals.penalty, j, intervals.x[j], g, r + travel * intervals.reach[j])
+        bounds = intervals.steepness.bounds(intervals.penalty, j, intervals.x[j], g, r + travel * intervals.norm[j])
         self.lower[j], self.upper[j] = bounds
 
     @helper
@@ -129,7 +129,7 @@ class WindowedSet(NamedTuple):
             else:
                 real[OUTSIDE] = max(real[OUTSIDE], self.upper[j] * self.upper[j])
         real[ROUNDED] = SUM_ROUNDING * whole[SET_SIZE] * real[TOTAL]
-        if whole[SET_SIZE] == 0:  # bounds that are no numbers any more: anyone
+        if whole[SET_SIZE] == 0:  # bounds that are not numbers any more: any coordinate
             whole[SET_SIZE] = n
             for j in range(n):
                 self.members[j] = j
@@ -151,18 +151,8 @@ class WindowedSet(NamedTuple):
 
 @helper
 def first_window(point: Any) -> float:
-    """A window that widens a typical interval by a quarter of the steepest score; where none is known, a share of ‖v‖.
-
-    (Travel is measured along v, so ‖v‖ is a length that it can be compared with.)
-    """
-    steepest, reach = 0.0, 0.0
-    for j in range(point.x.size):
-        upper = point.intervals.bounds_at(j)[1]
-        steepest = max(steepest, upper if upper < math.inf else 0.0)
-        reach += point.problem.norm[j]
-    if steepest > 0.0 and reach > 0.0:
-        return 0.25 * steepest * point.x.size / reach
+    """Return a share of ‖v‖: travel is measured along v."""
     square = 0.0
-    for k in range(point.slope.size):
-        square += point.slope[k] * point.slope[k]
+    for k in range(point.raw_gradient.size):
+        square += point.raw_gradient[k] * point.raw_gradient[k]
     return max(FIRST_SHARE * math.sqrt(square), 1e-300)

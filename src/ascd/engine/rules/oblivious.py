@@ -81,23 +81,4 @@ class Weighted(NamedTuple):
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         ticket = rng.random() * self.cumulative[-1]
-        low, high = 0, self.cumulative.size - 1
-        while low < high:
-            middle = (low + high) // 2
-            if self.cumulative[middle] > ticket:
-                high = middle
-            else:
-                low = middle + 1
-        return low
-
-
-class Uncounted(NamedTuple):
-    """A rule that does not say how many coordinates it chooses from: all of them."""
-
-    rule: Any
-
-    def select(self, point: Any, t: int, rng: Any) -> int:
-        return self.rule.select(point, t, rng)
-
-    def active_count(self, point: Any) -> int:
-        return point.x.size
+        return min(int(np.searchsorted(self.cumulative, ticket, side="right")), point.x.size - 1)

@@ -1,4 +1,4 @@
-"""The default of ``minimize``: the rule "awake" and the oracle "measured"."""
+"""The default of ``minimize``: the rule "working-set" with the oracle "reference"."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from lockstep import assemble
 from pairs import in_pairs
 from penalty_table import BOUNDED_BELOW
-from problems import CASES
-from reference.awake import Awake as NaiveAwake
+from reference.working_set import Sweeps as NaiveSweeps
 from selection import LOSSES, bounds_of, regression, watch
 from solving import make_case
 
 import ascd
-from ascd.engine.tuning import BOUNDS_LOOK, SAMPLE_LOOK, STEEP_BUCKETS
+from ascd.engine.oracles.reference import HAS_REFERENCE
+from ascd.engine.tuning import BOUNDS_COST, SAMPLE_COST, STEEP_BUCKETS
 from ascd.matrix.prices import VISIT
 from ascd.matrix.storages import entry_price
 
@@ -25,48 +25,23 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 # ------------------------------------------------------------------------------------------- oracle
 
 
-def check_intervals(case, point):
-    """Every tightened interval, with the clock's help and without, against the gradient that NumPy computes."""
-    problem, intervals = case.reference(), point.intervals
-    slope = problem.s * problem.loss.derivative(problem.b, problem.A @ point.x)
-    size = np.linalg.norm(problem.A, axis=0) * np.linalg.norm(slope)
-    for j, gradient in enumerate(problem.A.T @ slope):
-        for known in ((intervals.estimate[j], intervals.radius_at(j)), (0.0, math.inf)):
-            middle, radius = intervals.extra.tighten(j, *known)
-            assert abs(gradient - middle) <= radius + 1e-9 * size[j] + 1e-300
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("storage", ["dense", "sparse"])
-def test_measured_intervals_contain_the_truth_after_every_step(loss, storage):
-    weight = 0.1 + np.arange(15.0) % 4
-    cases = [regression(15, 20, loss, seed=seed, weights=given) for seed, given in enumerate([None, weight])]
-    for seed, case in enumerate([*cases, *(case for case in CASES.values() if case.loss == loss)]):
-        rule = ("awake", "u-ascd")[(seed + (storage == "sparse")) % 2]  # the second never measures
-        assembly = assemble(
-            case.library(storage), rule, "measured", init=("gradient", "none")[seed // 2 % 2], x0=case.x0, seed=seed
-        )
-        watch(assembly, 60, lambda point, pick, case=case: check_intervals(case, point))
-
-
 def test_a_measurement_is_the_angle():
-    case = regression(15, 20)
-    assembly = assemble(case.library(), "awake", "measured")
+    assembly = assemble(regression(15, 20).library(), "working-set", "reference")
     watch(assembly, 50)
-    oracle, slope = assembly.oracle, assembly.point.slope
-    assert oracle.account[2] == 1.0
-    before = oracle.angle.place.copy()
+    oracle, v = assembly.oracle, assembly.point.raw_gradient
+    assert oracle.account[HAS_REFERENCE] == 1.0
+    before = oracle.bound.place.copy()
     oracle.measure(assembly.point)
-    along = slope @ oracle.slope / (oracle.slope @ oracle.slope)
-    assert oracle.angle.place[0] == pytest.approx(along, rel=1e-12)
-    across = np.linalg.norm(slope - along * oracle.slope)
-    assert across <= oracle.angle.place[1] <= across * (1.0 + 1e-6)
-    assert oracle.angle.place[2] <= before[2]  # the path is over
+    along = v @ oracle.vector / (oracle.vector @ oracle.vector)
+    assert oracle.bound.place[0] == pytest.approx(along, rel=1e-12)
+    across = np.linalg.norm(v - along * oracle.vector)
+    assert across <= oracle.bound.place[1] <= across * (1.0 + 1e-6)
+    assert oracle.bound.place[2] <= before[2]  # the path begins again
 
 
 @pytest.mark.parametrize(("init", "reads"), [("gradient", 0), ("none", 20)])
 def test_a_reference_at_the_start_reads_what_is_not_known(init, reads):
-    assembly = assemble(regression(15, 20).library(), "cyclic", "measured", init=init)
+    assembly = assemble(regression(15, 20).library(), "cyclic", ascd.Reference(1e9, True), init=init)
     watch(assembly, 0)
     before = assembly.point.reads[0]
     assembly.oracle.refresh(assembly.point)
@@ -85,7 +60,7 @@ def naive(assembly):
     point, oracle = assembly.point, assembly.oracle
     matrix, n = point.problem.matrix, point.x.size
     prices = [entry_price(matrix) * (matrix.stop(j) - matrix.start(j)) + VISIT for j in range(n)]
-    scan = BOUNDS_LOOK * n + SAMPLE_LOOK * point.problem.sample.target.size
+    scan = BOUNDS_COST * n + SAMPLE_COST * point.problem.sample.target.size
     has_reference, looks = hasattr(oracle, "refresh"), []
 
     def refresh():
@@ -100,15 +75,15 @@ def naive(assembly):
             oracle.measure(point)
 
     lipschitz = point.problem.lipschitz
-    return NaiveAwake(prices, scan, 0.7, STEEP_BUCKETS, lipschitz, lambda: list(bounds_of(point)[1]), measure, refresh)
+    return NaiveSweeps(prices, scan, 0.7, STEEP_BUCKETS, lipschitz, lambda: list(bounds_of(point)[1]), measure, refresh)
 
 
-@in_pairs(oracle=["measured", "norm", "exact"], init=["gradient", "none"], storage=["dense", "sparse"])
+@in_pairs(oracle=["reference", "norm", "exact"], init=["gradient", "none"], storage=["dense", "sparse"])
 def test_picks_are_those_of_the_transcription(oracle, init, storage):
-    first = 2 * ["measured", "norm", "exact"].index(oracle)
+    first = 2 * ["reference", "norm", "exact"].index(oracle)
     for seed in (first, first + 1):
         case = regression(25, 60, share=(0.3, 0.05)[seed % 2], seed=seed)
-        ours, theirs = (assemble(case.library(storage), "awake", oracle, init=init, seed=seed) for _ in range(2))
+        ours, theirs = (assemble(case.library(storage), "working-set", oracle, init=init, seed=seed) for _ in range(2))
         picks = watch(ours, 400)
         transcription = naive(theirs)
         found = watch(with_rule(theirs, transcription), 400)
@@ -135,9 +110,9 @@ def with_rule(assembly, transcription):
 
 
 def test_those_that_cannot_move_are_left_alone():
-    """After the first looks only a few of 60 coordinates are picked."""
+    """After the first scans only a few of 60 coordinates are picked."""
     case = regression(25, 60, share=0.5, seed=1)
-    assembly = assemble(case.library(), "awake", "measured")
+    assembly = assemble(case.library(), "working-set", "reference")
     picks = watch(assembly, 300)
     support = np.flatnonzero(assembly.point.x)
     assert set(picks[100:]) <= set(support) | set(picks[:100])
@@ -146,7 +121,7 @@ def test_those_that_cannot_move_are_left_alone():
 
 def test_at_rest_every_coordinate_has_its_turn():
     problem = ascd.Problem(np.eye(4), [1.0, 0.5, -0.2, 0.1], penalty=ascd.L1(2.0))
-    picks = watch(assemble(problem, "awake", "measured"), 8)
+    picks = watch(assemble(problem, "working-set", "reference"), 8)
     assert picks == [0, 1, 2, 3, 0, 1, 2, 3]
 
 
@@ -165,11 +140,14 @@ def test_the_default_finds_the_minimum(loss, penalty):
     assert solution.objective - best <= solution.gap + 1e-9 * abs(best)
 
 
-def test_what_was_chosen_is_told():
+def test_the_names_of_the_parts_are_reported():
     problem = regression(15, 20).library()
-    default = {"rule": "awake", "oracle": "measured", "steepness": "gs-s", "step": "local"}
+    default = {"rule": "working-set", "oracle": "reference", "steepness": "gs-s", "step": "local"}
     assert ascd.minimize(problem, max_iter=5).chosen == default
-    assert ascd.minimize(problem, ascd.Awake(price=3.0), max_iter=5).chosen == {**default, "rule": "Awake"}
+    assert ascd.minimize(problem, ascd.WorkingSetSweeps(price=3.0), max_iter=5).chosen == {
+        **default,
+        "rule": "WorkingSetSweeps",
+    }
     other = {"rule": "a-ascd", "oracle": "norm", "steepness": "gs-s", "step": "coordinate"}
     assert ascd.minimize(problem, "a-ascd", max_iter=5).chosen == other
     assert ascd.minimize(problem, oracle="exact", max_iter=5).chosen == {**default, "oracle": "exact"}
@@ -184,7 +162,11 @@ def test_the_same_seed_gives_the_same_run():
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"), [(ascd.Awake(price=0.0), "Awake price"), (ascd.Awake(share=math.nan), "Awake share")]
+    ("rule", "words"),
+    [
+        (ascd.WorkingSetSweeps(price=0.0), "WorkingSetSweeps price"),
+        (ascd.WorkingSetSweeps(share=math.nan), "WorkingSetSweeps share"),
+    ],
 )
 def test_numbers_that_make_no_sense(rule, words):
     with pytest.raises(ValueError, match=words):

@@ -1,12 +1,13 @@
-"""The heuristic variants of ASCD, whose active sets need no average:
+"""Rules by the largest bound or score: u-ASCD, ℓ-ASCD, a-ASCD and steepest coordinate descent (SCD).
 
     u-ASCD  argmax_i u_i        ℓ-ASCD  argmax_i ℓ_i        a-ASCD  {i : u_i ≥ max_k ℓ_k}
 
 with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.  Where all ℓ are 0 that set is {u > 0}
-(see ``scan.py``).
+(see ``scan``).  SCD takes the largest score, every score known exactly: entries whose interval is a point (oracle
+"exact") are taken as they are, all others are read, up to n column reads a step.  Ties go to the first coordinate.
 
-With the "norm" oracle large problems are not scanned (``lazy_rules.py``, ``lazy_draws.py``), nor by u-ASCD and a-ASCD
-with "reference" (``two_clock_rules.py``, ``two_clock_draws.py``); the picks are the same.  ``scan=True`` forces it.
+With the oracle "norm" large problems are not scanned at every step (``lazy``); the picks are the same, and SCD reads
+only coordinates that may be steepest.  ``scan=True`` forces scans.
 """
 
 from __future__ import annotations
@@ -17,13 +18,8 @@ import numpy as np
 
 from ascd._core.checks import Array, as_flag
 from ascd._core.jit import helper
-from ascd.engine.rules.lazy import Rates, lazy_applies
-from ascd.engine.rules.lazy_draws import LazyHeuristic
-from ascd.engine.rules.lazy_rules import LazyLower, LazyUpper
+from ascd.engine.rules.lazy import LazyHeuristic, LazyTop, lazy_applies
 from ascd.engine.rules.scan import count_at_least, fill_bounds, highest, least_threshold, pick_at_least
-from ascd.engine.rules.two_clock_draws import TwoClockHeuristic
-from ascd.engine.rules.two_clock_rules import TwoClockUpper
-from ascd.engine.rules.two_clocks import two_clocks_apply
 
 
 class UpperASCD(NamedTuple):
@@ -40,7 +36,7 @@ class UpperASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        return _lazy_or_scan(self.scan, LazyUpper, (1, 1), parts, oracle, steepness, TwoClockUpper)
+        return lazy_or_scan(self.scan, (1, 1), parts, oracle, steepness)
 
 
 class LowerASCD(NamedTuple):
@@ -57,11 +53,11 @@ class LowerASCD(NamedTuple):
     scan: bool = False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        return _lazy_or_scan(self.scan, LazyLower, (0, 0), parts, oracle, steepness)
+        return lazy_or_scan(self.scan, (0, 0), parts, oracle, steepness)
 
 
 class HeuristicASCD(NamedTuple):
-    """a-ASCD: everything that may still be steepest.
+    """a-ASCD: every coordinate that may still be steepest.
 
     Examples
     --------
@@ -77,7 +73,7 @@ class HeuristicASCD(NamedTuple):
         return True
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
-        return _lazy_or_scan(self.scan, LazyHeuristic, (1, 0), parts, oracle, steepness, TwoClockHeuristic)
+        return lazy_or_scan(self.scan, (1, 0), parts, oracle, steepness)
 
 
 class LevelSet(NamedTuple):
@@ -103,13 +99,45 @@ class LevelSet(NamedTuple):
         return count_at_least(self.upper if self.which == 1 else self.lower, threshold, 0, self.upper.size)
 
 
-def _lazy_or_scan(
-    scan: bool, lazy: Any, kinds: tuple[int, int], parts: Any, oracle: Any, steepness: Any, with_plane: Any = None
-) -> Any:
-    """The rule without scanning, where there is one for the oracle: ``lazy``, or ``with_plane`` for a reference."""
-    n, is_lazy = parts.norm.size, not as_flag(scan, "scan")
-    if is_lazy and with_plane is not None and two_clocks_apply(n, oracle, steepness):
-        return with_plane.start(parts, steepness)
-    if is_lazy and lazy_applies(n, oracle, steepness):
-        return lazy.start(n, Rates.of(parts, steepness))
-    return LevelSet(np.empty(n), np.empty(n), *kinds)
+def lazy_or_scan(scan: bool, kinds: tuple[int, int], parts: Any, oracle: Any, steepness: Any) -> Any:
+    """Return the rule without scanning where there is one for the oracle, else the one that scans."""
+    if as_flag(scan, "scan") or not lazy_applies(parts.norm.size, oracle, steepness):
+        return LevelSet(np.empty(parts.norm.size), np.empty(parts.norm.size), *kinds)
+    which, against = kinds
+    return LazyTop.of(which, False, parts, steepness) if which == against else LazyHeuristic.of(parts, steepness)
+
+
+class Steepest(NamedTuple):
+    """The Gauss–Southwell rule, for the steepness in use.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> solution = ascd.minimize(problem, rule=ascd.Steepest(), max_iter=2)
+    >>> solution.x
+    array([ 2.,  0., -1.])
+    """
+
+    scan: bool = False
+
+    def is_random(self) -> bool:
+        return False
+
+    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
+        if not as_flag(self.scan, "scan") and lazy_applies(parts.norm.size, oracle, steepness):
+            return LazyTop.of(1, True, parts, steepness)
+        return self
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        best, steepest = -1.0, 0
+        for j in range(point.x.size):
+            if point.intervals.radius_at(j) > 0.0:
+                point.intervals.set_entry(j, point.partial(j), 0.0)
+            score = point.intervals.score_at(j, point.intervals.estimate[j])
+            if score > best:
+                best, steepest = score, j
+        return steepest
+
+    def active_count(self, point: Any) -> int:
+        return 1

@@ -1,0 +1,410 @@
+"""Oracles that estimate products of columns: the paper's g¹ to g⁴, and our combinations of them.
+
+An oracle estimates ⟨a_i, a_j⟩ (weighted by the samples) by p_ij with an error of at most e_ij.  From these follow the
+paper's g and δ for every loss (see ``ascd.problem``):
+
+    g_ij = gain·p_ij,       δ_ij = gain·e_ij + slack·‖a_i‖‖a_j‖.
+
+After a step by γ the estimates move by γ·g_ij and the radii grow by |γ|·δ_ij (not γ·δ_ij, erratum).
+
+* ``Exact`` (g¹): from a Gram matrix or, for sparse data, Σ_{k : a_ki ≠ 0} s_k a_ki a_kj through the rows of a_i.
+* ``Sketch`` (g²): from a random embedding S with independent entries √(3/m)·{+1, 0, −1}, probabilities 1/6, 2/3, 1/6
+  (Achlioptas 2003).  It keeps all products within ε‖a_i‖‖a_j‖ with probability at least 1 − failure for
+  m ≥ ln(2n²/failure)/(ε²/4 − ε³/6); where m is not below d, products are exact.
+* ``Simulated``: the exact product plus a uniform error of relative size ε, the paper's model; n column reads a step.
+* ``Norm`` (g³): p = 0, e = ‖a_i‖‖a_j‖ by Cauchy and Schwarz; the estimates stay and one number inflates all radii.
+* ``Random`` (g⁴): p uniform in ±‖a_i‖‖a_j‖.  It can be off by ‖a_i‖‖a_j‖ + |p|, not by ‖a_i‖‖a_j‖ as printed (erratum
+  E4); ``printed=True`` uses the paper's radius to reproduce its figures, and such runs count violated bounds.
+* ``Cached``: exact products for the columns that move often, another oracle for the rest, as the paper proposes.
+* ``Blind``: δ = ∞ for some coordinates, which the algorithm allows: they stay in the active set until visited.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array, as_count, as_flag, as_number, unknown_name
+from ascd._core.contracts import confidence_of, likely
+from ascd._core.jit import at, helper, wide
+from ascd.engine.tuning import LARGEST_EXACT, LEAST_EPSILON, LEAST_FAILURE
+from ascd.matrix.matrices import clear, dot, gram_matrix, scatter
+from ascd.matrix.sparse import CSC, as_rows
+
+
+@helper
+def inflate_after(point: Any, i: int, change: float, error: float) -> None:
+    """Inflate all radii after a step, for products known up to ``error``·‖a_i‖‖a_j‖, rounding included."""
+    problem, length = point.problem, abs(change) * point.problem.norm[i]
+    point.intervals.inflate(length * (problem.gain * error + problem.slack))
+    point.intervals.count_products(length * (problem.gain + problem.slack))
+
+
+class Norm(NamedTuple):
+    """``|⟨a_i, a_j⟩| ≤ ‖a_i‖‖a_j‖``: free to use, O(1) a step.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> ascd.minimize(problem, oracle=ascd.Norm()).objective
+    4.5
+    """
+
+    unit: float = 1.0
+
+    def keeps_estimates(self) -> bool:
+        return True
+
+    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
+        problem = point.problem
+        point.intervals.inflate(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
+
+
+class Exact(NamedTuple):
+    """Exact products; for the squared loss every interval then stays a point.
+
+    Parameters
+    ----------
+    method : {"auto", "gram", "rows"}
+        "gram" computes AᵀA beforehand (n² numbers); "rows" goes through the rows of sparse data at each step and
+        keeps a row-wise copy.  "auto" takes "rows" for sparse data and "gram" for dense.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> ascd.minimize(problem, rule="ascd", oracle=ascd.Exact("gram"), steepness="gs-s").objective
+    4.5
+    """
+
+    method: str = "auto"
+
+    def prepare(self, parts: Any, rng: Any) -> Any:
+        if self.method not in ("auto", "gram", "rows"):
+            raise unknown_name(self.method, "Exact method", ("auto", "gram", "rows"))
+        sparse = isinstance(parts.matrix, CSC)
+        if self.method == "rows" and not sparse:
+            raise ValueError("Exact method 'rows' needs a sparse A; use 'gram' for dense data")
+        if sparse and self.method != "gram":
+            return Rows(*as_rows(parts.matrix, parts.sample.target.size))
+        if 8 * parts.norm.size**2 > LARGEST_EXACT:
+            raise ValueError(
+                f"oracle 'exact' would need a Gram matrix of {parts.norm.size} x {parts.norm.size} numbers, more "
+                f"than {LARGEST_EXACT / 2**30:g} GiB; use 'norm', 'cached' or 'sketch', or pass A sparse"
+            )
+        return Gram(gram_matrix(parts.matrix, parts.sample.weight, parts.norm.size, parts.sample.target.size))
+
+
+class Gram(NamedTuple):
+    """Products from a precomputed AᵀSA."""
+
+    products: Array
+
+    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
+        problem, intervals = point.problem, point.intervals
+        step = change * problem.gain
+        for j in range(problem.norm.size):
+            intervals.estimate[j] += step * self.products[j, i]
+        inflate_after(point, i, change, 0.0)
+
+
+class Rows(NamedTuple):
+    """Products of sparse columns through a row-wise copy of A."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+
+    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
+        problem, intervals = point.problem, point.intervals
+        step = change * problem.gain
+        touched = 0
+        for p in range(problem.matrix.start(i), problem.matrix.stop(i)):
+            k = wide(problem.matrix.row(p))
+            scale = step * at(problem.sample.weight, k) * problem.matrix.entry(p, i)
+            touched += wide(self.indptr[k + 1]) - wide(self.indptr[k])
+            for q in range(self.indptr[k], self.indptr[k + 1]):
+                intervals.estimate[self.indices[q]] += scale * self.data[q]
+        point.reads[0] += touched * problem.norm.size / max(1, self.data.size)
+        inflate_after(point, i, change, 0.0)
+
+
+def sketch_dimension(n: int, epsilon: float, failure: float) -> int:
+    """Return the number of rows m that the Johnson–Lindenstrauss lemma asks for.
+
+    Examples
+    --------
+    >>> from ascd.engine.oracles.products import sketch_dimension
+    >>> sketch_dimension(1000, 0.5, 0.01)
+    459
+    """
+    return math.ceil(math.log(2.0 * n**2 / failure) / (epsilon**2 / 4.0 - epsilon**3 / 6.0))
+
+
+class Sketch(NamedTuple):
+    """Products from a sparse random embedding of the columns.
+
+    Parameters
+    ----------
+    epsilon : error of a product relative to ‖a_i‖‖a_j‖, in [1e-100, 1]
+    failure : probability that some product's error is larger, at least 1e-200
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> A = np.random.default_rng(0).standard_normal((2000, 8))
+    >>> problem = ascd.Problem(A, A @ np.ones(8), penalty=ascd.L2(1.0))
+    >>> ascd.minimize(problem, oracle=ascd.Sketch(0.5), rng=0).converged
+    True
+    """
+
+    epsilon: float = 0.5
+    failure: float = 0.01
+
+    def is_random(self) -> bool:
+        return True
+
+    def prepare(self, parts: Any, rng: Any) -> Embedded:
+        epsilon = as_number(self.epsilon, "Sketch epsilon", low=LEAST_EPSILON, high=1.0)
+        failure = as_number(self.failure, "Sketch failure", low=LEAST_FAILURE, high=1.0)
+        d, n = parts.sample.target.size, parts.norm.size
+        columns = parts.matrix.to_scipy(d, n)
+        weight = np.sqrt(np.broadcast_to(parts.sample.weight, d))
+        m = sketch_dimension(n, epsilon, failure)
+        if m >= d:
+            dense = columns.toarray() if hasattr(columns, "toarray") else columns
+            return Embedded(np.asfortranarray(dense * weight[:, None]), 0.0, 0.0)
+        embedded = _sparse_signs(m, d, rng).multiply(weight[None, :]).tocsr() @ columns
+        dense = embedded.toarray() if hasattr(embedded, "toarray") else embedded
+        return Embedded(np.asfortranarray(dense), epsilon, failure)
+
+
+class Embedded(NamedTuple):
+    """The embedded columns, the relative error of their products, the probability that some error is larger."""
+
+    embedded: Array
+    epsilon: float
+    failure: float
+
+    def confidence(self) -> float:
+        return likely(self.failure)
+
+    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
+        problem, intervals = point.problem, point.intervals
+        step = change * problem.gain
+        for j in range(problem.norm.size):
+            product = 0.0
+            for k in range(self.embedded.shape[0]):
+                product += self.embedded[k, i] * self.embedded[k, j]
+            limit = problem.norm[i] * problem.norm[j]
+            intervals.estimate[j] += step * max(-limit, min(limit, product))
+        inflate_after(point, i, change, self.epsilon)
+
+
+def _sparse_signs(m: int, d: int, rng: Any) -> Any:
+    """Return the m × d matrix S, as CSR."""
+    from scipy.sparse import csr_array
+
+    counts = rng.binomial(d, 1.0 / 3.0, size=m)
+    indices = np.concatenate([rng.choice(d, size=count, replace=False) for count in counts])
+    signs = rng.choice(np.array([-1.0, 1.0]), size=indices.size) * math.sqrt(3.0 / m)
+    return csr_array((signs, indices, np.concatenate([[0], np.cumsum(counts)])), shape=(m, d))
+
+
+class Simulated(NamedTuple):
+    """Exact products blurred by a uniform relative error.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> round(ascd.minimize(problem, oracle=ascd.Simulated(0.1), rng=0).objective, 6)
+    4.5
+    """
+
+    epsilon: float = 0.1
+
+    def is_random(self) -> bool:
+        return True
+
+    def prepare(self, parts: Any, rng: Any) -> Blurred:
+        epsilon = as_number(self.epsilon, "Simulated epsilon", low=0.0, high=1e300)
+        return Blurred(epsilon, np.zeros(parts.sample.target.size))
+
+
+class Blurred(NamedTuple):
+    """The error's size, and room for one scattered column."""
+
+    epsilon: float
+    work: Array
+
+    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
+        problem, intervals = point.problem, point.intervals
+        scatter(problem.matrix, i, problem.sample.weight, self.work)
+        step, blur = change * problem.gain, self.epsilon * problem.norm[i]
+        for j in range(problem.norm.size):
+            error = blur * problem.norm[j] * (2.0 * rng.random() - 1.0)
+            intervals.estimate[j] += step * (dot(problem.matrix, j, self.work) + error)
+        clear(problem.matrix, i, self.work)
+        point.reads[0] += problem.norm.size
+        inflate_after(point, i, change, self.epsilon)
+
+
+class Random(NamedTuple):
+    """Uniformly random products with their safe radius (or the printed one).
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> round(ascd.minimize(problem, oracle=ascd.Random(), rng=0).objective, 6)
+    4.5
+    """
+
+    printed: bool = False
+
+    def is_random(self) -> bool:
+        return True
+
+    def prepare(self, parts: Any, rng: Any) -> Random:
+        return Random(as_flag(self.printed, "Random printed"))
+
+    def is_safe(self) -> bool:
+        return not self.printed
+
+    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
+        problem, intervals = point.problem, point.intervals
+        scale = change * problem.norm[i] * problem.gain
+        extra = 0.0 if self.printed else abs(scale)
+        for j in range(problem.norm.size):
+            guess = 2.0 * rng.random() - 1.0
+            intervals.estimate[j] += scale * guess * problem.norm[j]
+            intervals.offset[j] += extra * abs(guess) * problem.norm[j]
+        inflate_after(point, i, change, 1.0)
+
+
+class Cached(NamedTuple):
+    """Exact products for up to ``capacity`` columns, ``fallback`` for the others.
+
+    Parameters
+    ----------
+    capacity : number of rows of n products kept
+    patience : a column's row is computed when it moves for this many-th time
+    fallback : the oracle for columns that are not cached, a name or a part
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> ascd.minimize(problem, oracle=ascd.Cached(capacity=2)).objective
+    4.5
+    """
+
+    capacity: int = 100
+    patience: int = 2
+    fallback: Any = "norm"
+
+    def prepare(self, parts: Any, rng: Any) -> RowCache:
+        from ascd.engine.oracles import as_oracle
+
+        n = parts.norm.size
+        capacity = min(as_count(self.capacity, "Cached capacity"), n)
+        return RowCache(
+            fallback=as_oracle(self.fallback, parts, rng),
+            patience=as_count(self.patience, "Cached patience"),
+            products=np.empty((n, capacity), order="F"),
+            slot=np.full(n, -1, dtype=np.int32),
+            moves=np.zeros(n, dtype=np.int32),
+            owner=np.full(capacity, -1, dtype=np.int32),
+            used=np.zeros(capacity, dtype=np.int64),
+            work=np.zeros(parts.sample.target.size),
+        )
+
+
+class RowCache(NamedTuple):
+    """Rows of products, the column of each slot, and when each slot was used last."""
+
+    fallback: Any
+    patience: int
+    products: Array
+    slot: Array
+    moves: Array
+    owner: Array
+    used: Array
+    work: Array
+
+    def confidence(self) -> float:
+        return confidence_of(self.fallback)
+
+    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
+        self.moves[i] += 1
+        if self.slot[i] < 0 and self.moves[i] >= self.patience:
+            self.fill(point, i)
+        if self.slot[i] < 0:
+            self.fallback.update(point, i, change, rng)
+            return
+        problem, intervals, slot = point.problem, point.intervals, self.slot[i]
+        self.used[slot] = int(point.reads[0])
+        step = change * problem.gain
+        for j in range(problem.norm.size):
+            intervals.estimate[j] += step * self.products[j, slot]
+        inflate_after(point, i, change, 0.0)
+
+    @helper
+    def fill(self, point: Any, i: int) -> None:
+        """Compute the products of column i into the least recently used slot (one pass over the data, counted)."""
+        slot = np.argmin(self.used)
+        if self.owner[slot] >= 0:
+            self.slot[self.owner[slot]] = -1
+            self.moves[self.owner[slot]] = 0
+        self.owner[slot], self.slot[i] = i, slot
+        problem = point.problem
+        scatter(problem.matrix, i, problem.sample.weight, self.work)
+        for j in range(problem.norm.size):
+            self.products[j, slot] = dot(problem.matrix, j, self.work)
+        clear(problem.matrix, i, self.work)
+        point.reads[0] += problem.norm.size
+
+
+class Blind(NamedTuple):
+    """Any oracle, with δ_ij = ∞ for the coordinates j in ``columns``.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> round(ascd.minimize(problem, oracle=ascd.Blind([0, 2], "norm"), rng=0).objective, 6)
+    4.5
+    """
+
+    columns: Any
+    inner: Any = "norm"
+
+    def prepare(self, parts: Any, rng: Any) -> Blinded:
+        from ascd.engine.oracles import as_oracle
+
+        columns = np.asarray(self.columns)
+        n = parts.norm.size
+        if columns.ndim != 1 or columns.dtype.kind not in "iu":
+            raise TypeError(f"Blind columns must be a list of column numbers; got {self.columns!r}")
+        if columns.size and not (columns.min() >= 0 and columns.max() < n):
+            raise ValueError(f"Blind columns must be in 0 .. {n - 1}; got {columns.min()} .. {columns.max()}")
+        return Blinded(columns.astype(np.int64), as_oracle(self.inner, parts, rng))
+
+
+class Blinded(NamedTuple):
+    """The blind coordinates and the oracle for the others."""
+
+    columns: Array
+    inner: Any
+
+    def confidence(self) -> float:
+        return confidence_of(self.inner)
+
+    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
+        self.inner.update(point, i, change, rng)
+        for k in range(self.columns.size):
+            point.intervals.offset[self.columns[k]] = np.inf
