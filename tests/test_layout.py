@@ -15,7 +15,7 @@ ROOT = Path(ascd.__file__).parent
 #: Every package and public module; each may import those before it.
 FLOORS = (
     "protocols", "_core", "plotting", "matrix", "problem", "results", "svm", "engine", "solver", "blocks", "estimators",
-    "theory", "datasets", "files", "report", "racing", "experiments", "cli", "__main__",
+    "theory", "datasets", "io", "report", "racing", "experiments", "cli", "__main__",
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from ascd.experiments.store import finite, versions
-from ascd.files import write_text
+from ascd.io import write_text
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 PLACES = ("--data", "--json")  # options that name a place on one machine: nobody else's business

@@ -72,7 +72,8 @@ if TYPE_CHECKING:
         lasso_path,
         logistic_path,
     )
-    from ascd.files.opening import OnDisk, open_data
+    from ascd.io.models import load
+    from ascd.io.opening import OnDisk, open_data
     from ascd.matrix.table import Table
     from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
     from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
@@ -158,6 +159,7 @@ __all__ = [
     "estimators",
     "helper",
     "lasso_path",
+    "load",
     "logistic_path",
     "minimize",
     "open_data",
@@ -177,7 +179,8 @@ _FILES = {
     "ascd.engine.rules": "ASCD Adaptive Awake Block Cyclic HeuristicASCD "
     "Importance LookAhead LowerASCD Steepest Uniform UpperASCD",
     "ascd.estimators": " ".join(estimators.__all__),
-    "ascd.files.opening": "OnDisk open_data",
+    "ascd.io.models": "load",
+    "ascd.io.opening": "OnDisk open_data",
     "ascd.problem.losses": "Huber Logistic Poisson Squared SquaredHinge",
     "ascd.problem.penalties": "L1 L1L2 L2 BoundedL1L2 Box Zero",
     "ascd.problem.problem": "Problem",
@@ -189,7 +192,7 @@ _FILES = {
 _HOMES = {name: module for module, names in _FILES.items() for name in names.split()}
 #: Packages and modules that can be asked for as attributes without an import of their own.
 _MODULES = frozenset((
-    "blocks", "cli", "data", "datasets", "engine", "experiments", "files", "plotting", "problem", "protocols",
+    "blocks", "cli", "data", "datasets", "engine", "experiments", "io", "plotting", "problem", "protocols",
     "racing", "report", "results", "solver", "svm", "theory",
 ))  # fmt: skip
 

@@ -1,11 +1,11 @@
-"""The command line ``ascd``: demo, fit, predict, path, convert, race, reproduce, info.
+"""The command line ``ascd``: fit, predict, path, convert, demo, reproduce, info.
 
 Built on click (extra ``cli``), for its tab completion in bash, zsh and fish, its checked paths and choices, and its
-one-line usage errors; argparse has no completion of its own.  Each command stands in its own file, talks to people
-through ``console.py`` and does no mathematics.
+one-line usage errors; argparse has no completion of its own.  Each command has a module of its own, prints through
+``console.py`` and does no mathematics.
 
-Exit codes: 0 done; 1 data that cannot be read or used, or work that fails; 2 wrong usage (``usage.py``); 3 done, but
-short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is told in one line.
+Exit codes: 0 done; 1 data that cannot be read or used, or work that fails; 2 wrong usage (``options.py``); 3 done, but
+short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is one line.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
         print(f"ascd: the command line needs {error.name}: pip install ascd[cli]", file=sys.stderr)
         return ERROR
     from ascd.cli.app import app
-    from ascd.cli.console import Settings
+    from ascd.cli.console import Output
 
-    settings = Settings()
+    settings = Output()
     try:
         code = app.main(args=arguments, prog_name="ascd", standalone_mode=False, obj=settings)
         return code if isinstance(code, int) else 0
@@ -93,7 +93,7 @@ def _is_absent(error: Exception) -> bool:
 
     What the system reports by itself has a number (errno): that is work that fails.
     """
-    from ascd.files.targets import ColumnError
+    from ascd.io.columns import ColumnError
 
     is_named = isinstance(error, FileNotFoundError | FileExistsError) and error.errno is None
     return is_named or isinstance(error, ColumnError)
@@ -108,7 +108,7 @@ def _interrupted(own_process: bool, is_terminated: bool) -> int:
 
 
 def _one_line(text: str) -> str:
-    from ascd.cli.words import readable
+    from ascd.cli.console import readable
 
     return " ".join(readable(text).split())
 

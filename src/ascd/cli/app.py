@@ -7,13 +7,12 @@ from importlib import import_module
 import click
 
 COMMANDS = {
-    "convert": "Turn a CSV or LIBSVM file into a folder that is read piece by piece.",
+    "convert": "Turn a CSV or LIBSVM file into data that are read chunk by chunk.",
     "demo": "Fit on embedded data, race the rules, write a report to open in a browser.",
     "fit": "Fit a model to a data file; write a model file and a summary with its certificate.",
     "info": "Versions, compiled-code cache and threads.",
     "path": "Coefficients along a path of penalties, as a table and a picture.",
     "predict": "Predict with a fitted model.",
-    "race": "Race rules, oracles and steepnesses on your own data.",
     "reproduce": "Run the paper's figures and test its claims.",
 }
 

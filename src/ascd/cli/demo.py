@@ -6,10 +6,8 @@ from pathlib import Path
 
 import click
 
-from ascd._core.clock import Stopwatch
-from ascd._core.tuning import A_MOMENT
 from ascd.cli.console import advancing, answer, common, say, show_table, working
-from ascd.cli.places import announce_folder, folder_option
+from ascd.cli.options import announce_folder, folder_option
 
 
 @click.command()
@@ -18,6 +16,8 @@ from ascd.cli.places import announce_folder, folder_option
 @common
 def command(epochs: int, out: Path) -> None:
     """Fit on embedded data, race the rules, write a report to open in a browser."""
+    from ascd._core.clock import Stopwatch
+    from ascd._core.tuning import A_MOMENT
     from ascd.experiments import demo
     from ascd.experiments.warming import compiled_beside
 

@@ -8,10 +8,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from ascd.cli.console import answer, common, say, settings, show_table
+from ascd.cli.console import answer, common, output, say, show_table
 from ascd.cli.interrupts import Stopped
-from ascd.cli.places import announce_folder, folder_option
-from ascd.cli.unused import refuse_without
+from ascd.cli.options import announce_folder, folder_option, refuse_without
 
 
 class Figure(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
@@ -69,7 +68,7 @@ def command(
     announce_folder(out)
     if not only_publish:
         try:
-            results = run(figures, scale, folder, data, jobs, None if settings().json else _log)
+            results = run(figures, scale, folder, data, jobs, None if output().json else _log)
         except (Stopped, KeyboardInterrupt):
             done = len(list((folder / "runs").glob("*.json")))
             click.echo(f"ascd: {done} finished runs are kept: the same command continues from there", err=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ascd.datasets import make_synthetic
-from ascd.files import whole_folder
+from ascd.io import whole_folder
 from ascd.problem.problem import Problem
 from ascd.racing import Entrant, Outcome, make_problem, race, silently
 from ascd.racing.outcome import CURVES, rounded_up

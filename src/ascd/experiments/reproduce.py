@@ -15,7 +15,7 @@ from ascd.experiments.claims import judge_all, to_markdown
 from ascd.experiments.claims.register import MARKS, PLURALS, Claim
 from ascd.experiments.conduct import Log, conduct
 from ascd.experiments.data import Source, text_source
-from ascd.files import whole_folder, write_text
+from ascd.io import whole_folder, write_text
 from ascd.report.page import Table, environment_line, write_page
 from ascd.report.picture import draw_charts
 

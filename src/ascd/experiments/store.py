@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ascd.experiments.jobs import Job, Plan, parts_of
-from ascd.files import write_text
+from ascd.io import write_text
 
 PACKAGES = ("ascd", "numpy", "scipy", "numba", "scikit-learn", "matplotlib")
 

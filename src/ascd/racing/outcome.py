@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd.files import whole_folder, write_text
+from ascd.io import whole_folder, write_text
 from ascd.plotting import suboptimality
 from ascd.problem.problem import Problem
 from ascd.racing.beside import NAME, Fits

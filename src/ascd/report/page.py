@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ascd.files import write_text
+from ascd.io import write_text
 from ascd.report.chart import INDEX, Chart, Section
 from ascd.report.controls import toolbar
 from ascd.report.numbers import numbers_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd.files import whole_file
+from ascd.io import whole_file
 from ascd.plotting import as_label
 from ascd.report.chart import INDEX, Chart, colors_of
 
