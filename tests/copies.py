@@ -81,7 +81,7 @@ COMMANDS = (
     "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg", "pandas",
     "rich.progress", "sklearn.linear_model", "sklearn.model_selection", "ascd.cli.app",
     *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "race", "reproduce")),
-    "ascd.estimators", "ascd.solver", "ascd.experiments.demo", "ascd.files.converting", "ascd.racing.runs",
+    "ascd.estimators", "ascd.solver", "ascd.experiments.demo", "ascd.io.converting", "ascd.racing.runs",
 )  # fmt: skip
 can_copy = sys.platform == "linux"
 

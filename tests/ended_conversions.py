@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ascd.files import convert, open_data, portions
+from ascd.io import convert, open_data, portions
 
 STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
 HOW, BEFORE = ("ctrl-c", "kill"), ("nothing", "first", "now")

@@ -14,7 +14,7 @@ pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed"
 from command_line import run  # noqa: E402
 
 from ascd.cli import ERROR, USAGE  # noqa: E402
-from ascd.cli.models import load_model  # noqa: E402
+from ascd.io.models import load as load_model  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -266,7 +266,7 @@ def test_a_long_fit_tells_how_often_the_data_were_read(houses, tmp_path):
 
     from ascd.cli.console import Telling
     from ascd.cli.watching import asked
-    from ascd.files import convert
+    from ascd.io import convert
 
     data = convert(houses, tmp_path / "groups", target="price")
     said = Telling(lambda: asked(data, None))

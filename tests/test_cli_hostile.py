@@ -12,7 +12,7 @@ pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run
 
 from ascd.cli import ERROR, USAGE
-from ascd.files import Dialect, read_table, write_text
+from ascd.io import Dialect, read_table, write_text
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

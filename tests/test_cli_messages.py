@@ -13,7 +13,7 @@ pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed"
 from command_line import run  # noqa: E402
 
 from ascd.cli import ERROR, USAGE, main  # noqa: E402
-from ascd.files import Dialect, convert, read_table  # noqa: E402
+from ascd.io import Dialect, convert, read_table  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

@@ -12,7 +12,7 @@ pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed"
 from command_line import run  # noqa: E402
 
 from ascd.cli import ERROR, UNCONVERGED, USAGE  # noqa: E402
-from ascd.cli.models import load_model  # noqa: E402
+from ascd.io.models import load as load_model  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

@@ -10,7 +10,7 @@ pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run
 
 from ascd.cli import ERROR, USAGE
-from ascd.files import Choices, Dialect, Recipe, read_table
+from ascd.io import Choices, Dialect, Recipe, read_table
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -92,7 +92,7 @@ def test_words_where_the_model_has_numbers(capsys, write, houses, tmp_path):
 
 
 def test_files_of_other_kinds_are_told(capsys, write, tmp_path):
-    from ascd.files import guess_format
+    from ascd.io import guess_format
 
     with pytest.raises(ValueError, match=r"'t\.xlsx' is a spreadsheet, which is not read: save the sheet"):
         guess_format("t.xlsx")

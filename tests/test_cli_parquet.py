@@ -16,7 +16,7 @@ from command_line import run
 
 from ascd import open_data
 from ascd.cli import ERROR
-from ascd.cli.models import load_model
+from ascd.io.models import load as load_model
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 FIRST = datetime.date(2020, 1, 1)

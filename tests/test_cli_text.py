@@ -11,7 +11,7 @@ import pandas
 from command_line import run
 
 from ascd.cli import ERROR, USAGE
-from ascd.files import Choices, convert, open_data, read_table, separators
+from ascd.io import Choices, convert, open_data, read_table, separators
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 EFFECTS = {"07": 5.0, "08": -5.0, "A": 2.0, "B": 0.0, "C": 1.0}
@@ -94,7 +94,7 @@ def labels(tmp_path):
 
 
 def test_portions_of_a_target_are_all_words_or_all_numbers(monkeypatch, labels, tmp_path):
-    monkeypatch.setattr("ascd.files.portions.PORTION", 1e-3)
+    monkeypatch.setattr("ascd.io.converting.PORTION", 1e-3)
     monkeypatch.setattr("ascd.files.separators.SAMPLE", 1 << 10)
     path, names = labels
     made = convert(path, tmp_path / "folder", memory="2MB")
@@ -111,7 +111,7 @@ def test_convert_takes_the_number_of_a_target(capsys, tmp_path):
 
 @pytest.mark.parametrize("line", ["1 1:2 2:nan", "1 1:inf", "nan 1:2"])
 def test_convert_refuses_numbers_of_libsvm_that_no_fit_takes(monkeypatch, tmp_path, line):
-    monkeypatch.setattr("ascd.files.portions.PORTION", 1e-5)
+    monkeypatch.setattr("ascd.io.converting.PORTION", 1e-5)
     (tmp_path / "t.svm").write_text("1 1:2\n0 2:1\n" * 5 + line + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"t.svm: row 11 has a value or a label that is not finite"):
         convert(tmp_path / "t.svm", tmp_path / "folder", memory="2MB")

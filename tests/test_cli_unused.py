@@ -12,7 +12,7 @@ pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed"
 from command_line import run  # noqa: E402
 
 from ascd.cli import USAGE  # noqa: E402
-from ascd.cli.estimating import COMMON, MODELS, make_estimator  # noqa: E402
+from ascd.cli.estimators import COMMON, MODELS, make_estimator  # noqa: E402
 from ascd.cli.fit import command as fit_command  # noqa: E402
 from ascd.cli.unused import GENERATED, ON_DISK, USED  # noqa: E402
 

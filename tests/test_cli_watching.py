@@ -12,7 +12,7 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import on_a_terminal, run
 
-from ascd.cli.watching import Outlook
+from ascd.cli.console import Forecast as Outlook
 from ascd.results.progress import Round
 
 has_terminals = pytest.mark.skipif(not hasattr(os, "fork"), reason="terminals are opened as POSIX has them")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from on_disk import write
 
-from ascd.files import convert, read_table
+from ascd.io import convert, read_table
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 
@@ -18,7 +18,7 @@ def lines(row, count=40):
 @pytest.fixture
 def in_portions(monkeypatch):
     """A few rows at a time."""
-    monkeypatch.setattr("ascd.files.portions.PORTION", 5e-4)
+    monkeypatch.setattr("ascd.io.converting.PORTION", 5e-4)
     monkeypatch.setattr("ascd.files.portions.FIRST_ROWS", 10)
 
 

@@ -14,8 +14,8 @@ from scipy import sparse
 from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
-from ascd.files import convert, guess_format, read_table, whole_file, whole_folder, write_text
-from ascd.files.writing import _prefix
+from ascd.io import convert, guess_format, read_table, whole_file, whole_folder, write_text
+from ascd.io.writing import _prefix
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):

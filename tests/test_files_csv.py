@@ -10,8 +10,8 @@ import pytest
 
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 
-from ascd.files import Choices, Dialect, Recipe, read_table  # noqa: E402
-from ascd.files.counting import counted  # noqa: E402
+from ascd.io import Choices, Dialect, Recipe, read_table  # noqa: E402
+from ascd.io.columns import counted  # noqa: E402
 
 PLAIN = "a,b,y\n1.5,2,3\n2.5,3,4\n"
 NUMBERS = [[1.5, 2.0], [2.5, 3.0]]

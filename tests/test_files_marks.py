@@ -9,8 +9,8 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run
 
-from ascd.cli.models import load_model
-from ascd.files import Choices, Dialect, read_table
+from ascd.io.models import load as load_model
+from ascd.io import Choices, Dialect, read_table
 from ascd.files.marks import find_marks, kind_of
 
 pytestmark = pytest.mark.usefixtures("interpreted")

@@ -15,7 +15,7 @@ pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run
 
 from ascd.cli import ERROR
-from ascd.files import Choices, convert, open_data, read_table, separators
+from ascd.io import Choices, convert, open_data, read_table, separators
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

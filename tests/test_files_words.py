@@ -9,10 +9,10 @@ pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed"
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 from command_line import run  # noqa: E402
 
-from ascd.cli.models import load_model  # noqa: E402
-from ascd.cli.reading import complete  # noqa: E402
+from ascd.io.models import load as load_model  # noqa: E402
+from ascd.cli.data import check_complete as complete  # noqa: E402
 from ascd.estimators._deviations import moments  # noqa: E402
-from ascd.files import Choices, Recipe, read_table  # noqa: E402
+from ascd.io import Choices, Recipe, read_table  # noqa: E402
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order  # noqa: E402
 from ascd.matrix.local import as_block  # noqa: E402
 

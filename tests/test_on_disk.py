@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, libsvm, npy, parquet, zarr
 
 import ascd
-from ascd.files import open_data
-from ascd.files.npy import NpyReader
+from ascd.io import open_data
+from ascd.io.readers import NpyReader
 from ascd.matrix import prices
 from ascd.matrix.distant import Distant
 from ascd.matrix.filed import Filed

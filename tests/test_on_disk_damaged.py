@@ -9,7 +9,7 @@ import pytest
 from on_disk import csv, libsvm
 
 import ascd
-from ascd.files import convert, open_data, read_table
+from ascd.io import convert, open_data, read_table
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 

@@ -9,8 +9,8 @@ import pytest
 from on_disk import A, B, npy, parquet, zarr
 
 import ascd
-from ascd.files import open_data, whole_file
-from ascd.files.opening import as_bytes
+from ascd.io import open_data, whole_file
+from ascd.io.opening import as_bytes
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 
@@ -77,7 +77,7 @@ def test_a_folder_is_no_npy_file(tmp_path):
 def test_a_file_that_vanishes_after_it_was_looked_at_is_named(tmp_path, monkeypatch):
     path = npy(tmp_path)
     data = open_data(path)
-    monkeypatch.setattr("ascd.files.npy.Seal.check", lambda _: path.unlink())
+    monkeypatch.setattr("ascd.io.readers.Seal.check", lambda _: path.unlink())
     with pytest.raises(OSError, match=r"C-float64\.npy is damaged, or can no longer be read: .*No such file"):
         ascd.Lasso(0.1).fit(data, B)
 

@@ -10,7 +10,7 @@ from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, csv, npy, parquet, write
 
 import ascd
 from ascd.estimators._deviations import deviations
-from ascd.files import convert, open_data
+from ascd.io import convert, open_data
 from ascd.matrix import prices
 from ascd.matrix.local import as_block
 
@@ -75,7 +75,7 @@ def test_a_zarr_array_that_is_written_to_is_an_error(form, tmp_path):
 
 
 def test_indices_from_zero_are_so_in_every_portion(tmp_path, monkeypatch):
-    monkeypatch.setattr("ascd.files.portions.PORTION", 2e-4)
+    monkeypatch.setattr("ascd.io.converting.PORTION", 2e-4)
     lines = [f"{k} 0:{k + 1}.0 3:1.0" if k < 5 else f"{k} 2:{k}.0" for k in range(60)]
     write(tmp_path / "zero.svm", "\n".join(lines) + "\n# the end\n")
     data = convert(tmp_path / "zero.svm", tmp_path / "groups", memory="1MiB")
@@ -96,7 +96,7 @@ def test_parquet_files_serve_several_threads_and_processes(tmp_path):
 
 
 def test_a_failed_conversion_leaves_the_old_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("ascd.files.portions.PORTION", 2e-3)
+    monkeypatch.setattr("ascd.io.converting.PORTION", 2e-3)
     folder = tmp_path / "groups"
     before = convert(csv(tmp_path), folder, memory="1MiB")
     (folder / "rows-of-mine.npy").write_text("mine")
@@ -165,7 +165,7 @@ def test_every_parquet_file_is_looked_at(tmp_path):
 
 def test_columns_that_are_left_out_are_so_in_every_portion(tmp_path, monkeypatch):
     """The count of rows, which pandas writes without a name, does not begin with 0 in later portions."""
-    monkeypatch.setattr("ascd.files.portions.PORTION", 1e-3)
+    monkeypatch.setattr("ascd.io.converting.PORTION", 1e-3)
     lines = [f"{k},{k % 7},{k % 5}.5,{2 * k}" for k in range(300)]
     write(tmp_path / "counted.csv", ",a,b,y\n" + "\n".join(lines) + "\n")
     data = convert(tmp_path / "counted.csv", tmp_path / "groups", memory="1MiB")

@@ -9,7 +9,7 @@ import pytest
 from on_disk import B, csv, npy, parquet, write
 
 import ascd
-from ascd.files import convert, open_data
+from ascd.io import convert, open_data
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 
@@ -31,7 +31,7 @@ def test_nothing_is_left_of_a_conversion_that_fails(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ascd.files.converting.np.save", full)
+    monkeypatch.setattr("ascd.io.converting.np.save", full)
     with pytest.raises(OSError, match="No space left"):
         convert(source, tmp_path / "groups")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]

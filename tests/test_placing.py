@@ -14,7 +14,7 @@ import pytest
 from ended_conversions import BEFORE, HOW, as_version_1
 from on_disk import A, B, csv, libsvm, write
 
-from ascd.files import convert, open_data
+from ascd.io import convert, open_data
 from ascd.matrix.local import as_block
 
 pytestmark = pytest.mark.usefixtures("plain_python")

@@ -328,7 +328,7 @@ def fill(data: LabeledData, choices: Choices, fills: dict[str, Any]) -> LabeledD
         data = _with_target(data)
     missing = missing_values(data)
     if choices.drop and missing.any():
-        data = _without_rows(data, ~missing.reshape(len(missing), -1).any(axis=1))
+        data = _without_rows(data, np.asarray(~missing.reshape(len(missing), -1).any(axis=1)))
     if not (choices.impute or fills):
         return data
     if data.frame is None:

@@ -285,8 +285,8 @@ def check_index(columns: int, path: Path, memory: float) -> None:
     if needed > memory:
         raise ValueError(
             f"{path.name} has an index {columns - 1:,}: the offsets of so many columns take {needed / 1e9:.1f} GB, "
-            f"more than the {memory / 1e9:.1f} GB that reading may take; number the features anew, or give `ascd convert` "
-            "more with --memory"
+            f"more than the {memory / 1e9:.1f} GB that reading may take; number the features anew, or give "
+            "`ascd convert` more with --memory"
         )
 
 
