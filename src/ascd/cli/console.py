@@ -210,13 +210,13 @@ class Forecast:
 
 
 @contextmanager
-def rounds_shown(text: str, reads: Callable[[Any], str]) -> Iterator[None]:
-    """Show on a terminal how often data on disk or on a cluster have been read, and the estimate of the time left."""
+def rounds_shown(text: str, X: Any) -> Iterator[None]:
+    """Show on a terminal how often data on disk have been read, and the estimate of the time left."""
     from rich.console import Console
 
     from ascd.results.progress import looking_on
 
     console, forecast = Console(stderr=True), Forecast()
-    status: Any = LiveText(lambda: f"{text}: {reads(forecast.last)}, {forecast.words()}")
+    status: Any = LiveText(lambda: f"{text}: {X.bytes_read / X.size:.1f} times the data read, {forecast.words()}")
     with console.status(status), announcing_on(console), looking_on(forecast):
         yield

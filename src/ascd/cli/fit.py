@@ -40,12 +40,10 @@ of_model = partial(option, heading="The model")
 of_cv = partial(option, heading="Cross-validation")
 of_solver = partial(option, heading="The solver")
 of_explain = partial(option, heading="Explanation")
-of_cluster = partial(option, heading="A Dask cluster")
 
 
 @click.command(cls=GroupedCommand)
 @data_options(*FILE, MEMORY, target_option(several=True), *COLUMNS)
-@click.argument("more", nargs=-1, type=click.Path(path_type=Path))
 @of_model("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
 @of_model("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
 @of_model("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
@@ -64,30 +62,27 @@ of_cluster = partial(option, heading="A Dask cluster")
 @of_solver("--max-iter", type=click.IntRange(1), help="Most iterations.")
 @of_explain("--explain", "explained", is_flag=True, help="Which features, and how sure: a table and a page.")
 @of_explain("--resamples", type=click.IntRange(5), default=50, show_default=True, help="Half-samples that are fitted.")
-@of_cluster("--scheduler", metavar="ADDRESS", help="Fit on the cluster of this scheduler: tcp://…:8786.")
-@of_cluster("--workers", type=click.IntRange(1), help="Fit on so many workers, started on this machine.")
 @file_options(Path("model.npz"), "The model file.")
 @common
 def command(
-    source: DataOptions, more: tuple[Path, ...], scheduler: str | None, workers: int | None, model: str, cv: int | None,
-    classes: bool, explained: bool, resamples: int, out: Path, force: bool, **given: Any,
+    source: DataOptions, model: str, cv: int | None, classes: bool, explained: bool, resamples: int, out: Path, force: bool, **given: Any,
 ) -> int:  # fmt: skip
     """Fit a model to a data file; write a model file and a summary with its certificate.
 
     DATA is a LIBSVM, CSV, parquet or npz file; with --memory one that stays on its disk.  The exit code is 3 where the
     tolerance was not reached: the model is written, and the certificate says how far it can be from optimal.
-
-    On a cluster (--scheduler, --workers) DATA MORE… are Parquet files with the same columns, which its workers read.
     """
     from ascd.cli.explain import page_beside
 
     refuse_without("resamples", "--explain", explained)
     refuse_without("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
     refuse_without("choose", "--cv", cv is not None)
-    check_file(out, force, source.data, *more)
+    check_file(out, force, source.data)
     if explained:
         check_file(page_beside(out), force)
-    paths = _check_data(source, more, scheduler, workers, explained)
+    source.check(may_stay=True)
+    if explained and source.stays_on_disk:
+        raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
     if given["groups"] is not None:
         given["groups"] = read_groups(given["groups"])
     with as_usage():
@@ -96,34 +91,7 @@ def command(
         estimator = make_estimator(model, cv, given)
         estimator._validate_params()
     choice = Choice(model, bool(cv), classes, given["groups"], resamples if explained else 0, out)
-    if not paths:
-        return _fit(read_data(source), source.data.name, estimator, choice)
-    from ascd.cli.cluster import connected, read_parts
-
-    with connected(scheduler, workers):
-        return _fit(*read_parts(source, paths), estimator, choice)
-
-
-def _check_data(
-    source: DataOptions, more: tuple[Path, ...], scheduler: str | None, workers: int | None, explained: bool
-) -> list[str]:
-    """Raise errors that need no data to be read; return the files for a cluster, where there is one."""
-    if scheduler and workers:
-        raise click.UsageError(
-            "--scheduler and --workers exclude each other: one names a cluster, the other starts one"
-        )
-    if scheduler or workers:
-        from ascd.cli.cluster import check_cluster
-
-        return check_cluster(source, more, explained)
-    if more:
-        raise click.UsageError(
-            f"{1 + len(more)} files can be fitted together on a cluster only: --workers 2 starts one here"
-        )
-    source.check(may_stay=True)
-    if explained and source.stays_on_disk:
-        raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
-    return []
+    return _fit(read_data(source), source.data.name, estimator, choice)
 
 
 class Choice(NamedTuple):
@@ -140,15 +108,13 @@ class Choice(NamedTuple):
 def _fit(data: LabeledData, label: str, estimator: Any, choice: Choice) -> int:
     from ascd._core.clock import Stopwatch
     from ascd.cli.explain import examine, explain
-    from ascd.matrix.dask_kinds import is_collection
 
     data = _checked(data, estimator, choice)
     report_reading(data, label)
-    stopwatch, is_remote = Stopwatch(), is_collection(data.X)
-    is_on_disk = hasattr(data.X, "bytes_read") and not is_remote
+    stopwatch, is_on_disk = Stopwatch(), hasattr(data.X, "bytes_read")
     shown = fitting(f"fitting {choice.model}", estimator, choice.has_folds)
-    if (is_on_disk or is_remote) and not choice.has_folds:
-        shown = rounds_shown(f"fitting {choice.model}", partial(passes, data.X, is_remote))
+    if is_on_disk and not choice.has_folds:
+        shown = rounds_shown(f"fitting {choice.model}", data.X)
     with shown, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(data.X, data.y)
@@ -169,13 +135,6 @@ def _fit(data: LabeledData, label: str, estimator: Any, choice: Choice) -> int:
         found["classes"] = fitted.classes.tolist()
     answer({**header, **found, "model_file": choice.out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
-
-
-def passes(X: Any, is_remote: bool, last: Any) -> str:
-    """Return how often the data have been read, or requested."""
-    if is_remote:
-        return f"{0 if last is None else last.rounds} rounds on the cluster"
-    return f"{X.bytes_read / X.size:.1f} times the data read"
 
 
 def _checked(data: LabeledData, estimator: Any, choice: Choice) -> LabeledData:
