@@ -58,8 +58,8 @@ def libsvm(folder):
 def converted(folder, make, monkeypatch):
     """In groups of a few rows."""
     monkeypatch.setattr("ascd.io.converting.PORTION", 2e-3 if make is csv else 5e-4)
-    convert(make(folder), folder / "groups", memory="1MiB")
-    return folder / "groups"
+    convert(make(folder), folder / "groups.parquet", memory="1MiB")
+    return folder / "groups.parquet"
 
 
 def write(path, text):

@@ -262,10 +262,10 @@ def test_what_needs_memory_says_so(capsys, houses, tmp_path, arguments, words):
 
 
 def test_a_long_fit_tells_how_often_the_data_were_read(houses, tmp_path):
+    from ascd.cli.watching import asked
     from rich.console import Console
 
     from ascd.cli.console import Telling
-    from ascd.cli.watching import asked
     from ascd.io import convert
 
     data = convert(houses, tmp_path / "groups", target="price")

@@ -9,12 +9,12 @@ import pytest
 
 click = pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
+from ascd.cli.unused import GENERATED, ON_DISK, USED  # noqa: E402
 from command_line import run  # noqa: E402
 
 from ascd.cli import USAGE  # noqa: E402
 from ascd.cli.estimators import COMMON, MODELS, make_estimator  # noqa: E402
 from ascd.cli.fit import command as fit_command  # noqa: E402
-from ascd.cli.unused import GENERATED, ON_DISK, USED  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 #: Options of `ascd fit` that speak of the model, with a value each; what each model takes stands in MODELS.

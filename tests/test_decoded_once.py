@@ -10,9 +10,7 @@ from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, npy, parquet, zarr
 from pairs import in_pairs
 
 import ascd
-from ascd.io.readers import NpyReader
-from ascd.io.readers import ParquetReader
-from ascd.io.readers import ZarrReader
+from ascd.io.readers import NpyReader, ParquetReader, ZarrReader
 from ascd.matrix import prices
 from ascd.matrix.distant import Distant
 from ascd.matrix.filed import Filed

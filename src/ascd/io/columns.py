@@ -18,11 +18,11 @@ from ascd.io.dialect import is_missing, plain_number
 TARGETS = ("target", "y", "label")
 #: Words that pandas reads as truths in a column of nothing else.
 TRUTHS = {spelled: word == "true" for word in ("true", "false") for spelled in (word, word.upper(), word.title())}
+#: A day, or a moment, in ISO 8601.
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 #: Decimal mark and mark between thousands of numbers in text.
 Marks = tuple[str, str | None]
 PLAIN: Marks = (".", None)
-#: A day, or a moment, in ISO 8601.
-DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 
 
 class ColumnError(ValueError):
@@ -30,13 +30,7 @@ class ColumnError(ValueError):
 
 
 def counted(number: int, word: str) -> str:
-    """Return a number with its word, in the plural unless it is 1.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
-    """
+    """Return a number with its word, in the plural unless it is 1: "1 row", "1,200 rows"."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
@@ -83,15 +77,7 @@ def as_target(y: Any) -> Any:
 
 
 def has_target(y: Any) -> Array:
-    """Return which rows have a finite target, or all of several.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ascd.io.columns import has_target
-    >>> has_target(np.array(["a", None], dtype=object)).tolist(), has_target(np.array([[1.0, np.nan]])).tolist()
-    ([True, False], [False])
-    """
+    """Return which rows have a finite target, or all of several."""
     y = np.asarray(y)
     if y.dtype.kind == "f":
         return np.asarray(np.isfinite(y) if y.ndim == 1 else np.isfinite(y).all(axis=1))
@@ -148,24 +134,14 @@ def word_of(value: Any) -> str:
 
 def is_date(column: Any) -> bool:
     """Return True for a column of dates: by its type, or text in ISO 8601 in every cell that is not missing."""
-    if column.dtype.kind == "M":
-        return True
-    if column.dtype.kind in "fiub":
-        return False
+    if column.dtype.kind in "fiubM":
+        return bool(column.dtype.kind == "M")
     text, gone = _text_of(column)
-    return not gone.all() and bool(text[~gone].map(lambda cell: DATE.fullmatch(cell.strip()) is not None).all())
+    return not gone.all() and all(DATE.fullmatch(cell.strip()) for cell in text[~gone])
 
 
 def days(column: Any) -> Array:
-    """Return dates as days since 1970-01-01 (nan: missing).
-
-    Examples
-    --------
-    >>> import pandas
-    >>> from ascd.io.columns import days
-    >>> days(pandas.Series(["1970-01-02", "1970-01-01 12:00"])).tolist()
-    [1.0, 0.5]
-    """
+    """Return dates as days since 1970-01-01 (nan: missing)."""
     import pandas
 
     text, gone = _text_of(column)

@@ -96,7 +96,7 @@ def detect(path: Path, given: Dialect, model: Dialect | None = None, known: Sequ
     if "\0" in text:
         raise ValueError(f"{path.name} holds bytes that no text has: is it a CSV file, or compressed?")
     model = model or Dialect()
-    sep = given.sep or find_separator(text, is_cut) or model.sep
+    sep = given.sep or _separator_of(model, known, text, is_cut) or find_separator(text, is_cut) or model.sep
     rows = rows_in(text, sep or ",", is_cut)
     sep = sep or ("," if max(map(len, rows)) > 1 else None)
     decimal, notes = _decimal(rows, sep, given, model.decimal, path)
@@ -110,6 +110,13 @@ def detect(path: Path, given: Dialect, model: Dialect | None = None, known: Sequ
         names = numbered(max(map(len, rows)))
     found = Dialect(sep, decimal, header, encoding, given.thousands or model.thousands)
     return Layout(found, names, [found.words, *notes])
+
+
+def _separator_of(model: Dialect, known: Sequence[str], text: str, is_cut: bool) -> str | None:
+    """Return the model's separator where it finds all of the model's columns."""
+    if model.sep is None or not known:
+        return None
+    return model.sep if set(known) <= {cell.strip() for cell in rows_in(text, model.sep, is_cut)[0]} else None
 
 
 def numbered(count: int) -> list[str]:
@@ -143,7 +150,8 @@ def find_separator(text: str, is_cut: bool = False) -> str | None:
     """
     for least in (1.0, MOST):
         for sep in SEPARATORS:
-            widths = Counter(len(row) for row in rows_in(text, sep, is_cut))
+            rows = rows_in(text, sep, is_cut)
+            widths = Counter(len(row) for row in rows[1:] or rows)  # a header may lack a name
             width, lines = widths.most_common(1)[0]
             if width > 1 and lines >= least * widths.total():
                 return sep

@@ -33,6 +33,7 @@ FILLS = ("mean", "median", "zero")
 DATES = ("days", "drop")
 #: More than this share of a text column's values are numbers: the others are mistakes rather than words.
 MOSTLY = 0.5
+#: Names that a message lists.
 SHOWN = 5
 #: The category of a value that is none of the levels; it has no 0/1 column.
 UNSEEN = "\0"
@@ -66,7 +67,7 @@ class Recipe(NamedTuple):
 
     fills: dict[str, Any] = {}  # noqa: RUF012  never changed
     levels: dict[str, list[str]] = {}  # noqa: RUF012
-    dates: tuple[str, ...] = ()
+    dates: Sequence[str] = ()
     written: dict[str, Any] = {}  # noqa: RUF012
 
     @property
@@ -89,7 +90,7 @@ class LabeledData(NamedTuple):
     names : names of the features, or None
     target : name of the target, or list of names
     notes : what was found and done, in sentences
-    frame : DataFrame of numbers and categories that X was made of; None for data without named columns
+    frame : DataFrame of numbers and categories that X was made of; None for sparse data and data on disk
     """
 
     X: Any
@@ -103,11 +104,10 @@ class LabeledData(NamedTuple):
     def rows(self, chosen: Array) -> LabeledData:
         """Return some rows, by a mask or by their numbers."""
         y = None if self.y is None else self.y[chosen]
-        if self.frame is not None:
-            frame = self.frame.iloc[np.flatnonzero(chosen) if chosen.dtype == bool else chosen]
-            return self._replace(X=design_of(frame), y=y, frame=frame)
-        X = self.X.tocsr()[chosen].tocsc() if hasattr(self.X, "tocsr") else np.asfortranarray(self.X[chosen])
-        return self._replace(X=X, y=y)
+        if self.frame is None:
+            return self._replace(X=self.X.tocsr()[chosen].tocsc(), y=y)
+        frame = self.frame.iloc[np.flatnonzero(chosen) if chosen.dtype == bool else chosen]
+        return self._replace(X=design_of(frame), y=y, frame=frame)
 
 
 def level_names(name: str, values: Sequence[str]) -> list[str]:
@@ -124,6 +124,7 @@ def label(
     Parameters
     ----------
     frame : DataFrame as it was read
+    file : the file's name, for errors
     features : names of a model's features, which are then those of the result; None: all columns
     recipe : of the model's data
     """
@@ -141,15 +142,14 @@ def label(
         if missing:
             raise ValueError(f"{file} lacks {len(missing)} of {len(needed)} features: {', '.join(missing[:SHOWN])}")
         frame = frame[needed]
-    encoder = _Encoder(file, choices, recipe, is_known=features is not None, notes=notes)
+    encoder = _Encoder(file, choices, recipe, features is not None, notes)
     frame = encoder.encoded(frame)
     found = [name for column in frame for name in _features_of(frame[column], column)]
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise ValueError(f"{file}: two columns would be called {twice!r}: rename one, or leave it out (--without)")
-    kept = Recipe({}, encoder.levels, tuple(encoder.dates), recipe.written)
-    data = fill(LabeledData(None, y, found, chosen, tuple(encoder.notes), kept, frame), choices, recipe.fills)
-    return data._replace(X=design_of(data.frame))
+    kept = Recipe({}, encoder.levels, encoder.dates, recipe.written)
+    return fill(LabeledData(None, y, found, chosen, tuple(notes), kept, frame), choices, recipe.fills)
 
 
 def leave_out(frame: Any, without: Sequence[str], needed: Sequence[str] = ()) -> tuple[Any, list[str]]:
@@ -164,8 +164,7 @@ def leave_out(frame: Any, without: Sequence[str], needed: Sequence[str] = ()) ->
     if len(frame.columns) > 2 and frame.columns[0] in nameless:
         column = frame.iloc[:, 0].to_numpy()
         if column.dtype.kind == "i" and column.size and (np.diff(column) == 1).all() and column[0] in (0, 1):
-            nameless = nameless[1:]
-            frame = frame.drop(columns=frame.columns[0])
+            frame = frame.drop(columns=nameless.pop(0))
             notes.append("the first column counts the rows: left out")
     empty = [name for name in nameless if frame[name].isna().all()]
     if empty and len(empty) < len(frame.columns):
@@ -212,74 +211,57 @@ class _Encoder:
         values = numbers_truths_or_words(column, self.recipe.marks)
         if values.dtype.kind in "fiub":
             return values.astype(np.float64)
-        if self.is_known:
-            self._refuse_words(name, values)
         return self._category(name, values, None)
 
     def _category(self, name: str, values: Array, levels: list[str] | None) -> Any:
+        """Return a text column as a category; ``levels`` are those of a model."""
         import pandas
 
         found = sorted({word_of(value) for value in values} - {""})
         if levels is None:
-            self._check_levels(name, values, found)
-        self.levels[name] = found if levels is None else levels
-        strange = [word for word in found if word not in self.levels[name]]
-        if strange:
-            self.notes.append(
-                f"values of {name!r} that the model has not seen count as none: {', '.join(strange[:SHOWN])}"
-            )
-        made = level_names(name, self.levels[name])
+            self._check_words(name, values, found)
+        levels = self.levels[name] = found if levels is None else levels
+        unseen = sorted(set(found) - set(levels))
+        if unseen:
+            shown = ", ".join(unseen[:SHOWN])
+            self.notes.append(f"values of {name!r} that the model has not seen count as none: {shown}")
+        made = level_names(name, levels)
         shown = ", ".join(made[:SHOWN])
         self.notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {shown}")
-        unseen = set(strange)
-        cells = [UNSEEN if word in unseen else word or None for word in map(word_of, values)]
-        return pandas.Categorical(cells, categories=[*self.levels[name], UNSEEN])
+        strange = set(unseen)
+        cells = [UNSEEN if word in strange else word or None for word in map(word_of, values)]
+        return pandas.Categorical(cells, categories=[*levels, UNSEEN])
 
-    def _check_levels(self, name: str, values: Array, found: list[str]) -> None:
-        """Raise a ValueError where a text column cannot become 0/1 columns, and say what can be done."""
-        wrong = [
-            row
-            for row, value in enumerate(values)
-            if value is not None and not is_number(str(value), *self.recipe.marks)
-        ]
-        there = sum(value is not None for value in values)
-        way = f"--without {name!r} leaves it out"
-        if there and len(wrong) < MOSTLY * there:
+    def _check_words(self, name: str, values: Array, found: list[str]) -> None:
+        """Raise a ValueError where words cannot become 0/1 columns, and say what can be done."""
+        there = [(row, str(value)) for row, value in enumerate(values, start=1) if value is not None]
+        wrong = [(row, word) for row, word in there if not is_number(word, *self.recipe.marks)]
+        if self.is_known and wrong:
+            raise ValueError(
+                f"{self.file}: column {name!r} must be numbers, as in the model's data; row {wrong[0][0]} has "
+                f"{wrong[0][1]!r}: correct it, or name it with --na if it stands for a missing value"
+            )
+        if there and len(wrong) < MOSTLY * len(there):
             raise ValueError(
                 f"{self.file}: column {name!r} has {len(wrong)} of {len(values)} values that are not numbers, the "
-                f"first {str(values[wrong[0]])!r} in row {wrong[0] + 1}: correct them, name them with --na, or leave "
-                f"the column out with --without {name!r}"
+                f"first {wrong[0][1]!r} in row {wrong[0][0]}: correct them, name them with --na, or leave the column "
+                f"out with --without {name!r}"
             )
+        way, limit = f"--without {name!r} leaves it out", self.choices.levels
         if not found:
             raise ValueError(f"{self.file}: column {name!r} has no value at all: {way}")
-        limit = self.choices.levels
         if not limit:
             raise ValueError(f"{self.file} has columns that are not numbers: {name}; encode or drop them")
         if len(found) > limit:
-            import pandas
-
-            dates = " (--dates days makes numbers of dates)" if is_date(pandas.Series(values)) else ""
             raise ValueError(
                 f"{self.file}: text column {name!r} has {len(found)} different values, more than {limit}: --levels "
-                f"{len(found)} makes a column of each, {way}; the first value is {found[0]!r}{dates}"
-            )
-
-    def _refuse_words(self, name: str, values: Array) -> None:
-        rows = (
-            row
-            for row, value in enumerate(values)
-            if value is not None and not is_number(str(value), *self.recipe.marks)
-        )
-        row = next(rows, None)
-        if row is not None:
-            raise ValueError(
-                f"{self.file}: column {name!r} must be numbers, as in the model's data; row {row + 1} has "
-                f"{str(values[row])!r}: correct it, or name it with --na if it stands for a missing value"
+                f"{len(found)} makes a column of each, {way}, --dates days makes numbers of dates, --thousands names "
+                f"a mark between thousands; the first value is {there[0][1]!r}"
             )
 
 
-def _features_of(column: Any, name: str) -> list[str]:
-    return [f"{name}={level}" for level in _made(column)] if _is_category(column) else [name]
+def _is_category(column: Any) -> bool:
+    return str(column.dtype) == "category"
 
 
 def _made(column: Any) -> list[str]:
@@ -288,18 +270,18 @@ def _made(column: Any) -> list[str]:
     return levels[1:] if len(levels) == 2 else levels
 
 
-def _is_category(column: Any) -> bool:
-    return str(column.dtype) == "category"
+def _features_of(column: Any, name: str) -> list[str]:
+    return [f"{name}={level}" for level in _made(column)] if _is_category(column) else [name]
 
 
 def design_of(frame: Any) -> Any:
     """Return the features of an encoded frame: an array, or an ``ascd.Table`` where there are text columns."""
-    if not any(str(kind) == "category" for kind in frame.dtypes):
+    words = [name for name in frame if _is_category(frame[name])]
+    if not words:
         return np.asfortranarray(frame.to_numpy(dtype=np.float64))
     from ascd.matrix.table import Table
 
-    columns = {name: frame[name].cat.set_categories(_made(frame[name])) for name in frame if _is_category(frame[name])}
-    return Table(frame.assign(**columns))
+    return Table(frame.assign(**{name: frame[name].cat.set_categories(_made(frame[name])) for name in words}))
 
 
 def predictor(frame: Any, coefs: Array) -> Array:
@@ -324,82 +306,44 @@ def fill(data: LabeledData, choices: Choices, fills: dict[str, Any]) -> LabeledD
     """Return the data with missing values filled or their rows left out, as chosen; ``fills`` are a model's."""
     if choices.impute not in ("", *FILLS):
         raise unknown_name(choices.impute, "impute", FILLS)
-    if choices.drop or choices.impute:
-        data = _with_target(data)
-    missing = missing_values(data)
-    if choices.drop and missing.any():
-        data = _without_rows(data, np.asarray(~missing.reshape(len(missing), -1).any(axis=1)))
-    if not (choices.impute or fills):
-        return data
+    if (choices.drop or choices.impute) and data.y is not None:  # nothing can fill a target
+        known = has_target(data.y)
+        if not known.any():
+            raise no_target(data)
+        data = _kept(data, known)
+    if choices.drop:
+        missing = missing_values(data)
+        data = _kept(data, np.asarray(~missing.reshape(len(missing), -1).any(axis=1)))
     if data.frame is None:
-        if hasattr(data.X, "tocoo") and missing.any():
+        if (choices.impute or fills) and missing_values(data).any():
             raise ValueError("missing values of a sparse table cannot be filled; --drop leaves out their rows")
-        return data if hasattr(data.X, "tocoo") else _filled_array(data, choices.impute, fills)
-    frame = data.frame.mask(missing_values(data))
-    fills = fills or {name: _fill_of(frame[name], name, choices.impute) for name in frame}
-    count = int(frame.isna().to_numpy().sum())
-    frame = frame.fillna({name: value for name, value in fills.items() if name in frame and value is not None})
-    how = f"by the column's {choices.impute}" if choices.impute else "as in the model"
-    notes = (f"{counted(count, 'missing value')} filled {how}",) if count else ()
-    return data._replace(frame=frame, notes=(*data.notes, *notes), recipe=data.recipe._replace(fills=fills))
-
-
-def missing_values(data: LabeledData) -> Array:
-    """Return where features are missing or infinite: array (n_samples, n_columns), or (n_samples,) if sparse."""
-    if data.frame is not None:
-        numbers = data.frame.select_dtypes("number").columns
-        gone = data.frame.isna()
-        gone[numbers] |= np.isinf(data.frame[numbers])
-        return np.asarray(gone.to_numpy())
-    if not hasattr(data.X, "tocoo"):
-        return np.asarray(~np.isfinite(data.X))
-    stored = data.X.tocoo()
-    gone = np.zeros(data.X.shape[0], dtype=bool)
-    gone[stored.row[~np.isfinite(stored.data)]] = True
-    return gone
-
-
-def empty_column(data: LabeledData) -> str | None:
-    """Return the name of the first column that has no value at all."""
-    if hasattr(data.X, "tocoo"):
-        return None
-    missing = missing_values(data)
-    names = list(data.frame.columns) if data.frame is not None else data.names
-    gone = np.flatnonzero(missing.all(axis=0)) if len(missing) else np.empty(0, int)
-    return None if not gone.size else names[gone[0]] if names else f"feature {gone[0]}"
-
-
-def no_target(data: LabeledData) -> ValueError:
-    """Return the error of a target without values."""
-    named = f"the target {data.target!r}" if isinstance(data.target, str) else "the target"
-    return ValueError(f"{named} has no value at all: name another column with --target")
-
-
-def _with_target(data: LabeledData) -> LabeledData:
-    """Return the rows that have a target, which nothing can fill."""
-    if data.y is None:
         return data
-    known = has_target(data.y)
-    if not known.any():
-        raise no_target(data)
-    return data if known.all() else _without_rows(data, known)
+    if choices.impute or fills:
+        frame = data.frame.mask(missing_values(data))
+        fills = fills or {name: _fill_of(frame[name], name, choices.impute) for name in frame}
+        count = int(frame.isna().to_numpy().sum())
+        how = f"by the column's {choices.impute}" if choices.impute else "as in the model"
+        notes = (*data.notes, f"{counted(count, 'missing value')} filled {how}") if count else data.notes
+        frame, recipe = frame.fillna(fills), data.recipe._replace(fills=fills)
+        data = data._replace(frame=frame, notes=notes, recipe=recipe)
+    return data._replace(X=design_of(data.frame))
 
 
-def _without_rows(data: LabeledData, kept: Array) -> LabeledData:
+def _kept(data: LabeledData, kept: Array) -> LabeledData:
+    """Return the rows that are kept."""
+    if kept.all():
+        return data
     if not kept.any():
         empty = empty_column(data)
         why = f"column {empty!r} has no value at all" if empty else "every row lacks a value"
         way = f"--without {empty!r} leaves it out" if empty else "--impute mean fills them"
         raise ValueError(f"--drop would leave out all {kept.size:,} rows, as {why}: {way}")
     note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
-    if data.frame is None:
-        return data.rows(kept)._replace(notes=(*data.notes, note))
-    y = None if data.y is None else data.y[kept]
-    return data._replace(frame=data.frame[kept], y=y, notes=(*data.notes, note))
+    return data.rows(kept)._replace(notes=(*data.notes, note))
 
 
 def _fill_of(column: Any, name: str, impute: str) -> Any:
-    """Return what fills missing values of a column: a number, a word, or None for none of the words."""
+    """Return what fills missing values of a column: a number, or a word (UNSEEN: none of the words)."""
     if impute == "zero":
         return UNSEEN if _is_category(column) else 0.0
     if column.isna().all():
@@ -409,10 +353,28 @@ def _fill_of(column: Any, name: str, impute: str) -> Any:
     return float(column.mean() if impute == "mean" else column.median())
 
 
-def _filled_array(data: LabeledData, impute: str, fills: dict[str, Any]) -> LabeledData:
-    import pandas
+def missing_values(data: LabeledData) -> Array:
+    """Return where features are missing or infinite: array (n_samples, n_columns), or (n_samples,) if sparse."""
+    if data.frame is not None:
+        numbers = data.frame.select_dtypes("number").columns
+        gone = data.frame.isna()
+        gone[numbers] |= np.isinf(data.frame[numbers])
+        return np.asarray(gone.to_numpy())
+    stored, gone = data.X.tocoo(), np.zeros(data.X.shape[0], dtype=bool)
+    gone[stored.row[~np.isfinite(stored.data)]] = True
+    return gone
 
-    names = data.names or [str(j) for j in range(data.X.shape[1])]
-    framed = data._replace(frame=pandas.DataFrame(data.X, columns=names))
-    filled = fill(framed, Choices(impute=impute), fills)
-    return filled._replace(X=np.asfortranarray(filled.frame.to_numpy()), frame=None)
+
+def empty_column(data: LabeledData) -> str | None:
+    """Return the name of the first column that has no value at all."""
+    if data.frame is None or not len(data.frame):
+        return None
+    return next(
+        (str(name) for name, gone in zip(data.frame, missing_values(data).all(axis=0), strict=True) if gone), None
+    )
+
+
+def no_target(data: LabeledData) -> ValueError:
+    """Return the error of a target without values."""
+    named = f"the target {data.target!r}" if isinstance(data.target, str) else "the target"
+    return ValueError(f"{named} has no value at all: name another column with --target")

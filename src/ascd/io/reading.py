@@ -317,7 +317,12 @@ def _read_npz(path: Path, target_optional: bool) -> LabeledData:
         raise ValueError(f"{path}: X must be a table of numbers, rows by features; it has shape {X.shape} of {X.dtype}")
     if y is not None and (y.ndim not in (1, 2) or len(y) != X.shape[0]):
         raise ValueError(f"{path}: y must have one entry a row of X, {X.shape[0]}; it has shape {y.shape}")
-    return LabeledData(X, None if y is None else as_target(y[:, 0] if y.shape[1:] == (1,) else y), None)
+    y = None if y is None else as_target(y[:, 0] if y.shape[1:] == (1,) else y)
+    if hasattr(X, "tocsc"):
+        return LabeledData(X, y, None)
+    import pandas
+
+    return LabeledData(X, y, None, frame=pandas.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])]))
 
 
 def _array(arrays: Any, name: str, path: Path) -> Any:
