@@ -80,7 +80,7 @@ OTHERS = ("scipy.sparse", "scipy.linalg", "sklearn.linear_model")
 COMMANDS = (
     "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg", "pandas",
     "rich.progress", "sklearn.linear_model", "sklearn.model_selection", "ascd.cli.app",
-    *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "race", "reproduce")),
+    *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "reproduce")),
     "ascd.estimators", "ascd.solver", "ascd.experiments.demo", "ascd.io.converting", "ascd.racing.runs",
 )  # fmt: skip
 can_copy = sys.platform == "linux"

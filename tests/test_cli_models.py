@@ -96,8 +96,8 @@ class TestModels:
             (("--cv", 3, "--alpha", 1), "--alpha and --cv exclude each other"),
         ],
     )
-    def test_options_that_do_not_fit_are_told_before_reading(self, capsys, arguments, message):
-        code, _, error = run(capsys, "fit", "absent.csv", *arguments)
+    def test_options_that_do_not_fit_are_named_before_reading(self, capsys, houses, arguments, message):
+        code, _, error = run(capsys, "fit", houses, *arguments, "--out", houses.with_name("m.npz"))
         assert code == USAGE
         assert message in error
 

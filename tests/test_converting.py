@@ -1,4 +1,4 @@
-"""Conversions of CSV files to Parquet and of LIBSVM files to folders: what was read in memory, in portions, or nothing."""
+"""Conversions of CSV files to Parquet and of LIBSVM files to folders: as the file is read in memory, or nothing."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_full_disk_is_named(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("ascd.io.converting.np.save", full)
-    with pytest.raises(OSError, match="out could not be written: .*No space left"):
+    with pytest.raises(OSError, match=r"out could not be written: .*No space left"):
         convert(libsvm(tmp_path), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["table.svm"]
 

@@ -107,7 +107,7 @@ def test_what_options_and_files_say(write, content, given, expected, notes):
         (
             "a,y\n1,2\ntow,3\n3,4\n5,6\n",
             {},
-            "column 'a' has 1 of 4 values that are not numbers, the first 'tow' in row",
+            "column 'a' has 1 of 4 values that are not numbers, the first 'tow'",
         ),
     ],
 )
@@ -189,7 +189,7 @@ def test_missing_values_are_left_out_or_filled(write, how, expected, notes):
     data = read_table(write(GAPS), choices=Choices(levels=9, **how))
     assert data.frame.to_numpy().tolist() == expected
     assert sum("left out" in note or "filled" in note for note in data.notes) == notes
-    assert data.X.shape == (len(expected), 2 + (2 if data.recipe.levels["t"] == ["x", "z"] else 2) - 1)
+    assert data.X.shape == (len(expected), 3)
 
 
 def test_missing_values_that_cannot_be_filled(write, tmp_path):
@@ -207,7 +207,7 @@ def test_missing_values_that_cannot_be_filled(write, tmp_path):
         read_table(tmp_path / "sparse.npz", choices=Choices(impute="mean"))
     for choices, message in ((Choices(impute="mode"), "unknown impute 'mode'"),
                              (Choices(impute="mean"), "column 'e' has no value at all: leave it out"),
-                             (Choices(drop=True), "would leave out all 2 rows, as column 'e' has no value")):  # fmt: skip
+                             (Choices(drop=True), "would leave out all 2 rows, as column 'e'")):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             read_table(write("a,e,y\n1,,3\n2,,4\n"), choices=choices)
 
@@ -313,12 +313,10 @@ def test_what_is_not_compressed_as_its_name_says(write, name):
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     path, folder = tmp_path / "kept.txt", tmp_path / "deep" / "results"
     write_text(path, "old")
-    with pytest.raises(RuntimeError, match="halfway"), whole_file(path) as draft:
-        draft.write_text("ne")
-        raise RuntimeError("halfway")
-    with pytest.raises(RuntimeError, match="halfway"), whole_folder(folder) as drafts:
-        (drafts / "first.txt").write_text("first")
-        raise RuntimeError("halfway")
+    with pytest.raises(UnicodeEncodeError), whole_file(path) as draft:
+        draft.write_text("half\ud800", encoding="utf-8")
+    with pytest.raises(UnicodeEncodeError), whole_folder(folder) as drafts:
+        (drafts / "first.txt").write_text("half\ud800", encoding="utf-8")
     with pytest.raises(OSError, match=r"File too large: '.*kept\.txt'"), whole_file(path):
         raise OSError(errno.EFBIG, "File too large")
     assert (path.read_text(), list(tmp_path.iterdir())) == ("old", [path])

@@ -148,9 +148,9 @@ def spoil(path):
 @pytest.mark.parametrize("target", [None, "y"])
 def test_damaged_parquet_files_are_named(target, tmp_path):
     path = write_parquet(tmp_path / "a.parquet", **{f"x{j}": A[:, j] for j in range(12)}, y=B)
+    spoil(path)
     with pytest.raises(OSError, match=r"a\.parquet is damaged, or can no longer be read: "):
-        data = open_data(spoil(path), target=target)
-        ascd.Lasso(0.1).fit(data, B)
+        ascd.Lasso(0.1).fit(open_data(path, target=target), B)
 
 
 def test_damaged_zarr_arrays_are_named(tmp_path):
@@ -176,7 +176,7 @@ def test_a_file_that_becomes_shorter_is_an_error_with_a_sentence(order, tmp_path
     os.truncate(path, path.stat().st_size // 2)
     with pytest.raises(OSError, match="has become shorter than it was"):
         ascd.solve(problem, tol=1e-9)
-    with pytest.raises(ValueError, match="is not a complete .npy file of numbers"):
+    with pytest.raises(ValueError, match=r"is not a complete .npy file of numbers"):
         open_data(path)
 
 

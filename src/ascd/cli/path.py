@@ -73,7 +73,6 @@ def command(
     source.check(may_stay=True)
     data = read_data(source)
     problem = _problem(data, model, l1_ratio, standardize)
-    report_reading(data, label)
     try:
         found = _follow(problem, model, n_alphas=points, eps=eps, tol=tol)
     except ValueError as error:
@@ -82,6 +81,7 @@ def command(
         raise _no_path(data) from error
     if max(found.deviance_ratio) < NOTHING:
         raise _no_path(data)
+    report_reading(data, label)
     strengths, coefs = found.alphas / (1.0 if model == "logistic" else data.X.shape[0]), found.coefs
     rows = [int(k) for k in np.unique(np.linspace(0, len(strengths) - 1, ROWS).round())]
     nonzero = np.count_nonzero(coefs, axis=0)
