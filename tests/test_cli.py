@@ -162,7 +162,10 @@ GAP = "1 missing or infinite value, the first in feature 'a', row 4"
 FAILING = [
     *((f"{command} gap.csv", GAP) for command in ("fit", "path", "predict m.npz")),
     ("convert gap.csv new.parquet", "column 'a' has no value in row 4; --drop leaves out such rows, --impute mean"),
-    *((f"{command} ragged.csv", "line 3 has 4 fields, and there are 3 columns") for command in ("fit", "predict m.npz")),
+    *(
+        (f"{command} ragged.csv", "line 3 has 4 fields, and there are 3 columns")
+        for command in ("fit", "predict m.npz")
+    ),
     *((f"{command} empty.csv", "empty.csv is empty") for command in ("fit", "path", "predict m.npz")),
     ("convert ragged.csv new.parquet", "line 3 has 4 fields"),
     ("convert empty.csv new.parquet", "empty.csv is empty"),
@@ -170,7 +173,10 @@ FAILING = [
     ("fit hollow.csv", "hollow.csv: column 'empty' has no value at all: --without 'empty' leaves it out"),
     ("path hollow.csv --drop", "--drop would leave out all 20 rows, as column 'empty' has no value at all"),
     ("fit many.csv", "text column 'id' has 20 different values, more than 5: --levels 20"),
-    ("path words.csv --target kind", "the target 'kind' must be numbers here, its first value is 'yes'; classes need logistic or svm"),
+    (
+        "path words.csv --target kind",
+        "the target 'kind' must be numbers here, its first value is 'yes'; classes need logistic or svm",
+    ),
     ("path flat.csv", "the target 'y' is constant, or no feature varies with it"),
     ("fit t.csv --model poisson", "the target 'y' must be 0 or more for model 'poisson', which fits counts; row"),
     ("predict other.npz t.csv", "other.npz is not a model file of `ascd fit`"),

@@ -15,13 +15,14 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import TELLING, press_ctrl_c, run, start, start_afresh
 from copies import LEAVE, OTHERS, Copy, can_copy
-
 from sklearn.datasets import dump_svmlight_file
 
 import ascd
@@ -59,7 +60,9 @@ def interrupted(folder, where, *arguments, after, **switches):
 )
 def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
     made = make_text_like(1000, 2000, rng=0)
-    dump_svmlight_file(made.A, made.b, str(tmp_path / "text.svm"))
+    rows = csr_matrix(made.A.tocsr())
+    rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    dump_svmlight_file(rows, made.b, str(tmp_path / "text.svm"))
     interrupted(tmp_path, where, *arguments, after=A_WHILE)
 
 

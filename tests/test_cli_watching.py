@@ -21,10 +21,7 @@ has_terminals = pytest.mark.skipif(not hasattr(os, "fork"), reason="terminals ar
 @has_terminals
 @pytest.mark.parametrize(
     ("arguments", "told"),
-    [
-        (["fit", "houses.csv", "--cv", "2"], r"\d+%"),
-        (["path", "houses.csv", "--points", "30"], r"\d+%"),
-    ],
+    [(["fit", "houses.csv", "--cv", "2"], r"\d+%"), (["path", "houses.csv", "--points", "30"], r"\d+%")],
 )
 def test_a_terminal_shows_progress_with_the_time_that_is_left(tmp_path, houses, arguments, told):
     code, shown = on_a_terminal(*arguments, folder=tmp_path)

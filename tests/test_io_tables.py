@@ -104,11 +104,7 @@ def test_what_options_and_files_say(write, content, given, expected, notes):
         (TEXT, {"encoding": "klingon"}, "unknown encoding 'klingon'"),
         (TEXT, {"sep": "::"}, r"sep \(--sep\) must be one character .* got '::'"),
         ("a,b,y\nx,2,3\nz,3,4\n", {}, "columns that are not numbers: a; encode or drop them"),
-        (
-            "a,y\n1,2\ntow,3\n3,4\n5,6\n",
-            {},
-            "column 'a' has 1 of 4 values that are not numbers, the first 'tow'",
-        ),
+        ("a,y\n1,2\ntow,3\n3,4\n5,6\n", {}, "column 'a' has 1 of 4 values that are not numbers, the first 'tow'"),
     ],
 )
 def test_files_that_cannot_be_read(write, content, given, message):

@@ -192,7 +192,7 @@ _FILES = {
 _HOMES = {name: module for module, names in _FILES.items() for name in names.split()}
 #: Packages and modules that can be asked for as attributes without an import of their own.
 _MODULES = frozenset((
-    "blocks", "cli", "data", "datasets", "engine", "experiments", "io", "plotting", "problem", "protocols",
+    "blocks", "cli", "datasets", "engine", "experiments", "io", "matrix", "plotting", "problem", "protocols",
     "racing", "report", "results", "solver", "svm", "theory",
 ))  # fmt: skip
 

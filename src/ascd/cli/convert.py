@@ -6,44 +6,32 @@ from pathlib import Path
 
 import click
 
+from ascd.cli import options
 from ascd.cli.console import answer, common, say, working
-from ascd.cli.options import (
-    DROP,
-    FILE,
-    WITHOUT,
-    DataOptions,
-    GroupedCommand,
-    announce_folder,
-    as_usage,
-    data_options,
-    of_columns,
-    option,
-    target_option,
-)
 from ascd.io.columns import counted
 from ascd.io.converting import check_conversion, convert
 from ascd.io.reading import guess_format
 
-IMPUTE = of_columns(
+IMPUTE = options.of_columns(
     "--impute", type=click.Choice(["mean", "zero"]), help="Fill missing values of a CSV file with this."
 )
 
 
-@click.command(cls=GroupedCommand)
-@data_options(*FILE, target_option(), WITHOUT, DROP, IMPUTE)
+@click.command(cls=options.GroupedCommand)
+@options.data_options(*options.FILE, options.TARGET, options.WITHOUT, options.DROP, IMPUTE)
 @click.argument("out", type=click.Path(path_type=Path))
-@option("--memory", "room", help="What converting may take, as in 500MB or 2GB.  [2GB]")
-@option("--float32", "is_single", is_flag=True, help="Write float32: half the size, seven digits.")
-@option("--force", is_flag=True, help="Replace what is at OUT.")
+@options.option("--memory", "room", help="What converting may take, as in 500MB or 2GB.  [2GB]")
+@options.option("--float32", "is_single", is_flag=True, help="Write float32: half the size, seven digits.")
+@options.option("--force", is_flag=True, help="Replace what is at OUT.")
 @common
-def command(source: DataOptions, out: Path, room: str | None, is_single: bool, force: bool) -> int:
+def command(source: options.DataOptions, out: Path, room: str | None, is_single: bool, force: bool) -> int:
     """Turn the CSV file DATA into the Parquet file OUT, or the LIBSVM file DATA into the folder OUT, once.
 
     Fits then read OUT chunk by chunk, and only the columns they need: ascd fit OUT --memory 2GB.
     """
-    announce_folder(out, "")
+    options.announce_folder(out, "")
     source._replace(memory=room).check()
-    with as_usage():
+    with options.as_usage():
         check_conversion(source.data, source.format or guess_format(source.data), out, force)
     notes: list[str] = []
     with working(f"converting {source.data}"):

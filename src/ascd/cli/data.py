@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 import numpy as np
 
@@ -90,17 +88,10 @@ def check_complete(
         raise ValueError(f"{label}: column {empty!r} has no value at all: {without.format(empty)}")
     gone = missing_values(data)
     if gone.any():
-        row = int(np.argmax(gone if gone.ndim == 1 else gone.any(axis=1)))
-        names: Any = data.names if data.frame is None else list(data.frame.columns)
-        column = "" if gone.ndim == 1 else int(np.argmax(gone[row]))
-        where = (
-            f"in feature {names[column]!r}, "
-            if names and gone.ndim == 2
-            else f"in feature {column}, " * (gone.ndim == 2)
-        )
-        count = counted(
-            int(gone.sum()), "missing or infinite value" if gone.ndim == 2 else "row with a value not finite"
-        )
+        by_column = gone.reshape(len(gone), -1)
+        row = int(np.argmax(by_column.any(axis=1)))
+        where = f"in feature {data.frame.columns[np.argmax(gone[row])]!r}, " if data.frame is not None else "in "
+        count = counted(int(gone.sum()), "missing or infinite value")
         raise ValueError(f"{label} has {count}, the first {where}row {row + 1}: {way}")
     check_targets(data, label, "--drop leaves them out")
 

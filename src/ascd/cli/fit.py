@@ -11,24 +11,10 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from ascd.cli import UNCONVERGED
+from ascd.cli import UNCONVERGED, options
 from ascd.cli.console import answer, common, fitting, rounds_shown, say, show_table
 from ascd.cli.data import check_classes, check_counts, check_numeric, one_target, read_data, report_reading
 from ascd.cli.estimators import CLASSIFIERS, MODELS, SEVERAL_TARGETS, cv_error, make_estimator
-from ascd.cli.options import (
-    COLUMNS,
-    FILE,
-    MEMORY,
-    DataOptions,
-    GroupedCommand,
-    as_usage,
-    check_file,
-    data_options,
-    file_options,
-    option,
-    refuse_without,
-    target_option,
-)
 from ascd.io.columns import counted
 from ascd.io.encoding import LabeledData
 from ascd.io.groups import groups_of, read_groups
@@ -36,14 +22,14 @@ from ascd.io.models import Model, as_classes, model_of, save
 
 #: Coefficients of a table, and tables of a model with several classes or targets.
 MOST_SHOWN, MOST_TABLES = 10, 20
-of_model = partial(option, heading="The model")
-of_cv = partial(option, heading="Cross-validation")
-of_solver = partial(option, heading="The solver")
-of_explain = partial(option, heading="Explanation")
+of_model = partial(options.option, heading="The model")
+of_cv = partial(options.option, heading="Cross-validation")
+of_solver = partial(options.option, heading="The solver")
+of_explain = partial(options.option, heading="Explanation")
 
 
-@click.command(cls=GroupedCommand)
-@data_options(*FILE, MEMORY, target_option(several=True), *COLUMNS)
+@click.command(cls=options.GroupedCommand)
+@options.data_options(*options.FILE, options.MEMORY, options.TARGETS, *options.COLUMNS)
 @of_model("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
 @of_model("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
 @of_model("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
@@ -62,10 +48,10 @@ of_explain = partial(option, heading="Explanation")
 @of_solver("--max-iter", type=click.IntRange(1), help="Most iterations.")
 @of_explain("--explain", "explained", is_flag=True, help="Which features, and how sure: a table and a page.")
 @of_explain("--resamples", type=click.IntRange(5), default=50, show_default=True, help="Half-samples that are fitted.")
-@file_options(Path("model.npz"), "The model file.")
+@options.file_options(Path("model.npz"), "The model file.")
 @common
 def command(
-    source: DataOptions, model: str, cv: int | None, classes: bool, explained: bool, resamples: int, out: Path, force: bool, **given: Any,
+    source: options.DataOptions, model: str, cv: int | None, classes: bool, explained: bool, resamples: int, out: Path, force: bool, **given: Any,
 ) -> int:  # fmt: skip
     """Fit a model to a data file; write a model file and a summary with its certificate.
 
@@ -74,18 +60,18 @@ def command(
     """
     from ascd.cli.explain import page_beside
 
-    refuse_without("resamples", "--explain", explained)
-    refuse_without("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
-    refuse_without("choose", "--cv", cv is not None)
-    check_file(out, force, source.data)
+    options.refuse_without("resamples", "--explain", explained)
+    options.refuse_without("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
+    options.refuse_without("choose", "--cv", cv is not None)
+    options.check_file(out, force, source.data)
     if explained:
-        check_file(page_beside(out), force)
+        options.check_file(page_beside(out), force)
     source.check(may_stay=True)
     if explained and source.stays_on_disk:
         raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
     if given["groups"] is not None:
         given["groups"] = read_groups(given["groups"])
-    with as_usage():
+    with options.as_usage():
         if model not in SEVERAL_TARGETS and isinstance(source.target, tuple):
             raise one_target(model, len(source.target))
         estimator = make_estimator(model, cv, given)

@@ -166,10 +166,10 @@ COLUMNS = (
 MEMORY = of_file("--memory", help="Read DATA chunk by chunk, with so much memory (2GB): Parquet, or from ascd convert.")
 
 
-def target_option(several: bool = False, text: str = "The target's column in a CSV or parquet file") -> Decorator:
-    """Return the option --target."""
-    more = "; repeat for several" if several else ""
-    return of_columns("--target", multiple=several, help=f"{text}{more}.  [target, y or label, else the last]")
+TARGET = of_columns("--target", help="The target's column of a table.  [target, y or label, else the last]")
+TARGETS = of_columns(
+    "--target", multiple=True, help="The target's column; repeat for several.  [target, y or label, else the last]"
+)
 
 
 def data_options(*options: Decorator) -> Callable[[Command], Command]:

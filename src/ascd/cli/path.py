@@ -10,23 +10,9 @@ from typing import Any
 import click
 import numpy as np
 
-from ascd.cli import UNCONVERGED
+from ascd.cli import UNCONVERGED, options
 from ascd.cli.console import answer, common, library_bar, say, show_table, working
 from ascd.cli.data import check_numeric, read_data, report_reading, target_words
-from ascd.cli.options import (
-    COLUMNS,
-    FILE,
-    MEMORY,
-    DataOptions,
-    GroupedCommand,
-    Number,
-    announce_folder,
-    data_options,
-    folder_option,
-    option,
-    refuse_without,
-    target_option,
-)
 from ascd.io.encoding import LabeledData
 from ascd.io.writing import whole_folder
 
@@ -42,34 +28,43 @@ READING = (
 )
 
 
-of_path = partial(option, heading="The path")
+of_path = partial(options.option, heading="The path")
 
 
-@click.command(cls=GroupedCommand)
-@data_options(*FILE, MEMORY, target_option(), *COLUMNS)
+@click.command(cls=options.GroupedCommand)
+@options.data_options(*options.FILE, options.MEMORY, options.TARGET, *options.COLUMNS)
 @of_path("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
-@of_path("--l1-ratio", type=Number(0, 1, min_open=True), default=0.5, show_default=True, help="Of the elastic net.")
+@of_path(
+    "--l1-ratio", type=options.Number(0, 1, min_open=True), default=0.5, show_default=True, help="Of the elastic net."
+)
 @of_path("--standardize", is_flag=True, help="Penalise coefficients of standardised features.")
 @of_path("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
 @of_path(
     "--eps",
-    type=Number(0, 1, min_open=True, max_open=True),
+    type=options.Number(0, 1, min_open=True, max_open=True),
     default=1e-2,
     show_default=True,
     help="The smallest, relative to the largest.",
 )
-@of_path("--tol", type=Number(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
-@folder_option("path")
+@of_path("--tol", type=options.Number(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
+@options.folder_option("path")
 @common
 def command(
-    source: DataOptions, model: str, l1_ratio: float, standardize: bool, points: int, eps: float, tol: float, out: Path
+    source: options.DataOptions,
+    model: str,
+    l1_ratio: float,
+    standardize: bool,
+    points: int,
+    eps: float,
+    tol: float,
+    out: Path,
 ) -> int:
     """Coefficients along a path of penalties, as a table and a picture.
 
     An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
     """
-    refuse_without("l1_ratio", "--model elastic-net", model == "elastic-net")
-    is_new, label = announce_folder(out), source.data.name
+    options.refuse_without("l1_ratio", "--model elastic-net", model == "elastic-net")
+    is_new, label = options.announce_folder(out), source.data.name
     source.check(may_stay=True)
     data = read_data(source)
     problem = _problem(data, model, l1_ratio, standardize)

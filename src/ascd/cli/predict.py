@@ -10,21 +10,10 @@ from typing import Any
 import click
 import numpy as np
 
+from ascd.cli import options
 from ascd.cli.console import answer, common, output, readable, say
 from ascd.cli.data import check_complete
 from ascd.cli.fit import score_text
-from ascd.cli.options import (
-    FILE,
-    DataOptions,
-    GroupedCommand,
-    check_file,
-    check_there,
-    data_options,
-    file_options,
-    of_columns,
-    option,
-    refuse_without,
-)
 from ascd.io.columns import TRUTHS, has_target, word_of
 from ascd.io.encoding import LabeledData
 from ascd.io.models import Model, load
@@ -36,15 +25,16 @@ PLAIN = ("separator ',', header",)
 WAY = "a model that was fitted with --impute fills them"
 
 
-@click.command(cls=GroupedCommand)
+@click.command(cls=options.GroupedCommand)
 @click.argument("model_file", type=click.Path(path_type=Path))
-@data_options(
-    *FILE, of_columns("--target", multiple=True, help="A column to leave out, and to score by; repeat for several.")
+@options.data_options(
+    *options.FILE,
+    options.of_columns("--target", multiple=True, help="A column to leave out, and to score by; repeat for several."),
 )
-@option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
-@file_options(None, "A CSV file; printed by default.")
+@options.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
+@options.file_options(None, "A CSV file; printed by default.")
 @common
-def command(model_file: Path, source: DataOptions, probabilities: bool, out: Path | None, force: bool) -> None:
+def command(model_file: Path, source: options.DataOptions, probabilities: bool, out: Path | None, force: bool) -> None:
     """Predict with a fitted model.
 
     MODEL_FILE was written by `ascd fit`.  Features are matched by name where both sides have names, else by position;
@@ -52,11 +42,10 @@ def command(model_file: Path, source: DataOptions, probabilities: bool, out: Pat
     not show (header, decimal mark) is as in the fit, unless an option says so.  How it was read, and the score where
     DATA hold the target, are printed on standard error.
     """
-    refuse_without("force", "--out", out is not None)
+    options.refuse_without("force", "--out", out is not None)
     source._replace(given=source.given - {"target"}).check()
     if out is not None:
-        check_file(out, force, model_file, source.data)
-    check_there(model_file)
+        options.check_file(out, force, model_file, source.data)
     model = load(model_file)
     data = _data_for(model, source)
     predicted = model.predict_proba(data) if probabilities else model.predict(data)
@@ -73,17 +62,11 @@ def command(model_file: Path, source: DataOptions, probabilities: bool, out: Pat
         say(f"wrote {write_text(out, text)}")
     elif not output().json:
         click.echo(text, nl=False)
-    answer(
-        {
-            "predictions": predicted,
-            "score": None if score is None else dict([score]),
-            "file": out,
-            "reading": data.notes,
-        }
-    )
+    scored = None if score is None else dict([score])
+    answer({"predictions": predicted, "score": scored, "file": out, "reading": data.notes})
 
 
-def _data_for(model: Model, source: DataOptions) -> LabeledData:
+def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
     """Return the model's features, and the target where it is there: the one given, else the model's own."""
     recipe, given = model.recipe, source.target
     wanted = source._replace(target=given or model.header["data"]["target"])

@@ -67,10 +67,10 @@ def groups_of(written: Any, data: LabeledData) -> Any:
     groups: list[list[Any]] = []
     owner: dict[int, int] = {}
     for number, part in enumerate(written):
-        unknown = [one for one in part if isinstance(one, str) and one not in place]
-        if unknown:
+        unknown = next((one for one in part if isinstance(one, str) and one not in place), None)
+        if unknown is not None:
             known = ", ".join(names[:5]) + (", …" if len(names) > 5 else "") if names else "the table has no names"
-            raise ValueError(f"--groups: group {number} names {unknown[0]!r}, which is no feature here; known: {known}")
+            raise ValueError(f"--groups: group {number} names {unknown!r}, which is no feature here; known: {known}")
         groups.append([j for one in part for j in (place[one] if isinstance(one, str) else [one])])
         for j in groups[-1] if any(isinstance(one, str) for one in part) else ():
             if owner.setdefault(j, number) != number:

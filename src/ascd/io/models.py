@@ -165,7 +165,7 @@ def load(path: Any) -> Model:
     if not Path(path).is_file():
         raise absent(Path(path))
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
             header = json.loads(str(stored["header"]))
             arrays = [stored[name] for name in Model._fields[1:]]
             known = header.get("format"), header.get("version")

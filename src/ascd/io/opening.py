@@ -11,18 +11,8 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd.io import readers
 from ascd.io.columns import ColumnError
-from ascd.io.readers import (
-    ZARR_METADATA,
-    NpyReader,
-    ParquetReader,
-    SparseReader,
-    ZarrReader,
-    converted_target,
-    is_sparse_folder,
-    open_parquet,
-    parquet_columns,
-)
 from ascd.io.reading import DEFAULT_MEMORY, FORMATS
 
 PARQUET = FORMATS["parquet"]
@@ -125,21 +115,21 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
     if len(several) > 1 and not all(one.suffix.lower() in PARQUET for one in several):
         raise ValueError(f"path may be a list of Parquet files only; got {', '.join(one.name for one in several[:3])}")
     if first.is_file() and first.suffix.lower() in PARQUET:
-        target = target or converted_target(open_parquet(first))
-        reader = ParquetReader(several, tuple(without), target)
+        target = target or readers.converted_target(readers.open_parquet(first))
+        reader = readers.ParquetReader(several, tuple(without), target)
         return OnDisk(reader, allowed, reader.names, None if target is None else reader.column(target))
-    is_sparse = is_sparse_folder(first)
+    is_sparse = readers.is_sparse_folder(first)
     for argument, given in (("target", target), ("without", without or None)):
         if given is not None and not (is_sparse and given == "label"):
             kind = ColumnError if is_sparse else ValueError
             raise kind(f"{argument} must be left out for {first}, whose columns have no names; got {given!r}")
     if is_sparse:
-        folder = SparseReader(first)
+        folder = readers.SparseReader(first)
         return OnDisk(folder, allowed, None, folder.y)
-    is_zarr = first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in ZARR_METADATA)
+    is_zarr = first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in readers.ZARR_METADATA)
     if first.suffix.lower() != ".npy" and not is_zarr:
         raise _nothing_in(first) if first.is_dir() else not_on_disk(first)
-    return OnDisk(ZarrReader(first) if is_zarr else NpyReader(first), allowed)
+    return OnDisk(readers.ZarrReader(first) if is_zarr else readers.NpyReader(first), allowed)
 
 
 def parquet_names(path: Path) -> tuple[list[str], str | None]:
@@ -147,8 +137,8 @@ def parquet_names(path: Path) -> tuple[list[str], str | None]:
     first = _files_of(path)[0]
     if not (first.is_file() and first.suffix.lower() in PARQUET):
         return [], None
-    file = open_parquet(first)
-    return parquet_columns(file), converted_target(file)
+    file = readers.open_parquet(first)
+    return readers.parquet_columns(file), readers.converted_target(file)
 
 
 def not_on_disk(path: Path) -> ValueError:
@@ -181,7 +171,7 @@ def as_bytes(memory: Any) -> float:
 
 def _files_of(path: Path) -> Sequence[Path]:
     """Return the Parquet files of a folder, in the order of their names; else the path itself."""
-    if path.is_dir() and not is_sparse_folder(path):
+    if path.is_dir() and not readers.is_sparse_folder(path):
         found = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET)
         if found:
             return found

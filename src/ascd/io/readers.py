@@ -148,10 +148,9 @@ def runs(columns: Array) -> Iterator[tuple[slice, int, int]]:
 def load_npy(path: Path) -> Array:
     """Return all numbers or words of a small .npy file."""
     try:
-        found: Array = np.load(path, allow_pickle=False)
+        return np.asarray(np.load(path, allow_pickle=False))
     except DAMAGED_ARRAY as error:
         raise ValueError(f"{path} is damaged: {error}") from error
-    return found
 
 
 def _npy_header(path: Path) -> tuple[Any, bool, Any, int]:
