@@ -51,7 +51,8 @@ of_explain = partial(options.option, heading="Explanation")
 @options.file_options(Path("model.npz"), "The model file.")
 @common
 def command(
-    source: options.DataOptions, model: str, cv: int | None, classes: bool, explained: bool, resamples: int, out: Path, force: bool, **given: Any,
+    source: options.DataOptions, model: str, cv: int | None, classes: bool, explained: bool, resamples: int, out: Path,
+    force: bool, **given: Any,
 ) -> int:  # fmt: skip
     """Fit a model to a data file; write a model file and a summary with its certificate.
 

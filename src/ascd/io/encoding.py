@@ -369,9 +369,8 @@ def empty_column(data: LabeledData) -> str | None:
     """Return the name of the first column that has no value at all."""
     if data.frame is None or not len(data.frame):
         return None
-    return next(
-        (str(name) for name, gone in zip(data.frame, missing_values(data).all(axis=0), strict=True) if gone), None
-    )
+    gone = np.flatnonzero(missing_values(data).all(axis=0))
+    return str(data.frame.columns[gone[0]]) if gone.size else None
 
 
 def no_target(data: LabeledData) -> ValueError:
