@@ -175,4 +175,4 @@ def test_what_stands_at_the_top_level_is_documented():
     text = pages.read_text(encoding="utf-8")
     public = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
     assert public == {"protocols", "datasets", "plotting", "svm"}
-    assert not {name for name in public | {"files", "racing"} if f"ascd.{name}" not in text}
+    assert not {name for name in public | {"io", "racing"} if f"ascd.{name}" not in text}

@@ -22,7 +22,7 @@ def command(epochs: int, out: Path) -> None:
     from ascd.experiments.warming import compiled_beside
 
     is_new = announce_folder(out)
-    clock = Stopwatch()
+    stopwatch = Stopwatch()
     with compiled_beside() as wait, working("fitting a Lasso to the diabetes data"):
         fits = demo.fits()
         wait()
@@ -33,7 +33,7 @@ def command(epochs: int, out: Path) -> None:
     show_table(outcome.head, outcome.rows())
     say(f"\n{outcome.conclusion()}")
     files = demo.publish(outcome, fits, out)
-    seconds, compiling = clock.seconds, clock.compile_seconds
+    seconds, compiling = stopwatch.seconds, stopwatch.compile_seconds
     once = f", and {compiling:.1f} s to compile, or to load what is compiled" if compiling > A_MOMENT else ""
     say(f"\nall this took {seconds:.1f} s{once}")
     say(f"{'created the folder ' + str(out) + '; ' if is_new else ''}open {files[0].resolve().as_uri()}")

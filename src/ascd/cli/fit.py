@@ -61,9 +61,9 @@ def command(
     """
     from ascd.cli.explain import page_beside
 
-    options.refuse_without("resamples", "--explain", explained)
-    options.refuse_without("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
-    options.refuse_without("choose", "--cv", cv is not None)
+    options.check_needed("resamples", "--explain", explained)
+    options.check_needed("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
+    options.check_needed("choose", "--cv", cv is not None)
     options.check_file(out, force, source.data)
     if explained:
         options.check_file(page_beside(out), force)

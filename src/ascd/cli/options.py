@@ -206,7 +206,7 @@ def spelled(name: str) -> str:
     return (found.secondary_opts if context.params.get(name) is False and found.secondary_opts else found.opts)[0]
 
 
-def refuse_without(name: str, needed: str, is_there: bool) -> None:
+def check_needed(name: str, needed: str, is_there: bool) -> None:
     """Raise a usage error for an option that has an effect beside something else only."""
     if name in given_options() and not is_there:
         raise click.UsageError(

@@ -63,7 +63,7 @@ def command(
 
     An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
     """
-    options.refuse_without("l1_ratio", "--model elastic-net", model == "elastic-net")
+    options.check_needed("l1_ratio", "--model elastic-net", model == "elastic-net")
     is_new, label = options.announce_folder(out), source.data.name
     source.check(may_stay=True)
     data = read_data(source)

@@ -42,7 +42,7 @@ def command(model_file: Path, source: options.DataOptions, probabilities: bool, 
     not show (header, decimal mark) is as in the fit, unless an option says so.  How it was read, and the score where
     DATA hold the target, are printed on standard error.
     """
-    options.refuse_without("force", "--out", out is not None)
+    options.check_needed("force", "--out", out is not None)
     source._replace(given=source.given - {"target"}).check()
     if out is not None:
         options.check_file(out, force, model_file, source.data)

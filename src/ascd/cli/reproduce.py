@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from ascd.cli.console import answer, common, output, say, show_table
 from ascd.cli.interrupts import Stopped
-from ascd.cli.options import announce_folder, folder_option, refuse_without
+from ascd.cli.options import announce_folder, check_needed, folder_option
 
 
 class Figure(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
@@ -59,8 +59,8 @@ def command(
     folder = out / scale
     results = folder / "results.json"
     for option in ("data", "jobs"):
-        refuse_without(option, "runs (--only-publish makes none)", not only_publish)
-    refuse_without("data", "a panel of figure 3, or another that uses text", needs_text(figures))
+        check_needed(option, "runs (--only-publish makes none)", not only_publish)
+    check_needed("data", "a panel of figure 3, or another that uses text", needs_text(figures))
     if only_publish and figures:
         raise click.UsageError("--only-publish takes what the results file holds: name no FIGURES")
     if only_publish and not results.is_file():

@@ -99,15 +99,7 @@ def numbers_or_words(column: Any, marks: Marks = PLAIN) -> Any:
 
 
 def numbers_truths_or_words(column: Any, marks: Marks = PLAIN) -> Any:
-    """Return the same for a feature, where truths beside missing values are 1 and 0, as in a full column.
-
-    Examples
-    --------
-    >>> import pandas
-    >>> from ascd.io.columns import numbers_truths_or_words
-    >>> numbers_truths_or_words(pandas.Series(["TRUE", None, "false"])).tolist()
-    [1.0, nan, 0.0]
-    """
+    """Return the same for a feature, where truths beside missing values are 1 and 0, as in a full column."""
     values = numbers_or_words(column, marks)
     if values.dtype.kind in "fiub":
         return values

@@ -140,14 +140,7 @@ def check_separator(sep: str | None) -> None:
 
 
 def find_separator(text: str, is_cut: bool = False) -> str | None:
-    """Return the separator that cuts the lines into equally many fields; None where none does.
-
-    Examples
-    --------
-    >>> from ascd.io.dialect import find_separator
-    >>> find_separator("a;b\\n1,5;2,25\\n3;4\\n")
-    ';'
-    """
+    """Return the separator that cuts the lines into equally many fields; None where none does."""
     for least in (1.0, MOST):
         for sep in SEPARATORS:
             rows = rows_in(text, sep, is_cut)
@@ -189,14 +182,7 @@ def longer_line(path: Path, layout: Layout) -> tuple[int, int] | None:
 
 
 def encoding_of(raw: bytes) -> str:
-    """Return UTF-16 or UTF-32 where their mark is there, UTF-8 where the bytes allow it, else that of Windows.
-
-    Examples
-    --------
-    >>> from ascd.io.dialect import encoding_of
-    >>> [encoding_of("ü;b".encode(name)) for name in ("utf-8", "utf-16", "utf-32", "cp1252")]
-    ['utf-8-sig', 'utf-16', 'utf-32', 'cp1252']
-    """
+    """Return UTF-16 or UTF-32 where their mark is there, UTF-8 where the bytes allow it, else that of Windows."""
     if raw.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -228,14 +214,7 @@ def unpacked(path: Path) -> Any:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return the names with numbers behind those that were there before.
-
-    Examples
-    --------
-    >>> from ascd.io.dialect import distinct
-    >>> distinct(["a", "a", "a.1"])
-    ['a', 'a.2', 'a.1']
-    """
+    """Return the names with numbers behind those that were there before."""
     found: dict[str, None] = {}
     taken = set(names)
     for name in names:
@@ -250,14 +229,7 @@ def is_missing(cell: str) -> bool:
 
 
 def plain_number(cell: str, decimal: str = ".", thousands: str | None = None) -> str:
-    """Return a number with a decimal point and without marks between thousands; "" for one with other marks.
-
-    Examples
-    --------
-    >>> from ascd.io.dialect import plain_number
-    >>> plain_number("1.250,5", ",", "."), plain_number("1.250", ",")
-    ('1250.5', '')
-    """
+    """Return a number with a decimal point and without marks between thousands; "" for one with other marks."""
     text = cell.strip(" \t")
     if thousands and re.fullmatch(rf"[+-]?\d{{1,3}}(\{thousands}\d{{3}})+(\{decimal}\d+)?", text):
         text = text.replace(thousands, "")

@@ -95,12 +95,19 @@ def read_table(
     if kind == "parquet":
         recipe = recipe._replace(written={})
         return label(_read_parquet(path), path.name, target, target_optional, features, choices, recipe)
+    return _read_csv_table(path, target, target_optional, features, dialect, choices, recipe, na)
+
+
+def _read_csv_table(
+    path: Path, target: Any, target_optional: bool, features: Sequence[str] | None, dialect: Dialect, choices: Choices,
+    recipe: Recipe, na: Sequence[str],
+) -> LabeledData:  # fmt: skip
+    """Return the data of a CSV file, written and encoded as a model's recipe says where the file does not."""
     na = na or recipe.written.get("na", ())
     known = list(dict.fromkeys(recipe.source(name) for name in features or ()))
     model = Dialect(**{name: recipe.written.get(name) for name in KEPT}) if recipe.written else None
     layout = detect(path, dialect, model, known)
-    frame = read_csv(path, layout, na, as_text=list(recipe.levels))
-    found = layout.dialect
+    frame, found = read_csv(path, layout, na, as_text=list(recipe.levels)), layout.dialect
     target = column_name(target, found.header)
     frame.columns = _matched_names(list(frame.columns), target, found, model, known)
     recipe = recipe._replace(written={**{name: getattr(found, name) for name in KEPT}, "na": list(na)})
