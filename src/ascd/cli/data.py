@@ -53,7 +53,8 @@ def _copies_of_target(data: LabeledData) -> list[str]:
     if data.frame is None or np.ndim(data.y) != 1 or data.y.dtype.kind not in "fiub" or len(data.y) < 2:
         return []
     numbers = data.frame.select_dtypes("number")
-    same = [name for name in numbers if np.array_equal(numbers[name].to_numpy(), data.y)]
+    first = numbers.columns[numbers.iloc[0].to_numpy() == data.y[0]]
+    same = [name for name in first if np.array_equal(numbers[name].to_numpy(), data.y)]
     return [f"WARNING: column {name!r} equals the target; --without {name!r} leaves it out" for name in same[:1]]
 
 

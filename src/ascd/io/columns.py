@@ -103,9 +103,9 @@ def numbers_truths_or_words(column: Any, marks: Marks = PLAIN) -> Any:
     values = numbers_or_words(column, marks)
     if values.dtype.kind in "fiub":
         return values
-    found = [word_of(value) for value in values]
-    is_truth = any(found) and all(word in TRUTHS for word in found if word)
-    return np.array([TRUTHS.get(word, np.nan) for word in found], dtype=float) if is_truth else values
+    found = {word_of(value) for value in set(values)} - {""}
+    is_truth = bool(found) and found <= set(TRUTHS)
+    return np.array([TRUTHS.get(word_of(value), np.nan) for value in values], dtype=float) if is_truth else values
 
 
 def words(column: Any) -> Any:

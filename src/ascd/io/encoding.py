@@ -144,7 +144,7 @@ def label(
         frame = frame[needed]
     encoder = _Encoder(file, choices, recipe, features is not None, notes)
     frame = encoder.encoded(frame)
-    found = [name for column in frame for name in _features_of(frame[column], column)]
+    found = [name for column, kind in frame.dtypes.items() for name in _features_of(column, kind)]
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise ValueError(f"{file}: two columns would be called {twice!r}: rename one, or leave it out (--without)")
@@ -217,35 +217,38 @@ class _Encoder:
         """Return a text column as a category; ``levels`` are those of a model."""
         import pandas
 
-        found = sorted({word_of(value) for value in values} - {""})
+        codes, values = pandas.factorize(values)  # -1: missing
+        spelled = [word_of(value) for value in values]
+        found = sorted(set(spelled))
         if levels is None:
-            self._check_words(name, values, found)
+            self._check_words(name, codes, spelled, found)
         levels = self.levels[name] = found if levels is None else levels
-        unseen = sorted(set(found) - set(levels))
+        unseen = [word for word in found if word not in levels]
         if unseen:
             shown = ", ".join(unseen[:SHOWN])
             self.notes.append(f"values of {name!r} that the model has not seen count as none: {shown}")
         made = level_names(name, levels)
         shown = ", ".join(made[:SHOWN])
         self.notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {shown}")
-        strange = set(unseen)
-        cells = [UNSEEN if word in strange else word or None for word in map(word_of, values)]
-        return pandas.Categorical(cells, categories=[*levels, UNSEEN])
+        place = {level: number for number, level in enumerate(levels)}
+        places = np.array([*(place.get(word, len(levels)) for word in spelled), -1])
+        return pandas.Categorical.from_codes(places[codes], categories=[*levels, UNSEEN])
 
-    def _check_words(self, name: str, values: Array, found: list[str]) -> None:
+    def _check_words(self, name: str, codes: Array, spelled: list[str], found: list[str]) -> None:
         """Raise a ValueError where words cannot become 0/1 columns, and say what can be done."""
-        there = [(row, str(value)) for row, value in enumerate(values, start=1) if value is not None]
-        wrong = [(row, word) for row, word in there if not is_number(word, *self.recipe.marks)]
-        if self.is_known and wrong:
+        is_word = np.array([*(not is_number(word, *self.recipe.marks) for word in spelled), False])
+        rows, there = np.flatnonzero(is_word[codes]), int(np.sum(codes >= 0))
+        first = spelled[codes[rows[0]]] if rows.size else ""
+        if self.is_known and rows.size:
             raise ValueError(
-                f"{self.file}: column {name!r} must be numbers, as in the model's data; row {wrong[0][0]} has "
-                f"{wrong[0][1]!r}: correct it, or name it with --na if it stands for a missing value"
+                f"{self.file}: column {name!r} must be numbers, as in the model's data; row {rows[0] + 1} has "
+                f"{first!r}: correct it, or name it with --na if it stands for a missing value"
             )
-        if there and len(wrong) < MOSTLY * len(there):
+        if there and rows.size < MOSTLY * there:
             raise ValueError(
-                f"{self.file}: column {name!r} has {len(wrong)} of {len(values)} values that are not numbers, the "
-                f"first {wrong[0][1]!r} in row {wrong[0][0]}: correct them, name them with --na, or leave the column "
-                f"out with --without {name!r}"
+                f"{self.file}: column {name!r} has {rows.size} of {codes.size} values that are not numbers, the first "
+                f"{first!r} in row {rows[0] + 1}: correct them, name them with --na, or leave the column out with "
+                f"--without {name!r}"
             )
         way, limit = f"--without {name!r} leaves it out", self.choices.levels
         if not found:
@@ -256,7 +259,7 @@ class _Encoder:
             raise ValueError(
                 f"{self.file}: text column {name!r} has {len(found)} different values, more than {limit}: --levels "
                 f"{len(found)} makes a column of each, {way}, --dates days makes numbers of dates, --thousands names "
-                f"a mark between thousands; the first value is {there[0][1]!r}"
+                f"a mark between thousands; the first value is {spelled[0]!r}"
             )
 
 
@@ -264,24 +267,24 @@ def _is_category(column: Any) -> bool:
     return str(column.dtype) == "category"
 
 
-def _made(column: Any) -> list[str]:
+def _made(kind: Any) -> list[str]:
     """Return the levels of a category that have 0/1 columns."""
-    levels = list(column.cat.categories[:-1])
+    levels = list(kind.categories[:-1])
     return levels[1:] if len(levels) == 2 else levels
 
 
-def _features_of(column: Any, name: str) -> list[str]:
-    return [f"{name}={level}" for level in _made(column)] if _is_category(column) else [name]
+def _features_of(name: str, kind: Any) -> list[str]:
+    return [f"{name}={level}" for level in _made(kind)] if str(kind) == "category" else [name]
 
 
 def design_of(frame: Any) -> Any:
     """Return the features of an encoded frame: an array, or an ``ascd.Table`` where there are text columns."""
-    words = [name for name in frame if _is_category(frame[name])]
+    words = [name for name, kind in frame.dtypes.items() if str(kind) == "category"]
     if not words:
         return np.asfortranarray(frame.to_numpy(dtype=np.float64))
     from ascd.matrix.table import Table
 
-    return Table(frame.assign(**{name: frame[name].cat.set_categories(_made(frame[name])) for name in words}))
+    return Table(frame.assign(**{name: frame[name].cat.set_categories(_made(frame[name].dtype)) for name in words}))
 
 
 def predictor(frame: Any, coefs: Array) -> Array:
@@ -295,7 +298,7 @@ def predictor(frame: Any, coefs: Array) -> Array:
             out += np.outer(column.to_numpy(), coefs[start])
             start += 1
             continue
-        made = column.cat.set_categories(_made(column)).cat
+        made = column.cat.set_categories(_made(column.dtype)).cat
         stop = start + len(made.categories)
         out += np.vstack([coefs[start:stop], np.zeros(coefs.shape[1])])[made.codes]  # code -1: none of the levels
         start = stop
