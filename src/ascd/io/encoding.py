@@ -232,7 +232,7 @@ class _Encoder:
         self.notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {shown}")
         place = {level: number for number, level in enumerate(levels)}
         places = np.array([*(place.get(word, len(levels)) for word in spelled), -1])
-        return pandas.Categorical.from_codes(places[codes], categories=[*levels, UNSEEN])
+        return pandas.Categorical.from_codes(places[codes], categories=pandas.Index([*levels, UNSEEN], dtype=object))
 
     def _check_words(self, name: str, codes: Array, spelled: list[str], found: list[str]) -> None:
         """Raise a ValueError where words cannot become 0/1 columns, and say what can be done."""

@@ -191,7 +191,9 @@ class ParquetReader:
         self.names = [name for name in columns if name not in without and name != target]
         for path, file in zip(paths, self.files, strict=True):
             if parquet_columns(file) != columns:
-                raise ValueError(f"{path} has other columns than {paths[0]}: {_difference(file, columns)}")
+                other = sorted({*columns} ^ {*parquet_columns(file)})
+                how = f"{other[0]!r} is in one of them only" if other else "the same in another order"
+                raise ValueError(f"{path} has other columns than {paths[0]}: {how}")
             for name in self.names:
                 _check_type(name, file.schema_arrow.field(name).type, path)
             if target is not None and file.schema_arrow.field(target).type != first.field(target).type:
@@ -271,15 +273,6 @@ def converted_target(file: Any) -> str | None:
     """Return the target's name in a Parquet file that ``ascd convert`` wrote."""
     found = (file.schema_arrow.metadata or {}).get(TARGET_KEY)
     return None if found is None else found.decode()
-
-
-def _difference(file: Any, first: list[str]) -> str:
-    """Return what distinguishes the columns of a file from those of the first."""
-    mine = parquet_columns(file)
-    found = [f"it lacks {name!r}" for name in first if name not in mine][:1]
-    found += [f"it has {name!r} besides" for name in mine if name not in first][:1]
-    found += [f"it has {name!r} twice" for name in mine if mine.count(name) > 1][:1]
-    return ", and ".join(found) or "the same in another order"
 
 
 def _check_type(name: str, kind: Any, path: Path) -> None:
