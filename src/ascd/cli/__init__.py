@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write_any_letter() -> None:
-    """Let output go to places that know few letters, such as a file of old Windows: ≤ is written as \\u2264 there.
+    """Write letters that an output's encoding lacks, such as that of old Windows, as escapes: ≤ as \\u2264.
 
     Where standard error is closed, what is meant for it goes nowhere: ``print`` would take standard output instead.
     """
@@ -73,7 +73,7 @@ def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
             return ERROR
         raise Stopped from None
     except click.ClickException as error:
-        _tell_usage(error)
+        _print_usage(error)
         return USAGE
     except BrokenPipeError:  # the reader of our output, say `head`, has gone
         sys.stderr.close()
@@ -89,7 +89,7 @@ def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
 
 
 def _is_absent(error: Exception) -> bool:
-    """Is something not there that the command names, or there that must not be: a file, a folder, a column?
+    """Return True for an error of a name: a file, folder or column that is missing, or must not be there.
 
     What the system reports by itself has a number (errno): that is work that fails.
     """
@@ -113,8 +113,8 @@ def _one_line(text: str) -> str:
     return " ".join(readable(text).split())
 
 
-def _tell_usage(error: Any) -> None:
-    """One line: which command, what is wrong, where help is; the help itself where nothing at all was asked."""
+def _print_usage(error: Any) -> None:
+    """Print one line: which command, what is wrong, where help is; the help itself for a command without arguments."""
     if type(error).__name__ == "NoArgsIsHelpError":  # of new versions of click
         error.show()
         return

@@ -78,11 +78,10 @@ def examine(model: str, estimator: Any, fitted: Model, data: LabeledData, resamp
     coefs = _resampled(model, estimator, data, resamples)
     deviations = np.sqrt(moments(data.X, None)[1])
     names = fitted.feature_names()
-    found: dict[str, list[Evidence]] = {}
-    for number in range(fitted.coef.shape[0]):
-        title = fitted.row_title(number) or EVERYTHING
-        found[title] = evidence(fitted.coef[number], coefs[:, number, :], deviations, names)
-    return found
+    return {
+        fitted.row_title(number) or EVERYTHING: evidence(coef, coefs[:, number, :], deviations, names)
+        for number, coef in enumerate(fitted.coef)
+    }
 
 
 def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out: Path) -> dict[str, Any]:
@@ -93,11 +92,8 @@ def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out
         say(f"{sentence(rows, resamples)}\n")
     page = _write(page_beside(out), fitted, found, resamples)
     say(f"wrote {page}")
-    return {
-        "resamples": resamples,
-        "page": page,
-        **{title: [one._asdict() for one in rows] for title, rows in found.items()},
-    }
+    evidences = {title: [one._asdict() for one in rows] for title, rows in found.items()}
+    return {"resamples": resamples, "page": page, **evidences}
 
 
 def evidence(coef: Array, resampled: Array, deviations: Array, names: list[str]) -> list[Evidence]:

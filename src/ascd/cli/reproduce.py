@@ -83,5 +83,5 @@ def command(
 
 
 def _log(line: str) -> None:
-    """A line as soon as it is known; standard output is for the result."""
+    """Print a line of progress; standard output is for the result."""
     click.echo(line, err=True)
