@@ -81,7 +81,7 @@ COMMANDS = (
     "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg", "pandas",
     "rich.progress", "sklearn.linear_model", "sklearn.model_selection", "ascd.cli.app",
     *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "reproduce")),
-    "ascd.estimators", "ascd.solver", "ascd.files.converting", "ascd.reproduction.demo",
+    "ascd.estimators", "ascd.solver", "ascd.io.converting", "ascd.reproduction.demo",
 )  # fmt: skip
 can_copy = sys.platform == "linux"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ascd.files import convert
+from ascd.io import convert
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((50, 12)) * (RNG.random((50, 12)) < 0.5)
@@ -57,9 +57,9 @@ def libsvm(folder):
 
 def converted(folder, make, monkeypatch):
     """In groups of a few rows."""
-    monkeypatch.setattr("ascd.files.portions.PORTION", 2e-3 if make is csv else 5e-4)
-    convert(make(folder), folder / "groups", memory="1MiB")
-    return folder / "groups"
+    monkeypatch.setattr("ascd.io.converting.PORTION", 2e-3 if make is csv else 5e-4)
+    convert(make(folder), folder / "groups.parquet", memory="1MiB")
+    return folder / "groups.parquet"
 
 
 def write(path, text):

@@ -12,7 +12,7 @@ pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed"
 from command_line import run  # noqa: E402
 
 from ascd.cli import ERROR, USAGE  # noqa: E402
-from ascd.cli.models import load_model  # noqa: E402
+from ascd.io.models import load as load_model  # noqa: E402
 
 
 class TestBlocks:
@@ -127,8 +127,8 @@ class TestBlocks:
             (("--model", "multi-task-lasso", "--l1-ratio", 0.5), "takes no --l1-ratio"),
         ],
     )
-    def test_what_does_not_fit_is_told_before_reading(self, capsys, arguments, message):
-        code, _, error = run(capsys, "fit", "absent.csv", *arguments)
+    def test_what_does_not_fit_is_named_before_reading(self, capsys, houses, arguments, message):
+        code, _, error = run(capsys, "fit", houses, *arguments, "--out", houses.with_name("m.npz"))
         assert code == USAGE
         assert message in error
 

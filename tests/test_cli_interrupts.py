@@ -15,15 +15,19 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import TELLING, press_ctrl_c, run, start, start_afresh
 from copies import LEAVE, OTHERS, Copy, can_copy
+from sklearn.datasets import dump_svmlight_file
 
 import ascd
 from ascd.cli import INTERRUPTED, TERMINATED
+from ascd.datasets import make_text_like
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are sent as POSIX has them")
 #: Seconds that a sleeping command would take, and that one that sleeps or computes is given to get into it.
@@ -49,12 +53,16 @@ def interrupted(folder, where, *arguments, after, **switches):
 @pytest.mark.parametrize(
     ("where", "arguments"),
     [
-        ("ascd.estimators._path_cv:follow:0", ["fit", "text", "--cv", 500, "--tol", 1e-13]),
-        ("ascd.solver:path:0", ["path", "text", "--points", 10**6, "--eps", 1e-9, "--tol", 1e-13]),
-        ("ascd.cli.explain:_resampled:0", ["fit", "synthetic", "--alpha", 0.1, "--explain", "--resamples", 10**6]),
+        ("ascd.estimators._path_cv:follow:0", ["fit", "text.svm", "--cv", 500, "--tol", 1e-13]),
+        ("ascd.solver:path:0", ["path", "text.svm", "--points", 10**6, "--eps", 1e-9, "--tol", 1e-13]),
+        ("ascd.cli.explain:_resampled:0", ["fit", "text.svm", "--alpha", 0.1, "--explain", "--resamples", 10**6]),
     ],
 )
 def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
+    made = make_text_like(1000, 2000, rng=0)
+    rows = csr_matrix(made.A.tocsr())
+    rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    dump_svmlight_file(rows, made.b, str(tmp_path / "text.svm"))
     interrupted(tmp_path, where, *arguments, after=A_WHILE)
 
 
@@ -63,8 +71,8 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
     [
         ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
         ("ascd.cli.path:read_data", ["path", "houses.csv"]),
-        ("ascd.files.portions:left_after", ["convert", "houses.csv", "groups"]),
-        ("ascd.cli.predict:load_model", ["predict", "model.npz", "houses.csv", "--out", "p.csv"]),
+        ("ascd.io.converting:label", ["convert", "houses.csv", "houses.parquet"]),
+        ("ascd.cli.predict:load", ["predict", "model.npz", "houses.csv", "--out", "p.csv"]),
         ("ascd.reproduction.demo:fits", ["demo"]),
         ("ascd.cli.info:facts", ["info"]),
         ("ascd.reproduction.reproduce:text_source", ["reproduce", "3a"]),
@@ -72,16 +80,6 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
 )
 def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):
     interrupted(tmp_path, f"{where}:{LONG}", *arguments, after=A_MOMENT)
-
-
-def test_workers_of_a_cluster_do_not_hear_ctrl_c(tmp_path, houses):
-    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    child = start(TELLING, f"ascd.cli.fit:read_parts:{LONG}", "fit", "houses.csv", "--workers", 1, folder=tmp_path)
-    told = iter(child.stdout.readline, "")
-    assert "running\n" in told, child.stderr.read()
-    code, _, error = press_ctrl_c(child)
-    assert (code, error) == (INTERRUPTED, "ascd: interrupted\n")
-    assert is_soon_gone(child.pid)
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="only POSIX has such masks")
@@ -133,7 +131,7 @@ def test_a_command_that_is_still_importing_stops_in_one_line(tmp_path, houses, m
 @pytest.mark.parametrize(
     ("where", "arguments"),
     [
-        ("ascd.files.portions:left_after", ["convert", "houses.csv", "groups"]),
+        ("ascd.io.converting:label", ["convert", "houses.csv", "houses.parquet"]),
         ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
     ],
 )
@@ -148,17 +146,16 @@ def test_a_process_that_is_asked_to_end_leaves_no_draft(tmp_path, houses, where,
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_the_draft_of_a_process_that_was_killed_is_removed_by_the_next(tmp_path, houses, capsys):
-    arguments = ("convert", houses, tmp_path / "groups")
-    child = start(TELLING, f"ascd.files.portions:left_after:{LONG}", *arguments, folder=tmp_path)
-    assert child.stdout.readline() == "running\n"
-    (draft,) = tmp_path.glob(".ascd-draft-*")
+def test_a_process_that_is_killed_leaves_the_old_file(tmp_path, houses, capsys):
+    arguments = ("convert", houses, tmp_path / "houses.parquet", "--force")
     assert run(capsys, *arguments)[0] == 0
-    assert draft.is_dir(), "its owner still lives"
+    before = (tmp_path / "houses.parquet").read_bytes()
+    child = start(TELLING, f"ascd.io.converting:label:{LONG}", *arguments, folder=tmp_path)
+    assert child.stdout.readline() == "running\n"
     child.kill()
     child.communicate()
-    assert run(capsys, *arguments, "--force")[0] == 0
-    assert not list(tmp_path.glob(".ascd-draft-*"))
+    assert (tmp_path / "houses.parquet").read_bytes() == before
+    assert run(capsys, *arguments)[0] == 0
 
 
 SLOW_RUNS = f"""

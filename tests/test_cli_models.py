@@ -11,8 +11,9 @@ pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 from command_line import run  # noqa: E402
 
+import ascd  # noqa: E402
 from ascd.cli import ERROR, UNCONVERGED, USAGE  # noqa: E402
-from ascd.cli.models import load_model  # noqa: E402
+from ascd.io import load as load_model  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -96,8 +97,8 @@ class TestModels:
             (("--cv", 3, "--alpha", 1), "--alpha and --cv exclude each other"),
         ],
     )
-    def test_options_that_do_not_fit_are_told_before_reading(self, capsys, arguments, message):
-        code, _, error = run(capsys, "fit", "absent.csv", *arguments)
+    def test_options_that_do_not_fit_are_named_before_reading(self, capsys, houses, arguments, message):
+        code, _, error = run(capsys, "fit", houses, *arguments, "--out", houses.with_name("m.npz"))
         assert code == USAGE
         assert message in error
 
@@ -222,3 +223,205 @@ def test_a_column_without_a_name_that_a_model_knows(capsys, tmp_path, header, ne
     held = load_model(model)
     cells = [float(cell) if cell else held.header["data"]["recipe"]["fills"]["Unnamed: 2"] for cell in new.split(",")]
     np.testing.assert_allclose(json.loads(out)["predictions"], held.coef @ cells + held.intercept)
+
+
+def predictions(capsys, *arguments):
+    code, out, error = run(capsys, "predict", *arguments)
+    assert code == 0, error
+    return [round(float(line)) for line in out.splitlines()[1:]], error
+
+
+EFFECTS = {"07": 5.0, "08": -5.0, "A": 2.0, "B": 0.0, "C": 1.0}
+
+
+@pytest.fixture
+def words(capsys, tmp_path, monkeypatch):
+    """A model whose first column is text, with words that are numbers among others."""
+    monkeypatch.chdir(tmp_path)
+    codes = [*EFFECTS] * 8
+    pandas.DataFrame({"code": codes, "y": [EFFECTS[code] for code in codes]}).to_csv("train.csv", index=False)
+    assert run(capsys, "fit", "train.csv", "--alpha", 1e-6, "--out", "m.npz")[0] == 0
+    return "m.npz"
+
+
+def test_words_that_are_numbers_are_predicted_as_words(capsys, words, tmp_path):
+    pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
+    new = pandas.DataFrame({"code": ["07", "08", "07"]})  # numbers only
+    new.to_csv("new.csv", index=False)
+    new.to_parquet("new.parquet")
+    for path in ("new.csv", "new.parquet"):
+        found, error = predictions(capsys, words, path)
+        assert (found, "not seen" in error) == ([5, -5, 5], False)
+    loaded = ascd.load(words)
+    assert loaded.predict(new).round().tolist() == [5, -5, 5]
+    assert loaded.predict(new.assign(other=1)[["other", "code"]]).round().tolist() == [5, -5, 5]
+    with pytest.raises(ValueError, match="X lacks 1 of 1 features: code"):
+        loaded.predict(pandas.DataFrame({"cod": ["07"]}))
+
+
+def test_columns_of_a_file_without_a_header(capsys, words, tmp_path):
+    (tmp_path / "bare.csv").write_text("B\nC\nD\n08\n", encoding="utf-8")
+    found, error = predictions(capsys, words, "bare.csv", "--no-header")
+    assert found[:2] + found[3:] == [0, 1, -5]
+    assert "values of 'code' that the model has not seen count as none: D" in error
+    (tmp_path / "bare.csv").write_text("5,07\n2,A\n", encoding="utf-8")
+    found, error = predictions(capsys, words, "bare.csv", "--no-header", "--target", 1)
+    assert (found, "R² 1.0000" in error) == ([5, 2], True)
+    code, _, error = run(capsys, "predict", words, "bare.csv", "--no-header")
+    assert code == ERROR
+    assert "the model has 1 column; without a header the data must have as many, and have 2" in error
+
+
+def test_a_model_reads_new_files_safely(capsys, write, tmp_path):
+    """What a file does not show is as in the fit; marks that contradict the fit are an error, never other numbers."""
+    rows = "\n".join(f"{k},5;{k % 3};{2 * k + k % 3 + 1}" for k in range(1, 30))
+    model = tmp_path / "m.npz"
+    assert run(capsys, "fit", write(f"a;b;y\n{rows}"), "--alpha", 1e-4, "--out", model)[0] == 0
+    assert load_model(model).header["data"]["recipe"]["written"]["decimal"] == ","
+    for content, expected in (("a;b\n4,5;2\n", [11]), ("a,b\n4.5,2\n", [11]), ("b;a\n2;4\n", [10]),
+                              ("a;b\n4,250;2\n", [10]), ("b\ta\tz\n2\t4,5\tx\n", [11])):  # fmt: skip
+        assert predictions(capsys, model, write(content, "new.csv"))[0] == expected
+    code, _, error = run(capsys, "predict", model, write("a;b\n4.250;2\n", "new.csv"))
+    assert code == ERROR
+    assert "column 'a' must be numbers, as in the model's data; row 1 has '4.250'" in error
+    assert predictions(capsys, model, tmp_path / "new.csv", "--decimal", ".")[0] == [10], "an option decides"
+    assert predictions(capsys, model, tmp_path / "new.csv", "--thousands", ".")[0] == [8502]
+
+
+def test_names_by_position_where_the_model_has_none(capsys, write, tmp_path):
+    model, rows = tmp_path / "m.npz", [f"{k};{k % 3};{2 * k + k % 3}" for k in range(1, 30)]
+    train = write("\n".join(rows), "train.csv")
+    assert run(capsys, "fit", train, "--no-header", "--alpha", 1e-4, "--out", model)[0] == 0
+    bare, error = predictions(capsys, model, train)
+    assert "R² 1.0000" in error
+    found, error = predictions(capsys, model, write("a;b;y\n" + "\n".join(rows), "named.csv"))
+    assert (found, "R² 1.0000" in error) == (bare, True)
+
+
+def test_a_separator_inside_words_and_texts_for_missing_values(capsys, write, tmp_path):
+    model = tmp_path / "m.npz"
+    rows = [f"k;{k % 2},{k},{2 * k}" for k in range(12)]
+    train = write("\n".join(["kind;of,a,y", *rows, "k;1,-999,3"]), "train.csv")
+    options = ("--sep", ",", "--na", "-999", "--impute", "mean", "--alpha", 0.01)
+    assert run(capsys, "fit", train, *options, "--out", model)[0] == 0
+    found, _ = predictions(capsys, model, train)
+    assert len(found) == 13
+    assert abs(found[-1] - 11) <= 1, "the text for a missing value is remembered"
+
+
+@pytest.mark.parametrize("is_converted", [False, True])
+@pytest.mark.parametrize("first", [0, 1])
+def test_features_of_libsvm_files_are_counted_as_the_model_does(capsys, tmp_path, monkeypatch, first, is_converted):
+    """A file whose samples lack feature 0 looks like one that counts from 1."""
+    monkeypatch.chdir(tmp_path)
+    rows, data = ["1 {}:1", "10 {}:1", "22 {}:2 {}:2", "11 {}:1 {}:1"], "train.svm"
+    places = [(first,), (first + 1,), (first, first + 1), (first, first + 1)]
+    (tmp_path / data).write_text("\n".join(row.format(*at) for row, at in zip(rows, places, strict=True)))
+    (tmp_path / "new.svm").write_text(f"10 {first + 1}:1\n")
+    if is_converted:
+        data = "folder"
+        assert run(capsys, "convert", "train.svm", data)[0] == 0
+    assert run(capsys, "fit", data, "--alpha", 1e-9, "--no-intercept", "--out", "m.npz")[0] == 0
+    assert predictions(capsys, "m.npz", "new.svm")[0] == [10]
+    (tmp_path / "other.svm").write_text("10 0:1\n")
+    code, _, error = run(capsys, "predict", "m.npz", "other.svm")
+    assert code == (ERROR if first else 0)
+    assert not first or "other.svm has an index 0; the model's data count features from 1" in error
+
+
+MODELS = [
+    ("lasso", "--alpha", 0.05), ("ridge",), ("huber",), ("lasso", "--cv", 2), ("poisson", "--alpha", 0.05),
+    ("group-lasso", "--alpha", 0.05, "--groups", 1), ("multi-task-lasso", "--alpha", 0.05), ("logistic",), ("svm",),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", MODELS, ids=lambda options: "-".join(map(str, options)))
+def test_a_model_of_words_is_the_model_of_their_columns(capsys, tmp_path, options, compiled):
+    rng = np.random.default_rng(3)
+    town, sure = rng.choice(["Basel", "Bern", "Chur"], 30), rng.choice(["no", "yes"], 30)
+    rooms = rng.integers(1, 6, 30).astype(float)
+    y = (3.0 * rooms + 2.0 * (town == "Bern") - (sure == "yes") + rng.normal(size=30)).round(2)
+    y = y > 9.0 if options[0] in ("logistic", "svm") else (y - y.min()).round() if options[0] == "poisson" else y
+    plain = {"rooms": rooms, **{f"town={name}": (town == name) * 1.0 for name in ("Basel", "Bern", "Chur")}}
+    pandas.DataFrame({"rooms": rooms, "town": town, "sure": sure, "y": y}).to_csv(tmp_path / "w.csv", index=False)
+    pandas.DataFrame({**plain, "sure=yes": (sure == "yes") * 1.0, "y": y}).to_csv(tmp_path / "p.csv", index=False)
+    for name in "wp":
+        shared = ("--model", *options, "--tol", 1e-9, "--out", tmp_path / f"{name}.npz")
+        code, out, error = run(capsys, "fit", tmp_path / f"{name}.csv", *shared)
+        assert code == 0, out + error
+    ours, theirs = load_model(tmp_path / "w.npz"), load_model(tmp_path / "p.npz")
+    assert ours.names.tolist() == theirs.names.tolist()
+    np.testing.assert_allclose(ours.coef, theirs.coef, atol=2e-3)
+    frames = [pandas.read_csv(tmp_path / f"{name}.csv") for name in "wp"]
+    np.testing.assert_allclose(ours.decision(frames[0]), theirs.decision(frames[1]), atol=2e-2)
+
+
+@pytest.mark.parametrize("model", ["lasso", "elastic-net", "logistic"])
+def test_the_cross_validation_error_is_shown(capsys, houses, tmp_path, compiled, model):
+    frame = pandas.read_csv(houses)
+    if model == "logistic":
+        frame.assign(price=np.where(frame.price > 0, "high", "low")).to_csv(houses, index=False)
+    found = []
+    for choose in ("best", "1se"):
+        options = ("--model", model, "--cv", 4, "--choose", choose, "--out", tmp_path / "m.npz", "--force")
+        found.append(json.loads(run(capsys, "fit", houses, *options, "--json")[1]))
+    error = found[0]["cv_error"]
+    assert error["name"] == ("accuracy" if model == "logistic" else "mean squared error")
+    assert (error["folds"], error["standard_error"] >= 0.0, np.isfinite(error["mean"])) == (4, True, True)
+    name = "C_" if model == "logistic" else "alpha_"
+    assert (found[1]["chosen"][name] <= found[0]["chosen"][name]) == (model == "logistic") or found[0] == found[1]
+    out = run(capsys, "fit", houses, "--model", model, "--cv", 4, "--out", tmp_path / "m.npz", "--force")[1]
+    assert f"{error['name']} over 4 folds: {error['mean']:.4g} ± {error['standard_error']:.2g}" in out
+
+
+def test_dates_and_missing_words_are_predicted_as_they_were_fitted(capsys, tmp_path):
+    days = pandas.date_range("2026-01-01", periods=30)
+    towns = ["Ulm"] * 20 + ["Bern"] * 9 + [None]
+    frame = pandas.DataFrame({"day": days, "town": towns, "y": np.arange(30.0)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    options = ("--dates", "days", "--impute", "mean", "--alpha", 1e-4, "--out", tmp_path / "m.npz")
+    assert run(capsys, "fit", tmp_path / "t.csv", *options)[0] == 0
+    loaded = load_model(tmp_path / "m.npz")
+    new = pandas.DataFrame({"town": ["Ulm", None, "Rome"], "day": ["2026-01-03", "2026-01-03", "2026-01-03"]})
+    found = loaded.predict(new)
+    assert found[0] == found[1] == pytest.approx(2.0, abs=0.5), "a missing word is the most frequent one"
+    assert loaded.predict(new.assign(day=pandas.Timestamp("2026-01-03")))[0] == found[0]
+    with pytest.raises(ValueError, match="column 'day' must be dates"):
+        loaded.predict(new.assign(day="soon"))
+
+
+def test_parquet_gives_the_same_model_in_memory_and_on_disk(capsys, tmp_path):
+    pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    frame = pandas.DataFrame(X, columns=["a", "b"]).assign(price=2.0 * X[:, 0] - X[:, 1])
+    labels = {"lasso": frame.price, "logistic": np.where(X[:, 0] > 0, "07", "8")}
+    for model, target in labels.items():
+        some = frame.assign(price=target)[frame.a > -0.5]  # the rest has an index that pandas stores
+        some.rename_axis("customer").to_parquet(tmp_path / "t.parquet")
+        found = []
+        for memory in ((), ("--memory", "100MB")):
+            how = ("--model", model, "--tol", 1e-10, "--force", "--out", tmp_path / "m.npz")
+            code, _, error = run(capsys, "fit", tmp_path / "t.parquet", *how, *memory)
+            assert code == 0, error
+            found.append(load_model(tmp_path / "m.npz"))
+        assert found[0].names.tolist() == found[1].names.tolist() == ["a", "b"]
+        assert found[0].classes.tolist() == found[1].classes.tolist()
+        np.testing.assert_allclose(found[0].coef, found[1].coef, atol=1e-5)
+    frame.assign(price=[*frame.price[:-1], np.inf]).to_parquet(tmp_path / "t.parquet")
+    code, _, error = run(capsys, "fit", tmp_path / "t.parquet", "--memory", "100MB", "--out", tmp_path / "n.npz")
+    assert (code, "1 sample without a target, or with an infinite one" in error) == (ERROR, True)
+
+
+def test_labels_with_commas_and_targets_that_cannot_be_scored_by(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    A = np.random.default_rng(0).standard_normal((24, 2))
+    frame = pandas.DataFrame(A, columns=["a", "b"]).assign(kind=np.where(A[:, 0] > 0, "red, or so", "blue"))
+    frame.to_csv("t.csv", index=False)
+    assert run(capsys, "fit", "t.csv", "--model", "logistic", "--C", 100, "--out", "n.npz")[0] == 0
+    assert set(run(capsys, "predict", "n.npz", "t.csv")[1].splitlines()[1:]) == {'"red, or so"', "blue"}
+    frame.assign(kind=A[:, 1]).to_csv("t.csv", index=False)
+    assert run(capsys, "fit", "t.csv", "--alpha", 0.01, "--out", "m.npz")[0] == 0
+    for targets in (["text"] * 24, [1.0] + [None] * 23, [*A[:-1, 1], np.inf]):
+        frame.assign(kind=targets).to_csv("new.csv", index=False)
+        code, out, error = run(capsys, "predict", "m.npz", "new.csv")
+        assert (code, len(out.splitlines()), "R²" in error) == (0, 25, targets[1] is not None and targets[0] != "text")

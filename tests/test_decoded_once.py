@@ -10,9 +10,7 @@ from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, npy, parquet, zarr
 from pairs import in_pairs
 
 import ascd
-from ascd.files.npy import NpyReader
-from ascd.files.parquet import ParquetReader
-from ascd.files.zarr_arrays import ZarrReader
+from ascd.io.readers import NpyReader, ParquetReader, ZarrReader
 from ascd.matrix import prices
 from ascd.matrix.distant import Distant
 from ascd.matrix.filed import Filed

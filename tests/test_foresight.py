@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd.files.npy import NpyReader
+from ascd.io.readers import NpyReader
 from ascd.matrix.design import DataGone
 from ascd.matrix.distant import Distant
 from ascd.matrix.filed import Filed

@@ -15,7 +15,7 @@ ROOT = Path(ascd.__file__).parent
 #: Every package and public module; each may import those before it.
 FLOORS = (
     "protocols", "_core", "plotting", "matrix", "problem", "results", "svm", "engine", "solver", "blocks", "estimators",
-    "files", "reproduction", "cli", "__main__",
+    "io", "reproduction", "cli", "__main__",
 )  # fmt: skip
 
 
@@ -175,4 +175,4 @@ def test_what_stands_at_the_top_level_is_documented():
     text = pages.read_text(encoding="utf-8")
     public = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
     assert public == {"protocols", "plotting", "svm"}
-    assert not {name for name in public | {"files", "datasets", "theory"} if f"ascd.{name}" not in text}
+    assert not {name for name in public | {"io", "datasets", "theory"} if f"ascd.{name}" not in text}

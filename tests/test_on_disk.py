@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, libsvm, npy, parquet, zarr
 
 import ascd
-from ascd.files import open_data
-from ascd.files.npy import NpyReader
+from ascd.io import open_data
+from ascd.io.readers import NpyReader
 from ascd.matrix import prices
 from ascd.matrix.distant import Distant
 from ascd.matrix.filed import Filed
@@ -156,18 +153,3 @@ def test_working_sets_are_no_larger_than_what_comes_near(tmp_path, monkeypatch, 
     found = ascd.solve(ascd.Problem(design, y, penalty=ascd.L1(2.0)), tol=1e-8)
     assert found.converged
     assert found.objective == pytest.approx(whole.objective, rel=1e-7)
-
-
-def test_conversion_by_portions_equals_the_whole(tmp_path, monkeypatch):
-    for make in (csv, libsvm):
-        folder = tmp_path / make.__name__
-        folder.mkdir()
-        groups = converted(folder, make, monkeypatch)
-        index = json.loads((groups / "index.json").read_text())
-        assert len(index["ends"]) > 3
-        assert index["ends"][-1] == 50
-        assert index["sparse"] == (make is libsvm)
-        reader = open_data(groups).reader
-        rows = [reader.read(slice(a, b), None) for a, b in zip(reader.ends[:-1], reader.ends[1:], strict=True)]
-        whole = np.vstack([block.toarray() if sp.issparse(block) else block for block in rows])
-        np.testing.assert_array_equal(whole, A)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import ascd
 from ascd._core.checks import check_places
-from ascd.files import read_table
+from ascd.io import read_table
 from ascd.matrix import prices
 
 D, N = 40, 12

@@ -15,7 +15,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from ascd.files import write_text
+from ascd.io import write_text
 from ascd.reproduction.page import versions
 from ascd.reproduction.reproduce import finite
 

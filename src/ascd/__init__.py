@@ -60,7 +60,8 @@ if TYPE_CHECKING:
         lasso_path,
         logistic_path,
     )
-    from ascd.files.opening import OnDisk, open_data
+    from ascd.io.models import load
+    from ascd.io.opening import OnDisk, open_data
     from ascd.matrix.table import Table
     from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
     from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
@@ -145,6 +146,7 @@ __all__ = [
     "estimators",
     "helper",
     "lasso_path",
+    "load",
     "logistic_path",
     "minimize",
     "open_data",
@@ -161,7 +163,8 @@ _FILES = {
     "ascd.engine.rules": "ASCD Adaptive Block Cyclic HeuristicASCD "
     "Importance LookAhead LowerASCD Steepest Uniform UpperASCD WorkingSetSweeps",
     "ascd.estimators": " ".join(estimators.__all__),
-    "ascd.files.opening": "OnDisk open_data",
+    "ascd.io.models": "load",
+    "ascd.io.opening": "OnDisk open_data",
     "ascd.problem.losses": "Huber Logistic Poisson Squared SquaredHinge",
     "ascd.problem.penalties": "L1 L1L2 L2 BoundedL1L2 Box Zero",
     "ascd.problem.penalties.blocks": "L21 GroupL2 SparseGroup",
@@ -174,7 +177,7 @@ _FILES = {
 _HOMES = {name: module for module, names in _FILES.items() for name in names.split()}
 #: Packages and modules that are attributes without an import of their own.
 _MODULES = {name: f"ascd.{name}" for name in (
-    "blocks", "cli", "engine", "files", "matrix", "plotting", "problem", "protocols", "reproduction", "results",
+    "blocks", "cli", "engine", "io", "matrix", "plotting", "problem", "protocols", "reproduction", "results",
     "solver", "svm",
 )} | {"datasets": "ascd.reproduction.datasets", "theory": "ascd.reproduction.theory"}  # fmt: skip
 

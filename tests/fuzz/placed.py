@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 import ascd
-from ascd.files.npy import NpyReader
+from ascd.io.readers import NpyReader
 from ascd.matrix import prices
 from ascd.matrix.distant import Distant
 from ascd.matrix.executors import InTurn

@@ -29,7 +29,7 @@ from ascd._core.tuning import DIGEST_SIZE, SECONDS_KEPT
 PACKAGE = __name__.partition(".")[0]
 #: Packages and modules that hold no kernel and that no package with kernels imports.
 WITHOUT_KERNELS = (
-    "estimators", "files", "reproduction", "cli", "__main__.py",
+    "estimators", "io", "reproduction", "cli", "__main__.py",
 )  # fmt: skip
 _CACHED = re.compile(rf"_([0-9a-f]{{{DIGEST_SIZE}}})-\d+\.py\d+\w*(\.\w+)?\.nb[ic]$")
 

@@ -1,11 +1,11 @@
-"""The command line ``ascd``: demo, fit, predict, path, convert, race, reproduce, info.
+"""The command line ``ascd``: fit, predict, path, convert, demo, reproduce, info.
 
 Built on click (extra ``cli``), for its tab completion in bash, zsh and fish, its checked paths and choices, and its
-one-line usage errors; argparse has no completion of its own.  Each command stands in its own file, talks to people
-through ``console.py`` and does no mathematics.
+one-line usage errors; argparse has no completion of its own.  Each command has a module of its own, prints through
+``console.py`` and does no mathematics.
 
-Exit codes: 0 done; 1 data that cannot be read or used, or work that fails; 2 wrong usage (``usage.py``); 3 done, but
-short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is told in one line.
+Exit codes: 0 done; 1 data that cannot be read or used, or work that fails; 2 wrong usage (``options.py``); 3 done, but
+short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is one line.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write_any_letter() -> None:
-    """Let output go to places that know few letters, such as a file of old Windows: ≤ is written as \\u2264 there.
+    """Write letters that an output's encoding lacks, such as that of old Windows, as escapes: ≤ as \\u2264.
 
     Where standard error is closed, what is meant for it goes nowhere: ``print`` would take standard output instead.
     """
@@ -61,9 +61,9 @@ def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
         print(f"ascd: the command line needs {error.name}: pip install ascd[cli]", file=sys.stderr)
         return ERROR
     from ascd.cli.app import app
-    from ascd.cli.console import Settings
+    from ascd.cli.console import Output
 
-    settings = Settings()
+    settings = Output()
     try:
         code = app.main(args=arguments, prog_name="ascd", standalone_mode=False, obj=settings)
         return code if isinstance(code, int) else 0
@@ -73,7 +73,7 @@ def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
             return ERROR
         raise Stopped from None
     except click.ClickException as error:
-        _tell_usage(error)
+        _print_usage(error)
         return USAGE
     except BrokenPipeError:  # the reader of our output, say `head`, has gone
         sys.stderr.close()
@@ -89,11 +89,11 @@ def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
 
 
 def _is_absent(error: Exception) -> bool:
-    """Is something not there that the command names, or there that must not be: a file, a folder, a column?
+    """Return True for an error of a name: a file, folder or column that is missing, or must not be there.
 
     What the system reports by itself has a number (errno): that is work that fails.
     """
-    from ascd.files.targets import ColumnError
+    from ascd.io.columns import ColumnError
 
     is_named = isinstance(error, FileNotFoundError | FileExistsError) and error.errno is None
     return is_named or isinstance(error, ColumnError)
@@ -108,13 +108,13 @@ def _interrupted(own_process: bool, is_terminated: bool) -> int:
 
 
 def _one_line(text: str) -> str:
-    from ascd.cli.words import readable
+    from ascd.cli.console import readable
 
     return " ".join(readable(text).split())
 
 
-def _tell_usage(error: Any) -> None:
-    """One line: which command, what is wrong, where help is; the help itself where nothing at all was asked."""
+def _print_usage(error: Any) -> None:
+    """Print one line: which command, what is wrong, where help is; the help itself for a command without arguments."""
     if type(error).__name__ == "NoArgsIsHelpError":  # of new versions of click
         error.show()
         return

@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 COMMANDS = {
-    "convert": "Turn a CSV or LIBSVM file into a folder that is read piece by piece.",
+    "convert": "Turn a CSV or LIBSVM file into data that are read chunk by chunk.",
     "demo": "Fit a wide Lasso with its proof, race the rules, write a report to open in a browser.",
     "fit": "Fit a model to a data file; write a model file and a summary with its certificate.",
     "info": "Versions, compiled-code cache and threads.",
@@ -23,7 +23,7 @@ Exit codes:       0 done · 1 error · 2 usage · 3 tolerance not reached · 130
 
 
 class Commands(click.Group):
-    """Commands that stand in files of their own."""
+    """Commands with a module each, imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -61,4 +61,4 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
 )
 def app() -> None:
-    """Coordinate descent that knows where it is steep, with certificates."""
+    """Sparse and regularised linear models by coordinate descent, with certificates."""

@@ -1,9 +1,11 @@
-"""How commands talk: tables and lines for people, one JSON object for machines, never both on standard output."""
+"""Output of commands: tables and lines for people, one JSON object for machines, progress on terminals."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,13 +15,14 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 
-from ascd.cli.words import readable
-
 Command = TypeVar("Command", bound=Callable[..., Any])
+#: Characters without a space that are shown of a word, and how long it may be.
+SHOWN, LONGEST = 60, 200
+LONG = re.compile(rf"\S{{{LONGEST},}}")
 
 
-class Settings:
-    """What holds for every command."""
+class Output:
+    """How the running command prints: with tracebacks, as JSON."""
 
     def __init__(self) -> None:
         self.debug = False
@@ -28,7 +31,7 @@ class Settings:
 
 def _set(name: str, context: click.Context, parameter: click.Parameter, value: bool) -> bool:
     if value:
-        setattr(context.ensure_object(Settings), name, True)
+        setattr(context.ensure_object(Output), name, True)
     return value
 
 
@@ -40,20 +43,33 @@ def common(command: Command) -> Command:
     return debug(machine(command))
 
 
-def settings() -> Settings:
-    """The settings of the running command."""
-    return click.get_current_context().ensure_object(Settings)
+def output() -> Output:
+    """Return the settings of the running command."""
+    return click.get_current_context().ensure_object(Output)
+
+
+def readable(text: str) -> str:
+    """Return text from a file without characters that would steer a terminal, and with long words cut short.
+
+    Examples
+    --------
+    >>> from ascd.cli.console import readable
+    >>> readable("a\\x1b[31m red\\n  name"), len(readable("x" * 5000))
+    ('a [31m red\\n  name', 61)
+    """
+    plain = "".join(letter if letter.isprintable() or letter in "\n\u00a0\u202f" else " " for letter in text)
+    return LONG.sub(lambda word: f"{word[0][:SHOWN]}…", plain)
 
 
 def say(text: str = "") -> None:
-    """A line for people; machines do not see it."""
-    if not settings().json:
+    """Print a line for people."""
+    if not output().json:
         click.echo(readable(text))
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """A table for people; the first column is text, the others numbers."""
-    if settings().json:
+    """Print a table for people; the first column is text, the others numbers."""
+    if output().json:
         return
     from rich.console import Console
     from rich.table import Table
@@ -68,43 +84,42 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = 
 
 
 def answer(result: dict[str, Any]) -> None:
-    """The result for machines, where they asked for it."""
-    if settings().json:
+    """Print the result for machines."""
+    if output().json:
         click.echo(json.dumps(_plain(result), indent=2))
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold: paths as text, NumPy's numbers as numbers, None for what is not finite."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, Path):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager
 def advancing(text: str) -> Iterator[Callable[[float], None]]:
-    """A bar on the terminal; yields a function that is told the share that is done."""
+    """Show a bar on the terminal; yields a function that takes the share that is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeRemainingColumn(),
-    )
+    percent = TextColumn("{task.percentage:>3.0f}%")
+    columns = (TextColumn("{task.description}"), BarColumn(), percent, TimeRemainingColumn())
     console = Console(stderr=True)
-    quiet = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=quiet) as bar, announcing_on(console):
+    is_off = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=is_off) as bar, announcing_on(console):
         task = bar.add_task(text, total=None)
         yield lambda share: bar.update(task, completed=share, total=1.0)
 
 
-class Telling:
-    """Text that is asked for whenever it is drawn."""
-
-    def __init__(self, text: Callable[[], str]) -> None:
-        self.text = text
-
-    def __rich__(self) -> str:
-        return self.text()
-
-
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A spinner on the terminal while something takes long, and a line where compiling does."""
+    """Show a spinner on the terminal, and a line where compiling takes long."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -114,7 +129,7 @@ def working(text: str) -> Iterator[None]:
 
 @contextmanager
 def fitting(text: str, estimator: Any, has_folds: bool) -> Iterator[None]:
-    """A spinner, or for a cross-validation the estimator's own bar, with the time that is left."""
+    """Show a spinner, or for a cross-validation the estimator's own bar, with the time that is left."""
     if not has_folds or not library_bar():
         with working(text):
             yield
@@ -123,11 +138,11 @@ def fitting(text: str, estimator: Any, has_folds: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        estimator.set_params(progress=False)  # how it was watched is no parameter of the model
+        estimator.set_params(progress=False)  # how it was shown is no parameter of the model
 
 
 def library_bar() -> bool:
-    """Let the library's progress bars, which use rich's shared console, write to standard error; is that a terminal?"""
+    """Direct the library's progress bars to standard error; return whether that is a terminal."""
     import rich
 
     rich.reconfigure(stderr=True)
@@ -146,16 +161,62 @@ def announcing_on(console: Any) -> Iterator[None]:
         yield
 
 
-def _plain(value: Any) -> Any:
-    """What JSON can hold: paths as text, NumPy's numbers as numbers, None for what is not finite."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+class LiveText:
+    """Text that is computed anew each time it is drawn."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self.text = text
+
+    def __rich__(self) -> str:
+        return self.text()
+
+
+class Forecast:
+    """The last round of a run, and when it may end: log gap falls along a line, if it falls as it has so far.
+
+    time left ≈ (log gap − log tolerance)·(time so far)/(log first gap − log gap)
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self.now, self.began = now, now()
+        self.last: Any = None
+        self.first = (self.began, math.inf)
+        self.smallest = math.inf
+
+    def __call__(self, current: Any) -> None:
+        """Take a ``Round``; a lower iteration is another run, say of another class."""
+        if self.last is not None and current.iteration < self.last.iteration:
+            self.first, self.smallest = (self.now(), math.inf), math.inf
+        self.last, self.smallest = current, min(self.smallest, current.gap)
+        if not math.isfinite(self.first[1]):
+            self.first = (self.now(), current.gap)
+
+    def left(self) -> float:
+        """Return seconds, or nan where nothing can be said yet."""
+        if self.last is None or not (0.0 < self.last.enough < self.smallest < self.first[1] < math.inf):
+            return 0.0 if self.last is not None and 0.0 <= self.smallest <= self.last.enough else math.nan
+        spent = self.now() - self.first[0]
+        return spent * math.log(self.smallest / self.last.enough) / math.log(self.first[1] / self.smallest)
+
+    def words(self) -> str:
+        """Return gap, time so far and the estimate."""
+        seconds = f"{self.now() - self.began:.0f} s"
+        if self.last is None or not math.isfinite(self.smallest):
+            return f"no gap known yet, {seconds}"
+        wanted = f" ({self.last.enough:.1e} is wanted)" if self.last.enough > 0.0 else ""
+        left = self.left()
+        estimate = f", perhaps {left:.0f} s left, as the gap has fallen so far" if left == left else ""
+        return f"gap {self.smallest:.1e}{wanted}, {seconds}{estimate}"
+
+
+@contextmanager
+def rounds_shown(text: str, X: Any) -> Iterator[None]:
+    """Show on a terminal how often data on disk have been read, and the estimate of the time left."""
+    from rich.console import Console
+
+    from ascd.results.progress import looking_on
+
+    console, forecast = Console(stderr=True), Forecast()
+    status: Any = LiveText(lambda: f"{text}: {X.bytes_read / X.size:.1f} times the data read, {forecast.words()}")
+    with console.status(status), announcing_on(console), looking_on(forecast):
+        yield

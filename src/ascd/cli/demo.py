@@ -6,10 +6,8 @@ from pathlib import Path
 
 import click
 
-from ascd._core.clock import Stopwatch
-from ascd._core.tuning import A_MOMENT
 from ascd.cli.console import advancing, answer, common, say, show_table, working
-from ascd.cli.places import announce_folder, folder_option
+from ascd.cli.options import announce_folder, folder_option
 
 
 @click.command()
@@ -18,10 +16,11 @@ from ascd.cli.places import announce_folder, folder_option
 @common
 def command(epochs: int, out: Path) -> None:
     """Fit a wide Lasso with its proof, race the rules, write a report to open in a browser."""
+    from ascd._core.clock import Stopwatch
     from ascd.reproduction import demo
 
     is_new = announce_folder(out)
-    clock = Stopwatch()
+    stopwatch = Stopwatch()
     with working("fitting a Lasso with 20,000 columns"):
         fits = demo.fits()
     show_table(demo.FIT_HEAD, fits, title=demo.FIT_TITLE)
@@ -31,7 +30,7 @@ def command(epochs: int, out: Path) -> None:
     show_table(outcome.head, outcome.rows())
     say(f"\n{outcome.conclusion()}")
     files = demo.publish(outcome, fits, out)
-    seconds, compiling = clock.seconds, clock.compile_seconds
+    seconds, compiling = stopwatch.seconds, stopwatch.compile_seconds
     once = f", and {compiling:.1f} s to compile, or to load what is compiled" if compiling > A_MOMENT else ""
     say(f"\nall this took {seconds:.1f} s{once}")
     say(f"{'created the folder ' + str(out) + '; ' if is_new else ''}open {files[0].resolve().as_uri()}")

@@ -15,11 +15,10 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.cli.console import advancing, say, show_table
-from ascd.cli.estimating import CLASSIFIERS, plain_again
-from ascd.cli.models import Model
-from ascd.files import Table
-from ascd.files.counting import counted
-from ascd.files.gaps import rows_of
+from ascd.cli.estimators import CLASSIFIERS, plain_again
+from ascd.io.columns import counted
+from ascd.io.encoding import LabeledData
+from ascd.io.models import Model
 
 #: Shares of the fits from which on a feature is called stable, or fair.
 STABLE, FAIR = 0.9, 0.6
@@ -49,11 +48,11 @@ class Evidence(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """How sure, in a word."""
+        """Return how sure, in a word."""
         return "stable" if self.share >= STABLE else "fair" if self.share >= FAIR else "weak"
 
     def row(self) -> tuple[str, ...]:
-        """For a table."""
+        """Return the cells of a table."""
         spread = f"{_signed(self.low, 3)} to {_signed(self.high, 3)}"
         numbers = (_signed(self.coefficient, 4), _signed(self.effect, 3), spread, f"{100.0 * self.share:.0f} %")
         return self.name, *numbers, self.verdict
@@ -68,41 +67,37 @@ def _signed(value: float, digits: int) -> str:
 
 
 def page_beside(model_file: Path) -> Path:
-    """The page that belongs to a model file."""
+    """Return the path of the page that belongs to a model file."""
     return model_file.with_name(f"{model_file.stem}-explained.html")
 
 
-def examine(model: str, estimator: Any, fitted: Model, table: Table, resamples: int) -> dict[str, list[Evidence]]:
-    """Fit the halves; returns what is known of the features, by classes or targets where there are several."""
+def examine(model: str, estimator: Any, fitted: Model, data: LabeledData, resamples: int) -> dict[str, list[Evidence]]:
+    """Fit the halves; return what is known of the features, by classes or targets where there are several."""
     from ascd.estimators._deviations import moments
 
-    coefs = _resampled(model, estimator, table, resamples)
-    deviations = np.sqrt(moments(table.X, None)[1])
+    coefs = _resampled(model, estimator, data, resamples)
+    deviations = np.sqrt(moments(data.X, None)[1])
     names = fitted.feature_names()
-    found: dict[str, list[Evidence]] = {}
-    for number in range(fitted.coef.shape[0]):
-        title = fitted.row_title(number) or EVERYTHING
-        found[title] = evidence(fitted.coef[number], coefs[:, number, :], deviations, names)
-    return found
+    return {
+        fitted.row_title(number) or EVERYTHING: evidence(coef, coefs[:, number, :], deviations, names)
+        for number, coef in enumerate(fitted.coef)
+    }
 
 
 def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out: Path) -> dict[str, Any]:
-    """Print a table a class or target, write the page; returns what a machine wants to know."""
+    """Print a table a class or target, write the page; return the same for machines."""
     for title, rows in found.items():
         heading = f"\nHow sure: {resamples} fits to random halves of the samples" + _of_row(title)
         show_table(HEAD, [one.row() for one in rows[:MOST_SHOWN]], heading)
         say(f"{sentence(rows, resamples)}\n")
     page = _write(page_beside(out), fitted, found, resamples)
     say(f"wrote {page}")
-    return {
-        "resamples": resamples,
-        "page": page,
-        **{title: [one._asdict() for one in rows] for title, rows in found.items()},
-    }
+    evidences = {title: [one._asdict() for one in rows] for title, rows in found.items()}
+    return {"resamples": resamples, "page": page, **evidences}
 
 
 def evidence(coef: Array, resampled: Array, deviations: Array, names: list[str]) -> list[Evidence]:
-    """The features that some fit uses, the surest and then the largest first.
+    """Return the features that some fit uses, the surest and then the largest first.
 
     Examples
     --------
@@ -126,7 +121,7 @@ def evidence(coef: Array, resampled: Array, deviations: Array, names: list[str])
 
 
 def sentence(rows: list[Evidence], resamples: int) -> str:
-    """What to conclude."""
+    """Return the conclusion."""
     if not rows:
         return "No feature is used, neither by the model nor by a fit to a half: the penalty is too strong."
     stable = [one.name for one in rows if one.verdict == "stable"]
@@ -146,37 +141,37 @@ def sentence(rows: list[Evidence], resamples: int) -> str:
     return text
 
 
-def _resampled(model: str, estimator: Any, table: Table, resamples: int) -> Array:
-    """Coefficients of all fits: resamples × classes × features."""
+def _resampled(model: str, estimator: Any, data: LabeledData, resamples: int) -> Array:
+    """Return the coefficients of all fits, of shape (resamples, n_outputs, n_features)."""
     from sklearn.utils import resample
 
-    n = table.X.shape[0]
+    n = data.X.shape[0]
     if n < FEWEST_SAMPLES:
         raise ValueError(f"--explain needs at least {FEWEST_SAMPLES} samples to draw halves from; there are {n}")
     is_classifier = model in CLASSIFIERS
     plain = plain_again(model, estimator)
     if is_classifier:  # C weighs the sum over the samples: half of them, twice the weight
         plain.set_params(C=plain.C * n / (n // 2))
-    X = table.X.tocsr() if hasattr(table.X, "tocsr") else table.X
-    y, found = np.asarray(table.y), []
+    y, found = np.asarray(data.y), []
     if is_classifier:
         labels, counts = np.unique(y, return_counts=True)
         if counts.min() < FEWEST_OF_A_CLASS:
             few = f"class {labels[counts.argmin()]} has {counts.min()}"
             raise ValueError(f"--explain draws halves, with at least {FEWEST_OF_A_CLASS} samples a class; {few}")
     with advancing(f"fitting {resamples} halves") as advance, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of convergence: the fits are summed up, not kept
+        warnings.simplefilter("ignore")  # about convergence: the fits are summarised, not kept
         for number in range(resamples):
             drawn = {"replace": False, "n_samples": n // 2, "random_state": number}
             half = resample(np.arange(n), stratify=y if is_classifier else None, **drawn)
-            plain.fit(rows_of(X, half), y[half])
+            part = data.rows(half)
+            plain.fit(part.X, part.y)
             found.append(np.atleast_2d(plain.coef_).copy())
             advance((number + 1) / resamples)
     return np.array(found)
 
 
 def _of_row(title: str) -> str:
-    """Which class or target a heading speaks of, where there is one to tell."""
+    """Return the class or target of a heading, "" for the only one."""
     return "" if title == EVERYTHING else f", {title}"
 
 

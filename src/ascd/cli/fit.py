@@ -4,104 +4,81 @@ from __future__ import annotations
 
 import math
 import warnings
-from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
-from ascd._core.clock import Stopwatch
-from ascd.cli import UNCONVERGED
-from ascd.cli.clusters import Cluster, check_cluster, connected, find_parts, read_parts, words_told
-from ascd.cli.console import answer, common, fitting, say
-from ascd.cli.estimating import CLASSIFIERS, MODELS, SEVERAL_TARGETS, make_estimator
-from ascd.cli.explain import examine, explain, page_beside
-from ascd.cli.models import as_classes, model_of, save_model
-from ascd.cli.options import Source, fit_options
-from ascd.cli.places import check_file, file_options
-from ascd.cli.reading import (
-    class_target,
-    count_target,
-    numeric_target,
-    one_target,
-    read_data,
-    several_classes,
-    single_target,
-    tell_reading,
-)
-from ascd.cli.summary import show_summary
-from ascd.cli.unused import refuse_without
-from ascd.cli.usage import as_usage
-from ascd.cli.watching import rounds_shown
-from ascd.files import Table, groups_of, read_groups
-from ascd.matrix.dask_kinds import is_collection
-from ascd.results.solution import Status
+from ascd.cli import UNCONVERGED, options
+from ascd.cli.console import answer, common, fitting, rounds_shown, say, show_table
+from ascd.cli.data import check_classes, check_counts, check_numeric, one_target, read_data, report_reading
+from ascd.cli.estimators import CLASSIFIERS, MODELS, SEVERAL_TARGETS, cv_error, make_estimator
+from ascd.io.columns import counted
+from ascd.io.encoding import LabeledData
+from ascd.io.groups import groups_of, read_groups
+from ascd.io.models import Model, as_classes, model_of, save
+
+#: Coefficients of a table, and tables of a model with several classes or targets.
+MOST_SHOWN, MOST_TABLES = 10, 20
+of_model = partial(options.option, heading="The model")
+of_cv = partial(options.option, heading="Cross-validation")
+of_solver = partial(options.option, heading="The solver")
+of_explain = partial(options.option, heading="Explanation")
 
 
-@click.command()
-@fit_options
-@click.argument("more", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--scheduler", metavar="ADDRESS", help="Fit on the cluster of this scheduler of Dask's: tcp://…:8786.")
-@click.option("--workers", type=click.IntRange(1), help="Fit on so many workers of Dask's, started on this machine.")
-@click.option("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
-@click.option("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
-@click.option("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
-@click.option("--C", "C", type=float, help="Inverse strength for classifiers.")
-@click.option("--loss", type=click.Choice(["hinge", "squared_hinge"]), help="Of the SVM.")
-@click.option(
-    "--groups", help="Groups of features: a file (one label per line, or JSON), or how many neighbours make one."
-)
-@click.option("--weights", type=click.Choice(["sqrt"]), help="Of groups: the roots of their sizes.  [1 each]")
-@click.option("--epsilon", type=float, help="Where Huber's loss turns linear.")
-@click.option("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")
-@click.option("--standardize", is_flag=True, default=None, help="Penalise coefficients of standardised features.")
-@click.option("--cv", type=click.IntRange(2), help="Choose alpha or C by so many folds.")
-@click.option("--intercept/--no-intercept", "fit_intercept", default=None, help="Fit an intercept.")
-@click.option("--tol", type=float, help="Duality gap relative to the objective at zero.  [1e-6]")
-@click.option("--max-iter", type=click.IntRange(1), help="Most iterations.")
-@click.option("--classes", is_flag=True, help="Each number of the target is a class (logistic, svm).")
-@click.option("--explain", "explained", is_flag=True, help="Which features, and how sure: a table and a page.")
-@click.option(
-    "--resamples", type=click.IntRange(5), default=50, show_default=True, help="Half-samples that --explain fits."
-)
-@file_options(Path("model.npz"), "The model file.")
+@click.command(cls=options.GroupedCommand)
+@options.data_options(*options.FILE, options.MEMORY, options.TARGETS, *options.COLUMNS)
+@of_model("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
+@of_model("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
+@of_model("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
+@of_model("--C", "C", type=float, help="Inverse strength for classifiers.")
+@of_model("--loss", type=click.Choice(["hinge", "squared_hinge"]), help="Of the SVM.")
+@of_model("--groups", help="Groups of features: a file (one label per line, or JSON), or how many neighbours make one.")
+@of_model("--weights", type=click.Choice(["sqrt"]), help="Of groups: the roots of their sizes.  [1 each]")
+@of_model("--epsilon", type=float, help="Where Huber's loss turns linear.")
+@of_model("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")
+@of_model("--standardize", is_flag=True, default=None, help="Penalise coefficients of standardised features.")
+@of_model("--intercept/--no-intercept", "fit_intercept", default=None, help="Fit an intercept.")
+@of_model("--classes", is_flag=True, help="Each number of the target is a class (logistic, svm).")
+@of_cv("--cv", type=click.IntRange(2), help="Choose alpha or C by so many folds.")
+@of_cv("--choose", type=click.Choice(["best", "1se"]), help="The best, or the strongest within one standard error.")
+@of_solver("--tol", type=float, help="Duality gap relative to the objective at zero.  [1e-6]")
+@of_solver("--max-iter", type=click.IntRange(1), help="Most iterations.")
+@of_explain("--explain", "explained", is_flag=True, help="Which features, and how sure: a table and a page.")
+@of_explain("--resamples", type=click.IntRange(5), default=50, show_default=True, help="Half-samples that are fitted.")
+@options.file_options(Path("model.npz"), "The model file.")
 @common
 def command(
-    source: Source, more: tuple[Path, ...], scheduler: str | None, workers: int | None, model: str, cv: int | None,
-    classes: bool, explained: bool, resamples: int, out: Path, force: bool, **given: Any,
+    source: options.DataOptions, model: str, cv: int | None, classes: bool, explained: bool, resamples: int, out: Path,
+    force: bool, **given: Any,
 ) -> int:  # fmt: skip
     """Fit a model to a data file; write a model file and a summary with its certificate.
 
     DATA is a LIBSVM, CSV, parquet or npz file; with --memory one that stays on its disk.  The exit code is 3 where the
     tolerance was not reached: the model is written, and the certificate says how far it can be from optimal.
-
-    On a cluster (--scheduler, --workers) DATA MORE… are parquet or CSV files with the same columns, which its workers
-    read.
     """
-    cluster = Cluster(scheduler, workers)
-    check_cluster(cluster, source, 1 + len(more), explained)
-    refuse_without("resamples", "--explain", explained)
-    refuse_without("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
+    from ascd.cli.explain import page_beside
+
+    options.check_needed("resamples", "--explain", explained)
+    options.check_needed("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
+    options.check_needed("choose", "--cv", cv is not None)
+    options.check_file(out, force, source.data)
+    if explained:
+        options.check_file(page_beside(out), force)
+    source.check(may_stay=True)
+    if explained and source.stays_on_disk:
+        raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
     if given["groups"] is not None:
         given["groups"] = read_groups(given["groups"])
-    with as_usage():
+    with options.as_usage():
         if model not in SEVERAL_TARGETS and isinstance(source.target, tuple):
             raise one_target(model, len(source.target))
         estimator = make_estimator(model, cv, given)
         estimator._validate_params()
-    check_file(out, force, source.data, *more)
-    if explained:
-        check_file(page_beside(out), force)
-        if source.memory is not None or source.data.is_dir():
-            raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
-    parts = find_parts(source, more) if cluster.is_wanted else None
-    with connected(cluster) if parts else nullcontext():
-        choice = Choice(model, bool(cv), classes, given["groups"], resamples if explained else 0, out)
-        if parts is None:
-            return _fit(*read_data(source, may_stay=True), estimator, choice)
-        with words_told():
-            return _fit(*read_parts(source, parts), estimator, choice)
+    choice = Choice(model, bool(cv), classes, given["groups"], resamples if explained else 0, out)
+    return _fit(read_data(source), source.data.name, estimator, choice)
 
 
 class Choice(NamedTuple):
@@ -115,80 +92,146 @@ class Choice(NamedTuple):
     out: Path
 
 
-def _fit(table: Table, label: str, estimator: Any, choice: Choice) -> int:
-    model, has_folds, classes, groups, resamples, out = choice
-    if model not in SEVERAL_TARGETS:
-        single_target(table, model)
-    elif np.ndim(table.y) == 1:
-        numeric_target(table)
-        table = table._replace(y=np.asarray(table.y).reshape(-1, 1))
-    if groups is not None:
-        estimator.set_params(groups=groups_of(groups, table))
-    if model not in CLASSIFIERS:
-        numeric_target(table)
-        if model == "poisson":
-            count_target(table, model)
-    else:
-        several_classes(table)
-        if not classes:
-            class_target(table)
-        table = table._replace(y=as_classes(table.y))
-    folds = estimator.get_params().get("cv") or 0
-    if folds > len(table.y):
-        raise click.UsageError(f"--cv must be at most the number of samples, {len(table.y):,}; got {folds}")
-    tell_reading(table, label)
-    clock = Stopwatch()
-    is_far = hasattr(table.X, "bytes_read") or is_collection(table.X)
-    watched = rounds_shown(f"fitting {model}", table.X) if is_far and not has_folds else None
-    with watched or fitting(f"fitting {model}", estimator, has_folds), warnings.catch_warnings():
+def _fit(data: LabeledData, label: str, estimator: Any, choice: Choice) -> int:
+    from ascd._core.clock import Stopwatch
+    from ascd.cli.explain import examine, explain
+
+    data = _checked(data, estimator, choice)
+    report_reading(data, label)
+    stopwatch, is_on_disk = Stopwatch(), hasattr(data.X, "bytes_read")
+    shown = fitting(f"fitting {choice.model}", estimator, choice.has_folds)
+    if is_on_disk and not choice.has_folds:
+        shown = rounds_shown(f"fitting {choice.model}", data.X)
+    with shown, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
-        estimator.fit(table.X, table.y)
-    seconds, compile_seconds = clock.seconds, clock.compile_seconds
-    header = _header(estimator, label, table)
-    fitted = model_of(estimator, header, table.names)
-    score = _score(estimator, table)
-    known = examine(model, estimator, fitted, table, resamples) if resamples else None
-    save_model(fitted, out)
-    show_summary(fitted, estimator.certificate_, model, score, (seconds, compile_seconds), out)
-    found = None if known is None else explain(fitted, known, resamples, out)
-    times = {"seconds": seconds, "compile_seconds": compile_seconds}
-    numbers = {"score": score, "nonzero": int(np.count_nonzero(fitted.coef)), "explained": found}
-    if hasattr(table.X, "bytes_read") and not is_collection(table.X):
-        say(f"read {table.X.bytes_read / table.X.size:.2f} times the data, {table.X.bytes_read / 1e6:,.1f} MB")
-        numbers["bytes_read"] = table.X.bytes_read
+        estimator.fit(data.X, data.y)
+    seconds = stopwatch.seconds, stopwatch.compile_seconds
+    header = _header(estimator, label, data)
+    fitted = model_of(estimator, header, data.names)
+    score = _score(estimator, data)
+    evidence = examine(choice.model, estimator, fitted, data, choice.resamples) if choice.resamples else None
+    save(fitted, choice.out)
+    _show_summary(fitted, estimator.certificate_, choice, score, seconds)
+    explained = None if evidence is None else explain(fitted, evidence, choice.resamples, choice.out)
+    found = {"seconds": seconds[0], "compile_seconds": seconds[1], "score": score, "explained": explained}
+    found["nonzero"] = int(np.count_nonzero(fitted.coef))
+    if is_on_disk:
+        say(f"read {data.X.bytes_read / data.X.size:.2f} times the data, {data.X.bytes_read / 1e6:,.1f} MB")
+        found["bytes_read"] = data.X.bytes_read
     if fitted.classes.size:
-        numbers["classes"] = fitted.classes.tolist()
-    answer({**header, **times, **numbers, "model_file": out})
+        found["classes"] = fitted.classes.tolist()
+    answer({**header, **found, "model_file": choice.out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
 
 
-def _score(estimator: Any, table: Table) -> float:
-    """On these data; nan for one sample, and where they are out of reach."""
+def _checked(data: LabeledData, estimator: Any, choice: Choice) -> LabeledData:
+    """Return the data with the target as the model takes it; raise errors for one that it cannot take."""
+    model = choice.model
+    if choice.groups is not None:
+        estimator.set_params(groups=groups_of(choice.groups, data))
+    if model in CLASSIFIERS:
+        if np.ndim(data.y) == 2:
+            raise one_target(model, data.y.shape[1])
+        check_classes(data, choice.classes)
+        data = data._replace(y=as_classes(data.y))
+    else:
+        check_numeric(data)
+        if model in SEVERAL_TARGETS:
+            data = data._replace(y=np.asarray(data.y).reshape(len(data.y), -1))
+        elif np.ndim(data.y) == 2:
+            raise one_target(model, data.y.shape[1])
+        if model == "poisson":
+            check_counts(data, model)
+    folds = estimator.get_params().get("cv") or 0
+    if folds > len(data.y):
+        raise click.UsageError(f"--cv must be at most the number of samples, {len(data.y):,}; got {folds}")
+    return data
+
+
+def _score(estimator: Any, data: LabeledData) -> float:
+    """Return the score on these data; nan for one sample, and where they cannot be read any more."""
+    from ascd.results.solution import Status
+
     if estimator.certificate_.status is Status.UNREACHABLE:
         return math.nan
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of one sample: the summary says that no score is defined
-        return float(estimator.score(table.X, table.y))
+        warnings.simplefilter("ignore")  # about one sample: the summary says that no score is defined
+        return float(estimator.score(data.X, data.y))
 
 
-def _header(estimator: Any, label: str, table: Table) -> dict[str, Any]:
+def _header(estimator: Any, label: str, data: LabeledData) -> dict[str, Any]:
+    """Return what a model file says besides the coefficients."""
     from ascd.reproduction.page import versions
 
-    found = (name for name in ("alpha_", "C_") if hasattr(estimator, name))
-    chosen = {name: float(np.ravel(getattr(estimator, name))[0]) for name in found}
+    certificate = estimator.certificate_
+    facts = {name: float(getattr(certificate, name)) for name in ("gap", "tolerance", "objective", "columns_read")}
+    chosen = (name for name in ("alpha_", "C_") if hasattr(estimator, name))
     parameters = {name: value for name, value in estimator.get_params().items() if isinstance(value, str | int | float)}
-    shape = {"samples": len(table.y), "features": table.X.shape[1], "target": table.target}
+    shape = {"samples": len(data.y), "features": data.X.shape[1], "target": data.target}
     return {
         "estimator": type(estimator).__name__,
         "parameters": parameters,
-        "chosen": chosen,
-        "certificate": certificate_facts(estimator.certificate_),
-        "data": {"file": label, **shape, "reading": list(table.notes), "recipe": table.recipe._asdict()},
+        "chosen": {name: float(np.ravel(getattr(estimator, name))[0]) for name in chosen},
+        "cv_error": cv_error(estimator),
+        "certificate": {**facts, "status": str(certificate.status), "converged": bool(certificate.converged)},
+        "data": {"file": label, **shape, "reading": list(data.notes), "recipe": data.recipe._asdict()},
         "versions": versions(),
     }
 
 
-def certificate_facts(certificate: Any) -> dict[str, Any]:
-    """A certificate as numbers and text."""
-    facts = {name: float(getattr(certificate, name)) for name in ("gap", "tolerance", "objective", "columns_read")}
-    return {**facts, "status": str(certificate.status), "converged": bool(certificate.converged)}
+def _show_summary(fitted: Model, certificate: Any, choice: Choice, score: float, seconds: tuple[float, float]) -> None:
+    """Print data, score, certificate, and the largest coefficients, a table a class or target."""
+    from ascd._core.tuning import A_MOMENT
+    from ascd.results.solution import Status
+
+    header, where = fitted.header, fitted.header["data"]
+    shape = f"{counted(where['samples'], 'sample')}, {counted(where['features'], 'feature')}"
+    say(f"{header['estimator']} on {where['file']}: {shape}")
+    for name, value in header["chosen"].items():
+        say(f"  {name.rstrip('_')} chosen by cross-validation: {value:.6g}")
+    error = header["cv_error"]
+    if error is not None:
+        spread = f"{error['mean']:.4g} ± {error['standard_error']:.2g}"
+        say(f"  {error['name']} over {error['folds']} folds: {spread} (mean and standard error)")
+    say(f"  nonzero coefficients {np.count_nonzero(fitted.coef):,} of {fitted.coef.size:,}")
+    name = "accuracy" if choice.model in CLASSIFIERS else "D²" if choice.model == "poisson" else "R²"
+    once = f", and {seconds[1]:.2f} s to compile, or to load what is compiled" if seconds[1] > A_MOMENT else ""
+    unknown = "is not known" if certificate.status is Status.UNREACHABLE else "is not defined for one sample"
+    say(f"  {name} on these data {score_text(score) if score == score else unknown}   in {seconds[0]:.2f} s{once}")
+    gap, reads = certificate.gap, certificate.columns_read
+    proved = f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to optimal is known"
+    objective = "" if math.isnan(certificate.objective) else f"objective {certificate.objective:.8g}, "
+    say(f"  certificate: {certificate.status}; {objective}{proved}")
+    if not certificate.converged:
+        say(f"  {certificate.status.sentence}")
+    say(f"  {reads:,.0f} columns read, {reads / where['features']:.1f} a feature\n")
+    for number in range(min(fitted.coef.shape[0], MOST_TABLES)):
+        _show_largest(fitted, number)
+    more = fitted.coef.shape[0] - MOST_TABLES
+    if more > 0:
+        say(f"… and {more:,} more {'classes' if fitted.classes.size else 'targets'}")
+    say(f"wrote {choice.out}")
+
+
+def score_text(score: float) -> str:
+    """Return four decimals, or the size of a score that is far below 0.
+
+    Examples
+    --------
+    >>> from ascd.cli.fit import score_text
+    >>> score_text(0.98765), score_text(-1.234e56)
+    ('0.9877', '-1.23e+56')
+    """
+    return f"{score:.4f}" if abs(score) < 1e4 else f"{score:.2e}"
+
+
+def _show_largest(fitted: Model, number: int) -> None:
+    """Print the largest coefficients of a class, or of the only output."""
+    coef, names = fitted.coef[number], fitted.feature_names()
+    order = np.argsort(-np.abs(coef))[:MOST_SHOWN]
+    rows = [(names[j], f"{coef[j]:+.6g}") for j in order if coef[j] != 0.0]
+    left = np.count_nonzero(coef) - len(rows)
+    rows += [(f"… and {left:,} more", "")] if left else []
+    intercept = ("intercept", f"{fitted.intercept[number]:+.6g}")
+    show_table(("largest coefficients", "value"), [*rows, intercept], fitted.row_title(number))
+    say()

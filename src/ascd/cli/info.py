@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +15,25 @@ OPTIONAL = ("click", "rich", "matplotlib", "pandas", "pyarrow", "celer", "skglm"
 
 
 def facts() -> dict[str, Any]:
-    """What there is to tell."""
-    from importlib import metadata
+    """Return versions, the place of compiled kernels, and threads."""
+    from threadpoolctl import threadpool_info
 
     from ascd.reproduction.page import versions
 
-    found = {}
-    for package in OPTIONAL:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return {"versions": versions(), "optional": found, "cache": _cache(), "threads": _threads()}
+    there = {found.metadata["Name"] for found in metadata.distributions()}
+    optional = {name: metadata.version(name) if name in there else "not installed" for name in OPTIONAL}
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    pools = {f"{pool['user_api']} ({pool['internal_api']})": pool["num_threads"] for pool in threadpool_info()}
+    threads = {"processors": processors, **pools}
+    return {"versions": versions(), "optional": optional, "cache": _cache(), "threads": threads}
 
 
 def _cache() -> dict[str, Any]:
-    """Where compiled kernels are kept, as numba itself says, and how much of it; or why they are not kept."""
+    """Return where compiled kernels are kept, as numba itself says, and how much; or why they are not kept."""
     import ascd
     from ascd._core.jit import cache_folders
 
-    for name in ascd.__all__:  # kernels are known once the files that they stand in are imported
+    for name in ascd.__all__:  # kernels are known once the files that define them are imported
         getattr(ascd, name)
     folders, reason = cache_folders()
     files = [path for folder in folders for path in Path(folder).glob("*.nb[ic]")]
@@ -43,17 +43,6 @@ def _cache() -> dict[str, Any]:
         "files": len(files),
         "megabytes": round(sum(file.stat().st_size for file in files) / 2**20, 1),
     }
-
-
-def _threads() -> dict[str, Any]:
-    """Processors, and the threads that linear algebra would use."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    found: dict[str, Any] = {"processors": available}
-    from threadpoolctl import threadpool_info
-
-    for pool in threadpool_info():
-        found[f"{pool['user_api']} ({pool['internal_api']})"] = pool["num_threads"]
-    return found
 
 
 @click.command()

@@ -31,7 +31,7 @@ class Stopped(BaseException):
 
 
 class Watch:
-    """Whether Ctrl-C was pressed; repeats it where it got lost because compiled code was calling back."""
+    """Records that Ctrl-C was pressed, and repeats it where a callback of compiled code lost it."""
 
     def __init__(self) -> None:
         self.seen, self.is_terminated = False, False
@@ -39,12 +39,12 @@ class Watch:
         self.repeats: list[threading.Timer] = []
 
     def stop(self, number: int, frame: Any) -> None:
-        """The handler of the signal."""
+        """Handle the signal."""
         self.seen, self.is_terminated = True, self.is_terminated or number == signal.SIGTERM
         raise Stopped
 
     def lost(self, report: Any) -> None:
-        """Python's hook for exceptions that cannot be raised."""
+        """Serve as Python's hook for exceptions that cannot be raised."""
         if not isinstance(report.exc_value, Stopped):
             self.hook(report)
             return
@@ -73,14 +73,14 @@ def stoppable(watch: Watch) -> Iterator[None]:
 
 
 def ignore_signals() -> None:
-    """The command is ending: an interrupt that is repeated, or pressed again, must not end it in another way."""
+    """Ignore further interrupts, so that the ending of the command is not changed by them."""
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
 
 
 def leave(code: int) -> None:
-    """End the process here: Python would wait for threads that go on fitting, and tear down a half-done compilation."""
+    """End the process at once; Python would wait for threads that go on fitting, and for a compilation."""
     others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     for thread in others:
         with suppress(RuntimeError):  # one that the signal found half started cannot be waited for

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from ascd.cli import UNCONVERGED
+from ascd.cli import UNCONVERGED, options
 from ascd.cli.console import answer, common, library_bar, say, show_table, working
-from ascd.cli.options import Number, Source, large_data_options
-from ascd.cli.places import announce_folder, folder_option, wrote
-from ascd.cli.reading import numeric_target, read_data, tell_reading, the_target
-from ascd.cli.unused import refuse_without
-from ascd.files import Table, whole_folder
-from ascd.reproduction.charts import Axis, Chart, Section, Series, draw_charts
-from ascd.reproduction.page import write_page
+from ascd.cli.data import check_numeric, read_data, report_reading, target_words
+from ascd.io.encoding import LabeledData
+from ascd.io.writing import whole_folder
 
 #: Coefficients that are drawn, the largest ones; rows that are printed.
 MOST_CURVES, ROWS = 24, 12
-#: What the library says of a target that no feature explains.
+#: The library's error for a target that no feature explains.
 NO_PATH = "every alpha makes all coefficients zero"
 #: A share of the deviance that rounding errors explain.
 NOTHING = 1e-20
@@ -31,82 +28,102 @@ READING = (
 )
 
 
-@click.command()
-@large_data_options
-@click.option("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
-@click.option(
-    "--l1-ratio", type=Number(0, 1, min_open=True), default=0.5, show_default=True, help="Of the elastic net."
+of_path = partial(options.option, heading="The path")
+
+
+@click.command(cls=options.GroupedCommand)
+@options.data_options(*options.FILE, options.MEMORY, options.TARGET, *options.COLUMNS)
+@of_path("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
+@of_path(
+    "--l1-ratio", type=options.Number(0, 1, min_open=True), default=0.5, show_default=True, help="Of the elastic net."
 )
-@click.option("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
-@click.option(
+@of_path("--standardize", is_flag=True, help="Penalise coefficients of standardised features.")
+@of_path("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
+@of_path(
     "--eps",
-    type=Number(0, 1, min_open=True, max_open=True),
+    type=options.Number(0, 1, min_open=True, max_open=True),
     default=1e-2,
     show_default=True,
     help="The smallest, relative to the largest.",
 )
-@click.option("--tol", type=Number(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
-@folder_option("path")
+@of_path("--tol", type=options.Number(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
+@options.folder_option("path")
 @common
-def command(source: Source, model: str, l1_ratio: float, points: int, eps: float, tol: float, out: Path) -> int:
+def command(
+    source: options.DataOptions,
+    model: str,
+    l1_ratio: float,
+    standardize: bool,
+    points: int,
+    eps: float,
+    tol: float,
+    out: Path,
+) -> int:
     """Coefficients along a path of penalties, as a table and a picture.
 
     An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
     """
-    refuse_without("l1_ratio", "--model elastic-net", model == "elastic-net")
-    is_new = announce_folder(out)
-    table, label = read_data(source, may_stay=True)
-    problem = _problem(table, model, l1_ratio)
-    tell_reading(table, label)
+    options.check_needed("l1_ratio", "--model elastic-net", model == "elastic-net")
+    is_new, label = options.announce_folder(out), source.data.name
+    source.check(may_stay=True)
+    data = read_data(source)
+    problem = _problem(data, model, l1_ratio, standardize)
     try:
         found = _follow(problem, model, n_alphas=points, eps=eps, tol=tol)
     except ValueError as error:
         if NO_PATH not in str(error):
             raise
-        raise _no_path(table) from error
+        raise _no_path(data) from error
     if max(found.deviance_ratio) < NOTHING:
-        raise _no_path(table)
-    strengths, coefs = found.alphas / (1.0 if model == "logistic" else table.X.shape[0]), found.coefs
-    names = table.names or [f"feature {j}" for j in range(coefs.shape[0])]
-    caption = f"{points} penalties down to {eps:g} of the largest, tol {tol:g}."
-    chart = path_chart(strengths, coefs, names, f"{model} on {label}", caption)
+        raise _no_path(data)
+    report_reading(data, label)
+    strengths, coefs = found.alphas / (1.0 if model == "logistic" else data.X.shape[0]), found.coefs
     rows = [int(k) for k in np.unique(np.linspace(0, len(strengths) - 1, ROWS).round())]
     nonzero = np.count_nonzero(coefs, axis=0)
     head = ("alpha" if model != "logistic" else "1/C", "nonzero", "largest coefficient", "explained")
     show_table(head, [_row(strengths, coefs, nonzero, found.deviance_ratio, k) for k in rows])
     if not found.status.is_answer:
         say(f"\n{found.status.sentence}")
-    files = _publish(out, chart, strengths, coefs, names)
-    say(wrote(files, out, is_new))
+    caption = f"{points} penalties down to {eps:g} of the largest, tol {tol:g}{', standardised' * standardize}."
+    names = data.names or [f"feature {j}" for j in range(coefs.shape[0])]
+    files = _publish(out, (strengths, coefs, names), f"{model} on {label}", caption)
+    say("\n".join([f"created the folder {out}"] * is_new + [f"wrote {path}" for path in files]))
     answer({"strengths": strengths, "nonzero": nonzero, "status": str(found.status), "files": files})
     return 0 if found.status.is_answer else UNCONVERGED
 
 
-def _no_path(table: Table) -> ValueError:
+def _no_path(data: LabeledData) -> ValueError:
     return ValueError(
-        f"{the_target(table)} is constant, or no feature varies with it: every penalty makes all coefficients 0, so "
+        f"{target_words(data)} is constant, or no feature varies with it: every penalty makes all coefficients 0, so "
         "there is no path; name another column with --target"
     )
 
 
-def _problem(table: Table, model: str, l1_ratio: float) -> Any:
+def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) -> Any:
+    """Return the problem with a penalty of strength 1; standardised features weigh by their deviations."""
     from ascd.problem.penalties import L1, L1L2
     from ascd.problem.problem import Problem
 
+    ratio = 1.0 if model != "elastic-net" else l1_ratio
+    scale: Any = 1.0
     if model == "logistic":
-        values = np.unique(table.y)
+        values = np.unique(data.y if data.y.dtype.kind != "O" else data.y.astype(str))
         if values.size != 2:
             raise ValueError(f"a logistic path needs two classes; the target has {values.size} values")
-        signs = np.where(np.asarray(table.y) == values[1], 1.0, -1.0)
-        return Problem(table.X, signs, loss="logistic", penalty=L1(1.0))
-    numeric_target(table)
-    ratio = 1.0 if model == "lasso" else l1_ratio
-    penalty = L1(1.0) if ratio == 1.0 else L1L2(ratio, 1.0 - ratio)
-    return Problem(table.X, np.asarray(table.y, dtype=float), penalty=penalty)
+    else:
+        check_numeric(data)
+    if standardize:
+        from ascd.estimators._deviations import deviations
+
+        scale = deviations(data.X, None)
+    penalty = L1(1.0, scale) if ratio == 1.0 else L1L2(ratio * scale, (1.0 - ratio) * scale**2)
+    if model == "logistic":
+        return Problem(data.X, np.where(data.y == values[1], 1.0, -1.0), loss="logistic", penalty=penalty)
+    return Problem(data.X, np.asarray(data.y, dtype=float), penalty=penalty)
 
 
 def _follow(problem: Any, model: str, **grid: Any) -> Any:
-    """The path, with a bar on a terminal that shows the time that is left."""
+    """Return the path; on a terminal a bar shows the time that is left."""
     from ascd.results.solution import Status
     from ascd.solver import path
 
@@ -126,8 +143,10 @@ def _row(strengths: Any, coefs: Any, nonzero: Any, explained: Any, k: int) -> tu
     return f"{strengths[k]:.6g}", f"{nonzero[k]:,}", largest, f"{100.0 * explained[k]:.1f} %"
 
 
-def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption: str) -> Chart:
-    """The largest coefficients against the strength of the penalty, weaker to the right."""
+def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption: str) -> Any:
+    """Return a chart of the largest coefficients against the strength of the penalty, weaker to the right."""
+    from ascd.report import Axis, Chart, Series
+
     chosen = np.argsort(-np.abs(coefs).max(axis=1), kind="stable")[:MOST_CURVES]
     x = {"strength": np.log10(strengths[0] / strengths).tolist()}
     series = tuple(Series(names[j], x, coefs[j].tolist()) for j in chosen if np.any(coefs[j]))
@@ -138,13 +157,16 @@ def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption
     return Chart("path", title, text, axes, (*series, count), "coefficient", "nonzero (dotted)", log=False)
 
 
-def _publish(folder: Path, chart: Chart, strengths: Any, coefs: Any, names: list[str]) -> list[Path]:
-    """The page, the numbers and, where matplotlib is there, pictures: all of them or none."""
+def _publish(folder: Path, found: tuple[Any, Any, list[str]], title: str, caption: str) -> list[Path]:
+    """Write the page, the numbers and, where matplotlib is there, pictures: all of them or none."""
     from importlib.util import find_spec
 
+    from ascd.report import Section, draw_charts, write_page
+
+    chart = path_chart(*found, title, caption)
     with whole_folder(folder) as drafts:
         made = [write_page(drafts / "path.html", chart.title, [Section("path", "The path", READING, (chart,))])]
         made.append(drafts / "path.npz")
-        np.savez_compressed(made[-1], strengths=strengths, coefs=coefs, names=np.array(names))
+        np.savez_compressed(made[-1], strengths=found[0], coefs=found[1], names=np.array(found[2]))
         made += draw_charts([chart], drafts / "path") if find_spec("matplotlib") else []
     return [folder / path.name for path in made]

@@ -10,52 +10,48 @@ from typing import Any
 import click
 import numpy as np
 
-from ascd.cli.console import answer, common, say, settings
-from ascd.cli.models import Model, load_model
-from ascd.cli.options import FILE, Source, with_source
-from ascd.cli.places import check_file, file_options
-from ascd.cli.reading import complete
-from ascd.cli.summary import as_score
-from ascd.cli.unused import refuse_unused, refuse_without
-from ascd.cli.usage import check_source
-from ascd.cli.words import readable
-from ascd.files import Recipe, Table, write_text
-from ascd.files.dialect import is_number
-from ascd.files.reading import column_name
-from ascd.files.targets import TRUTHS, has_target, word_of
+from ascd.cli import options
+from ascd.cli.console import answer, common, output, readable, say
+from ascd.cli.data import check_complete
+from ascd.cli.fit import score_text
+from ascd.io.columns import TRUTHS, has_target, word_of
+from ascd.io.encoding import LabeledData
+from ascd.io.models import Model, load
+from ascd.io.reading import column_name
+from ascd.io.writing import write_text
 
 #: What need not be said of a CSV file.
 PLAIN = ("separator ',', header",)
-MENDED = "a model that was fitted with --impute fills them"
+WAY = "a model that was fitted with --impute fills them"
 
 
-@click.command()
+@click.command(cls=options.GroupedCommand)
 @click.argument("model_file", type=click.Path(path_type=Path))
-@with_source(
-    *FILE, click.option("--target", multiple=True, help="A column to leave out, and to score by; repeat for several.")
+@options.data_options(
+    *options.FILE,
+    options.of_columns("--target", multiple=True, help="A column to leave out, and to score by; repeat for several."),
 )
-@click.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
-@file_options(None, "A CSV file; printed by default.")
+@options.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
+@options.file_options(None, "A CSV file; printed by default.")
 @common
-def command(model_file: Path, source: Source, probabilities: bool, out: Path | None, force: bool) -> None:
+def command(model_file: Path, source: options.DataOptions, probabilities: bool, out: Path | None, force: bool) -> None:
     """Predict with a fitted model.
 
     MODEL_FILE was written by `ascd fit`.  Features are matched by name where both sides have names, else by position;
-    columns that the model does not know are left out.  A CSV file is read as that of the fit was (header, separator,
-    decimal mark, words for missing values), unless it is plainly written in another way or an option says so.  How it
-    was read, and the score where DATA hold the target, are printed on standard error.
+    columns that the model does not know are left out.  How a CSV file is written is found as for a fit; what it does
+    not show (header, decimal mark) is as in the fit, unless an option says so.  How it was read, and the score where
+    DATA hold the target, are printed on standard error.
     """
-    refuse_without("force", "--out", out is not None)
-    check_source(source)
+    options.check_needed("force", "--out", out is not None)
+    source._replace(given=source.given - {"target"}).check()
     if out is not None:
-        check_file(out, force, model_file, source.data)
-    model = load_model(model_file)
-    table = _table_for(model, source)
-    X = table.X
-    predicted = model.probabilities(X) if probabilities else model.predict(X)
-    score = None if table.y is None else score_of(model, model.predict(X), np.asarray(table.y))
-    if score is not None and not settings().json:
-        click.echo(f"{score[0]} {as_score(score[1])}", err=True)
+        options.check_file(out, force, model_file, source.data)
+    model = load(model_file)
+    data = _data_for(model, source)
+    predicted = model.predict_proba(data) if probabilities else model.predict(data)
+    score = None if data.y is None else score_of(model, model.predict(data), np.asarray(data.y))
+    if score is not None and not output().json:
+        click.echo(f"{score[0]} {score_text(score[1])}", err=True)
     several = predicted.ndim == 2 and not probabilities
     head = model.target_names() if several else ["prediction"]
     head = [f"P({label})" for label in model.classes] if probabilities else head
@@ -64,49 +60,35 @@ def command(model_file: Path, source: Source, probabilities: bool, out: Path | N
     text = _csv(shown.reshape(len(predicted), -1), head)
     if out is not None:
         say(f"wrote {write_text(out, text)}")
-    elif not settings().json:
+    elif not output().json:
         click.echo(text, nl=False)
-    answer(
-        {
-            "predictions": predicted,
-            "score": None if score is None else dict([score]),
-            "file": out,
-            "reading": table.notes,
-        }
-    )
+    scored = None if score is None else dict([score])
+    answer({"predictions": predicted, "score": scored, "file": out, "reading": data.notes})
 
 
-def _table_for(model: Model, source: Source) -> Table:
-    """The model's features in its order, and the target where it is there: the one asked for, else the model's own."""
-    asked, learnt = source.target, Recipe(**model.header["data"].get("recipe", {}))
-    refuse_unused(source._replace(asked=source.asked - {"target"}))
-    wanted = source._replace(target=asked or model.header["data"].get("target"))
-    if isinstance(wanted.target, str) and model.classes.dtype.kind == "U" and not all(map(is_number, model.classes)):
-        learnt = learnt._replace(levels={**learnt.levels, wanted.target: model.classes.tolist()})
-    table = wanted.read(
-        n_features=model.coef.shape[1], target_optional=True, features=model.names.tolist() or None, recipe=learnt
-    )
-    called = asked if asked is None or isinstance(asked, str) else list(asked)
-    if called is not None and table.target not in (called, column_name(called, False)):
-        raise click.UsageError(f"{source.data.name} has no column {asked!r} to score by")
-    _tell(table, source.data.name, "sep" in learnt.written)
-    complete(table._replace(y=None), source.data.name, MENDED, MENDED)
-    return table
-
-
-def _tell(table: Table, label: str, is_learnt: bool) -> None:
-    """How the file was read where that is not the plain way, and what the model does not know."""
-    same = is_learnt and not any(note.startswith("the model's data had") for note in table.notes)
-    for note in table.notes:
-        is_usual = note in PLAIN or note.startswith("text column") or note.endswith("filled as in the model")
-        if "not seen" not in note and (is_usual or settings().json):
-            continue
-        how = "read as the model's data were: " if same and note == table.notes[0] else ""
-        click.echo(readable(f"{label}: {how}{' '.join(note.split())}"), err=True)
+def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
+    """Return the model's features, and the target where it is there: the one given, else the model's own."""
+    recipe, given = model.recipe, source.target
+    wanted = source._replace(target=given or model.header["data"]["target"])
+    if isinstance(given, str) and model.header["data"]["target"] in recipe.levels:
+        recipe = recipe._replace(levels={**recipe.levels, given: model.classes.tolist()})
+    features = model.names.tolist() or None
+    data = wanted.read(n_features=model.coef.shape[1], target_optional=True, features=features, recipe=recipe)
+    called = given if given is None or isinstance(given, str) else list(given)
+    if called is not None and data.target not in (called, column_name(called, False)):
+        raise click.UsageError(f"{source.data.name} has no column {given!r} to score by")
+    for note in data.notes:
+        is_usual = (
+            note in PLAIN or note.startswith(("text column", "column")) or note.endswith("filled as in the model")
+        )
+        if "not seen" in note or not (is_usual or output().json):
+            click.echo(readable(f"{source.data.name}: {' '.join(note.split())}"), err=True)
+    check_complete(data._replace(y=None), source.data.name, WAY, WAY)
+    return data
 
 
 def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
-    """Accuracy, or R², over the rows that have a target; None where none has."""
+    """Return accuracy or R² over the rows that have a target; None where none has."""
     known = has_target(y)
     predicted, y = predicted[known], y[known]
     if not y.size or (not model.classes.size and y.dtype.kind not in "biuf"):
@@ -122,13 +104,13 @@ def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
 
 
 def _label(value: Any) -> str:
-    """A class as a word, also where one file has numbers or truths, and another, with gaps or other classes, words."""
+    """Return a class as a word, also where one file has numbers or truths and another, with other classes, words."""
     word = word_of(value)
     return str(int(TRUTHS[word])) if word in TRUTHS else word
 
 
 def _csv(rows: Any, head: list[str]) -> str:
-    """A table in CSV; a name with a comma or a line break is quoted."""
+    """Return a table in CSV; a name with a comma or a line break is quoted."""
     buffer = io.StringIO()
     lines = csv.writer(buffer, lineterminator="\n")
     lines.writerow(head)

@@ -8,10 +8,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from ascd.cli.console import answer, common, say, settings, show_table
+from ascd.cli.console import answer, common, output, say, show_table
 from ascd.cli.interrupts import Stopped
-from ascd.cli.places import announce_folder, folder_option
-from ascd.cli.unused import refuse_without
+from ascd.cli.options import announce_folder, check_needed, folder_option
 
 
 class Figure(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
@@ -60,8 +59,8 @@ def command(
     folder = out / scale
     results = folder / "results.json"
     for option in ("data", "jobs"):
-        refuse_without(option, "runs (--only-publish makes none)", not only_publish)
-    refuse_without("data", "a panel of figure 3, or another that uses text", needs_text(figures))
+        check_needed(option, "runs (--only-publish makes none)", not only_publish)
+    check_needed("data", "a panel of figure 3, or another that uses text", needs_text(figures))
     if only_publish and figures:
         raise click.UsageError("--only-publish takes what the results file holds: name no FIGURES")
     if only_publish and not results.is_file():
@@ -69,7 +68,7 @@ def command(
     announce_folder(out)
     if not only_publish:
         try:
-            results = run(figures, scale, folder, data, jobs, None if settings().json else _log)
+            results = run(figures, scale, folder, data, jobs, None if output().json else _log)
         except (Stopped, KeyboardInterrupt):
             done = len(list((folder / "runs").glob("*.json")))
             click.echo(f"ascd: {done} finished runs are kept: the same command continues from there", err=True)
@@ -84,5 +83,5 @@ def command(
 
 
 def _log(line: str) -> None:
-    """A line as soon as it is known; standard output is for the result."""
+    """Print a line of progress; standard output is for the result."""
     click.echo(line, err=True)

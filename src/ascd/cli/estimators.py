@@ -1,14 +1,15 @@
-"""The models of ``ascd fit``: a name → an estimator, and which options it takes."""
+"""The models of ``ascd fit``: names of estimators, and which options they take."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ascd._core.checks import unknown_name
 
 
 class Kind(NamedTuple):
-    """An estimator's name, its form with cross-validation (or none), and the options it knows."""
+    """An estimator's name, its form with cross-validation ("" for none), and the options it takes."""
 
     plain: str
     cross_validated: str
@@ -35,25 +36,26 @@ MODELS = {
     "multi-task-elastic-net": _kind("MultiTaskElasticNet", "MultiTaskElasticNetCV", "alpha", "l1_ratio", "standardize"),
     "svm": _kind("LinearSVC", "", "C", "loss"),
 }
-#: Options of every model.
-COMMON = frozenset(("tol", "max_iter", "fit_intercept"))
+#: Options of every model, and of every cross-validation.
+COMMON, OF_FOLDS = frozenset(("tol", "max_iter", "fit_intercept")), frozenset(("choose",))
 CLASSIFIERS = ("logistic", "svm")
 #: Models that fit several targets at once.
 SEVERAL_TARGETS = ("multi-task-lasso", "multi-task-elastic-net")
 
 
 def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
-    """An unfitted estimator with the options that were given; an option that it does not take is an error."""
+    """Return an unfitted estimator with the options that were given; a ValueError names one that it does not take."""
     from ascd import estimators
 
     if name not in MODELS:
         raise unknown_name(name, "model", MODELS)
     kind = MODELS[name]
     shared = {key: value for key, value in given.items() if value is not None}
-    own = {key: value for key, value in shared.items() if key not in COMMON}
+    own = {key: value for key, value in shared.items() if key not in COMMON | OF_FOLDS}
     foreign = sorted(set(own) - kind.options)
     if foreign:
-        raise ValueError(f"model {name!r} takes no --{foreign[0].replace('_', '-')}; it takes {_listed(kind)}")
+        listed = ", ".join(f"--{option.replace('_', '-')}" for option in sorted(kind.options)) or "none"
+        raise ValueError(f"model {name!r} takes no --{foreign[0].replace('_', '-')}; it takes {listed}")
     if "groups" in kind.options and "groups" not in own:
         raise ValueError(
             f"model {name!r} needs --groups: a file (one label per line, or JSON), or how many neighbours make one"
@@ -72,12 +74,10 @@ def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
     return getattr(estimators, kind.cross_validated)(cv=cv, **shared)
 
 
-def _listed(kind: Kind) -> str:
-    return ", ".join(f"--{option.replace('_', '-')}" for option in sorted(kind.options)) or "none"
-
-
 def plain_again(name: str, estimator: Any) -> Any:
-    """An unfitted estimator with the options of a fitted one; what cross-validation has chosen is fixed."""
+    """Return an unfitted estimator with the options of a fitted one, and with what cross-validation has chosen."""
+    import numpy as np
+
     from ascd import estimators
 
     kind = MODELS[name]
@@ -85,13 +85,23 @@ def plain_again(name: str, estimator: Any) -> Any:
     known = set(made.get_params()) & (kind.options | COMMON)
     shared = {key: value for key, value in estimator.get_params().items() if key in known}
     for key in ("alpha", "C", "l1_ratio"):
-        if hasattr(estimator, f"{key}_") and key in kind.options:
-            shared[key] = _first(getattr(estimator, f"{key}_"))
+        if hasattr(estimator, f"{key}_") and key in kind.options:  # of several classes, that of the first
+            shared[key] = float(np.ravel(getattr(estimator, f"{key}_"))[0])
     return made.set_params(**shared)
 
 
-def _first(value: Any) -> float:
-    """One number; of several classes, that of the first."""
+def cv_error(estimator: Any) -> dict[str, Any] | None:
+    """Return mean and standard error over the folds of the score at the chosen penalty; None without folds."""
     import numpy as np
 
-    return float(np.ravel(value)[0])
+    if hasattr(estimator, "mse_path_"):
+        name, grid, chosen = "mean squared error", estimator.alphas_, estimator.alpha_
+        table = np.asarray(estimator.mse_path_)
+    elif hasattr(estimator, "scores_"):
+        name, grid, chosen = "accuracy", estimator.Cs_, float(np.ravel(estimator.C_)[0])
+        table = np.asarray(estimator.scores_)[:, 0].T
+    else:
+        return None
+    found = table[int(np.argmin(np.abs(np.asarray(grid) - chosen)))]
+    error = float(np.std(found, ddof=1)) / math.sqrt(found.size)
+    return {"name": name, "mean": float(found.mean()), "standard_error": error, "folds": int(found.size)}

@@ -1,4 +1,4 @@
-"""Data larger than memory: a file or folder that stays on its disk and is read piece by piece."""
+"""Data larger than memory: a file or folder that stays on its disk and is read in chunks."""
 
 from __future__ import annotations
 
@@ -11,18 +11,12 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.files.folders import INDEX, FolderReader, is_folder_of_groups
-from ascd.files.npy import NpyReader
-from ascd.files.parquet import ParquetReader, columns_of, opened
-from ascd.files.placing import is_unfinished
-from ascd.files.reading import DEFAULT_MEMORY, FORMATS
-from ascd.files.targets import ColumnError
-from ascd.files.zarr_arrays import DESCRIPTIONS, ZarrReader
-from ascd.matrix.distant import Distant
-from ascd.matrix.filed import Filed
+from ascd.io import readers
+from ascd.io.columns import ColumnError
+from ascd.io.reading import DEFAULT_MEMORY, FORMATS
 
 PARQUET = FORMATS["parquet"]
-#: The least that works at all.
+#: The least memory that works at all, in bytes.
 LEAST_MEMORY = 1 << 20
 UNITS = {"": 1, "B": 1} | {
     f"{letter}{form}": base**power
@@ -72,37 +66,43 @@ class OnDisk:
     def bytes_read(self) -> int:
         return int(self.reader.bytes_read)
 
-    def as_design(self) -> Distant:
-        """The data behind a design's questions (``ascd.matrix.design``); the same for all who ask."""
+    def as_design(self) -> Any:
+        """Return the data as a matrix for problems; the same object in every call."""
         return self._design
 
     @cached_property
-    def _design(self) -> Distant:
+    def _design(self) -> Any:
+        from ascd.matrix.distant import Distant
+        from ascd.matrix.filed import Filed
+
         design = Distant(Filed(self.reader, self._memory))
         design.feature_names = self.feature_names
         return design
 
 
-def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> OnDisk:
-    """Open data that stay on their disk; nothing but their description is read.
+def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = (), memory: Any = None) -> OnDisk:
+    """Open data that stay on their disk; nothing but their description and the target is read.
 
     Parameters
     ----------
     path : a .npy file (C or Fortran order, any numbers), a Parquet file or a folder or list of them, a Zarr array, or a
-        folder written by ``ascd convert`` from CSV or LIBSVM
-    target : the column of Parquet files that is the target
+        folder written by ``ascd convert`` from a LIBSVM file
+    target : the column of Parquet files that is the target: it becomes ``data.y`` and is no feature.  By default the
+        target that ``ascd convert`` stored; without one every column is a feature
+    without : columns of Parquet files that are no features
     memory : bytes that reading may take, as a number or as in "2GB"; 2 GiB by default
 
     Examples
     --------
-    >>> import tempfile, pathlib, numpy as np, ascd
-    >>> X = np.random.default_rng(0).standard_normal((200, 50))
+    >>> import tempfile, numpy as np, pandas, ascd
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> frame = pandas.DataFrame(X, columns=list("abcd")).assign(price=X[:, 0] - X[:, 1], id=range(200))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(f"{folder}/X.npy", X)
-    ...     data = ascd.open_data(f"{folder}/X.npy", memory="100MB")
-    ...     model = ascd.Lasso(alpha=0.1).fit(data, X[:, 0] - X[:, 1])
-    >>> data, np.flatnonzero(model.coef_), data.bytes_read <= 3 * data.size
-    (OnDisk(200 x 50, 0.1 MB), array([0, 1]), True)
+    ...     frame.to_parquet(f"{folder}/houses.parquet")
+    ...     data = ascd.open_data(f"{folder}/houses.parquet", target="price", without=["id"], memory="100MB")
+    ...     model = ascd.Lasso(alpha=0.1).fit(data, data.y)
+    >>> data, data.feature_names, np.flatnonzero(model.coef_)
+    (OnDisk(200 x 4, 0.0 MB), ['a', 'b', 'c', 'd'], array([0, 1]))
     """
     allowed = as_bytes(memory)
     several = [Path(one) for one in path] if isinstance(path, list | tuple) else _files_of(Path(path))
@@ -114,52 +114,43 @@ def open_data(path: Any, *, target: str | None = None, memory: Any = None) -> On
             raise FileNotFoundError(f"no such file or folder: {one}")
     if len(several) > 1 and not all(one.suffix.lower() in PARQUET for one in several):
         raise ValueError(f"path may be a list of Parquet files only; got {', '.join(one.name for one in several[:3])}")
-    if is_folder_of_groups(first):
-        folder = FolderReader(first)
-        stored = folder.index["target"]
-        if target not in (None, stored):
-            raise ColumnError(f"target must be {stored!r} for {first}, which was converted so; got {target!r}")
-        y = folder.target() if stored is not None else None
-        return OnDisk(folder, allowed, folder.index["names"], y)
-    if is_unfinished(first):
-        raise ValueError(f"{first} has no {INDEX}: its conversion was cut short. Run ascd convert again, with --force")
-    if first.suffix.lower() in PARQUET:
-        reader = ParquetReader(several, () if target is None else (target,))
+    if first.is_file() and first.suffix.lower() in PARQUET:
+        target = target or readers.converted_target(readers.open_parquet(first))
+        reader = readers.ParquetReader(several, tuple(without), target)
         return OnDisk(reader, allowed, reader.names, None if target is None else reader.column(target))
-    is_zarr = first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in DESCRIPTIONS)
+    is_sparse = readers.is_sparse_folder(first)
+    for argument, given in (("target", target), ("without", without or None)):
+        if given is not None and not (is_sparse and given == "label"):
+            kind = ColumnError if is_sparse else ValueError
+            raise kind(f"{argument} must be left out for {first}, whose columns have no names; got {given!r}")
+    if is_sparse:
+        folder = readers.SparseReader(first)
+        return OnDisk(folder, allowed, None, folder.y)
+    is_zarr = first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in readers.ZARR_METADATA)
     if first.suffix.lower() != ".npy" and not is_zarr:
-        raise _nothing_in(first) if first.is_dir() else not_in_pieces(first)
-    _refuse_target(target, first)
-    return OnDisk(ZarrReader(first) if is_zarr else NpyReader(first), allowed)
+        raise _nothing_in(first) if first.is_dir() else not_on_disk(first)
+    return OnDisk(readers.ZarrReader(first) if is_zarr else readers.NpyReader(first), allowed)
 
 
-def stored_names(path: Path) -> list[str]:
-    """The columns of Parquet files, one of which is the target; none where columns have no names, or are converted."""
+def parquet_names(path: Path) -> tuple[list[str], str | None]:
+    """Return the columns of Parquet files and the target that ``ascd convert`` stored; ([], None) for other data."""
     first = _files_of(path)[0]
-    return columns_of(opened(first)) if first.is_file() and first.suffix.lower() in PARQUET else []
+    if not (first.is_file() and first.suffix.lower() in PARQUET):
+        return [], None
+    file = readers.open_parquet(first)
+    return readers.parquet_columns(file), readers.converted_target(file)
 
 
-def not_in_pieces(path: Path) -> ValueError:
-    """The error of a file that is read as a whole only."""
+def not_on_disk(path: Path) -> ValueError:
+    """Return the error of a file that is read as a whole only."""
     return ValueError(
         f"{path} cannot be read piece by piece: .npy, .parquet, .zarr and folders that `ascd convert` writes can; "
-        "`ascd convert` makes such a folder from CSV and LIBSVM files"
-    )
-
-
-def _nothing_in(folder: Path) -> ValueError:
-    """The error of a folder that is none of ours."""
-    if not any(folder.iterdir()):
-        return ValueError(f"{folder} is empty: no Parquet file, no Zarr array, and no finished conversion")
-    inner = sorted(one.name for one in folder.iterdir() if one.is_dir())
-    hint = f"; folders in it, such as {inner[0]}, are not looked into: give a list of their files" if inner else ""
-    return ValueError(
-        f"{folder} holds no Parquet file (.parquet, .pq), is no Zarr array and was not written by `ascd convert`{hint}"
+        "`ascd convert` makes such data from CSV and LIBSVM files"
     )
 
 
 def as_bytes(memory: Any) -> float:
-    """A number of bytes from a number or from words such as "2GB".
+    """Return a number of bytes from a number or from words such as "2GB".
 
     Examples
     --------
@@ -169,9 +160,8 @@ def as_bytes(memory: Any) -> float:
     if memory is None:
         return float(DEFAULT_MEMORY)
     found = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([A-Za-z]*)\s*", str(memory), re.IGNORECASE)
-    unit = found[2].upper() if found else ""
     try:
-        value = float(found[1]) * UNITS[unit] if found else float("nan")
+        value = float(found[1]) * UNITS[found[2].upper()] if found else float("nan")
     except (KeyError, ValueError):
         value = float("nan")
     if not LEAST_MEMORY <= value < float("inf"):
@@ -180,14 +170,17 @@ def as_bytes(memory: Any) -> float:
 
 
 def _files_of(path: Path) -> Sequence[Path]:
-    """The Parquet files of a folder, in the order of their names; else the path itself."""
-    if path.is_dir() and not is_folder_of_groups(path):
+    """Return the Parquet files of a folder, in the order of their names; else the path itself."""
+    if path.is_dir() and not readers.is_sparse_folder(path):
         found = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET)
         if found:
             return found
     return [path]
 
 
-def _refuse_target(target: str | None, path: Path) -> None:
-    if target is not None:
-        raise ValueError(f"target must be None for {path}, whose columns have no names; got {target!r}")
+def _nothing_in(folder: Path) -> ValueError:
+    inner = sorted(one.name for one in folder.iterdir() if one.is_dir())
+    hint = f"; folders in it, such as {inner[0]}, are not looked into: give a list of their files" if inner else ""
+    return ValueError(
+        f"{folder} holds no Parquet file (.parquet, .pq), is no Zarr array and was not written by `ascd convert`{hint}"
+    )

@@ -1,4 +1,4 @@
-"""Groups of features from a file: a label a line, or JSON; or a number of neighbours.
+"""Groups of features from a file, or from a number of neighbours.
 
 ==========================================  ==========================================================================
 ``5``, instead of a file                    so many neighbours each
@@ -17,15 +17,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ascd.files.columns import Table, level_names
+from ascd.io.encoding import LabeledData, level_names
 
 
 def read_groups(text: str) -> Any:
-    """What the groups of features are, as it was written; names are not looked up yet.
+    """Return groups of features as they were written; names are not looked up yet.
 
     Examples
     --------
-    >>> from ascd.files import read_groups
+    >>> from ascd.io import read_groups
     >>> read_groups("5")
     5
     """
@@ -56,38 +56,29 @@ def _all(found: Any, kind: type) -> bool:
     return bool(found) and all(isinstance(part, kind) and not isinstance(part, bool) for part in found)
 
 
-def groups_of(written: Any, table: Table) -> Any:
-    """The groups as estimators take them: names become numbers of columns."""
+def groups_of(written: Any, data: LabeledData) -> Any:
+    """Return the groups as estimators take them: names become numbers of features."""
     if not (isinstance(written, list) and isinstance(written[0], list)):
         return written
-    names = table.names or []
+    names = data.names or []
     place = {name: [j] for j, name in enumerate(names)}
-    for source, values in table.recipe.levels.items():
+    for source, values in data.recipe.levels.items():
         place.setdefault(source, [place[name][0] for name in level_names(source, values)])
-    groups = []
-    for number, part in enumerate(written):
-        unknown = [one for one in part if isinstance(one, str) and one not in place]
-        if unknown:
-            known = ", ".join(names[:5]) + (", …" if len(names) > 5 else "") if names else "the table has no names"
-            raise ValueError(f"--groups: group {number} names {unknown[0]!r}, which is no feature here; known: {known}")
-        groups.append([j for one in part for j in (place[one] if isinstance(one, str) else [one])])
-    if any(isinstance(one, str) for part in written for one in part):
-        _check_members(groups, names)
-    return groups
-
-
-def _check_members(groups: list[list[Any]], names: list[str]) -> None:
-    """Is every feature in one group?  Who wrote names is told names: numbers of features are not those of a file."""
+    groups: list[list[Any]] = []
     owner: dict[int, int] = {}
-    for number, part in enumerate(groups):
-        for j in part:
-            if not isinstance(j, int) or not 0 <= j < len(names):
-                return  # told with the other things that numbers can have wrong
+    for number, part in enumerate(written):
+        unknown = next((one for one in part if isinstance(one, str) and one not in place), None)
+        if unknown is not None:
+            known = ", ".join(names[:5]) + (", …" if len(names) > 5 else "") if names else "the table has no names"
+            raise ValueError(f"--groups: group {number} names {unknown!r}, which is no feature here; known: {known}")
+        groups.append([j for one in part for j in (place[one] if isinstance(one, str) else [one])])
+        for j in groups[-1] if any(isinstance(one, str) for one in part) else ():
             if owner.setdefault(j, number) != number:
                 raise ValueError(f"--groups: the feature {names[j]!r} is in group {owner[j]} and in group {number}")
     without = [name for j, name in enumerate(names) if j not in owner]
-    if without:
+    if owner and without and all(isinstance(one, str) for part in written for one in part):
         raise ValueError(
             f"--groups: {len(without)} of {len(names)} features are in no group, the first is {without[0]!r}; add it "
             "to one, or leave it out of the fit with --without"
         )
+    return groups

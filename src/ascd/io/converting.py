@@ -1,0 +1,305 @@
+"""CSV files as Parquet and LIBSVM files as folders of .npy files, which are then read chunk by chunk.
+
+The file is read by portions of rows, each as large as a share of the memory (parsing takes several times as much).  A
+CSV portion becomes a row group of the Parquet file, a LIBSVM portion a group of the folder (``readers``).  The target
+of a CSV file is read first, as a whole: pandas takes the type of a column from each portion alone, and 07 would become
+7 in a portion of a target of words that holds numbers only.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.io.columns import check_names, find_target, has_target, numbers_or_words
+from ascd.io.dialect import Dialect, Layout, detect, unpacked, unpacking
+from ascd.io.encoding import Choices, Recipe, label
+from ascd.io.opening import OnDisk, as_bytes, open_data
+from ascd.io.readers import GROUP_FILES, INDEX, TARGET_KEY, VERSION, group_name, is_sparse_folder
+from ascd.io.reading import (
+    DETECT,
+    FORMATS,
+    absent,
+    check_index,
+    check_width,
+    column_name,
+    guess_format,
+    parse_libsvm,
+    parsing,
+    read_csv,
+)
+from ascd.io.writing import DRAFT, whole_file
+
+#: Share of the memory that a portion takes.
+PORTION = 1.0 / 16.0
+#: A line of LIBSVM's format whose first index, behind the label, is 0: indices count from 0 in this file.
+ZERO = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+(qid:\d+[^\S\n]+)?[+-]?0+:", re.MULTILINE)
+WAY = "--drop leaves out such rows, --impute mean fills features"
+Report = Callable[[Any], None]
+
+
+class Plan(NamedTuple):
+    """What to write and how: arguments of ``convert``."""
+
+    source: Path
+    target: str | None
+    memory: float
+    dtype: Any
+    choices: Choices
+    na: Any
+    progress: Report
+
+
+def convert(
+    source: Any, out: Any, *, target: str | None = None, without: Any = (), memory: Any = None,
+    dtype: Any = np.float64, dialect: Dialect = DETECT, na: Any = (), drop: bool = False, impute: str = "",
+    force: bool = False, format: str | None = None, progress: Report | None = None, note: Report | None = None,
+) -> OnDisk:  # fmt: skip
+    """Turn a CSV file into a Parquet file, or a LIBSVM file into a folder, for ``open_data``.
+
+    Parameters
+    ----------
+    source : the CSV or LIBSVM file, compressed or not
+    out : a file .parquet for CSV, a folder for LIBSVM; must not exist unless ``force`` is set
+    target : the target's column in a CSV file; "target", "y" or "label", else the last, by default
+    without : columns of a CSV file to leave out
+    memory : bytes that converting may take, as in "2GB"
+    dtype : {float64, float32} of the numbers written
+    dialect : how a CSV file is written; what is None is found from the file
+    na : further texts that stand for a missing value
+    drop : leave out rows in which a value is missing
+    impute : {"", "mean", "zero"}, what fills missing values of features of a CSV file
+    force : replace what an earlier conversion wrote
+    format : {"csv", "libsvm"}; by default from the file's name
+    progress : called with the number of rows written so far
+    note : called with what was found about a CSV file, and with what was assumed
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ascd.io import convert
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = pathlib.Path(folder) / "tiny.csv"
+    ...     _ = source.write_text("age,size,price\\n1.5,2,3\\n4,5,6\\n")
+    ...     data = convert(source, f"{folder}/tiny.parquet")
+    >>> data, data.feature_names, data.y
+    (OnDisk(2 x 2, 0.0 MB), ['age', 'size'], array([3, 6]))
+    """
+    source, out = Path(source), Path(out)
+    if not source.is_file():
+        raise absent(source)
+    kind, number = format or guess_format(source), np.dtype(dtype)
+    if number not in (np.float64, np.float32):
+        raise ValueError(f"dtype must be float64 or float32; got {dtype!r}")
+    if impute not in ("", "mean", "zero"):
+        raise ValueError(f"impute must be '', 'mean' or 'zero', which need no sorted column; got {impute!r}")
+    check_conversion(source, kind, out, force)
+    choices = Choices(tuple(without), drop, impute)
+    plan = Plan(source, target, as_bytes(memory), number, choices, na, progress or _silent)
+    try:
+        with unpacking(source):
+            if kind == "libsvm":
+                _write_folder(plan, out)
+            else:
+                _write_parquet(plan, out, detect(source, dialect), note or _silent)
+    except OSError as error:
+        if error.filename == str(source):
+            raise
+        raise OSError(f"{out} could not be written: {error}") from error
+    return open_data(out, memory=memory)
+
+
+def _silent(_: Any) -> None:
+    """Report nothing."""
+
+
+def check_conversion(source: Path, kind: str, out: Path, force: bool) -> None:
+    """Raise an error for formats that need no conversion, and for an ``out`` that cannot be written."""
+    if kind not in ("csv", "libsvm"):
+        raise ValueError(
+            f"{source} is a file in {kind}; CSV and LIBSVM files are converted, others are read as they are"
+        )
+    if kind == "csv" and out.suffix.lower() not in FORMATS["parquet"]:
+        raise ValueError(f"a CSV file becomes a Parquet file: name it with .parquet at its end; got {out}")
+    if out.exists() and not (out.is_dir() if kind == "libsvm" else out.is_file()):
+        raise FileExistsError(f"{out} is not a {'folder' if kind == 'libsvm' else 'file'}; name another place")
+    is_empty = out.is_dir() and not any(out.iterdir())
+    if out.exists() and not is_empty and not force:
+        raise FileExistsError(f"{out} exists; name another place, or allow it to be replaced (force=True, --force)")
+    if out.is_dir() and not (is_empty or is_sparse_folder(out)):
+        raise FileExistsError(f"{out} holds files that `ascd convert` did not write; name another folder")
+
+
+def _write_parquet(plan: Plan, out: Path, layout: Layout, note: Report) -> None:
+    """Write the portions of a CSV file as row groups of a Parquet file."""
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetWriter
+    except ImportError as error:
+        raise ImportError("converting CSV files needs pyarrow: pip install ascd[parquet]") from error
+    for one in layout.notes:
+        note(one)
+    without = plan.choices.without
+    check_names(without, "column", layout.names)
+    names = [name for name in layout.names if name not in without]
+    target = find_target(names, column_name(plan.target, layout.dialect.header), optional=False)
+    features = [name for name in names if name != target]
+    check_width((0, len(features)), plan.source, layout.dialect)
+    nameless = next((name for name in features if name.startswith("Unnamed: ")), None)
+    if nameless is not None:
+        raise ValueError(
+            f"{plan.source.name} has a column without a name: --without {nameless!r} leaves it out, or name it"
+        )
+    y = _target(plan, layout, target)
+    numbers = pyarrow.from_numpy_dtype(plan.dtype)
+    kind = pyarrow.string() if y.dtype.kind == "O" else pyarrow.from_numpy_dtype(y.dtype)
+    fields = [*((name, numbers) for name in features), (target, kind)]
+    schema, rows = pyarrow.schema(fields, metadata={TARGET_KEY: target.encode()}), 0
+    plain = {"compression": "NONE", "use_dictionary": False}
+    with whole_file(out) as draft, ParquetWriter(draft, schema, **plain) as file:
+        for start, frame, kept in _portions(plan, layout, features, y):
+            columns = {name: _rounded(frame[name].to_numpy()[kept], plan) for name in features}
+            columns[target] = y[start : start + len(frame)][kept]
+            file.write_table(pyarrow.table(columns, schema=schema))
+            rows += int(kept.sum())
+            plan.progress(rows)
+        if not rows:
+            raise ValueError(f"--drop would leave out all rows of {plan.source}")
+
+
+def _target(plan: Plan, layout: Layout, target: str) -> Array:
+    """Return the target of all rows, numbers or words; what is missing must be allowed to be left out."""
+    column = read_csv(plan.source, layout, plan.na, as_text=[target], usecols=[target])[target]
+    y = numbers_or_words(column, (layout.dialect.decimal or ".", layout.dialect.thousands))
+    if y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.round(y)).all() and np.abs(y).max() < 2**53:
+        y = y.astype(np.int64)
+    known = has_target(y)
+    if not known.all() and not (plan.choices.drop or plan.choices.impute):
+        row = int(np.argmin(known)) + 1
+        raise ValueError(f"{plan.source.name}: the target {target!r} has no finite value in row {row}; {WAY}")
+    return np.asarray(y)
+
+
+def _portions(plan: Plan, layout: Layout, features: list[str], y: Array) -> Iterator[tuple[int, Any, Array]]:
+    """Yield the first row of each portion, its features as a frame of numbers, and which rows are kept."""
+    drop, impute = plan.choices.drop, plan.choices.impute
+    fills = _means(plan, layout, features) if impute == "mean" else dict.fromkeys(features, 0.0)
+    for start, frame in _frames(plan, layout, features):
+        gone = ~np.isfinite(frame.to_numpy())
+        kept = has_target(y[start : start + len(frame)])
+        if impute:
+            frame = frame.mask(gone).fillna(fills)
+        elif drop:
+            kept &= ~gone.any(axis=1)
+        elif gone.any():
+            row, column = np.argwhere(gone)[0]
+            what = "no value" if np.isnan(frame.iloc[row, column]) else "an infinite value"
+            raise ValueError(
+                f"{plan.source.name}: column {features[column]!r} has {what} in row {start + row + 1}; {WAY}"
+            )
+        yield start, frame, kept
+
+
+def _frames(plan: Plan, layout: Layout, features: list[str]) -> Iterator[tuple[int, Any]]:
+    """Yield the first row of each portion of a CSV file, and its features as a frame of numbers."""
+    rows, start = max(1, int(PORTION * plan.memory / (8.0 * len(layout.names)))), 0
+    recipe = Recipe(written={"thousands": layout.dialect.thousands, "decimal": layout.dialect.decimal})
+    with parsing(plan.source, layout), read_csv(plan.source, layout, plan.na, chunksize=rows) as frames:
+        for frame in frames:
+            where = f"{plan.source.name}, rows from {start + 1:,} on"
+            yield start, label(frame[features], where, None, True, features, Choices(), recipe).frame
+            start += len(frame)
+
+
+def _means(plan: Plan, layout: Layout, features: list[str]) -> dict[str, float]:
+    """Return the means of the columns, from a pass of their own."""
+    sums, counts = np.zeros(len(features)), np.zeros(len(features))
+    for _, frame in _frames(plan, layout, features):
+        values = frame.to_numpy()
+        known = np.isfinite(values)
+        sums, counts = sums + np.where(known, values, 0.0).sum(axis=0), counts + known.sum(axis=0)
+    if not counts.all():
+        empty = features[int(np.argmin(counts))]
+        raise ValueError(f"column {empty!r} has no value at all: leave it out (--without {empty!r})")
+    return dict(zip(features, (sums / counts).tolist(), strict=True))
+
+
+def _rounded(values: Array, plan: Plan) -> Array:
+    """Return the numbers in the type to write, if it holds them."""
+    with np.errstate(over="ignore"):
+        found = values.astype(plan.dtype, copy=False)
+    lost = np.isinf(found) & np.isfinite(values)
+    if lost.any():
+        raise ValueError(
+            f"{plan.source} holds {values[lost][0]:g}, too large for float32: leave out --float32 (dtype), or scale it"
+        )
+    return found
+
+
+def _write_folder(plan: Plan, folder: Path) -> None:
+    """Write a LIBSVM file as row groups; the folder replaces an earlier one when all is written."""
+    if plan.choices.impute:
+        raise ValueError("missing values of a sparse file cannot be filled (impute); drop leaves out their rows")
+    with tempfile.TemporaryDirectory(prefix=DRAFT, dir=folder.absolute().parent) as name:
+        made = Path(name) / "new"
+        made.mkdir()
+        index = _write_groups(plan, made)
+        (made / INDEX).write_text(json.dumps({**index, "version": VERSION}), encoding="utf-8")
+        if folder.exists():
+            folder.rename(Path(name) / "old")
+        made.rename(folder)
+
+
+def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
+    """Write groups and target; return what the index says of them."""
+    ends, targets, offsets = [0], [], []
+    with unpacked(plan.source) as file:  # one look at all of it: a portion by itself does not show where indices begin
+        first = 0 if any(ZERO.search(b"".join(lines)) for lines in iter(lambda: file.readlines(1 << 24), [])) else 1
+    with unpacked(plan.source) as file:
+        while lines := file.readlines(int(PORTION * plan.memory)):
+            X, y = parse_libsvm(io.BytesIO(b"".join(lines)), plan.source, zero_based=first == 0)
+            check_index(X.shape[1] + first, plan.source, plan.memory)
+            X, y = _finite_rows(X, y, plan, ends[-1])
+            if not X.shape[0]:  # comments
+                continue
+            columns = X.tocsc()
+            columns.sum_duplicates()
+            stem = folder / group_name(len(ends) - 1)
+            np.save(f"{stem}.{GROUP_FILES[0]}.npy", _rounded(columns.data, plan))
+            np.save(f"{stem}.{GROUP_FILES[1]}.npy", columns.indices)
+            offsets.append((stem, columns.indptr))
+            ends.append(ends[-1] + X.shape[0])
+            targets.append(y)
+            plan.progress(ends[-1])
+    if not targets:
+        raise ValueError(f"{plan.source} has no rows")
+    if not any(one[-1] for _, one in offsets):
+        raise ValueError(f"{plan.source} has {ends[-1]} rows and no features")
+    n = max(one.size - 1 for _, one in offsets)
+    for stem, one in offsets:  # later portions may have more columns
+        padded = np.concatenate([one, np.full(n + 1 - one.size, one[-1])]).astype(np.int64)
+        np.save(f"{stem}.{GROUP_FILES[2]}.npy", padded)
+    np.save(folder / "target.npy", np.concatenate(targets))
+    return {"shape": [ends[-1], n], "ends": ends, "first": first}
+
+
+def _finite_rows(X: Any, y: Array, plan: Plan, before: int) -> tuple[Any, Array]:
+    """Return the rows whose entries and labels are finite; an error unless others may be left out."""
+    bad = np.unique(np.concatenate([X.tocoo().row[~np.isfinite(X.data)], np.flatnonzero(~np.isfinite(y))]))
+    if not bad.size:
+        return X, y
+    if not plan.choices.drop:
+        raise ValueError(
+            f"{plan.source.name}: row {before + bad[0] + 1} has a value or a label that is not finite; --drop leaves "
+            "out such rows"
+        )
+    kept = np.setdiff1d(np.arange(len(y)), bad)
+    return X[kept], y[kept]

@@ -1,0 +1,177 @@
+"""Model files: coefficients, intercept, classes, feature names, certificate, and how the data were read.
+
+An npz of numbers and text with a JSON header can be read anywhere and runs no code when it is opened; a pickle does.  A
+loaded model predicts by itself, from arrays and from frames.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.io.columns import word_of
+from ascd.io.dialect import is_number
+from ascd.io.encoding import Choices, LabeledData, Recipe, label, missing_values, predictor
+from ascd.io.reading import DAMAGED_ARCHIVE, absent
+from ascd.io.writing import whole_file
+
+VERSION = 2
+
+
+class Model(NamedTuple):
+    """A fitted model.
+
+    Parameters
+    ----------
+    header : the estimator's name, its parameters, the certificate, versions, and how the data were read
+    coef : array of shape (n_outputs, n_features); one output for regression and two classes
+    intercept : array of shape (n_outputs,)
+    classes : labels; empty for regression
+    names : names of the features; empty where the data had none
+    """
+
+    header: dict[str, Any]
+    coef: Array
+    intercept: Array
+    classes: Array
+    names: Array
+
+    @property
+    def recipe(self) -> Recipe:
+        """How the data were read; the classes are levels of a target of words."""
+        found = Recipe(**self.header["data"]["recipe"])
+        target = self.header["data"]["target"]
+        if isinstance(target, str) and self.classes.dtype.kind == "U" and not all(map(is_number, self.classes)):
+            found = found._replace(levels={**found.levels, target: self.classes.tolist()})
+        return found
+
+    def feature_names(self) -> list[str]:
+        """Return names of the features, or numbers where there are none."""
+        return [str(name) for name in self.names] or [f"feature {j}" for j in range(self.coef.shape[1])]
+
+    def row_title(self, number: int) -> str:
+        """Return what a row of the coefficients is for: a class, one of several targets, or "" for the only one."""
+        if self.classes.size:
+            return f"class {self.classes[number if self.coef.shape[0] > 1 else -1]}"
+        return f"target {self.target_names()[number]}" if self.coef.shape[0] > 1 else ""
+
+    def target_names(self) -> list[str]:
+        """Return names of the targets, or numbers where there are none."""
+        known = self.header["data"].get("target")
+        several = isinstance(known, list) and len(known) == self.coef.shape[0]
+        return [str(name) for name in (known if several else range(self.coef.shape[0]))]
+
+    def decision(self, X: Any) -> Array:
+        """Return X·coefᵀ + intercept, of shape (n_samples, n_outputs); X is a DataFrame, array or sparse matrix."""
+        if hasattr(X, "iloc"):
+            X = self._encode(X)
+        if isinstance(X, LabeledData) and X.frame is not None:
+            return predictor(X.frame, self.coef.T) + self.intercept
+        X = X.X if isinstance(X, LabeledData) else X
+        if X.shape[1] != self.coef.shape[1]:
+            raise ValueError(f"the model has {self.coef.shape[1]} features; the data have {X.shape[1]}")
+        return np.asarray(X @ self.coef.T) + self.intercept
+
+    def predict(self, X: Any) -> Array:
+        """Return values (a column a target, where there are several), or classes.
+
+        Columns of a DataFrame are matched by their names; words and missing values are treated as in the fit.
+        """
+        scores = self.decision(X)
+        if self.classes.size:
+            chosen = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+            return np.asarray(self.classes[chosen])
+        if scores.shape[1] > 1:
+            return scores
+        link = np.exp if self.header["estimator"] == "PoissonRegressor" else np.asarray
+        return np.asarray(link(scores[:, 0]))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return probabilities of the classes, of shape (n_samples, n_classes)."""
+        if not self.header["estimator"].startswith("LogisticRegression"):
+            raise ValueError(f"{self.header['estimator']} has no probabilities; logistic regression has")
+        scores = self.decision(X)
+        if scores.shape[1] == 1:
+            scores = np.hstack([np.zeros(scores.shape), scores])
+        share: Array = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return share / share.sum(axis=1, keepdims=True)
+
+    def _encode(self, frame: Any) -> LabeledData:
+        """Return the model's features of a DataFrame; an error where one is missing."""
+        if not self.names.size:
+            raise ValueError("the model's features have no names: give an array with the columns in their order")
+        target = self.header["data"]["target"]
+        found = label(frame.copy(), "X", target, True, self.names.tolist(), Choices(), self.recipe._replace(written={}))
+        gone = missing_values(found)
+        if gone.any():
+            column = found.frame.columns[int(np.argmax(gone.any(axis=0)))]
+            raise ValueError(f"X has missing or infinite values, in {column!r} for one: the fit filled none (--impute)")
+        return found
+
+
+def as_classes(y: Any) -> Any:
+    """Return labels of classes: numbers that are not whole, which scikit-learn takes for quantities, become text.
+
+    Examples
+    --------
+    >>> from ascd.io.models import as_classes
+    >>> as_classes([1.5, 2.0]).tolist(), as_classes([1.0, 2.0]).tolist()
+    (['1.5', '2'], [1.0, 2.0])
+    """
+    y = np.asarray(y)
+    if y.dtype.kind != "f" or (y == np.round(y)).all():
+        return y
+    return np.array([word_of(value) for value in y], dtype=object)
+
+
+def model_of(estimator: Any, header: dict[str, Any], names: list[str] | None) -> Model:
+    """Return a fitted estimator as a model."""
+    coef = np.atleast_2d(estimator.coef_)
+    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=float), coef.shape[0]).copy()
+    classes = np.asarray(getattr(estimator, "classes_", []))
+    if classes.dtype.kind == "O":  # words: as text, which needs no pickle
+        classes = classes.astype(str)
+    return Model(header, coef, intercept, classes, np.array(names or [], dtype=str))
+
+
+def save(model: Model, path: Any) -> Path:
+    """Write a model file completely or not at all."""
+    text = json.dumps({"format": "ascd model", "version": VERSION, **model.header})
+    with whole_file(path) as draft, draft.open("wb") as file:
+        np.savez_compressed(file, header=np.array(text), **{name: getattr(model, name) for name in Model._fields[1:]})
+    return Path(path)
+
+
+def load(path: Any) -> Model:
+    """Read a model file that ``ascd fit`` wrote.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, pandas, ascd
+    >>> from ascd.cli import main
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     data, out = pathlib.Path(folder) / "flats.csv", pathlib.Path(folder) / "flats.npz"
+    ...     _ = data.write_text("town,area,rent\\nBern,50,900\\nUlm,50,700\\nBern,80,1200\\nUlm,90,1100\\n")
+    ...     _ = main(["fit", str(data), "--alpha", "0.01", "--out", str(out), "--json"])  # doctest: +ELLIPSIS
+    ...     model = ascd.load(out)
+    {...}
+    >>> [round(float(rent), -1) for rent in model.predict(pandas.DataFrame({"area": [60], "town": ["Ulm"]}))]
+    [800.0]
+    """
+    if not Path(path).is_file():
+        raise absent(Path(path))
+    try:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            header = json.loads(str(stored["header"]))
+            arrays = [stored[name] for name in Model._fields[1:]]
+            known = header.get("format"), header.get("version")
+    except (KeyError, TypeError, ValueError, AttributeError, *DAMAGED_ARCHIVE):
+        # numpy's own words advise to unpickle the file, which would run whatever it holds
+        raise ValueError(f"{path} is not a model file of `ascd fit`") from None
+    if known != ("ascd model", VERSION):
+        raise ValueError(f"{path} is not a model file that this version reads, {known[1]}: run `ascd fit` again")
+    return Model(header, *arrays)

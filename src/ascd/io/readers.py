@@ -1,0 +1,432 @@
+"""Readers of data that stay on disk: .npy files, Parquet files, Zarr arrays, and folders of sparse row groups.
+
+Each has the attributes of ``ascd.matrix.pieces.Reader``.  Files are read with ordinary calls, not through a memory map:
+a file that has become shorter is an error with a sentence, where a map would end the process.  Before each read, a file
+must be as it was when it was opened, because columns that are cached would not be those of a file written since.
+
+A folder of sparse row groups, which ``ascd convert`` writes, holds ``index.json`` (shape, where groups end, the
+target's name, the first index of the LIBSVM file), ``target.npy``, and for each group of rows a matrix in CSC as three
+plain files: ``rows-00000.data.npy``, ``rows-00000.indices.npy``, ``rows-00000.indptr.npy``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+
+from ascd._core.checks import Array, check_places
+from ascd.io.columns import check_names
+
+#: What NumPy raises for a damaged .npy file, by where the damage lies.
+DAMAGED_ARRAY = (ValueError, EOFError, SyntaxError, TokenError)
+#: Where the shape of a Zarr array stands, in the two versions of the format.
+ZARR_METADATA = ("zarr.json", ".zarray")
+INDEX, VERSION = "index.json", 3
+GROUP_FILES = ("data", "indices", "indptr")
+#: Key of a Parquet file's metadata under which ``ascd convert`` keeps the target's name.
+TARGET_KEY = b"ascd.target"
+
+
+def state_of(path: Path) -> tuple[int, int, int] | None:
+    """Return what distinguishes one state of a file from another; None where there is no file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+class Seal:
+    """A file's state when it was opened."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.state = path, state_of(path)
+
+    def check(self) -> None:
+        """Raise an OSError if the file has changed."""
+        now = state_of(self.path)
+        if now is None:
+            raise OSError(f"{self.path} can no longer be read: No such file or directory")
+        if self.state is not None and now[1] < self.state[1]:
+            raise OSError(f"{self.path} has become shorter than it was: {now[1]:,} of {self.state[1]:,} bytes are left")
+        if now != self.state:
+            raise OSError(f"{self.path} has changed since it was opened: open it again")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Translate errors of whatever reads a file into an OSError that names the file."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise OSError(f"{path} is damaged, or can no longer be read: {error}") from error
+
+
+class Numbers:
+    """The numbers of a .npy file as one long vector, in the order of the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.bytes_read = path, 0
+        self.seal = Seal(path)
+        self.shape, self.is_fortran, self.dtype, self.offset = _npy_header(path)
+        self.size = math.prod(self.shape) * self.dtype.itemsize
+
+    def take(self, start: int, count: int) -> Array:
+        """Return ``count`` numbers from ``start`` on; booleans as bytes."""
+        self.seal.check()
+        with reading(self.path):
+            found = np.fromfile(self.path, self.dtype, count, offset=self.offset + start * self.dtype.itemsize)
+        self.bytes_read += found.nbytes
+        if found.size < count:
+            raise OSError(f"{self.path} has become shorter than it was: {found.size} of {count} numbers could be read")
+        return found.view(np.uint8) if self.dtype == np.bool_ else found
+
+
+class NpyReader:
+    """A matrix in a .npy file, by rows (C order) or by columns (Fortran order)."""
+
+    rows_apart, is_sparse = True, False
+
+    def __init__(self, path: Path) -> None:
+        self.numbers = Numbers(path)
+        self.shape, self.dtype = self.numbers.shape, self.numbers.dtype
+        _check_matrix(path, self)
+        self.size, self.by_columns = self.numbers.size, self.numbers.is_fortran
+        self.together = 1 if self.by_columns else max(1, self.shape[1])
+        self.ends, self.counts = np.array([0, self.shape[0]]), np.full(self.shape[1], self.shape[0])
+
+    @property
+    def bytes_read(self) -> int:
+        return self.numbers.bytes_read
+
+    def read(self, rows: slice, columns: Array | None) -> Array:
+        d, n = self.shape
+        height = rows.stop - rows.start
+        if not self.by_columns:
+            values = self.numbers.take(rows.start * n, height * n).reshape(-1, n)
+            return values if columns is None else np.ascontiguousarray(values[:, columns])
+        chosen = np.arange(n) if columns is None else columns
+        spans = list(runs(chosen))
+        if height == d and len(spans) == 1:
+            return self.numbers.take(spans[0][1] * d, chosen.size * d).reshape(-1, d).T
+        kind = np.dtype(np.uint8) if self.dtype == np.bool_ else self.dtype
+        out = np.empty((height, chosen.size), dtype=kind, order="F")
+        for there, first, last in spans:
+            if height == d:
+                out[:, there] = self.numbers.take(first * d, (last - first) * d).reshape(-1, d).T
+                continue
+            for place, column in zip(range(there.start, there.stop), range(first, last), strict=True):
+                out[:, place] = self.numbers.take(column * d + rows.start, height)
+        return out
+
+
+def runs(columns: Array) -> Iterator[tuple[slice, int, int]]:
+    """Yield runs of adjacent columns: their positions, the first column and the one after the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> list(runs(np.array([3, 4, 5, 1])))
+    [(slice(0, 3, None), 3, 6), (slice(3, 4, None), 1, 2)]
+    """
+    breaks = np.flatnonzero(np.diff(columns) != 1) + 1
+    for start, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), columns.size], strict=True):
+        if stop > start:
+            yield slice(start, stop), int(columns[start]), int(columns[stop - 1]) + 1
+
+
+def load_npy(path: Path) -> Array:
+    """Return all numbers or words of a small .npy file."""
+    try:
+        return np.asarray(np.load(path, allow_pickle=False))
+    except DAMAGED_ARRAY as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def _npy_header(path: Path) -> tuple[Any, bool, Any, int]:
+    """Return shape, order, dtype and where the numbers begin; the file must hold all of them."""
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (*DAMAGED_ARRAY, IsADirectoryError, OverflowError) as error:
+        raise ValueError(f"{path} is not a complete .npy file of numbers: {error}") from error
+    if not isinstance(found, np.memmap):
+        raise ValueError(f"{path} is not a .npy file")
+    return found.shape, bool(found.flags.f_contiguous and not found.flags.c_contiguous), found.dtype, found.offset
+
+
+def _check_matrix(path: Path, array: Any) -> None:
+    if len(array.shape) != 2 or array.dtype.kind not in "fiub":
+        form = f"{len(array.shape)}-dimensional, of {array.dtype}"
+        raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
+
+
+class ParquetReader:
+    """Parquet files, one after the other, without some columns; their row groups are the groups.
+
+    A file's handle serves one thread at a time; a copy in another process opens the files itself.
+    """
+
+    together, rows_apart, is_sparse = 1, False, False
+
+    def __init__(self, paths: Sequence[Path], without: Sequence[str] = (), target: str | None = None) -> None:
+        self.paths, self.bytes_read = list(paths), 0
+        self._open()
+        first = self.files[0].schema_arrow
+        columns = parquet_columns(self.files[0])
+        check_names([] if target is None else [target], "target", columns)
+        check_names(without, "column", columns)
+        if len(set(columns)) < len(columns):
+            twice = next(name for name in columns if columns.count(name) > 1)
+            raise ValueError(f"{paths[0]}: the column {twice!r} is there twice")
+        self.names = [name for name in columns if name not in without and name != target]
+        for path, file in zip(paths, self.files, strict=True):
+            if parquet_columns(file) != columns:
+                other = sorted({*columns} ^ {*parquet_columns(file)})
+                how = f"{other[0]!r} is in one of them only" if other else "the same in another order"
+                raise ValueError(f"{path} has other columns than {paths[0]}: {how}")
+            for name in self.names:
+                _check_type(name, file.schema_arrow.field(name).type, path)
+            if target is not None and file.schema_arrow.field(target).type != first.field(target).type:
+                found, before = file.schema_arrow.field(target).type, first.field(target).type
+                raise TypeError(f"{path}: the target {target!r} holds {found}, in {paths[0]} it holds {before}")
+        kinds = {str(file.schema_arrow.field(name).type) for file in self.files for name in self.names}
+        self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
+        heights = [file.metadata.row_group(g).num_rows for file, g in self.groups]
+        self.ends = np.concatenate([[0], np.cumsum(heights)]).astype(np.int64)
+        self.shape = (int(self.ends[-1]), len(self.names))
+        self.size = 8 * self.shape[0] * self.shape[1]
+        self.counts = np.full(self.shape[1], self.shape[0])
+
+    def _open(self) -> None:
+        self.files, self.seals = [open_parquet(path) for path in self.paths], [*map(Seal, self.paths)]
+        self.lock = Lock()
+        groups = [(file, g) for file in self.files for g in range(file.num_row_groups)]
+        self.groups = [(file, g) for file, g in groups if file.metadata.row_group(g).num_rows]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("files", "groups", "lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        seals = self.seals
+        self._open()
+        self.seals = seals
+
+    def read(self, rows: slice, columns: Array | None) -> Array:
+        """Return columns of one row group in Fortran order; all its rows are decoded, some converted."""
+        number = int(np.searchsorted(self.ends, rows.start, side="right")) - 1
+        names = self.names if columns is None else [self.names[j] for j in columns.tolist()]
+        file, group = self.groups[number]
+        with self.lock:
+            self.seals[self.files.index(file)].check()
+            table = self._table(file, group, names)
+            meta, wanted = file.metadata.row_group(group), set(names)
+            stored = (meta.column(k) for k in range(meta.num_columns))
+            self.bytes_read += sum(one.total_compressed_size for one in stored if one.path_in_schema in wanted)
+        table = table.slice(rows.start - int(self.ends[number]), rows.stop - rows.start)
+        out = np.empty((table.num_rows, len(names)), order="F")
+        for j, name in enumerate(names):
+            out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
+        return out
+
+    def column(self, name: str) -> Array:
+        """Return one column of all rows as it is (the target may be text)."""
+        parts = [self._table(file, g, [name]).column(name).to_pandas().to_numpy() for file, g in self.groups]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _table(self, file: Any, group: int, names: Sequence[str]) -> Any:
+        with reading(self.paths[self.files.index(file)]):
+            return file.read_row_group(group, columns=list(names))
+
+
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file."""
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow: pip install ascd[parquet]") from error
+    try:
+        return ParquetFile(path)
+    except (ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path} is not a Parquet file: {error}") from error
+
+
+def parquet_columns(file: Any) -> list[str]:
+    """Return the names of the columns, without the index of a DataFrame, which pandas stores beside them."""
+    schema = file.schema_arrow
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in schema.names if name not in index]
+
+
+def converted_target(file: Any) -> str | None:
+    """Return the target's name in a Parquet file that ``ascd convert`` wrote."""
+    found = (file.schema_arrow.metadata or {}).get(TARGET_KEY)
+    return None if found is None else found.decode()
+
+
+def _check_type(name: str, kind: Any, path: Path) -> None:
+    from pyarrow import types
+
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise TypeError(
+            f"{path}: column {name!r} must hold numbers; it holds {kind}. Encode it, or leave it out (without)"
+        )
+
+
+class ZarrReader:
+    """A Zarr array of two dimensions; the rows of its chunks are the groups."""
+
+    rows_apart, is_sparse = False, False
+
+    def __init__(self, path: Path) -> None:
+        array = _open_zarr(path)
+        _check_matrix(path, array)
+        self.path, self.array, self.shape, self.bytes_read = path, array, tuple(array.shape), 0
+        self.stored = getattr(array, "shards", None) or array.chunks
+        files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
+        self.states = {one: state_of(one) for one in files}
+        self.dtype = array.dtype
+        self.size = self.shape[0] * self.shape[1] * self.dtype.itemsize
+        self.step, self.together = array.chunks
+        self.ends = np.array([*range(0, self.shape[0], self.step), self.shape[0]])
+        self.by_columns = self.together < self.shape[1]
+        self.counts = np.full(self.shape[1], self.shape[0])
+
+    def read(self, rows: slice, columns: Array | None) -> Array:
+        chosen = np.arange(self.shape[1]) if columns is None else columns
+        for file in self._files(rows, chosen):
+            if state_of(file) != self.states.get(file):  # a chunk of nothing but fill values has no file
+                raise OSError(f"{self.path} has changed since it was opened: open it again")
+        self.bytes_read += self._decoded(rows, chosen) * self.dtype.itemsize
+        with reading(self.path):
+            if columns is None:
+                return np.asarray(self.array[rows])
+            found = np.asarray(self.array.oindex[rows, columns])
+        return np.asfortranarray(found) if self.by_columns else np.ascontiguousarray(found)
+
+    def _files(self, rows: slice, columns: Array) -> list[Path]:
+        """Return the files that hold some of these numbers, or say how many there are."""
+        if self.path.is_file():  # all in one archive
+            return [self.path]
+        name = getattr(getattr(self.array, "metadata", None), "encode_chunk_key", None) or self.array._chunk_key
+        height, width = self.stored
+        down = range(rows.start // height, (rows.stop - 1) // height + 1)
+        chunks = [(one, other) for one in down for other in np.unique(columns // width).tolist()]
+        return [self.path / one for one in (*ZARR_METADATA, *map(name, chunks))]
+
+    def _decoded(self, rows: slice, columns: Array) -> int:
+        """Return how many numbers the chunks hold that have these rows of one group and these columns."""
+        top, left = rows.start // self.step * self.step, np.unique(columns // self.together) * self.together
+        return int(min(self.step, self.shape[0] - top) * np.minimum(self.together, self.shape[1] - left).sum())
+
+
+def _open_zarr(path: Path) -> Any:
+    try:
+        import zarr  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise ImportError("reading Zarr arrays needs zarr: pip install ascd[zarr]") from error
+    try:
+        found = zarr.open(str(path), mode="r")
+    except Exception as error:  # zarr's own errors differ between its versions
+        raise ValueError(f"{path} is not a Zarr array: {error}") from error
+    if not hasattr(found, "chunks"):
+        raise ValueError(f"{path} is a Zarr group; give the path of one of its arrays: {', '.join(sorted(found))}")
+    return found
+
+
+class SparseReader:
+    """The matrix in a folder of sparse row groups."""
+
+    together, rows_apart, is_sparse = 1, False, True
+
+    def __init__(self, folder: Path) -> None:
+        self.index, self.folder = read_index(folder), folder
+        self.shape, self.ends = tuple(self.index["shape"]), np.array(self.index["ends"])
+        if self.ends[0] != 0 or (np.diff(self.ends) < 1).any() or self.ends[-1] != self.shape[0]:
+            raise self._differs(f"its groups of rows end at {self.index['ends']}, and it has {self.shape[0]} rows")
+        try:
+            self.groups = [self._opened(number) for number in range(self.ends.size - 1)]
+            self.y = load_npy(folder / "target.npy")
+        except FileNotFoundError as error:
+            raise self._differs(f"{error.filename} is missing") from error
+        if self.y.shape != (self.shape[0],):
+            raise self._differs(f"target.npy has shape {self.y.shape}, not {(self.shape[0],)}")
+        self.counts = np.sum([np.diff(offsets) for _, _, offsets in self.groups], axis=0)
+        self.size = sum(data.size + rows.size for data, rows, _ in self.groups)
+
+    def _opened(self, number: int) -> tuple[Numbers, Numbers, Array]:
+        files = [self.folder / f"{group_name(number)}.{name}.npy" for name in GROUP_FILES]
+        data, rows, offsets = Numbers(files[0]), Numbers(files[1]), load_npy(files[2])
+        if offsets.shape != (self.shape[1] + 1,):
+            raise self._differs(f"{files[2].name} has shape {offsets.shape}, not {(self.shape[1] + 1,)}")
+        if offsets.dtype.kind not in "iu" or rows.dtype.kind not in "iu":
+            raise self._differs(f"{files[1].name} or {files[2].name} holds no whole numbers")
+        if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
+            raise self._differs(f"{files[2].name} has columns that begin before the last one's end")
+        for one, file in ((data, files[0]), (rows, files[1])):
+            if one.shape != (int(offsets[-1]),):
+                raise self._differs(f"{file.name} has shape {one.shape}, not {(int(offsets[-1]),)}")
+        return data, rows, offsets
+
+    def _differs(self, how: str) -> ValueError:
+        return ValueError(f"{self.folder} is not what its {INDEX} says: {how}. Run ascd convert again, with --force")
+
+    @property
+    def bytes_read(self) -> int:
+        return sum(data.bytes_read + rows.bytes_read for data, rows, _ in self.groups)
+
+    def read(self, rows: slice, columns: Array | None) -> Any:
+        from scipy.sparse import csc_array
+
+        number = int(np.searchsorted(self.ends, rows.start, side="right")) - 1
+        data, indices, offsets = self.groups[number]
+        chosen = np.arange(self.shape[1]) if columns is None else columns
+        spans = [(int(offsets[first]), int(offsets[last])) for _, first, last in runs(chosen)]
+        entries, places = (
+            np.concatenate([one.take(start, stop - start) for start, stop in spans]) for one in (data, indices)
+        )
+        ends = np.concatenate([[0], np.cumsum(offsets[chosen + 1] - offsets[chosen])])
+        found = csc_array((entries, places, ends), shape=(int(np.diff(self.ends)[number]), chosen.size))
+        try:
+            check_places(found)
+        except ValueError as error:
+            raise self._differs(f"{indices.path}: {error}") from error
+        if not found.has_canonical_format:
+            raise self._differs(f"{indices.path} has rows of a column twice, or not in their order")
+        return found
+
+
+def group_name(number: int) -> str:
+    """Return the beginning of the names of a row group's files."""
+    return f"rows-{number:05d}"
+
+
+def is_sparse_folder(path: Path) -> bool:
+    """Return True for a folder that ``ascd convert`` wrote from a LIBSVM file."""
+    return (path / INDEX).is_file()
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """Return the index of a folder of sparse row groups."""
+    try:
+        index: dict[str, Any] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        shape, ends = index["shape"], index["ends"]
+        whole = all(isinstance(part, list) and all(type(one) is int for one in part) for part in (shape, ends))
+        known = whole and len(shape) == 2 and len(ends) > 1 and index["version"] == VERSION
+        known = known and index["first"] in (0, 1)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        known = False
+    if not known:
+        raise ValueError(f"{folder / INDEX} is not an index that this version of ascd knows: run ascd convert again")
+    return index

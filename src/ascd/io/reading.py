@@ -1,0 +1,342 @@
+"""Tables from files of four formats.
+
+==============  ==================================================================================================
+LIBSVM          ``label index:value …`` a line (.svm, .libsvm, .txt, also .gz, .bz2), read sparse
+CSV             a column a feature (.csv, .tsv, also .gz, .bz2, .xz); the target is the column ``target``
+parquet         the same (.parquet; needs ``pyarrow``)
+npz             ``scipy.sparse.save_npz`` with an array ``y`` added, or arrays ``X`` and ``y``
+==============  ==================================================================================================
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ascd._core.checks import check_places, unknown_name
+from ascd.io.columns import as_target, counted
+from ascd.io.dialect import MISSING, Dialect, Layout, detect, longer_line, numbered, separator_name, unpacked, unpacking
+from ascd.io.encoding import Choices, LabeledData, Recipe, fill, label
+
+FORMATS = {
+    "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
+    "csv": tuple(f"{name}{packed}" for packed in ("", ".gz", ".bz2", ".xz") for name in (".csv", ".tsv")),
+    "parquet": (".parquet", ".pq"),
+    "npz": (".npz",),
+}
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
+ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zst", ".xz", ".rar")
+#: Memory that reading may take where nothing is said, in bytes; and bytes that an index of a column takes.
+DEFAULT_MEMORY, OFFSET = 2 << 30, 8
+#: What a damaged archive of arrays raises, by where the damage lies (RuntimeError: it seems to be encrypted).
+DAMAGED_ARCHIVE = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+#: Fields of a CSV file's dialect that a model keeps.
+KEPT = ("sep", "decimal", "header", "thousands")
+DETECT, AS_IT_IS, NO_RECIPE = Dialect(), Choices(), Recipe()
+
+
+def read_table(
+    path: Any,
+    target: Any = None,
+    format: str | None = None,
+    n_features: int | None = None,
+    target_optional: bool = False,
+    features: Sequence[str] | None = None,
+    dialect: Dialect = DETECT,
+    choices: Choices = AS_IT_IS,
+    recipe: Recipe = NO_RECIPE,
+    na: Sequence[str] = (),
+) -> LabeledData:
+    """Read a data file.
+
+    Parameters
+    ----------
+    path : the file
+    target : column of a CSV or parquet file that holds the target; "target", "y" or "label", else the last, by default.
+        A list of columns: several targets, the columns of y
+    format : {"libsvm", "csv", "parquet", "npz"}; by default from the file's name
+    n_features : width of a LIBSVM file, where it should be more than its largest index
+    target_optional : accept a table without a target (for predictions): only a column named ``target`` is taken away
+    features : features of a model that the table must have; by default all columns but the target are features
+    dialect : how a CSV file is written; what is None is found from the file
+    choices : columns to leave out, what to do with missing values, text columns and dates
+    recipe : of the data that a model was fitted to, to treat these in the same way
+    na : further texts that stand for a missing value
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ascd.io import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "tiny.csv"
+    ...     _ = path.write_text("age;size;price\\n1,5;2;3\\n4;5;6\\n")
+    ...     data = read_table(path, target="price")
+    >>> data.names, data.y, float(data.X[0, 0]), data.notes
+    (['age', 'size'], array([3, 6]), 1.5, ("separator ';', decimal comma, header",))
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise absent(path)
+    kind = format or guess_format(path)
+    if kind not in FORMATS:
+        raise unknown_name(kind, "format", FORMATS)
+    if kind == "libsvm":
+        return fill(_read_libsvm(path, n_features, recipe.written.get("first")), choices, recipe.fills)
+    if kind == "npz":
+        return fill(_read_npz(path, target_optional), choices, recipe.fills)
+    if kind == "parquet":
+        recipe = recipe._replace(written={})
+        return label(_read_parquet(path), path.name, target, target_optional, features, choices, recipe)
+    return _read_csv_table(path, target, target_optional, features, dialect, choices, recipe, na)
+
+
+def _read_csv_table(
+    path: Path, target: Any, target_optional: bool, features: Sequence[str] | None, dialect: Dialect, choices: Choices,
+    recipe: Recipe, na: Sequence[str],
+) -> LabeledData:  # fmt: skip
+    """Return the data of a CSV file, written and encoded as a model's recipe says where the file does not."""
+    na = na or recipe.written.get("na", ())
+    known = list(dict.fromkeys(recipe.source(name) for name in features or ()))
+    model = Dialect(**{name: recipe.written.get(name) for name in KEPT}) if recipe.written else None
+    layout = detect(path, dialect, model, known)
+    frame, found = read_csv(path, layout, na, as_text=list(recipe.levels)), layout.dialect
+    target = column_name(target, found.header)
+    frame.columns = _matched_names(list(frame.columns), target, found, model, known)
+    recipe = recipe._replace(written={**{name: getattr(found, name) for name in KEPT}, "na": list(na)})
+    data = label(frame, path.name, target, target_optional, features, choices, recipe)
+    check_width(data.X.shape, path, found)
+    return data._replace(notes=(*layout.notes, *data.notes))
+
+
+def guess_format(path: Any) -> str:
+    """Return the format that a file's name shows.
+
+    Examples
+    --------
+    >>> from ascd.io import guess_format
+    >>> guess_format("rcv1_train.binary.bz2"), guess_format("genes.csv.gz")
+    ('libsvm', 'csv')
+    """
+    name = Path(path).name.lower()
+    if not name.endswith(FORMATS["csv"]) and name.endswith(ARCHIVES):
+        raise ValueError(
+            f"{name!r} is packed in a way that is not read: unpack it first (.csv.gz, .bz2 and .xz are read)"
+        )
+    for kind in ("csv", "parquet", "npz", "libsvm"):
+        if name.endswith(FORMATS[kind]):
+            return kind
+    if name.endswith(SPREADSHEETS):
+        raise ValueError(f"{name!r} is a spreadsheet, which is not read: save the sheet with the data as CSV")
+    raise ValueError(f"the name {name!r} does not show the file's format; give it with --format: {', '.join(FORMATS)}")
+
+
+def absent(path: Path) -> FileNotFoundError:
+    """Return the error of a path that is no file."""
+    return FileNotFoundError(f"no such file: {path}" if not path.exists() else f"not a file: {path}")
+
+
+def column_name(given: Any, has_header: bool | None) -> Any:
+    """Return the name of a column, or of several; without a header it may be given as its number."""
+    if isinstance(given, list | tuple):
+        return [column_name(one, has_header) for one in given]
+    return f"column {given}" if has_header is False and isinstance(given, str) and given.isdigit() else given
+
+
+def read_csv(path: Path, layout: Layout, na: Sequence[str], as_text: Sequence[str] = (), **options: Any) -> Any:
+    """Return the frame of a CSV file, or an iterator of frames where ``options`` has chunksize.
+
+    Parameters
+    ----------
+    as_text : columns of words, in which 07 must not become 7
+    """
+    import pandas
+
+    dialect, names, _ = layout
+    missing = {word for one in MISSING for word in (one, one.upper(), one.title())}
+    try:
+        with parsing(path, layout):
+            frame = pandas.read_csv(
+                path,
+                sep=dialect.sep or ",",
+                decimal=dialect.decimal or ".",
+                header=0 if dialect.header else None,
+                names=names,
+                index_col=False,
+                encoding=dialect.encoding,
+                na_values=[*missing, *na],
+                skipinitialspace=True,
+                dtype={name: str for name in as_text if name in names},
+                low_memory=False,  # else pandas takes rows in turns, and 07 is 7 where these hold numbers only
+                **options,
+            )
+    except UnicodeDecodeError:  # beyond what was looked at
+        layout = layout._replace(dialect=dialect._replace(encoding="cp1252"))
+        return read_csv(path, layout, na, as_text, **options)
+    if "chunksize" not in options and not len(frame):
+        raise ValueError(f"{path.name} has a header of {counted(len(names), 'column')} and no rows")
+    return frame
+
+
+@contextmanager
+def parsing(path: Path, layout: Layout) -> Iterator[None]:
+    """Translate errors of a file that pandas cannot parse; they name the line."""
+    from pandas.errors import EmptyDataError, ParserError, ParserWarning
+
+    try:
+        with unpacking(path), warnings.catch_warnings():
+            warnings.simplefilter("error", ParserWarning)  # about fields that no column would take
+            yield
+    except (ParserError, ParserWarning, EmptyDataError) as error:
+        raise _not_csv(error, path, layout) from None
+
+
+def _not_csv(error: Exception, path: Path, layout: Layout) -> ValueError:
+    quote = re.search(r"EOF inside string starting at row (\d+)", str(error))
+    if quote:  # pandas counts from 0
+        return ValueError(f"{path.name}: a quote that is opened in row {int(quote[1]) + 1} of the file is never closed")
+    longer = longer_line(path, layout)
+    if longer is None:
+        return ValueError(f"{path} is not a table in CSV: {error}")
+    return ValueError(
+        f"{path.name}: line {longer[0]} has {longer[1]} fields, and there are {len(layout.names)} columns: is the "
+        f"separator {separator_name(layout.dialect.sep or ',')} right (--sep), does a field lack its quotes, or the "
+        "header a name (as R writes files with names of rows)?"
+    )
+
+
+def check_width(shape: tuple[int, int], path: Path, dialect: Dialect) -> None:
+    """Raise a ValueError where one column leaves no features: the separator must be another one."""
+    if shape[1]:
+        return
+    better = detect(path, Dialect(header=True, encoding=dialect.encoding)).dialect.sep
+    advice = f"--sep {better!r}" if better and better != dialect.sep else "--sep"
+    raise ValueError(
+        f"{path.name} has {counted(shape[0], 'sample')} and 0 features: with the separator "
+        f"{separator_name(dialect.sep)} its lines are one column, the target; name the separator with {advice}"
+    )
+
+
+def _matched_names(
+    names: list[str], target: Any, found: Dialect, model: Dialect | None, known: list[str]
+) -> list[str]:  # fmt: skip
+    """Return the names of the columns; by position where the file or the model's data have no header."""
+    if model is None or not known or found.header == model.header:
+        return names
+    if found.header:  # the model knows its columns by their numbers
+        return numbered(len(names))
+    others = [name for name in names if name != target]
+    if len(others) != len(known):
+        raise ValueError(
+            f"the model has {counted(len(known), 'column')}; without a header the data must have as many, and have "
+            f"{len(others)}"
+        )
+    by_position = dict(zip(others, known, strict=True))
+    return [by_position.get(name, name) for name in names]
+
+
+def _read_parquet(path: Path) -> Any:
+    import pandas
+
+    try:
+        return pandas.read_parquet(path)
+    except ImportError as error:
+        raise ImportError("reading parquet files needs pyarrow: pip install ascd[parquet]") from error
+    except (ValueError, OSError) as error:  # pyarrow's errors are among them
+        raise ValueError(f"{path} is not a parquet file: {error}") from error
+
+
+def _read_libsvm(path: Path, n_features: int | None, first: int | None) -> LabeledData:
+    """Return the data of a LIBSVM file; ``first`` is the index of the first feature, 0 or 1, where a model knows it."""
+    from scipy.sparse import csr_matrix
+
+    with unpacking(path), unpacked(path) as file:
+        X, y = parse_libsvm(file, path, zero_based=True)
+    check_index(X.shape[1], path, DEFAULT_MEMORY)
+    lowest = int(X.indices.min()) if X.nnz else 0
+    if first is None:
+        first = int(lowest > 0)
+    elif X.nnz and lowest < first:
+        raise ValueError(f"{path.name} has an index 0; the model's data count features from 1")
+    width = X.shape[1] - first
+    if n_features is not None and width > n_features:
+        raise ValueError(f"the model has {n_features} features; {path.name} has {width}")
+    shape = X.shape[0], max(width, n_features or 0)
+    columns = csr_matrix((X.data, X.indices - first, X.indptr), shape=shape).tocsc()
+    return LabeledData(columns, y, None, recipe=Recipe(written={"first": first}))
+
+
+def parse_libsvm(file: Any, path: Path, zero_based: bool) -> tuple[Any, Any]:
+    """Return matrix (CSR) and labels of LIBSVM's lines."""
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        return load_svmlight_file(file, zero_based=zero_based)
+    except (ValueError, IndexError, OverflowError) as error:
+        raise ValueError(
+            f"{path} is not a LIBSVM file, as its name or --format says: {error}; --format names another: csv, "
+            "parquet, npz"
+        ) from error
+
+
+def check_index(columns: int, path: Path, memory: float) -> None:
+    """Raise a ValueError for an index so large that the offsets of the columns alone take more than the memory."""
+    needed = OFFSET * (columns + 1.0)
+    if needed > memory:
+        raise ValueError(
+            f"{path.name} has an index {columns - 1:,}: the offsets of so many columns take {needed / 1e9:.1f} GB, "
+            f"more than the {memory / 1e9:.1f} GB that reading may take; number the features anew, or give "
+            "`ascd convert` more with --memory"
+        )
+
+
+def _read_npz(path: Path, target_optional: bool) -> LabeledData:
+    try:
+        opened = np.load(path, allow_pickle=False)
+    except (ValueError, *DAMAGED_ARCHIVE):
+        raise ValueError(f"{path} is not an npz file") from None
+    if not hasattr(opened, "files"):
+        raise ValueError(f"{path} holds one array; an npz file with X and y is needed")
+    with opened as arrays:
+        there = set(arrays.files)
+        y, X = (_array(arrays, name, path) if name in there else None for name in ("y", "X"))
+    if X is None and {"data", "shape", "format"} <= there:
+        from scipy.sparse import load_npz
+
+        try:
+            X = load_npz(path)
+            check_places(X)
+            X = X.tocsc()
+        except (ValueError, KeyError, TypeError, *DAMAGED_ARCHIVE) as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+    if X is None or (y is None and not target_optional):
+        raise ValueError(
+            f"{path} must hold X (an array, or what scipy.sparse.save_npz wrote) and y; it has {sorted(there)}"
+        )
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError(f"{path}: X must be a table of numbers, rows by features; it has shape {X.shape} of {X.dtype}")
+    if y is not None and (y.ndim not in (1, 2) or len(y) != X.shape[0]):
+        raise ValueError(f"{path}: y must have one entry a row of X, {X.shape[0]}; it has shape {y.shape}")
+    y = None if y is None else as_target(y[:, 0] if y.shape[1:] == (1,) else y)
+    if hasattr(X, "tocsc"):
+        return LabeledData(X, y, None)
+    import pandas
+
+    return LabeledData(X, y, None, frame=pandas.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])]))
+
+
+def _array(arrays: Any, name: str, path: Path) -> Any:
+    """Return an array of numbers or text; one of Python objects would run code when it is opened."""
+    try:
+        return arrays[name]
+    except DAMAGED_ARCHIVE as error:
+        raise ValueError(f"{path} is damaged: {name} cannot be read, {error}") from None
+    except ValueError:
+        raise ValueError(f"{path}: {name} holds Python objects, not numbers or text; save it as one of these") from None

@@ -1,0 +1,321 @@
+"""Tables from files: how CSV files are written, words and numbers, missing values, dates; files written whole."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ascd.io import Choices, Dialect, Recipe, guess_format, read_table, whole_file, whole_folder, write_text
+from ascd.io import dialect as dialects
+
+pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
+
+A = np.random.default_rng(0).standard_normal((24, 3)).round(3)
+Y = (A @ [1.0, -2.0, 0.0]).round(3)
+TEXT = "\n".join(["a,b,c,y", *(",".join(map(str, [*row, y])) for row, y in zip(A, Y, strict=True)), ""])
+COMMAS = TEXT.replace(",", ";").replace(".", ",")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("t.csv", TEXT, "separator ',', header"),
+        ("t.csv", TEXT.replace(",", ";"), "separator ';', header"),
+        ("t.csv", TEXT.replace(",", "\t"), "separator tab, header"),
+        ("t.csv", TEXT.replace(",", "|"), "separator '|', header"),
+        ("t.csv", TEXT.replace(",", "   "), "separator spaces, header"),
+        ("t.csv", COMMAS, "separator ';', decimal comma, header"),
+        ("t.csv", COMMAS.replace(";", "\t"), "separator tab, decimal comma, header"),
+        ("t.csv", TEXT.encode("utf-16"), "separator ',', header, encoding utf-16"),
+        ("t.csv", TEXT.encode("utf-32"), "separator ',', header, encoding utf-32"),
+        ("t.csv", b"\xef\xbb\xbf" + TEXT.encode(), "separator ',', header"),
+        ("t.csv", TEXT.replace("\n", "\r"), "separator ',', header"),
+        ("t.csv", TEXT.replace("\n", "\r\n"), "separator ',', header"),
+        ("t.csv", TEXT.replace("\n", "\n\n"), "separator ',', header"),
+        ("t.csv", TEXT.replace(",", ", "), "separator ',', header"),
+        ("t.csv.gz", gzip.compress(TEXT.encode()), "separator ',', header"),
+        ("t.CSV.bz2", bz2.compress(TEXT.encode()), "separator ',', header"),
+        ("t.csv.xz", lzma.compress(TEXT.encode()), "separator ',', header"),
+    ],
+)
+def test_the_same_table_however_it_is_written(write, name, content, words):
+    data = read_table(write(content, name))
+    np.testing.assert_array_equal(data.X, A)
+    np.testing.assert_array_equal(data.y, Y)
+    assert (data.names, data.target, data.notes) == (["a", "b", "c"], "y", (words,))
+
+
+@pytest.mark.parametrize(
+    ("content", "given", "expected", "notes"),
+    [
+        ("a;b;y\n4.311;1;2,5\n4.655;2;3\n", {"thousands": "."}, [[4311, 1], [4655, 2]], 1),
+        ("a;b;y\n1.250,5;1;2\n7,25;2;3\n", {"thousands": "."}, [[1250.5, 1], [7.25, 2]], 1),
+        ('a,b,y\n"1,234.5",1,2\n"2,000.0",2,3\n', {"thousands": ","}, [[1234.5, 1], [2000, 2]], 1),
+        ("a;b;y\n1'250;1;2\n12'500;2;3\n", {"thousands": "'"}, [[1250, 1], [12500, 2]], 1),
+        ("a;b;y\n4,311;1;2\n4,655;2;3\n", {}, [[4.311, 1], [4.655, 2]], 2),
+        ("a;b;y\n4.311;1;2\n4.655;2;3\n", {}, [[4.311, 1], [4.655, 2]], 2),
+        ("a;b;y\n4.311;1;14.8\n4.655;2;3\n", {}, [[4.311, 1], [4.655, 2]], 1),
+        ("a;b;y\n1,234;1;2\n2,345;2;3\n", {"decimal": ",", "sep": ";"}, [[1.234, 1], [2.345, 2]], 1),
+        ("größe;b;y\n1,5;1;2\n2,5;2;3\n".encode("cp1252"), {}, [[1.5, 1], [2.5, 2]], 1),
+        ("a,b,y\n1,2,3\n4,5,6\n".encode("utf-16-le"), {"encoding": "utf-16-le"}, [[1, 2], [4, 5]], 1),
+        ("1,2,3\n4,5,6\n", {"header": False}, [[1, 2], [4, 5]], 1),
+        ("NA,2,3\n4,5,6\n", {"header": False}, [[np.nan, 2], [4, 5]], 1),
+        ("1,2,3\n4,5,6\n7,8,9\n", {"header": True}, [[4, 5], [7, 8]], 1),
+        (",a,b,y\n0,1.5,2,3\n1,2.5,3,4\n", {}, [[1.5, 2], [2.5, 3]], 2),
+        ("a,b,y,\n1,2,3,\n4,5,6,\n", {}, [[1, 2], [4, 5]], 2),
+        ("a,b,y\n1,2,3,\n4,5,6,\n", {}, [[1, 2], [4, 5]], 1),
+        ("a,a,y\n1,2,3\n4,5,6\n", {}, [[1, 2], [4, 5]], 2),
+        ("a ,a,y\n1,2,3\n4,5,6\n", {}, [[1, 2], [4, 5]], 2),
+        ("#a,b,y\n1,2,3\n4,5,6\n", {}, [[1, 2], [4, 5]], 1),
+        ('"a\nx",b,y\n1,2,3\n4,5,6\n', {}, [[1, 2], [4, 5]], 1),
+    ],
+)  # fmt: skip
+def test_what_options_and_files_say(write, content, given, expected, notes):
+    data = read_table(write(content), dialect=Dialect(**given))
+    np.testing.assert_array_equal(data.X, expected)
+    assert len(data.notes) == notes, data.notes
+
+
+@pytest.mark.parametrize(
+    ("content", "given", "message"),
+    [
+        ("1,2,3\n4,5,6\n7,8,9\n", {}, r"has numbers \(1, 2, 3\) where a header has names.*--no-header.*--header"),
+        ("name,2019,2020\nAnn,1,2\nBob,3,4\n", {}, r"\(2019, 2020\)"),
+        ("a,b,y\n1,2,3\n4,5,6\n", {"header": False}, r"has words \(a, b, y\) above columns of numbers"),
+        ("a;b;y\n1,5;1.5;2\n2,5;2;3\n", {}, r"decimal points \(1\.5\) and with decimal commas \(1,5\): .*--decimal"),
+        ("a;b;y\n1;2;3\n4;5;6\n", {"sep": ","}, r"2 samples and 0 features: .*; name the separator with --sep ';'"),
+        ("a\n1\n2\n", {}, "2 samples and 0 features: with the separator none"),
+        ("a:b\n1:2\n3:4\n", {}, "2 samples and 0 features"),
+        ("a,b,y\n1,2,3\n1,2\n3,4,5,6\n", {}, "t.csv: line 4 has 4 fields, and there are 3 columns: is the separator"),
+        ("a,b,y\n1,2,3,4\n5,6,7\n", {}, "line 2 has 4 fields"),
+        ('"a" "b" "y"\n"r1" 1 2 3\n"r2" 2 3 5\n', {}, "line 2 has 4 fields.*as R writes files with names of rows"),
+        ('a,b,y\n1,2,3\n"1,2,3\n', {}, "a quote that is opened in row 3 of the file is never closed"),
+        ("a,b,c\n", {}, "t.csv has a header of 3 columns and no rows"),
+        ("  \n\n", {}, "t.csv is empty"),
+        (b"\xef\xbb\xbf\n", {}, "t.csv is empty"),
+        ("a,b,y\n1,\0,3\n", {}, "t.csv holds bytes that no text has"),
+        (gzip.compress(TEXT.encode()), {}, "t.csv holds bytes that no text has"),
+        (TEXT, {"encoding": "klingon"}, "unknown encoding 'klingon'"),
+        (TEXT, {"sep": "::"}, r"sep \(--sep\) must be one character .* got '::'"),
+        ("a,b,y\nx,2,3\nz,3,4\n", {}, "columns that are not numbers: a; encode or drop them"),
+        ("a,y\n1,2\ntow,3\n3,4\n5,6\n", {}, "column 'a' has 1 of 4 values that are not numbers, the first 'tow'"),
+    ],
+)
+def test_files_that_cannot_be_read(write, content, given, message):
+    with pytest.raises(ValueError, match=message):
+        read_table(write(content), dialect=Dialect(**given))
+
+
+def test_columns_far_from_the_beginning(write, tmp_path, monkeypatch):
+    monkeypatch.setattr(dialects, "SAMPLE", 1 << 11)
+    numbers = np.random.default_rng(0).integers(0, 9, (6, 600))
+    head = ";".join([*(f"f{j}" for j in range(599)), "y"])
+    data = read_table(write("\n".join([head, *(";".join(f"{value},5" for value in row) for row in numbers)])))
+    np.testing.assert_array_equal(data.X, numbers[:, :-1] + 0.5)
+    rows = "".join(f"{k},{k % 7},w{k % 3}\n" for k in range(4000)).encode()
+    assert read_table(write(b"a,b,y\n" + rows + b"1,2,caf\xe9\n")).y[-1] == "café", "beyond what was looked at"
+
+
+def test_words_like_numbers_stay_words(write):
+    """pandas can read a file in turns, of 1024 lines here: 07 must not become 7 in one of them."""
+    towns = ["07"] * 1100 + ["A"] * 1300
+    lines = [",".join([*"1" * 1000, town, "2"]) for town in towns]
+    path = write("\n".join([",".join([*(f"x{j}" for j in range(1000)), "town", "y"]), *lines]))
+    assert read_table(path, choices=Choices(levels=9)).recipe.levels == {"town": ["07", "A"]}
+    for word in ("\u0661", "\uff12", "3\x1f"):  # Python reads these as numbers
+        path = write(f"a,b,y\n{word},2,3\n4,5,6\n")
+        assert read_table(path, choices=Choices(levels=20)).names[0].startswith("a=")
+
+
+WORDS = "colour,size,sure,y\nred,1,yes,2\nblue,2,no,3\nred,3,yes,4\ngreen,4,no,5\n"
+
+
+def test_text_columns_become_columns_of_0_and_1(write):
+    data = read_table(write(WORDS), choices=Choices(levels=3))
+    assert data.names == data.X.feature_names == ["colour=blue", "colour=green", "colour=red", "size", "sure=yes"]
+    assert data.recipe.levels == {"colour": ["blue", "green", "red"], "sure": ["no", "yes"]}
+    assert any("text column 'colour' as 3 columns of 0 and 1" in note for note in data.notes)
+    assert data.X.as_design().nbytes < 4 * (8 + 8)
+    with pytest.raises(ValueError, match=r"'colour' has 3 different values, more than 2: --levels 3 .*--without"):
+        read_table(write(WORDS), choices=Choices(levels=2))
+    assert read_table(write(WORDS), choices=Choices(("colour",), levels=2)).names == ["size", "sure=yes"]
+    for wrong, message in ((("color",), "Did you mean 'colour'"), (("y", "y"), "column 'y' is named twice")):
+        with pytest.raises(ValueError, match=message):
+            read_table(write(WORDS), choices=Choices(wrong))
+    with pytest.raises(ValueError, match="two columns would be called 'a=x'"):
+        read_table(write("a,a=x,y\nx,1,2\nz,3,4\nw,5,6\n"), choices=Choices(levels=9))
+
+
+def test_a_recipe_treats_other_data_in_the_same_way(write):
+    recipe = Recipe({"size": 9.0, "colour": "red"}, {"colour": ["07", "green", "red"]})
+    features = ["size", "colour=07", "colour=green", "colour=red"]
+    data = read_table(write("colour,size,extra\nred,,x\nmauve,2,y\n,3,z\n"), None, None, None, True, features,
+                      recipe=recipe)  # fmt: skip
+    assert data.names == features
+    assert data.frame["size"].tolist() == [9.0, 2.0, 3.0]
+    assert data.frame["colour"].tolist() == ["red", "\0", "red"]
+    assert any("not seen" in note and "mauve" in note for note in data.notes)
+    data = read_table(write("colour,size\n07,1\n07,2\n"), None, None, None, True, features, recipe=recipe)
+    assert data.frame["colour"].tolist() == ["07", "07"], "also where all values are numbers"
+    for content, message in (("size,colour\nlow,red\n", "'size' must be numbers, as in the model's data; row 1 has"),
+                             ("colour\nred\n", "t.csv lacks 1 of 2 features: size")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            read_table(write(content), None, None, None, True, features, recipe=recipe)
+
+
+GAPS = "a,b,t,y\n1,?,x,3\n2,3,x,4\nNA,5,,4\n4,7,z,\n5,inf,z,2\n"
+
+
+@pytest.mark.parametrize(
+    ("how", "expected", "notes"),
+    [
+        ({"drop": True}, [[2, 3, "x"]], 2),
+        ({"impute": "mean"}, [[1, 4, "x"], [2, 3, "x"], [8 / 3, 5, "x"], [5, 4, "z"]], 2),
+        ({"impute": "median"}, [[1, 4, "x"], [2, 3, "x"], [2, 5, "x"], [5, 4, "z"]], 2),
+        ({"impute": "zero"}, [[1, 0, "x"], [2, 3, "x"], [0, 5, "\0"], [5, 0, "z"]], 2),
+    ],
+)
+def test_missing_values_are_left_out_or_filled(write, how, expected, notes):
+    data = read_table(write(GAPS), choices=Choices(levels=9, **how))
+    assert data.frame.to_numpy().tolist() == expected
+    assert sum("left out" in note or "filled" in note for note in data.notes) == notes
+    assert data.X.shape == (len(expected), 3)
+
+
+def test_missing_values_that_cannot_be_filled(write, tmp_path):
+    np.testing.assert_array_equal(np.isnan(read_table(write("a,y\n1,2\n-999,3\n"), na=["-999"]).X), [[False], [True]])
+    X, y = np.array([[1.0, np.nan], [3.0, 4.0], [5.0, 8.0]]), np.array([1.0, 2.0, 3.0])
+    np.savez(tmp_path / "dense.npz", X=X, y=y)
+    assert read_table(tmp_path / "dense.npz", choices=Choices(impute="median")).X[0, 1] == 6.0
+    np.testing.assert_array_equal(read_table(tmp_path / "dense.npz", choices=Choices(drop=True)).y, [2.0, 3.0])
+    sparse.save_npz(tmp_path / "sparse.npz", sparse.csc_matrix(X))
+    with np.load(tmp_path / "sparse.npz") as stored:
+        np.savez(tmp_path / "sparse.npz", **stored, y=y)
+    kept = read_table(tmp_path / "sparse.npz", choices=Choices(drop=True))
+    np.testing.assert_array_equal(kept.X.toarray(), X[1:])
+    with pytest.raises(ValueError, match="of a sparse table cannot be filled; --drop leaves out their rows"):
+        read_table(tmp_path / "sparse.npz", choices=Choices(impute="mean"))
+    for choices, message in ((Choices(impute="mode"), "unknown impute 'mode'"),
+                             (Choices(impute="mean"), "column 'e' has no value at all: leave it out"),
+                             (Choices(drop=True), "would leave out all 2 rows, as column 'e'")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            read_table(write("a,e,y\n1,,3\n2,,4\n"), choices=choices)
+
+
+DATES = "day,b,y\n2020-01-01,1,3\n,2,3\n2021-01-01,3,4\n"
+
+
+def test_dates_are_days_left_out_or_text(write):
+    data = read_table(write(DATES), choices=Choices(dates="days"))
+    assert data.X[[0, 2], 0].tolist() == [18262.0, 18628.0]
+    assert (np.isnan(data.X[1, 0]), data.recipe.dates) == (True, ["day"])
+    assert read_table(write(DATES), choices=Choices(dates="drop")).names == ["b"]
+    assert read_table(write(DATES), choices=Choices(levels=9)).names == ["day=2021-01-01", "b"]
+    new = write("b,day\n1,1970-01-02\n")
+    again = read_table(new, None, None, None, True, ["day", "b"], recipe=data.recipe)
+    assert again.X.tolist() == [[1.0, 1.0]]
+    with pytest.raises(ValueError, match="column 'day' must be dates such as 2026-01-31, as in the model's data"):
+        read_table(write("b,day\n1,today\n"), None, None, None, True, ["day", "b"], recipe=data.recipe)
+
+
+def test_four_formats_hold_the_same_table(tmp_path):
+    pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
+    X, y = np.array([[1.0, 0.0, 2.5], [0.0, 3.0, 0.0]]), np.array([1.0, -1.0])
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"]).assign(Label=y)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    np.savez(tmp_path / "t.npz", X=X, y=y)
+    (tmp_path / "t.svm").write_text("1 1:1 3:2.5\n-1 2:3\n")
+    for ending in ("csv", "npz", "svm", "parquet"):
+        data = read_table(tmp_path / f"t.{ending}")
+        np.testing.assert_array_equal(data.X.toarray() if sparse.issparse(data.X) else data.X, X)
+        np.testing.assert_array_equal(data.y, y)
+    assert read_table(tmp_path / "t.csv", target="b").names == ["a", "c", "Label"]
+    assert read_table(tmp_path / "t.csv", target=["b", "c"]).y.shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": np.ones((3, 2, 2)), "y": np.ones(3)}, r"X must be a table of numbers, rows by features; it has shape"),
+        ({"X": np.array([["a", "b"]]), "y": np.ones(1)}, "X must be a table of numbers"),
+        ({"X": np.ones((3, 2)), "y": np.ones(4)}, r"y must have one entry a row of X, 3; it has shape \(4,\)"),
+        ({"Z": np.zeros(3)}, r"must hold X .* it has \['Z'\]"),
+        ({"X": np.ones((2, 2)), "y": np.array(["a", None], dtype=object)}, "y holds Python objects, not numbers"),
+    ],
+)
+def test_arrays_that_are_no_table(tmp_path, arrays, message):
+    np.savez(tmp_path / "t.npz", **arrays)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_table(tmp_path / "t.npz")
+    assert "pickle" not in str(caught.value).lower()
+
+
+def test_damaged_archives_of_arrays_are_named(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, X=np.random.default_rng(0).random((50, 12)), y=np.ones((50, 1)))
+    assert read_table(path).y.shape == (50,)
+    content = path.read_bytes()
+    for place in range(0, len(content), len(content) // 60):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 64]) + content[place + 1 :])
+        try:
+            read_table(path)
+        except (ValueError, FileNotFoundError) as error:
+            assert "x.npz" in str(error)  # noqa: PT017  most places are noticed, some say nothing of the numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("a.SVM", "libsvm"), ("b.tsv.gz", "csv"), ("c.pq", "parquet"), ("d.bz2", "libsvm"),
+        ("t.xlsx", "is a spreadsheet"), ("t.csv.zip", "is packed in a way"), ("t.tar.gz", "unpack it first"),
+        ("t.dat", "does not show the file's format"),
+    ],
+)  # fmt: skip
+def test_formats_by_name(name, found):
+    if " " not in found:
+        assert guess_format(name) == found
+        return
+    with pytest.raises(ValueError, match=found):
+        guess_format(name)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1 a:b\n", "is not a LIBSVM file, as its name or --format says"),
+        ("a,b,y\n1,2,3\n", "--format names another: csv, parquet, npz"),
+        ("1 1:1 99999999999:2\n", r"t\.svm is not a LIBSVM file.*too large"),
+        ("1 1:1 2000000000:1\n", "has an index 2,000,000,000: the offsets of so many columns take 16.0 GB"),
+    ],
+)
+def test_libsvm_files_that_are_none(write, content, message):
+    with pytest.raises(ValueError, match=message):
+        read_table(write(content, "t.svm"))
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.svm.bz2"])
+def test_what_is_not_compressed_as_its_name_says(write, name):
+    with pytest.raises(ValueError, match=f"{name} cannot be unpacked as its ending"):
+        read_table(write("a,b,y\n1,2,3\n", name))
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path, folder = tmp_path / "kept.txt", tmp_path / "deep" / "results"
+    write_text(path, "old")
+    with pytest.raises(UnicodeEncodeError), whole_file(path) as draft:
+        draft.write_text("half\ud800", encoding="utf-8")
+    with pytest.raises(UnicodeEncodeError), whole_folder(folder) as drafts:
+        (drafts / "first.txt").write_text("half\ud800", encoding="utf-8")
+    with pytest.raises(OSError, match=r"File too large: '.*kept\.txt'"), whole_file(path):
+        raise OSError(errno.EFBIG, "File too large")
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("old", [path])
+    (tmp_path / "link.txt").symlink_to(path)
+    write_text(tmp_path / "link.txt", "new")
+    assert ((tmp_path / "link.txt").is_symlink(), path.read_text()) == (True, "new")
