@@ -141,7 +141,7 @@ def test_a_path_that_cannot_be_drawn_writes_nothing(named, tmp_path, capsys, mon
     def fails(*arguments):
         raise ValueError("cannot be drawn")
 
-    monkeypatch.setattr("ascd.report.draw_charts", fails)
+    monkeypatch.setattr("ascd.reproduction.charts.draw_charts", fails)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: True)
     code, _, error = run(capsys, "path", named[0], "--points", 4, "--out", tmp_path / "out")
     assert code == 1

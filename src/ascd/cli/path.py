@@ -145,7 +145,7 @@ def _row(strengths: Any, coefs: Any, nonzero: Any, explained: Any, k: int) -> tu
 
 def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption: str) -> Any:
     """Return a chart of the largest coefficients against the strength of the penalty, weaker to the right."""
-    from ascd.report import Axis, Chart, Series
+    from ascd.reproduction.charts import Axis, Chart, Series
 
     chosen = np.argsort(-np.abs(coefs).max(axis=1), kind="stable")[:MOST_CURVES]
     x = {"strength": np.log10(strengths[0] / strengths).tolist()}
@@ -161,7 +161,8 @@ def _publish(folder: Path, found: tuple[Any, Any, list[str]], title: str, captio
     """Write the page, the numbers and, where matplotlib is there, pictures: all of them or none."""
     from importlib.util import find_spec
 
-    from ascd.report import Section, draw_charts, write_page
+    from ascd.reproduction.charts import Section, draw_charts
+    from ascd.reproduction.page import write_page
 
     chart = path_chart(*found, title, caption)
     with whole_folder(folder) as drafts:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd.files import whole_file
+from ascd.io import whole_file
 from ascd.plotting import as_label
 
 #: A letter with an index, as in x_0; longer names with underscores, such as x_1_2, stay as they are.

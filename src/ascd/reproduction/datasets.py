@@ -6,7 +6,7 @@ Text data of ``ascd reproduce --data`` come from a *source*:
 ``rcv1``            scikit-learn's ``fetch_rcv1``, training documents, labelled by LIBSVM's rule: CCAT or ECAT against
                     GCAT or MCAT, documents of both or of neither left out (20,242 × 47,236, the paper's data)
 ``libsvmdata:NAME`` a data set of the package ``libsvmdata``, e.g. ``libsvmdata:rcv1.binary``
-a path              a LIBSVM, CSV, parquet or npz file (``ascd.files``)
+a path              a LIBSVM, CSV, parquet or npz file (``ascd.io``)
 ``generated``       ``make_text_like``: no real text, and every figure says so
 ==================  ==============================================================================================
 
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_count, as_generator, as_number
-from ascd.files import read_table
+from ascd.io import read_table
 from ascd.problem.penalties import L1, L2
 from ascd.problem.problem import Problem
 from ascd.svm import DualSVM

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.clock import Stopwatch
-from ascd.files import whole_folder
+from ascd.io import whole_folder
 from ascd.problem.penalties import L1
 from ascd.problem.problem import Problem
 from ascd.reproduction.charts import Section, draw_charts

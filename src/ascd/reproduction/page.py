@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ascd
-from ascd.files import write_text
+from ascd.io import write_text
 from ascd.reproduction.charts import COLORS, INDEX, Chart, Section, numbers_of
 
 CODE = re.compile(r"`([^`]+)`")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import ascd
-from ascd.files import whole_folder, write_text
+from ascd.io import whole_folder, write_text
 from ascd.reproduction import panels
 from ascd.reproduction.charts import Section, draw_charts
 from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, Claim, judge_all, to_markdown
