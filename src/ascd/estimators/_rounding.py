@@ -17,10 +17,10 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.careful import UNIT
-from ascd.problem.samples import evaluate_samples
 from ascd.problem.problem import Problem
-from ascd.results.solution import Solution, Status
+from ascd.problem.samples import evaluate_samples
 from ascd.problem.terms import cost_of
+from ascd.results.solution import Solution, Status
 
 
 def rounded(problem: Problem, found: Solution, tol: float) -> Solution:

@@ -26,10 +26,10 @@ from ascd.estimators._rounding import rounded
 from ascd.estimators._tuning import FALL, FINEST, LAST_DIGITS, ROUNDS
 from ascd.matrix.design import DataGone
 from ascd.problem.problem import Problem
+from ascd.problem.terms import cost_of
 from ascd.results.lost import tell_of_loss
 from ascd.results.solution import Solution, Status
 from ascd.solver import solve
-from ascd.problem.terms import cost_of
 
 Energy = Callable[[Array], float]
 
