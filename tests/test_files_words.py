@@ -11,7 +11,7 @@ from command_line import run  # noqa: E402
 
 from ascd.cli.models import load_model  # noqa: E402
 from ascd.cli.reading import complete  # noqa: E402
-from ascd.estimators._deviations import moments  # noqa: E402
+from ascd.estimators._data import moments  # noqa: E402
 from ascd.files import Choices, Recipe, read_table  # noqa: E402
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order  # noqa: E402
 from ascd.matrix.local import as_block  # noqa: E402

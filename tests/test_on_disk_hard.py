@@ -9,7 +9,7 @@ import pytest
 from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, csv, npy, parquet, write
 
 import ascd
-from ascd.estimators._deviations import deviations
+from ascd.estimators._data import deviations
 from ascd.files import convert, open_data
 from ascd.matrix import prices
 from ascd.matrix.local import as_block

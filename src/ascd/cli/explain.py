@@ -74,7 +74,7 @@ def page_beside(model_file: Path) -> Path:
 
 def examine(model: str, estimator: Any, fitted: Model, table: Table, resamples: int) -> dict[str, list[Evidence]]:
     """Fit the halves; returns what is known of the features, by classes or targets where there are several."""
-    from ascd.estimators._deviations import moments
+    from ascd.estimators._data import moments
 
     coefs = _resampled(model, estimator, table, resamples)
     deviations = np.sqrt(moments(table.X, None)[1])
