@@ -53,7 +53,7 @@ def interrupted(folder, where, *arguments, after, **switches):
             "ascd.racing.runs:minimize:0",
             ["race", "synthetic", "--rule", "ascd", "--epochs", 10**6, "--accuracy", 1e-300],
         ),
-        ("ascd.estimators._path_cv:follow:0", ["fit", "text", "--cv", 500, "--tol", 1e-13]),
+        ("ascd.estimators.cross_validation:follow:0", ["fit", "text", "--cv", 500, "--tol", 1e-13]),
         ("ascd.solver:path:0", ["path", "text", "--points", 10**6, "--eps", 1e-9, "--tol", 1e-13]),
         ("ascd.cli.explain:_resampled:0", ["fit", "synthetic", "--alpha", 0.1, "--explain", "--resamples", 10**6]),
     ],

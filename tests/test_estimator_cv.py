@@ -17,7 +17,8 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from ascd import estimators as ours
-from ascd.estimators._folds import _seen_by, simplest_within_one_error
+from ascd.estimators._data import InMemory
+from ascd.estimators._folds import seen_by, simplest_within_one_error
 from ascd.results.solution import Status
 
 DATA = make_data(60, 8)
@@ -38,10 +39,10 @@ class OwnFolds(KFold):
 
 
 def test_splitters_of_scikit_learn_get_no_data_to_copy():
-    columns = sparse.csc_array(X)
+    columns = InMemory(sparse.csc_array(X))
     for cv in (KFold(3), StratifiedKFold(3), ShuffleSplit(3)):
-        assert _seen_by(cv, columns).shape == (60, 1)
-    assert _seen_by(OwnFolds(3), columns) is columns
+        assert seen_by(cv, columns).shape == (60, 1)
+    assert seen_by(OwnFolds(3), columns) is columns.matrix
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["equal", "weighted"])
@@ -100,11 +101,11 @@ def test_folds_side_by_side_give_the_same_answer():
 
 
 def test_folds_share_the_data(monkeypatch):
-    from ascd.estimators import _following
+    from ascd.estimators import _solving
 
     seen = []
-    actual = _following.path
-    monkeypatch.setattr(_following, "path", lambda problem, **how: seen.append(problem) or actual(problem, **how))
+    actual = _solving.path
+    monkeypatch.setattr(_solving, "path", lambda problem, **how: seen.append(problem) or actual(problem, **how))
     ours.LassoCV(alphas=3, cv=4).fit(X, Y)
     assert len(seen) == 4
     assert all(np.shares_memory(problem.parts.matrix.values, X) for problem in seen)
@@ -286,31 +287,31 @@ def test_folds_of_logistic_regression_that_miss_the_tolerance_are_told():
 @pytest.mark.parametrize("solver", ["cyclic", {"rule": "ascd", "oracle": "norm"}])
 def test_the_engine_fits_the_folds_too(solver):
     few, y, labels = X[:30, :5], Y[:30], LABELS[:30]
-    mine, engine = (ours.LassoCV(alphas=3, eps=0.1, cv=2, tol=1e-9, solver=one).fit(few, y) for one in ("ascd", solver))
+    mine, engine = (ours.LassoCV(alphas=3, eps=0.1, cv=2, tol=1e-9, solver=one).fit(few, y) for one in ("auto", solver))
     np.testing.assert_allclose(engine.mse_path_, mine.mse_path_, rtol=1e-3)
     np.testing.assert_allclose(engine.coef_, mine.coef_, atol=1e-3)
     mine, engine = (
         ours.LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, tol=1e-7, solver=one).fit(few, labels)
-        for one in ("ascd", solver)
+        for one in ("auto", solver)
     )
     np.testing.assert_allclose(engine.coefs_paths_, mine.coefs_paths_, atol=1e-2)
 
 
 def test_an_interruption_is_not_swallowed(monkeypatch):
-    from ascd.estimators import _following
+    from ascd.estimators import _solving
 
-    path = _following.path
-    monkeypatch.setattr(_following, "path", lambda *a, **k: path(*a, **k, callback=lambda snapshot: True))
+    path = _solving.path
+    monkeypatch.setattr(_solving, "path", lambda *a, **k: path(*a, **k, callback=lambda snapshot: True))
     with pytest.raises(KeyboardInterrupt):
         ours.LassoCV(alphas=3, cv=3).fit(X, Y)
 
 
 @pytest.mark.parametrize("model", [ours.LassoCV(alphas=3, cv=2), ours.GroupLassoCV(alphas=3, cv=2, groups=2)])
 def test_an_interruption_while_alphas_are_looked_for_is_not_swallowed(monkeypatch, model):
-    from ascd.estimators import block_cv, paths
+    from ascd.estimators import _solving
 
-    for module, name in ((paths, "path"), (block_cv, "path_blocks")):
-        find = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *a, find=find, **k: replace(find(*a, **k), status=Status.INTERRUPTED))
+    for name in ("path", "path_blocks"):
+        find = getattr(_solving, name)
+        monkeypatch.setattr(_solving, name, lambda *a, find=find, **k: replace(find(*a, **k), status=Status.INTERRUPTED))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)

@@ -11,10 +11,8 @@ from scipy.optimize import minimize_scalar
 
 import ascd
 from ascd.estimators import _solving
-from ascd.estimators._engine import minimize_problem
-from ascd.estimators._fitting import Settings
-from ascd.estimators._scale import fit_with_scale
-from ascd.estimators._scale_terms import dual, primal, scale_of, slope_in_scale
+from ascd.estimators._scale import derivative_in_scale, dual, fit_with_scale, primal, scale_of
+from ascd.estimators._solving import Settings, minimize_problem
 from ascd.results.solution import Status
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -42,7 +40,7 @@ def test_the_scale_minimises_for_fixed_residuals(name, epsilon, weighted):
     sigma = scale_of(r, weight, epsilon)
     best = minimize_scalar(lambda log: joint(r, weight, np.exp(log), epsilon), bounds=(-12, 8), method="bounded")
     assert joint(r, weight, sigma, epsilon) <= best.fun * (1.0 + 1e-9)
-    assert slope_in_scale(r, weight, sigma, epsilon) == pytest.approx(0.0, abs=1e-9 * weight.sum())
+    assert derivative_in_scale(r, weight, sigma, epsilon) == pytest.approx(0.0, abs=1e-9 * weight.sum())
 
 
 @pytest.mark.parametrize("name", RESIDUALS)
@@ -50,7 +48,7 @@ def test_the_slope_is_the_derivative(name):
     r, weight, h = RESIDUALS[name], np.ones(RESIDUALS[name].size), 1e-6
     for sigma in (0.2, 1.0, 5.0):
         quotient = (joint(r, weight, sigma + h, 1.35) - joint(r, weight, sigma - h, 1.35)) / (2 * h)
-        assert slope_in_scale(r, weight, sigma, 1.35) == pytest.approx(quotient, rel=1e-4, abs=1e-4)
+        assert derivative_in_scale(r, weight, sigma, 1.35) == pytest.approx(quotient, rel=1e-4, abs=1e-4)
 
 
 def test_residuals_that_are_mostly_zero_have_no_scale():
@@ -75,7 +73,8 @@ def make(alpha=0.1, bounds=None, weight=None, intercept=True, n=30, outliers=3):
             "x0": x0,
             "intercept0": intercept0 or 0.0,
         }
-        return minimize_problem(problem, {"rule": "cyclic"}, random_state=0, **how)
+        settings = Settings(how["tol"], how["max_iter"], solver={"rule": "cyclic"}, random_state=0)
+        return minimize_problem(problem, settings, **how)
 
     return A, y, problem_at, solve_at
 
@@ -110,7 +109,7 @@ def test_the_gap_bounds_the_distance_at_any_scale():
         solution = solve_at(problem, None, None)
         residuals = y - A @ solution.x - solution.intercept
         scale = scale_of(residuals, np.ones(30), 1.35)
-        value = primal(problem, solution, residuals, np.ones(30), sigma, scale)
+        value = primal(residuals, np.ones(30), scale, 1.35) + 0.1 * solution.x @ solution.x
         assert value == pytest.approx(joint(residuals, np.ones(30), scale, 1.35) + 0.1 * solution.x @ solution.x)
         assert value <= sigma * 30 + 2.0 / sigma * solution.objective + 1e-12
         bound, error = dual(problem, residuals, np.ones(30), sigma, 1.35, True, solution.intercept)
@@ -125,7 +124,7 @@ def test_without_a_penalty_the_gap_of_the_fit_proves_the_scale_too():
     fit = fit_with_scale(problem_at, solve_at, 1.35, True, 1e-8)
     assert fit.gap <= 1e-8 * fit.zero_objective
     assert fit.status is Status.CONVERGED
-    assert slope_in_scale(fit.residuals, np.ones(30), fit.scale, 1.35) == pytest.approx(0.0, abs=1e-4)
+    assert derivative_in_scale(fit.residuals, np.ones(30), fit.scale, 1.35) == pytest.approx(0.0, abs=1e-4)
 
 
 def test_a_start_with_a_known_scale_needs_fewer_fits(compiled):

@@ -206,7 +206,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
         One thread imports at a time, as in ``estimators``.
         """
         if name not in _HOMES and name not in _MODULES:
-            raise AttributeError(f"module 'ascd' has no attribute {name!r}")
+            raise AttributeError(f"module 'ascd' has no attribute {name!r}{estimators.alternatives(name, _HOMES)}")
         with estimators._importing:
             found = import_module(f"ascd.{name}") if name in _MODULES else getattr(import_module(_HOMES[name]), name)
         globals()[name] = found

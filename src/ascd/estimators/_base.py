@@ -105,7 +105,7 @@ class LinearModel(BaseEstimator):
         Each w_j is multiplied by its ``scale`` first, where there is one.
         """
         strength = finite_strength(strength)
-        how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": self.positive}
+        how: dict[str, Any] = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": self.positive}
         return elastic_net(ratio * strength, (1.0 - ratio) * strength, n_features, scale=scale, **how)
 
     def _state(self, data: Training, penalty: Any) -> Any:
@@ -229,32 +229,12 @@ class LinearRegressor(RegressorMixin, LinearModel):
         self._keep_model(coef, intercept, [solution], unit)
 
     def predict(self, X: Any) -> Array:
-        """Predict with the linear model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_targets)
-        """
+        """Return predictions for the rows of X: an array of shape (n_samples,) or (n_samples, n_targets)."""
         found: Array = self._linear_predictor(X)
         return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R², the share of the variance that is explained; 1 is best.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
+        """Return R², the share of the (weighted) variance of y that is explained; 1 is best."""
         if is_outside(X) or is_on_device(y) or is_on_device(sample_weight):
             found = to_numpy(self.predict(X))
             return float(r2_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
@@ -299,16 +279,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
         return {}
 
     def decision_function(self, X: Any) -> Array:
-        """Return X·coef + intercept: positive for the second of two classes; of more, one column a class.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-        """
+        """Return X·coef + intercept: positive for the second of two classes; of more, one column a class."""
         if not is_opened(X) and not is_fitted_on_device(self):
             with errors_about_x():
                 check_places(X)
@@ -318,16 +289,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
         return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Any:
-        """Return the class of each sample.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
+        """Return the class of each row of X."""
         if is_collection(X):
             return classes_at(self.decision_function(X), self.classes_)
         if not is_outside(X) and not is_fitted_on_device(self):
@@ -335,18 +297,7 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
         return put_beside(X, classes_at(to_numpy(self.decision_function(X)), self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of samples whose class is predicted.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : labels of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
+        """Return the (weighted) share of samples whose class is predicted."""
         found = to_numpy(self.predict(X))
         return float(accuracy_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
 

@@ -72,12 +72,7 @@ class CrossValidated:
         def _settings(self) -> Any: ...
 
     def get_metadata_routing(self) -> Any:
-        """Return where metadata go, for scikit-learn's metadata routing.
-
-        Returns
-        -------
-        MetadataRouter
-        """
+        """Return where metadata go, for scikit-learn's metadata routing."""
         splitter = check_cv(self.cv, classifier=self._is_classification)
         mapping = MethodMapping().add(caller="fit", callee="split")
         return MetadataRouter(owner=self).add_self_request(self).add(splitter=splitter, method_mapping=mapping)

@@ -30,9 +30,8 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 from ascd._core.checks import Array, as_design
 from ascd._core.clock import Stopwatch
 from ascd._core.threads import blas_threads
-from ascd.estimators import _solving
 from ascd.estimators import _tuning as tuning
-from ascd.estimators._solving import Settings, curvatures, solve_problem
+from ascd.estimators._solving import Settings, certify, curvatures, in_float32, solve_problem
 from ascd.estimators._tuning import EPS, NO_CORRECTION, NO_PIVOT, PRECISE, SMALL_CORRECTION
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
@@ -73,14 +72,14 @@ def _certified(problem: Problem, settings: Settings, start: dict[str, Any], inte
         return solve_problem(problem, settings, intercept=intercept)
     if not is_exact:
         return solve_problem(problem, settings, intercept=intercept, **start)
-    exact = _solving.solve(problem, settings.tol, intercept=intercept, max_iter=0, n_jobs=settings.n_jobs, **start)
+    exact = certify(problem, settings, intercept=intercept, **start)
     if not exact.converged:
         later = solve_problem(problem, settings, intercept=intercept, **start)
         if later.converged:
             return later
         is_kept = later.status.is_answer or later.status is Status.INTERRUPTED
         exact = replace(exact, status=later.status if is_kept else Status.STALLED)
-    return _solving.in_float32(problem, exact, settings)
+    return in_float32(problem, exact, settings)
 
 
 class Answer(NamedTuple):

@@ -130,6 +130,12 @@ def solve_problem(
     return in_float32(problem, found, settings)
 
 
+def certify(problem: Problem, settings: Settings, *, intercept: bool, x0: Array, intercept0: float | None) -> Solution:
+    """Return the point itself as a solution, with its gap."""
+    start = {"x0": x0, "intercept0": intercept0}
+    return solve(problem, settings.tol, intercept=intercept, max_iter=0, n_jobs=settings.n_jobs, **start)
+
+
 def solve_in_turn(solvers: Iterable[Callable[[Settings], Any]], settings: Settings) -> list[Any]:
     """Solve several problems, one after the other; after Ctrl-C in one the others stay where they begin."""
     solutions: list[Any] = []

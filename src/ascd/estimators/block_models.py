@@ -87,11 +87,7 @@ class SparseGroupLasso(PenalisedRegressor):
 class GroupLasso(SparseGroupLasso):
     r"""Groups of features are used together or not at all: 1/(2n)·‖y − Xw‖² + alpha·Σ_g weight_g·‖w_g‖.
 
-    Attributes
-    ----------
-    coef_, intercept_ : the fitted model
-    certificate_ : Certificate
-    dual_gap_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_ : as in scikit-learn's Lasso
+    Attributes are those of ``SparseGroupLasso``.
 
     Examples
     --------
@@ -173,12 +169,7 @@ class MultiTaskElasticNet(PenalisedRegressor):
 class MultiTaskLasso(MultiTaskElasticNet):
     r"""Several targets that use the same few features: 1/(2n)·‖Y − XW‖² + alpha·Σ_j ‖w_j‖, as scikit-learn's.
 
-    Attributes
-    ----------
-    coef_ : array of shape (n_targets, n_features)
-    intercept_ : array of shape (n_targets,)
-    certificate_ : Certificate
-    dual_gap_, eps_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_ : as in scikit-learn
+    Attributes are those of ``MultiTaskElasticNet``.
 
     Examples
     --------

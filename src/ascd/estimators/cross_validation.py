@@ -181,23 +181,14 @@ class PathCV(CrossValidated, LinearRegressor):
         self.n_iter_, self.dual_gap_, self.certificate_ = UNPROVED.n_iter, UNPROVED.gap, UNPROVED
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the cross-validation curve and, below it, the path of the coefficients (their mean over the folds).
-
-        Parameters
-        ----------
-        axes : pair of matplotlib axes, optional
-
-        Returns
-        -------
-        the pair of axes
-        """
+        """Draw the cross-validation curve and, below it, the path of the coefficients; return the pair of axes."""
         alphas, errors = self._chosen
         marks = {"best": self.alpha_best_, "one standard error": self.alpha_1se_}
         return plot_cross_validation(alphas, errors, self.coef_path_, marks, "alpha", self._measure, axes)
 
 
 @estimator
-class ElasticNetCV(PathCV, ElasticNet):
+class ElasticNetCV(PathCV, ElasticNet):  # type: ignore[misc]
     r"""Elastic net with alpha and l1_ratio chosen by cross-validation.
 
     Attributes
@@ -238,14 +229,10 @@ class ElasticNetCV(PathCV, ElasticNet):
 
 
 @estimator
-class LassoCV(ElasticNetCV, Lasso):
+class LassoCV(ElasticNetCV, Lasso):  # type: ignore[misc]
     r"""Lasso with alpha chosen by cross-validation.
 
-    Attributes
-    ----------
-    alpha_, alpha_best_, alpha_1se_, alphas_, mse_path_, coef_path_ : as in ``ElasticNetCV``
-    coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    Attributes are those of ``ElasticNetCV`` without ``l1_ratio_``.
 
     Examples
     --------
@@ -295,11 +282,7 @@ class SparseGroupLassoCV(PathCV, SparseGroupLasso):
 class GroupLassoCV(SparseGroupLassoCV, GroupLasso):
     r"""Group Lasso with alpha chosen by cross-validation.
 
-    Attributes
-    ----------
-    alpha_, alpha_best_, alpha_1se_, alphas_, mse_path_, coef_path_ : as in ``ElasticNetCV``
-    coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    Attributes are those of ``SparseGroupLassoCV`` without ``l1_ratio_``.
 
     Examples
     --------
@@ -351,12 +334,7 @@ class MultiTaskElasticNetCV(PathCV, MultiTaskElasticNet):
 class MultiTaskLassoCV(MultiTaskElasticNetCV, MultiTaskLasso):
     r"""Multi-task Lasso with alpha chosen by cross-validation, as scikit-learn's.
 
-    Attributes
-    ----------
-    alpha_, alpha_best_, alpha_1se_, alphas_, mse_path_ : as in ``ElasticNetCV``
-    coef_path_ : sparse matrix of shape (n_features, n_alphas), norms of the features' coefficients, mean of the folds
-    coef_, sparse_coef_, intercept_, dual_gap_, eps_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    Attributes are those of ``MultiTaskElasticNetCV`` without ``l1_ratio_``.
 
     Examples
     --------
@@ -404,23 +382,7 @@ class PoissonRegressorCV(PathCV, PoissonRegressor):
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **params: Any) -> Self:
-        """Choose alpha by cross-validation and fit all samples with it.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : non-negative array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,) or a number, optional
-            For fitting and for the errors of each fold; all folds count the same.
-        offset : array of shape (n_samples,), optional
-            Known parts of the linear predictor, as in ``PoissonRegressor``.
-        **params
-            For the splitter, with scikit-learn's metadata routing.
-
-        Returns
-        -------
-        self
-        """
+        """Choose alpha and fit all samples with it; ``offset`` as in ``PoissonRegressor``."""
         self._cross_validate(self._read(X, y, sample_weight, offset), params)
         return self
 

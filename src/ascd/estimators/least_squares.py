@@ -156,12 +156,7 @@ class ElasticNet(LeastSquares):
 class Lasso(ElasticNet):
     r"""Linear regression with an L1 penalty: 1/(2n)·‖y − Xw‖² + alpha·‖w‖₁.
 
-    Attributes
-    ----------
-    coef_, intercept_ : the fitted model
-    certificate_ : Certificate
-        Gap, tolerance, objective, columns read and status, in the units of the objective above.
-    dual_gap_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_ : as in scikit-learn
+    Attributes are those of ``ElasticNet``.
 
     Examples
     --------

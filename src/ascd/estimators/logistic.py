@@ -51,50 +51,20 @@ class LogOdds(LinearClassifier):
     def decision_function(self, X: Any, *, offset: Any = None) -> Array:
         """Return the log-odds X·coef + intercept + offset of the second class; of more than two, one column a class.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        offset : array of shape (n_samples,), optional
-            Added to the log-odds, as in ``fit``.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
+        ``offset``, an array of shape (n_samples,), is added to the log-odds of two classes as in ``fit``.
         """
         found: Array = with_offset(super().decision_function(X), offset)
         return found
 
     def predict(self, X: Any, *, offset: Any = None) -> Any:
-        """Return the most probable class of each sample.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        offset : array of shape (n_samples,), optional
-            Added to the log-odds, as in ``fit``.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
+        """Return the most probable class of each row of X; ``offset`` as in ``decision_function``."""
         if offset is None:
             return super().predict(X)
         odds = self.decision_function(X, offset=offset)
         return classes_at(odds if is_collection(X) else to_numpy(odds), self.classes_)
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        offset : array of shape (n_samples,), optional
-            Added to the log-odds, as in ``fit``.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
+        """Return probabilities of shape (n_samples, n_classes); ``offset`` as in ``decision_function``."""
         check_is_fitted(self)
         found: Array
         if is_collection(X):
@@ -114,18 +84,7 @@ class LogOdds(LinearClassifier):
         return found
 
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Array:
-        """Return logarithms of ``predict_proba``.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        offset : array of shape (n_samples,), optional
-            Added to the log-odds, as in ``fit``.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
+        """Return logarithms of ``predict_proba``."""
         check_is_fitted(self)
         if not is_collection(X):
             check_namespace(X, self, "predict_log_proba")
@@ -134,20 +93,7 @@ class LogOdds(LinearClassifier):
         return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """Return the share of samples whose class is predicted.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : labels of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-        offset : array of shape (n_samples,), optional
-            Added to the log-odds, as in ``fit``.
-
-        Returns
-        -------
-        float
-        """
+        """Return the share of samples whose class is predicted; ``offset`` as in ``decision_function``."""
         if offset is None:
             return super().score(X, y, sample_weight)
         right = to_numpy(self.predict(X, offset=offset)) == to_numpy(y)

@@ -329,32 +329,12 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         return known
 
     def get_metadata_routing(self) -> Any:
-        """Return where metadata go, for scikit-learn's metadata routing.
-
-        Returns
-        -------
-        MetadataRouter
-        """
+        """Return where metadata go, for scikit-learn's metadata routing."""
         mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
         return super().get_metadata_routing().add(scorer=self._get_scorer(), method_mapping=mapping)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **score_params: Any) -> float:
-        """Return the score by ``scoring`` (accuracy by default).
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : labels of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-        offset : array of shape (n_samples,), optional
-            Added to the log-odds, as in ``fit``.
-        **score_params
-            For the scorer, with scikit-learn's metadata routing.
-
-        Returns
-        -------
-        float
-        """
+        """Return the score by ``scoring``; ``score_params`` go to the scorer, with scikit-learn's metadata routing."""
         _raise_for_params(score_params, self, "score")
         known = {} if sample_weight is None else {"sample_weight": sample_weight}
         if _routing_enabled():
@@ -373,16 +353,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         return float(self._get_scorer()(model, X, y, **known))
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the scores of the folds and, below them, the path of the coefficients (their mean over the folds).
-
-        Parameters
-        ----------
-        axes : pair of matplotlib axes, optional
-
-        Returns
-        -------
-        the pair of axes
-        """
+        """Draw the scores of the folds and, below them, the path of the coefficients; return the pair of axes."""
         coefs = self.coefs_paths_[:, self._best_ratio].mean(axis=0)[..., : self.n_features_in_]
         lines = sparse.csc_matrix(coefs.reshape(len(self.Cs_), -1).T)
         scores, marks = self.scores_[:, self._best_ratio].T, {"best": self.C_best_, "one standard error": self.C_1se_}

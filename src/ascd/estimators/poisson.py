@@ -95,37 +95,13 @@ class PoissonRegressor(LinearRegressor):
         return data._replace(y=counts)
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
-        """Return the expected counts exp(X·coef + intercept + offset).
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        offset : array of shape (n_samples,), optional
-            Added to X·coef + intercept, as in ``fit``.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
+        """Return the expected counts exp(X·coef + intercept + offset)."""
         z = self._linear_predictor(X, offset)
         found: Array = namespace_of(z).exp(z)
         return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """Return D², the share of the Poisson deviance that is explained; 1 is best, −∞ where all counts are the same.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-        offset : array of shape (n_samples,), optional
-            Added to X·coef + intercept, as in ``fit``.
-
-        Returns
-        -------
-        float
-        """
+        """Return D², the explained share of the Poisson deviance; 1 is best, −∞ where all counts are the same."""
         z = np.asarray(to_numpy(self._linear_predictor(X, offset)), dtype=np.float64)
         counts = as_counts(column_or_1d(check_array(to_numpy(y), ensure_2d=False, dtype=np.float64)))
         check_consistent_length(z, counts)

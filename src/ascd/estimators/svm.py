@@ -96,7 +96,7 @@ class LinearSVC(LinearClassifier):
             'Multiplies the penalty of each coefficient.  With loss="hinge" only positive numbers; otherwise 0 leaves '
             "a coefficient unpenalised.",
         ),
-        "bounds": Parameter([tuple, list, None], "pair (lower, upper)", "As in ``ElasticNet``, but not for the intercept."),
+        "bounds": Parameter([tuple, list, None], "pair (lower, upper)", "As in ``ElasticNet``; the intercept has none"),
     }  # fmt: skip
 
     @fit_method
