@@ -106,7 +106,7 @@ def test_folds_share_the_data(monkeypatch):
     seen = []
     actual = _solving.path
     monkeypatch.setattr(_solving, "path", lambda problem, **how: seen.append(problem) or actual(problem, **how))
-    ours.LassoCV(alphas=3, cv=4).fit(X, Y)
+    ours.LassoCV(alphas=[1.0, 0.1, 0.01], cv=4).fit(X, Y)
     assert len(seen) == 4
     assert all(np.shares_memory(problem.parts.matrix.values, X) for problem in seen)
     assert [int(problem.parts.sample.weight.sum()) for problem in seen] == [45, 45, 45, 45]
@@ -209,10 +209,56 @@ def test_errors_of_a_fold_speak_of_the_users_data(model):
         model.fit(X, y)
 
 
-def test_logistic_cv_refuses_folds_of_one_class_and_old_attributes():
-    order = np.argsort(LABELS)
-    with pytest.raises(ValueError, match="cv must leave samples of every class"):
-        ours.LogisticRegressionCV(cv=KFold(2)).fit(X[order[5:-5]], np.repeat([0, 1], [25, 25]))
+@pytest.mark.parametrize("classes", [2, 3, 4])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_folds_that_lack_a_class_are_fitted(classes, fit_intercept):
+    """With an intercept the others are fitted alone, and the class that is missing is never predicted."""
+    y = np.repeat(np.arange(classes), 60 // classes)
+    model = ours.LogisticRegressionCV(
+        Cs=[0.1, 1.0], cv=KFold(classes), scoring="neg_log_loss", fit_intercept=fit_intercept, tol=1e-9
+    ).fit(X, y)
+    assert np.isfinite(model.scores_).all()
+    assert model.coefs_paths_.shape[-2:] == (1 if classes == 2 else classes, X.shape[1] + fit_intercept)
+    if classes == 2 or not fit_intercept:
+        return
+    train = y != 0
+    alone = ours.LogisticRegression(C=1.0, tol=1e-9).fit(X[train], y[train])
+    found = model.coefs_paths_[0, 0, 1, 1:]
+    if classes == 3:
+        np.testing.assert_allclose(found[1, :-1] - found[0, :-1], 2 * found[1, :-1], atol=1e-4)
+        half = ours.LogisticRegression(C=2.0, tol=1e-9).fit(X[train], y[train])  # two rows ±w/2 cost half of one row w
+        np.testing.assert_allclose(2 * found[1, :-1], half.coef_[0], atol=1e-3)
+    else:
+        np.testing.assert_allclose(found[:, :-1], alone.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "name", ["MultiTaskLassoCV", "GroupLassoCV", "LassoCV", "PoissonRegressorCV", "HuberRegressorCV"]
+)
+def test_every_cross_validation_offers_the_one_error_choice(name):
+    grid = {} if "Regressor" in name else {"alphas": 8}
+    y = {"MultiTaskLassoCV": np.c_[Y, -Y], "PoissonRegressorCV": DATA.counts}.get(name, Y)
+    best, simple = (getattr(ours, name)(cv=3, choose=choose, **grid).fit(X, y) for choose in ("best", "1se"))
+    assert (best.alpha_, simple.alpha_) == (best.alpha_best_, best.alpha_1se_)
+    assert simple.alpha_ >= best.alpha_
+    assert best.certificate_.converged
+    assert simple.certificate_.converged
+
+
+@pytest.mark.parametrize(("name", "alphas"), [("PoissonRegressor", [1.0, 0.01]), ("HuberRegressor", [10.0, 0.1])])
+def test_folds_of_other_losses_are_fits_to_their_samples(name, alphas):
+    y = DATA.counts if name == "PoissonRegressor" else Y
+    model = getattr(ours, f"{name}CV")(alphas=alphas, cv=KFold(3), tol=1e-10).fit(X, y, sample_weight=WEIGHT)
+    alone = [
+        getattr(ours, name)(alpha=alphas[0], tol=1e-10).fit(X[train], y[train], sample_weight=WEIGHT[train]).coef_
+        for train, _ in KFold(3).split(X)
+    ]
+    np.testing.assert_allclose(model.coef_path_.toarray()[:, 0], np.mean(alone, axis=0), atol=1e-4)
+    refit = getattr(ours, name)(alpha=model.alpha_, tol=1e-10).fit(X, y, sample_weight=WEIGHT)
+    np.testing.assert_allclose(model.coef_, refit.coef_, atol=1e-4)
+
+
+def test_old_attributes_are_not_offered():
     with pytest.raises(ValueError, match="use_legacy_attributes must be False"):
         ours.LogisticRegressionCV(use_legacy_attributes=True).fit(X, LABELS)
 
@@ -312,6 +358,8 @@ def test_an_interruption_while_alphas_are_looked_for_is_not_swallowed(monkeypatc
 
     for name in ("path", "path_blocks"):
         find = getattr(_solving, name)
-        monkeypatch.setattr(_solving, name, lambda *a, find=find, **k: replace(find(*a, **k), status=Status.INTERRUPTED))
+        monkeypatch.setattr(
+            _solving, name, lambda *a, find=find, **k: replace(find(*a, **k), status=Status.INTERRUPTED)
+        )
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)

@@ -194,7 +194,7 @@ def test_a_warm_start_begins_where_the_last_fit_ended(make):
 def test_data_in_the_solvers_layout_are_not_copied_nor_changed():
     for data in (X, sparse.csc_array(X)):
         kept = data.copy()
-        read = ours.Lasso()._read(data, Y, None)[0]
+        read = ours.Lasso()._read(data, Y, None).X.matrix
         same = np.shares_memory(read, data) if data is X else np.shares_memory(read.data, data.data)
         assert same
         ours.Lasso(0.1).fit(data, Y)

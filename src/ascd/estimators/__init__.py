@@ -107,7 +107,9 @@ def alternatives(name: str, known: dict[str, str]) -> str:
     close = get_close_matches(name, known, n=1, cutoff=0.8)
     if close:
         return f". Did you mean {close[0]!r}?"
-    is_class = name[:1].isupper() and name.endswith(("Regressor", "Regression", "Classifier", "CV", "SVC", "SVR", "Net"))
+    is_class = name[:1].isupper() and name.endswith(
+        ("Regressor", "Regression", "Classifier", "CV", "SVC", "SVR", "Net")
+    )
     return f". The estimators are {', '.join(one for one in __all__ if one[0].isupper())}" if is_class else ""
 
 

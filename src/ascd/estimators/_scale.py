@@ -30,6 +30,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.estimators._certificate import frames_to_the_user
 from ascd.estimators._tuning import (
+    FINEST,
     LONGEST_STEP,
     MOST_SCALE_FITS,
     NARROW,
@@ -146,7 +147,8 @@ class _Descent:
         found = self.solve_at(problem, *start, tol, rounds)
         self._count(found)
         wanted = 0.5 * self.search.sigma * SCALE_SHARE * self.tolerance
-        if rounds is None and found.converged and SCALE_SHARE * found.gap > wanted > 0.0:
+        is_short = rounds is None and found.converged and SCALE_SHARE * found.gap > wanted
+        if is_short and wanted > FINEST * found.zero_objective:  # below, rounding decides
             found = self.solve_at(problem, found.x, found.intercept, wanted / found.zero_objective, None)
             self._count(found)
         return found

@@ -35,7 +35,7 @@ from ascd.estimators._solving import Followed, changed, follow, followed, scaled
 from ascd.estimators.block_models import GroupLasso, MultiTaskElasticNet, MultiTaskLasso, SparseGroupLasso
 from ascd.estimators.huber import HuberRegressor
 from ascd.estimators.least_squares import ElasticNet, Lasso
-from ascd.estimators.paths import Shortfall, alpha_grid, shortfall
+from ascd.estimators.paths import Shortfall, alpha_grid, lasso_path, shortfall
 from ascd.estimators.poisson import PoissonRegressor, half_deviance
 from ascd.results.solution import Status
 
@@ -246,6 +246,7 @@ class LassoCV(ElasticNetCV, Lasso):  # type: ignore[misc]
 
     l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]
     verbose: Any = False
+    path = staticmethod(lasso_path)
 
 
 @estimator

@@ -64,6 +64,7 @@ class HuberRegressor(LinearRegressor):
     random_state: Any = None
     standardize: bool = False
 
+    _keeps_float32: ClassVar[bool] = False
     _own: ClassVar[dict[str, Parameter]] = {
         "epsilon": Parameter(
             [Interval(Real, 1.0, None, closed="left")],

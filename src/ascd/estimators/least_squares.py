@@ -30,7 +30,7 @@ from ascd.estimators._forms import fit_method
 from ascd.estimators._normal_equations import solve_smooth
 from ascd.estimators._parameters import COUNT, NON_NEGATIVE, Parameter, estimator
 from ascd.estimators._solving import solve_in_turn, solve_problem
-from ascd.estimators.paths import enet_path, lasso_path
+from ascd.estimators.paths import enet_path
 from ascd.problem.penalties import L1L2
 
 if TYPE_CHECKING:
@@ -167,7 +167,6 @@ class Lasso(ElasticNet):
     """
 
     l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]
-    path = staticmethod(lasso_path)
 
 
 @estimator
