@@ -7,11 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pairs import in_pairs
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 
 import ascd
 from ascd.estimators import _solving
-from ascd.estimators._scale import derivative_in_scale, dual, fit_with_scale, primal, scale_of
+from ascd.estimators._scale import (
+    _Sample,
+    derivative_in_scale,
+    dual,
+    fit_with_scale,
+    objective_at_zero,
+    primal,
+    scale_of,
+)
 from ascd.estimators._solving import Settings, minimize_problem
 from ascd.results.solution import Status
 
@@ -163,3 +171,39 @@ def test_polishing_goes_on_while_a_coefficient_moves(monkeypatch, ends, rounds):
     assert found.status is (Status.INTERRUPTED if ends == "is interrupted" else Status.ITERATION_LIMIT)
     assert found.seconds == pytest.approx(rounds * first.seconds)
     assert set(asked) == {1}
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
+def test_a_warm_start_has_the_tolerance_of_a_cold_one(compiled, scale):
+    """The tolerance refers to the target of this fit, not to the scale of the last one."""
+    A, y, _, _ = make()
+    cold = ascd.HuberRegressor().fit(A, y).certificate_
+    warm = ascd.HuberRegressor(warm_start=True).fit(A, scale * y).fit(A, y).certificate_
+    assert warm.tolerance == cold.tolerance
+    assert warm.converged
+    assert warm.gap <= warm.tolerance
+    assert abs(warm.objective - cold.objective) <= warm.gap + cold.gap
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("y", [[1e8, 1e8], [1e8, -1e8], [1e8, 0.0]])
+def test_the_tolerance_is_that_of_the_best_constant(compiled, y):
+    """One sample has nearly all of the weight: the best constant is its target, whatever the other one is."""
+    certificate = ascd.HuberRegressor().fit([[1.0], [2.0]], y, sample_weight=[1e8, 1.0]).certificate_
+    at_constant = 2.7 * abs(y[1] - y[0]) + 10.0
+    assert certificate.tolerance <= 1e-6 * at_constant
+    assert certificate.converged == (certificate.gap <= certificate.tolerance)
+
+
+@in_pairs(intercept=[False, True], weighted=[False, True], name=list(RESIDUALS))
+def test_the_objective_at_zero_is_the_least_over_constants_and_scales(intercept, weighted, name):
+    y = RESIDUALS[name] + 3.0
+    weight = WEIGHT[: y.size] + 0.5 if weighted else np.ones(y.size)
+    found = objective_at_zero(_Sample(y, weight, 1.35), intercept, 1e-8)
+    start = np.array([np.log(np.std(y)), np.median(y)])
+
+    def value(z):
+        return joint(y - (z[1] if intercept else 0.0), weight, np.exp(z[0]), 1.35)
+
+    best = minimize(value, start, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 4000}).fun
+    assert best * (1.0 - 1e-8) <= found <= best * (1.0 + 2e-3)

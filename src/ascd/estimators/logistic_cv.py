@@ -20,7 +20,7 @@ from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 from sklearn.utils import check_array
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metadata_routing import MethodMapping, process_routing
+from sklearn.utils.metadata_routing import UNUSED, MethodMapping, process_routing
 
 from ascd._core.checks import Array, as_finite_vector, check_places
 from ascd._core.threads import threads_here
@@ -98,6 +98,8 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     l1_ratio: ClassVar[float] = 0.0  # type: ignore[misc]
     warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
+    #: Weights of ``score`` are for the scorer: one that takes none is an error.
+    __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
     _is_classification: ClassVar[bool] = True
     _keeps_float32: ClassVar[bool] = False
     _own: ClassVar[dict[str, Parameter]] = {
