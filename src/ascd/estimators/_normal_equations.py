@@ -13,7 +13,7 @@ with residuals computed from B itself: forming BᵀB squares the condition numbe
 - Coefficients without penalty, if there are others: a basis Q of their columns is projected out of the rest first.
 - What Cholesky's method cannot solve that well (no penalty, or hardly any, on collinear columns) is left to singular
   values; those that are rounding errors count as zero, so that without penalty the answer is the shortest one.
-- Where B is too large to be held or squared: LSMR, conjugate gradients on the same equations that never form them.
+- Where B is too large for memory or to be squared: LSMR, conjugate gradients on the same equations, never formed.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def _by_singular_values(B: Array, R: Array, mu: Array) -> Array:
 def _by_steps(X: Any, R: Array, mu: Array, root: Array, x_mean: Array) -> tuple[Array, int]:
     """LSMR for ‖r − Bw‖² + Σ μ_j w_j².
 
-    Columns are brought to one size, unless a coefficient is free (the shortest answer would become another) or B is
+    Columns are scaled to one size, unless a coefficient is free (the shortest answer would become another) or B is
     wide: there B'v with a damping of α keeps to the span of the rows, where the answer lies.
     """
     n, d = X.shape

@@ -38,11 +38,11 @@ MOST_IN_CACHE = 400_000
 SMALLEST_SCALE = 1e-8
 #: Fits for one scale each, at most: halving a bracket to ``NARROW`` alone would take 43.
 MOST_SCALE_FITS = 60
-#: A bracket of the scale that is this narrow, relatively, cannot be improved: the slope's own rounding errors are of
-#: that size.
+#: A bracket of the scale that is this narrow, relatively, cannot be improved: rounding errors of the
+#: derivative are of that size.
 NARROW = 1e-13
 #: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.  Where most
-#: samples are fitted perfectly the slope hardly changes, and the smallest scale is reached in a few of these.
+#: samples are fitted perfectly the derivative hardly changes, and the smallest scale is reached in a few of these.
 LONGEST_STEP = 3.0
 #: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, some more rounds are spent
 #: on all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
@@ -62,7 +62,7 @@ MOST_EQUATIONS, MOST_ENTRIES, MOST_PRODUCTS = 4000, 2**27, 1e10
 #: Corrections: how many, how small the last one must be relative to the answer, and when none is needed any more (some
 #: roundings of the answer).  Each gains at least a factor of 4, or they end.
 CORRECTIONS, SMALL_CORRECTION, NO_CORRECTION = 6, 1e-10, 1e-15
-#: Squared pivots, relative to a diagonal of ones, that cannot be told from zero: so many times the rounding errors of
+#: Squared pivots, relative to a diagonal of ones, that are zero up to rounding: so many times the rounding errors of
 #: Cholesky's method, n·ε, whose constant is not known better than that.
 NO_PIVOT = 100.0
 #: LSMR: relative precision of the equations, some tens of roundings, and its most steps.

@@ -253,11 +253,7 @@ class LassoCV(ElasticNetCV, Lasso):  # type: ignore[misc]
 class SparseGroupLassoCV(PathCV, SparseGroupLasso):
     r"""Sparse group Lasso with alpha and l1_ratio chosen by cross-validation.
 
-    Attributes
-    ----------
-    alpha_, l1_ratio_, alpha_best_, alpha_1se_, alphas_, mse_path_, coef_path_ : as in ``ElasticNetCV``
-    coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    Attributes are those of ``ElasticNetCV``.
 
     Examples
     --------
@@ -302,12 +298,8 @@ class GroupLassoCV(SparseGroupLassoCV, GroupLasso):
 class MultiTaskElasticNetCV(PathCV, MultiTaskElasticNet):
     r"""Multi-task elastic net with alpha and l1_ratio chosen by cross-validation, as scikit-learn's.
 
-    Attributes
-    ----------
-    alpha_, l1_ratio_, alpha_best_, alpha_1se_, alphas_, mse_path_ : as in ``ElasticNetCV``
-    coef_path_ : sparse matrix of shape (n_features, n_alphas), norms of the features' coefficients, mean of the folds
-    coef_, sparse_coef_, intercept_, dual_gap_, eps_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    Attributes are those of ``ElasticNetCV`` and ``eps_``, the tolerance; ``coef_path_`` holds norms of the features'
+    coefficients over the targets.
 
     Examples
     --------
@@ -356,12 +348,7 @@ class PoissonRegressorCV(PathCV, PoissonRegressor):
 
     A number of ``alphas`` needs an l1_ratio above 0, as in ``ElasticNetCV``.
 
-    Attributes
-    ----------
-    deviance_path_ : half the mean Poisson deviance of all folds
-    alpha_, l1_ratio_, alpha_best_, alpha_1se_, alphas_, coef_path_ : as in ``ElasticNetCV``
-    coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    Attributes are those of ``ElasticNetCV``, with ``deviance_path_`` (half the mean deviance) for ``mse_path_``.
 
     Examples
     --------
@@ -396,12 +383,8 @@ class PoissonRegressorCV(PathCV, PoissonRegressor):
 class HuberRegressorCV(PathCV, HuberRegressor):
     r"""Huber regression with alpha chosen by cross-validation, by the mean absolute error.
 
-    Attributes
-    ----------
-    mae_path_ : the mean absolute errors of all folds
-    alpha_, alpha_best_, alpha_1se_, alphas_, coef_path_ : as in ``ElasticNetCV``; ``alphas`` must be given as values
-    coef_, intercept_, scale_, outliers_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    Attributes are those of ``ElasticNetCV`` and ``HuberRegressor``, with ``mae_path_`` for ``mse_path_``; ``alphas``
+    must be values.
 
     Examples
     --------

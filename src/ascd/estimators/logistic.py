@@ -206,9 +206,8 @@ class LogisticRegression(LogOdds):
         for name, plain in (("bounds", None), ("solver", "auto")):
             if getattr(self, name) != plain:
                 raise ValueError(
-                    f"{name}={getattr(self, name)!r} is for two classes, and three and more take {plain!r} only: wrap "
-                    f"{type(self).__name__} in scikit-learn's OneVsRestClassifier, which fits each class against the "
-                    "rest"
+                    f"{name}={getattr(self, name)!r} is for two classes: wrap {type(self).__name__} in scikit-learn's "
+                    f"OneVsRestClassifier, which fits each class against the rest, or set {name}={plain!r}"
                 )
         factors = row_factors(self.penalty_weights, n_features) * finite_strength(strength)
         length = np.ones(n_features) if scale is None else scale
