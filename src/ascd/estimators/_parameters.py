@@ -134,7 +134,7 @@ def estimator(cls: Class) -> Class:
     known = dict(SHARED)
     for base in reversed(made.__mro__):
         known.update(base.__dict__.get("_own", {}))
-    declared = {one.name: one.default for one in sorted(fields(made), key=lambda one: one.kw_only)}
+    declared = {one.name: one.default for one in sorted(fields(made), key=lambda one: bool(one.kw_only))}
     made._parameter_constraints = {name: known[name].allowed for name in declared}
     if made.__doc__ and not made.__name__.startswith("_"):
         text = "\n".join(_entry(name, known[name], default) for name, default in declared.items())

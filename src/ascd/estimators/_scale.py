@@ -79,7 +79,8 @@ def fit_with_scale(
     sample = problem_at(1.0).parts.sample
     data = _Sample(sample.target, np.broadcast_to(np.asarray(sample.weight, float), sample.target.shape), epsilon)
     search = _Search(*_first_scale(data, intercept, start[2]))
-    zero = objective_at_zero(data, intercept, search.floor)
+    # a constant target has no scale: 1 takes its place in the reference
+    zero = data.total if search.ended else objective_at_zero(data, intercept, search.floor)
     descent = _Descent(problem_at, solve_at, data, intercept, tol * zero, search)
     status = descent.run(start[:2], SCALE_SHARE * tol)
     point = descent.best()

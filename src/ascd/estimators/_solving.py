@@ -132,8 +132,8 @@ def solve_problem(
 
 def certify(problem: Problem, settings: Settings, *, intercept: bool, x0: Array, intercept0: float | None) -> Solution:
     """Return the point itself as a solution, with its gap."""
-    start = {"x0": x0, "intercept0": intercept0}
-    return solve(problem, settings.tol, intercept=intercept, max_iter=0, n_jobs=settings.n_jobs, **start)
+    how: dict[str, Any] = {"intercept": intercept, "intercept0": intercept0, "n_jobs": settings.n_jobs}
+    return solve(problem, settings.tol, x0=x0, max_iter=0, **how)
 
 
 def solve_in_turn(solvers: Iterable[Callable[[Settings], Any]], settings: Settings) -> list[Any]:

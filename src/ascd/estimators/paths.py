@@ -256,7 +256,7 @@ def logistic_path(
     scale = deviations(X, weight) if standardize else None
     if class_weight is not None:
         sides: Any = (np.arange(2), positive[codes].astype(int)) if isinstance(class_weight, str) else (classes, codes)
-        weight = times(class_factors(class_weight, *sides, weight), weight)
+        weight = times(class_factors(class_weight, sides[0], sides[1], weight), weight)
     ratio = as_number(as_ratio(penalty, l1_ratio), "l1_ratio", low=0.0, high=1.0)
     regular = elastic_net(ratio, 1.0 - ratio, X.shape[1], weights=penalty_weights, bounds=bounds, scale=scale)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
