@@ -13,7 +13,7 @@ from command_line import run  # noqa: E402
 
 from ascd.cli import ERROR, USAGE  # noqa: E402
 from ascd.cli.explain import evidence, sentence  # noqa: E402
-from ascd.estimators._deviations import moments  # noqa: E402
+from ascd.estimators._data import moments  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

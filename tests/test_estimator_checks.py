@@ -32,6 +32,8 @@ EVERY = [
     estimators.MultiTaskElasticNetCV(**FEW),
     estimators.LassoCV(**FEW),
     estimators.ElasticNetCV(**FEW),
+    estimators.PoissonRegressorCV(alphas=[0.1, 1.0], cv=2),
+    estimators.HuberRegressorCV(alphas=[0.1, 1.0], cv=2),
     # without much of a penalty a fit takes many times longer
     estimators.LogisticRegressionCV(Cs=[0.01, 0.1], cv=2),
 ]

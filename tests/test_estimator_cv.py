@@ -17,7 +17,8 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 from ascd import estimators as ours
-from ascd.estimators._folds import _seen_by, simplest_within_one_error
+from ascd.estimators._data import InMemory
+from ascd.estimators._folds import seen_by, simplest_within_one_error
 from ascd.results.solution import Status
 
 DATA = make_data(60, 8)
@@ -38,10 +39,10 @@ class OwnFolds(KFold):
 
 
 def test_splitters_of_scikit_learn_get_no_data_to_copy():
-    columns = sparse.csc_array(X)
+    columns = InMemory(sparse.csc_array(X))
     for cv in (KFold(3), StratifiedKFold(3), ShuffleSplit(3)):
-        assert _seen_by(cv, columns).shape == (60, 1)
-    assert _seen_by(OwnFolds(3), columns) is columns
+        assert seen_by(cv, columns).shape == (60, 1)
+    assert seen_by(OwnFolds(3), columns) is columns.matrix
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["equal", "weighted"])
@@ -100,12 +101,12 @@ def test_folds_side_by_side_give_the_same_answer():
 
 
 def test_folds_share_the_data(monkeypatch):
-    from ascd.estimators import _following
+    from ascd.estimators import _solving
 
     seen = []
-    actual = _following.path
-    monkeypatch.setattr(_following, "path", lambda problem, **how: seen.append(problem) or actual(problem, **how))
-    ours.LassoCV(alphas=3, cv=4).fit(X, Y)
+    actual = _solving.path
+    monkeypatch.setattr(_solving, "path", lambda problem, **how: seen.append(problem) or actual(problem, **how))
+    ours.LassoCV(alphas=[1.0, 0.1, 0.01], cv=4).fit(X, Y)
     assert len(seen) == 4
     assert all(np.shares_memory(problem.parts.matrix.values, X) for problem in seen)
     assert [int(problem.parts.sample.weight.sum()) for problem in seen] == [45, 45, 45, 45]
@@ -208,10 +209,56 @@ def test_errors_of_a_fold_speak_of_the_users_data(model):
         model.fit(X, y)
 
 
-def test_logistic_cv_refuses_folds_of_one_class_and_old_attributes():
-    order = np.argsort(LABELS)
-    with pytest.raises(ValueError, match="cv must leave samples of every class"):
-        ours.LogisticRegressionCV(cv=KFold(2)).fit(X[order[5:-5]], np.repeat([0, 1], [25, 25]))
+@pytest.mark.parametrize("classes", [2, 3, 4])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_folds_that_lack_a_class_are_fitted(classes, fit_intercept):
+    """With an intercept the others are fitted alone, and the class that is missing is never predicted."""
+    y = np.repeat(np.arange(classes), 60 // classes)
+    model = ours.LogisticRegressionCV(
+        Cs=[0.1, 1.0], cv=KFold(classes), scoring="neg_log_loss", fit_intercept=fit_intercept, tol=1e-9
+    ).fit(X, y)
+    assert np.isfinite(model.scores_).all()
+    assert model.coefs_paths_.shape[-2:] == (1 if classes == 2 else classes, X.shape[1] + fit_intercept)
+    if classes == 2 or not fit_intercept:
+        return
+    train = y != 0
+    alone = ours.LogisticRegression(C=1.0, tol=1e-9).fit(X[train], y[train])
+    found = model.coefs_paths_[0, 0, 1, 1:]
+    if classes == 3:
+        np.testing.assert_allclose(found[1, :-1] - found[0, :-1], 2 * found[1, :-1], atol=1e-4)
+        half = ours.LogisticRegression(C=2.0, tol=1e-9).fit(X[train], y[train])  # two rows ±w/2 cost half of one row w
+        np.testing.assert_allclose(2 * found[1, :-1], half.coef_[0], atol=1e-3)
+    else:
+        np.testing.assert_allclose(found[:, :-1], alone.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "name", ["MultiTaskLassoCV", "GroupLassoCV", "LassoCV", "PoissonRegressorCV", "HuberRegressorCV"]
+)
+def test_every_cross_validation_offers_the_one_error_choice(name):
+    grid = {} if "Regressor" in name else {"alphas": 8}
+    y = {"MultiTaskLassoCV": np.c_[Y, -Y], "PoissonRegressorCV": DATA.counts}.get(name, Y)
+    best, simple = (getattr(ours, name)(cv=3, choose=choose, **grid).fit(X, y) for choose in ("best", "1se"))
+    assert (best.alpha_, simple.alpha_) == (best.alpha_best_, best.alpha_1se_)
+    assert simple.alpha_ >= best.alpha_
+    assert best.certificate_.converged
+    assert simple.certificate_.converged
+
+
+@pytest.mark.parametrize(("name", "alphas"), [("PoissonRegressor", [1.0, 0.01]), ("HuberRegressor", [10.0, 0.1])])
+def test_folds_of_other_losses_are_fits_to_their_samples(name, alphas):
+    y = DATA.counts if name == "PoissonRegressor" else Y
+    model = getattr(ours, f"{name}CV")(alphas=alphas, cv=KFold(3), tol=1e-10).fit(X, y, sample_weight=WEIGHT)
+    alone = [
+        getattr(ours, name)(alpha=alphas[0], tol=1e-10).fit(X[train], y[train], sample_weight=WEIGHT[train]).coef_
+        for train, _ in KFold(3).split(X)
+    ]
+    np.testing.assert_allclose(model.coef_path_.toarray()[:, 0], np.mean(alone, axis=0), atol=1e-4)
+    refit = getattr(ours, name)(alpha=model.alpha_, tol=1e-10).fit(X, y, sample_weight=WEIGHT)
+    np.testing.assert_allclose(model.coef_, refit.coef_, atol=1e-4)
+
+
+def test_old_attributes_are_not_offered():
     with pytest.raises(ValueError, match="use_legacy_attributes must be False"):
         ours.LogisticRegressionCV(use_legacy_attributes=True).fit(X, LABELS)
 
@@ -286,31 +333,33 @@ def test_folds_of_logistic_regression_that_miss_the_tolerance_are_told():
 @pytest.mark.parametrize("solver", ["cyclic", {"rule": "ascd", "oracle": "norm"}])
 def test_the_engine_fits_the_folds_too(solver):
     few, y, labels = X[:30, :5], Y[:30], LABELS[:30]
-    mine, engine = (ours.LassoCV(alphas=3, eps=0.1, cv=2, tol=1e-9, solver=one).fit(few, y) for one in ("ascd", solver))
+    mine, engine = (ours.LassoCV(alphas=3, eps=0.1, cv=2, tol=1e-9, solver=one).fit(few, y) for one in ("auto", solver))
     np.testing.assert_allclose(engine.mse_path_, mine.mse_path_, rtol=1e-3)
     np.testing.assert_allclose(engine.coef_, mine.coef_, atol=1e-3)
     mine, engine = (
         ours.LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, tol=1e-7, solver=one).fit(few, labels)
-        for one in ("ascd", solver)
+        for one in ("auto", solver)
     )
     np.testing.assert_allclose(engine.coefs_paths_, mine.coefs_paths_, atol=1e-2)
 
 
 def test_an_interruption_is_not_swallowed(monkeypatch):
-    from ascd.estimators import _following
+    from ascd.estimators import _solving
 
-    path = _following.path
-    monkeypatch.setattr(_following, "path", lambda *a, **k: path(*a, **k, callback=lambda snapshot: True))
+    path = _solving.path
+    monkeypatch.setattr(_solving, "path", lambda *a, **k: path(*a, **k, callback=lambda snapshot: True))
     with pytest.raises(KeyboardInterrupt):
         ours.LassoCV(alphas=3, cv=3).fit(X, Y)
 
 
 @pytest.mark.parametrize("model", [ours.LassoCV(alphas=3, cv=2), ours.GroupLassoCV(alphas=3, cv=2, groups=2)])
 def test_an_interruption_while_alphas_are_looked_for_is_not_swallowed(monkeypatch, model):
-    from ascd.estimators import block_cv, paths
+    from ascd.estimators import _solving
 
-    for module, name in ((paths, "path"), (block_cv, "path_blocks")):
-        find = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *a, find=find, **k: replace(find(*a, **k), status=Status.INTERRUPTED))
+    for name in ("path", "path_blocks"):
+        find = getattr(_solving, name)
+        monkeypatch.setattr(
+            _solving, name, lambda *a, find=find, **k: replace(find(*a, **k), status=Status.INTERRUPTED)
+        )
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)

@@ -82,7 +82,7 @@ PARAMETER_ERRORS = [
     (ours.LinearSVC, {"loss": "hinje"}, ["'loss' parameter of LinearSVC", "'hinge'", "'squared_hinge'", "'hinje'"]),
     (ours.LinearSVC, {"penalty_weights": [-1.0] * 6}, ["penalty_weights must be at least 0", "-1"]),
     (ours.PoissonRegressor, {"l1_ratio": -0.1}, ["'l1_ratio' parameter of PoissonRegressor", "-0.1"]),
-    (ours.PoissonRegressor, {"solver": "cyclic"}, ["solver must be 'ascd' for the Poisson loss", "'cyclic'"]),
+    (ours.PoissonRegressor, {"solver": "cyclic"}, ["solver must be 'auto' for the Poisson loss", "'cyclic'"]),
     (ours.LassoCV, {"eps": 0.0}, ["'eps' parameter of LassoCV"]),
     (ours.LassoCV, {"alphas": 0}, ["'alphas' parameter of LassoCV"]),
     (ours.LassoCV, {"alphas": [1.0, -1.0]}, ["alphas must be finite and at least 0", "-1.0"]),

@@ -159,6 +159,14 @@ def test_sample_weights_are_routed(name):
     assert not np.allclose(ignoring[-1].coef_, plain.coef_, rtol=1e-6)
 
 
+def test_weights_that_the_scorer_does_not_take_are_an_error():
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = get_scorer("accuracy").set_score_request(sample_weight=False)
+        model = ours.LogisticRegressionCV(Cs=[1.0], cv=2, scoring=scorer).fit(X, LABELS)
+        with pytest.raises(TypeError, match=r"got unexpected argument\(s\) {'sample_weight'}"):
+            model.score(X, LABELS, sample_weight=DATA.weight)
+
+
 @pytest.mark.parametrize("name", CROSS_VALIDATED)
 def test_weights_given_by_hand_need_no_request(name):
     y = target_of(name, DATA)
@@ -194,7 +202,7 @@ def test_a_warm_start_begins_where_the_last_fit_ended(make):
 def test_data_in_the_solvers_layout_are_not_copied_nor_changed():
     for data in (X, sparse.csc_array(X)):
         kept = data.copy()
-        read = ours.Lasso()._read(data, Y, None)[0]
+        read = ours.Lasso()._read(data, Y, None).X.matrix
         same = np.shares_memory(read, data) if data is X else np.shares_memory(read.data, data.data)
         assert same
         ours.Lasso(0.1).fit(data, Y)

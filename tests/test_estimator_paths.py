@@ -116,10 +116,10 @@ def test_logistic_path_weighs_classes_and_takes_penalties_by_name():
 
 @pytest.mark.usefixtures("interpreted")
 def test_the_engine_follows_paths_too():
-    mine, engine = (ascd.enet_path(X, Y, alphas=4, eps=0.1, tol=1e-9, solver=solver) for solver in ("ascd", "cyclic"))
+    mine, engine = (ascd.enet_path(X, Y, alphas=4, eps=0.1, tol=1e-9, solver=solver) for solver in ("auto", "cyclic"))
     np.testing.assert_allclose(engine[1], mine[1], atol=1e-3)
     assert (engine[2] <= 1e-9 * 0.5 * np.mean(Y**2) * 1.001).all()
-    mine, engine = (ascd.logistic_path(X, LABELS, Cs=[0.1, 1.0], tol=1e-8, solver=one)[0] for one in ("ascd", "cyclic"))
+    mine, engine = (ascd.logistic_path(X, LABELS, Cs=[0.1, 1.0], tol=1e-8, solver=one)[0] for one in ("auto", "cyclic"))
     np.testing.assert_allclose(engine, mine, atol=1e-2)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 
-import numpy as np
 import pytest
 
 from ascd._core.threads import threads_here
@@ -39,6 +38,6 @@ def test_threads_of_other_folds_hear_of_an_interruption():
     ("samples", "n_jobs", "threads"), [(10, 2, [1, 1, 2]), (900_000, 2, [2, 2, 2]), (900_000, 4, [1, 1, 1])]
 )
 def test_folds_of_many_samples_share_all_threads_in_turns(samples, n_jobs, threads):
-    found, lost = side_by_side([threads_here] * 3, n_jobs, False, np.empty((samples, 0)))
+    found, lost = side_by_side([threads_here] * 3, n_jobs, False, samples)
     assert lost is None
     assert found == threads

@@ -146,7 +146,7 @@ def test_a_type_checker_knows_the_estimators(tmp_path):
     assert 'Unexpected keyword argument "alfa" for "Lasso"' in found["typed"]
     assert 'Module "ascd" has no attribute "NoSuchThing"' in found["absent"]
     assert 'Module "ascd.estimators" has no attribute "NoSuchEstimator"' in found["absent"]
-    assert 'Revealed type is "ascd.estimators.ridge.Ridge"' in found["everything"]
+    assert 'Revealed type is "ascd.estimators.least_squares.Ridge"' in found["everything"]
     assert 'Name "NoSuchThing" is not defined' in found["everything"]
 
 

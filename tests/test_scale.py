@@ -7,14 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pairs import in_pairs
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 
 import ascd
 from ascd.estimators import _solving
-from ascd.estimators._engine import minimize_problem
-from ascd.estimators._fitting import Settings
-from ascd.estimators._scale import fit_with_scale
-from ascd.estimators._scale_terms import dual, primal, scale_of, slope_in_scale
+from ascd.estimators._scale import (
+    _Sample,
+    derivative_in_scale,
+    dual,
+    fit_with_scale,
+    objective_at_zero,
+    primal,
+    scale_of,
+)
+from ascd.estimators._solving import Settings, minimize_problem
 from ascd.results.solution import Status
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -42,7 +48,7 @@ def test_the_scale_minimises_for_fixed_residuals(name, epsilon, weighted):
     sigma = scale_of(r, weight, epsilon)
     best = minimize_scalar(lambda log: joint(r, weight, np.exp(log), epsilon), bounds=(-12, 8), method="bounded")
     assert joint(r, weight, sigma, epsilon) <= best.fun * (1.0 + 1e-9)
-    assert slope_in_scale(r, weight, sigma, epsilon) == pytest.approx(0.0, abs=1e-9 * weight.sum())
+    assert derivative_in_scale(r, weight, sigma, epsilon) == pytest.approx(0.0, abs=1e-9 * weight.sum())
 
 
 @pytest.mark.parametrize("name", RESIDUALS)
@@ -50,7 +56,7 @@ def test_the_slope_is_the_derivative(name):
     r, weight, h = RESIDUALS[name], np.ones(RESIDUALS[name].size), 1e-6
     for sigma in (0.2, 1.0, 5.0):
         quotient = (joint(r, weight, sigma + h, 1.35) - joint(r, weight, sigma - h, 1.35)) / (2 * h)
-        assert slope_in_scale(r, weight, sigma, 1.35) == pytest.approx(quotient, rel=1e-4, abs=1e-4)
+        assert derivative_in_scale(r, weight, sigma, 1.35) == pytest.approx(quotient, rel=1e-4, abs=1e-4)
 
 
 def test_residuals_that_are_mostly_zero_have_no_scale():
@@ -75,7 +81,8 @@ def make(alpha=0.1, bounds=None, weight=None, intercept=True, n=30, outliers=3):
             "x0": x0,
             "intercept0": intercept0 or 0.0,
         }
-        return minimize_problem(problem, {"rule": "cyclic"}, random_state=0, **how)
+        settings = Settings(how["tol"], how["max_iter"], solver={"rule": "cyclic"}, random_state=0)
+        return minimize_problem(problem, settings, **how)
 
     return A, y, problem_at, solve_at
 
@@ -110,7 +117,7 @@ def test_the_gap_bounds_the_distance_at_any_scale():
         solution = solve_at(problem, None, None)
         residuals = y - A @ solution.x - solution.intercept
         scale = scale_of(residuals, np.ones(30), 1.35)
-        value = primal(problem, solution, residuals, np.ones(30), sigma, scale)
+        value = primal(residuals, np.ones(30), scale, 1.35) + 0.1 * solution.x @ solution.x
         assert value == pytest.approx(joint(residuals, np.ones(30), scale, 1.35) + 0.1 * solution.x @ solution.x)
         assert value <= sigma * 30 + 2.0 / sigma * solution.objective + 1e-12
         bound, error = dual(problem, residuals, np.ones(30), sigma, 1.35, True, solution.intercept)
@@ -125,7 +132,7 @@ def test_without_a_penalty_the_gap_of_the_fit_proves_the_scale_too():
     fit = fit_with_scale(problem_at, solve_at, 1.35, True, 1e-8)
     assert fit.gap <= 1e-8 * fit.zero_objective
     assert fit.status is Status.CONVERGED
-    assert slope_in_scale(fit.residuals, np.ones(30), fit.scale, 1.35) == pytest.approx(0.0, abs=1e-4)
+    assert derivative_in_scale(fit.residuals, np.ones(30), fit.scale, 1.35) == pytest.approx(0.0, abs=1e-4)
 
 
 def test_a_start_with_a_known_scale_needs_fewer_fits(compiled):
@@ -164,3 +171,39 @@ def test_polishing_goes_on_while_a_coefficient_moves(monkeypatch, ends, rounds):
     assert found.status is (Status.INTERRUPTED if ends == "is interrupted" else Status.ITERATION_LIMIT)
     assert found.seconds == pytest.approx(rounds * first.seconds)
     assert set(asked) == {1}
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
+def test_a_warm_start_has_the_tolerance_of_a_cold_one(compiled, scale):
+    """The tolerance refers to the target of this fit, not to the scale of the last one."""
+    A, y, _, _ = make()
+    cold = ascd.HuberRegressor().fit(A, y).certificate_
+    warm = ascd.HuberRegressor(warm_start=True).fit(A, scale * y).fit(A, y).certificate_
+    assert warm.tolerance == cold.tolerance
+    assert warm.converged
+    assert warm.gap <= warm.tolerance
+    assert abs(warm.objective - cold.objective) <= warm.gap + cold.gap
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("y", [[1e8, 1e8], [1e8, -1e8], [1e8, 0.0]])
+def test_the_tolerance_is_that_of_the_best_constant(compiled, y):
+    """One sample has nearly all of the weight: the best constant is its target, whatever the other one is."""
+    certificate = ascd.HuberRegressor().fit([[1.0], [2.0]], y, sample_weight=[1e8, 1.0]).certificate_
+    at_constant = 2.7 * abs(y[1] - y[0]) + 10.0 if y[0] != y[1] else 1e8 + 1.0  # no scale at all: 1 stands for it
+    assert certificate.tolerance <= 1e-6 * at_constant
+    assert certificate.converged == (certificate.gap <= certificate.tolerance)
+
+
+@in_pairs(intercept=[False, True], weighted=[False, True], name=list(RESIDUALS))
+def test_the_objective_at_zero_is_the_least_over_constants_and_scales(intercept, weighted, name):
+    y = RESIDUALS[name] + 3.0
+    weight = WEIGHT[: y.size] + 0.5 if weighted else np.ones(y.size)
+    found = objective_at_zero(_Sample(y, weight, 1.35), intercept, 1e-8)
+    start = np.array([np.log(np.std(y)), np.median(y)])
+
+    def value(z):
+        return joint(y - (z[1] if intercept else 0.0), weight, np.exp(z[0]), 1.35)
+
+    best = minimize(value, start, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 4000}).fun
+    assert best * (1.0 - 1e-8) <= found <= best * (1.0 + 2e-3)

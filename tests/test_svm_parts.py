@@ -10,7 +10,7 @@ import pytest
 from sklearn.utils.multiclass import check_classification_targets
 
 import ascd
-from ascd.estimators._classes import classes_of, two_numbers
+from ascd.estimators._base import classes_of
 from ascd.svm import signed_box
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -75,11 +75,3 @@ def test_labels_are_judged_as_by_scikit_learn(kind):
     assert raised_by(lambda: classes_of(y)) == raised_by(lambda: check_classification_targets(y))
 
 
-@pytest.mark.parametrize("kind", LABELS)
-def test_two_numbers_are_told_as_by_numpy(kind):
-    y = LABELS[kind]
-    found = two_numbers(y)
-    assert (found is None) == (y.dtype.kind not in "biuf" or np.isnan(y).any() or np.unique(y).size != 2)
-    for mine, theirs in zip(found or (), np.unique(y, return_inverse=True), strict=False):
-        assert mine.dtype == theirs.dtype
-        np.testing.assert_array_equal(mine, theirs)

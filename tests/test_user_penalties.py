@@ -14,7 +14,7 @@ from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
 import ascd
 from ascd._core.jit import Kernel
 from ascd.engine.constant import with_constant
-from ascd.estimators._engine import minimize_problem
+from ascd.estimators._solving import Settings, minimize_problem
 from ascd.problem.penalties import is_held, nearest_allowed
 
 D, N = 30, 8
@@ -215,10 +215,11 @@ def test_other_parts_are_held_to_prepare_too():
 
 def test_an_intercept_needs_a_penalty_that_can_leave_one_coordinate_free(interpreted):
     problem = ascd.Problem(A, B, penalty=Threshold(1.0))
-    options = {"tol": 1e-6, "max_iter": 100, "x0": None, "intercept0": 0.0, "random_state": 0}
+    options = {"tol": 1e-6, "max_iter": 100, "x0": None, "intercept0": 0.0}
+    settings = Settings(1e-6, 100, solver="cyclic", random_state=0)
     with pytest.raises(TypeError, match=r"with_free\(self, n\).*Threshold has none"):
-        minimize_problem(problem, "cyclic", intercept=True, **options)
-    assert minimize_problem(problem, "cyclic", intercept=False, **options).converged
+        minimize_problem(problem, settings, intercept=True, **options)
+    assert minimize_problem(problem, settings, intercept=False, **options).converged
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from functools import partial, wraps
 from unittest.mock import patch
 
 from ascd._core import threads as pool
+from ascd.estimators import _folds
 from ascd.matrix.dense import DenseMultiplier
 from ascd.matrix.local import Local
 from ascd.matrix.sparse_products import SparseMultiplier
-from ascd.estimators import _folds, _path_cv
 from ascd.problem import problem
 from ascd.solver import assessment
 from ascd.solver.assessment import Assessment
@@ -48,7 +48,7 @@ PHASES = {
 }
 REST, WAITING = "everything else", "waiting for folds"
 #: What a fold does beside is the rest; where folds run side by side, the thread that began them waits.
-FOLDS = {WAITING: [(_path_cv, "side_by_side")], REST: [(_folds, "_with_threads")]}
+FOLDS = {WAITING: [(_folds, "side_by_side")], REST: [(_folds, "_with_threads")]}
 
 
 #: Seconds of phases that are worth a line.

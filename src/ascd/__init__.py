@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         GroupLasso,
         GroupLassoCV,
         HuberRegressor,
+        HuberRegressorCV,
         Lasso,
         LassoCV,
         LinearSVC,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         MultiTaskLasso,
         MultiTaskLassoCV,
         PoissonRegressor,
+        PoissonRegressorCV,
         Ridge,
         SparseGroupLasso,
         SparseGroupLassoCV,
@@ -101,6 +103,7 @@ __all__ = [
     "HeuristicASCD",
     "Huber",
     "HuberRegressor",
+    "HuberRegressorCV",
     "Importance",
     "Lasso",
     "LassoCV",
@@ -119,6 +122,7 @@ __all__ = [
     "Path",
     "Poisson",
     "PoissonRegressor",
+    "PoissonRegressorCV",
     "Problem",
     "Random",
     "Reference",
@@ -177,7 +181,7 @@ _FILES = {
 _HOMES = {name: module for module, names in _FILES.items() for name in names.split()}
 #: Packages and modules that are attributes without an import of their own.
 _MODULES = {name: f"ascd.{name}" for name in (
-    "blocks", "cli", "engine", "io", "matrix", "plotting", "problem", "protocols", "reproduction", "results",
+    "cli", "engine", "io", "matrix", "plotting", "problem", "protocols", "reproduction", "results",
     "solver", "svm",
 )} | {"datasets": "ascd.reproduction.datasets", "theory": "ascd.reproduction.theory"}  # fmt: skip
 
@@ -190,7 +194,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
         One thread imports at a time, as in ``estimators``.
         """
         if name not in _HOMES and name not in _MODULES:
-            raise AttributeError(f"module 'ascd' has no attribute {name!r}")
+            raise AttributeError(f"module 'ascd' has no attribute {name!r}{estimators.alternatives(name, _HOMES)}")
         with estimators._importing:
             found = import_module(_MODULES[name]) if name in _MODULES else getattr(import_module(_HOMES[name]), name)
         globals()[name] = found

@@ -79,7 +79,7 @@ class Swap:
         def noted(*args: Any, **kwargs: Any) -> Any:
             self.is_used = True
             if function.__name__ == "fit" and getattr(args[0], "solver", None) in SOLVERS:
-                args[0].solver = "ascd"
+                args[0].solver = "auto"
             return function(*args, **kwargs)
 
         return noted

@@ -73,7 +73,7 @@ def page_beside(model_file: Path) -> Path:
 
 def examine(model: str, estimator: Any, fitted: Model, data: LabeledData, resamples: int) -> dict[str, list[Evidence]]:
     """Fit the halves; return what is known of the features, by classes or targets where there are several."""
-    from ascd.estimators._deviations import moments
+    from ascd.estimators._data import moments
 
     coefs = _resampled(model, estimator, data, resamples)
     deviations = np.sqrt(moments(data.X, None)[1])

@@ -1,44 +1,48 @@
 """Estimators with scikit-learn's interface; see docs/estimators.md.
 
-Each family stands in a file of its own.  What they share:
-
-==============================================================  ==================================================
-``_base``, ``_given``, ``_layouts``, ``_speaking``              the user's data, read and checked; errors about X
-``_elsewhere``, ``_lazily``, ``_on_device``                     data that are not arrays of this process
-``_penalty``, ``_deviations``                                   weights, bounds, standardised features
-``_fitting``, ``_solving``, ``_engine``, ``_rounding``          a problem solved: settings, certificate, float32
-``_least_squares``, ``_smooth``, ``_normal_equations``          the squared loss; without kinks, exactly
-``_scale``, ``_scale_terms``                                    Huber's scale
-``_classes``, ``_odds``, ``_multinomial``, ``_svm_dual``        classifiers
-``_blocks``                                                     groups of features, several targets
-``_following``, ``_folds``, ``_path_cv``, ``_logistic_folds``   paths and cross-validations
-``_scoring``, ``_unfinished``, ``_plots``                       their scores, what is left of lost ones, pictures
-==============================================================  ==================================================
+============================================  =========================================================
+``least_squares``, ``block_models``           squared loss: one target; groups or several targets
+``poisson``, ``huber``, ``logistic``, ``svm`` other losses
+``paths``, ``cross_validation``,              paths as functions; strengths chosen by cross-validation
+``logistic_cv``
+``_parameters``, ``_base``                    parameters; fit, predict and score of every estimator
+``_data``, ``_forms``                         where X lives; arrays of other libraries and devices
+``_solving``, ``_certificate``                problems stated and solved; what is proved of a fit
+``_normal_equations``, ``_scale``,            exact least squares, Huber's scale, the dual of an SVM
+``_svm_dual``
+``_folds``                                    what cross-validations share
+============================================  =========================================================
 
 A file is imported when one of its names is first asked for: half of scikit-learn is needed by cross-validation alone.
 scikit-learn's modules import each other in circles, so two threads that import it at once by different ways meet
 half-made modules: one thread imports at a time.  Type checkers read plain imports.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
 from threading import RLock
 
 TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than all the rest here
 if TYPE_CHECKING:
-    from ascd.estimators._fitting import Certificate
-    from ascd.estimators.block_cv import MultiTaskElasticNetCV, MultiTaskLassoCV
-    from ascd.estimators.cross_validation import ElasticNetCV, LassoCV
-    from ascd.estimators.group_cv import GroupLassoCV, SparseGroupLassoCV
-    from ascd.estimators.group_lasso import GroupLasso, SparseGroupLasso
+    from ascd.estimators._certificate import Certificate
+    from ascd.estimators.block_models import GroupLasso, MultiTaskElasticNet, MultiTaskLasso, SparseGroupLasso
+    from ascd.estimators.cross_validation import (
+        ElasticNetCV,
+        GroupLassoCV,
+        HuberRegressorCV,
+        LassoCV,
+        MultiTaskElasticNetCV,
+        MultiTaskLassoCV,
+        PoissonRegressorCV,
+        SparseGroupLassoCV,
+    )
     from ascd.estimators.huber import HuberRegressor
-    from ascd.estimators.least_squares import ElasticNet, Lasso
+    from ascd.estimators.least_squares import NNLS, ElasticNet, Lasso, Ridge
     from ascd.estimators.logistic import LogisticRegression
     from ascd.estimators.logistic_cv import LogisticRegressionCV
-    from ascd.estimators.logistic_paths import logistic_path
-    from ascd.estimators.multi_task import MultiTaskElasticNet, MultiTaskLasso
-    from ascd.estimators.paths import enet_path, lasso_path
+    from ascd.estimators.paths import enet_path, lasso_path, logistic_path
     from ascd.estimators.poisson import PoissonRegressor
-    from ascd.estimators.ridge import NNLS, Ridge
     from ascd.estimators.svm import LinearSVC
 
 __all__ = [
@@ -49,6 +53,7 @@ __all__ = [
     "GroupLasso",
     "GroupLassoCV",
     "HuberRegressor",
+    "HuberRegressorCV",
     "Lasso",
     "LassoCV",
     "LinearSVC",
@@ -59,6 +64,7 @@ __all__ = [
     "MultiTaskLasso",
     "MultiTaskLassoCV",
     "PoissonRegressor",
+    "PoissonRegressorCV",
     "Ridge",
     "SparseGroupLasso",
     "SparseGroupLassoCV",
@@ -68,31 +74,50 @@ __all__ = [
 ]
 
 _FILES = {
-    "_fitting": ["Certificate"],
-    "block_cv": ["MultiTaskElasticNetCV", "MultiTaskLassoCV"],
-    "cross_validation": ["ElasticNetCV", "LassoCV"],
-    "group_cv": ["GroupLassoCV", "SparseGroupLassoCV"],
-    "group_lasso": ["GroupLasso", "SparseGroupLasso"],
+    "_certificate": ["Certificate"],
+    "block_models": ["GroupLasso", "MultiTaskElasticNet", "MultiTaskLasso", "SparseGroupLasso"],
+    "cross_validation": [
+        "ElasticNetCV", "GroupLassoCV", "HuberRegressorCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV",
+        "PoissonRegressorCV", "SparseGroupLassoCV",
+    ],
     "huber": ["HuberRegressor"],
-    "least_squares": ["ElasticNet", "Lasso"],
+    "least_squares": ["ElasticNet", "Lasso", "NNLS", "Ridge"],
     "logistic": ["LogisticRegression"],
     "logistic_cv": ["LogisticRegressionCV"],
-    "logistic_paths": ["logistic_path"],
-    "multi_task": ["MultiTaskElasticNet", "MultiTaskLasso"],
-    "paths": ["enet_path", "lasso_path"],
+    "paths": ["enet_path", "lasso_path", "logistic_path"],
     "poisson": ["PoissonRegressor"],
-    "ridge": ["NNLS", "Ridge"],
     "svm": ["LinearSVC"],
-}
+}  # fmt: skip
 _HOMES = {name: file for file, names in _FILES.items() for name in names}
 _importing = RLock()
+
+
+def alternatives(name: str, known: dict[str, str]) -> str:
+    """Return names like a missing one; for the name of an estimator, the estimators that exist.
+
+    Examples
+    --------
+    >>> alternatives("Laso", {"Lasso": "least_squares"})
+    ". Did you mean 'Lasso'?"
+    """
+    from difflib import get_close_matches
+
+    if name.startswith("_"):
+        return ""
+    close = get_close_matches(name, known, n=1, cutoff=0.8)
+    if close:
+        return f". Did you mean {close[0]!r}?"
+    is_class = name[:1].isupper() and name.endswith(
+        ("Regressor", "Regression", "Classifier", "CV", "SVC", "SVR", "Net")
+    )
+    return f". The estimators are {', '.join(one for one in __all__ if one[0].isupper())}" if is_class else ""
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of ours
 
     def __getattr__(name):
         if name not in _HOMES:
-            raise AttributeError(f"module 'ascd.estimators' has no attribute {name!r}")
+            raise AttributeError(f"module 'ascd.estimators' has no attribute {name!r}{alternatives(name, _HOMES)}")
         with _importing:
             found = getattr(import_module(f"ascd.estimators.{_HOMES[name]}"), name)
         globals()[name] = found

@@ -1,166 +1,208 @@
-"""What all estimators share: reading the user's data, building the problem, predicting."""
+"""What all estimators share: fit, fitted attributes, predictions, scores; labels of classifiers.
+
+An estimator states a loss, a penalty and the units of its objective; ``LinearModel`` does the rest:
+
+``_loss``              the name of the loss, or the loss itself
+``_penalty``           the penalty for a strength, an l1_ratio and deviations of the features
+``_units``             the factor of alpha beside F, and the objective in units of F, for a sum of sample weights
+``_state``             the problem, from data and penalty
+``_keep``              fitted attributes from solutions
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache, partial
-from numbers import Integral, Real
-from typing import Any, ClassVar, TypeVar
+import math
+from functools import cache
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
-from sklearn.utils import assert_all_finite, check_array
-from sklearn.utils._param_validation import Interval
+from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ascd._core.checks import Array, as_finite_vector, check_places, refuse_masks
+from ascd._core.checks import Array, as_finite_vector, as_parameter, check_places
 from ascd._core.devices import is_on_device, to_host
 from ascd._core.threads import as_n_jobs
-from ascd.estimators._deviations import deviations
-from ascd.estimators._elsewhere import Elsewhere, is_elsewhere, predicted, read_elsewhere
-from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
-from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, to_numpy
-from ascd.estimators._on_device import back
-from ascd.estimators._penalty import finite_strength, regulariser
-from ascd.estimators._speaking import speaking_of_x
+from ascd.estimators._certificate import certificate_of, check_finite_model, warn_unless_converged
+from ascd.estimators._data import (
+    Training,
+    as_offset,
+    check_features,
+    deviations,
+    is_opened,
+    names_of,
+    opened_product,
+    read,
+)
+from ascd.estimators._forms import (
+    HAS_DISPATCH,
+    check_namespace,
+    classes_at,
+    dask_product,
+    errors_about_x,
+    fit_method,
+    is_fitted_on_device,
+    is_outside,
+    namespace_of,
+    put_beside,
+    to_numpy,
+)
+from ascd.estimators._parameters import Parameter, estimator
+from ascd.estimators._solving import Settings, solve_problem, state_problem
 from ascd.matrix.dask_kinds import is_collection
-from ascd.matrix.device.dense import brought_if_small
-from ascd.matrix.device.sparse import is_there
-from ascd.matrix.storages import is_read_in_place
-from ascd.problem.problem import Problem
+from ascd.problem.penalties import L1L2, BoundedL1L2
+from ascd.results.solution import Status
 
-Stated = TypeVar("Stated")
-NON_NEGATIVE = Interval(Real, 0, None, closed="left")
-COUNT = Interval(Integral, 1, None, closed="left")
-#: Where scikit-learn takes max_iter=0: the fit ends where it starts, with a warning.
-NON_NEGATIVE_COUNT = Interval(Integral, 0, None, closed="left")
-#: Constraints of the parameters that are this library's own.
-OWN: dict[str, list[Any]] = {
-    "penalty_weights": ["array-like", None],
-    "bounds": [tuple, list, None],
-    "n_jobs": [Integral, None],
-    "solver": [str, Mapping],
-    "standardize": ["boolean"],
-}
-#: Constraints of parameters that mean the same everywhere.
-COMMON: dict[str, list[Any]] = {
-    **OWN,
-    "fit_intercept": ["boolean"],
-    "max_iter": [COUNT],
-    "tol": [NON_NEGATIVE],
-    "random_state": ["random_state"],
-}
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
-class LinearEstimator(BaseEstimator):
+@estimator
+class LinearModel(BaseEstimator):
     """A model X·coef + intercept whose coefficients minimise a loss and a penalty."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int | None = 1000
+    n_jobs: int | None = None
+
+    _own: ClassVar[dict[str, Parameter]] = {}
+    _parameter_constraints: ClassVar[dict[str, Any]]
+    _loss: ClassVar[Any] = "squared"
     #: Coefficients are float32 for float32 data, where scikit-learn's are.
-    _keeps_float32 = True
+    _keeps_float32: ClassVar[bool] = True
+    # values of parameters that not every estimator has
+    solver = "auto"
+    random_state = None
+    warm_start = False
+    standardize = False
+    positive = False
+    penalty_weights = None
+    bounds = None
 
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:
-        """scikit-learn's, remembered: it inspects the signature in every call, several times a fit."""
+        """scikit-learn's, cached: it inspects the signature in every call, several times a fit."""
         return super()._get_param_names()
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Array, Array | None]:
-        """Data as the solver takes them (see ``ascd.matrix.storages``): large ones as they are, small ones in float64.
+    # ---- what an estimator stands for
 
-        Whether X is finite is seen when the problem is built, without another pass over the data.
+    def _units(self, total: float) -> tuple[float, float]:
+        """Return the factor of alpha beside F, and the objective in units of F; ``total`` is Σ s_k."""
+        return total, 1.0 / total
+
+    def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
+        """Return strength·(ratio·‖w‖₁ + (1 − ratio)/2·‖w‖²) with penalty weights, within bounds.
+
+        Each w_j is multiplied by its ``scale`` first, where there is one.
         """
-        refuse_masks(X, "X")
-        refuse_masks(y, "y")
-        if sparse.issparse(y):
-            raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
-        if is_elsewhere(X):
-            data, y = read_elsewhere(self, X, y, **checks)
-            return data, y, as_sample_weight(sample_weight, data)
-        X, y = validate_data(self, X, y, **{**layout_of(X), "ensure_all_finite": False, **checks})
-        return X, y, as_sample_weight(sample_weight, X)
+        strength = finite_strength(strength)
+        how: dict[str, Any] = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": self.positive}
+        return elastic_net(ratio * strength, (1.0 - ratio) * strength, n_features, scale=scale, **how)
 
-    def _problem(
-        self, X: Any, y: Array, loss: Any, penalty: Any, sample_weight: Array | None, offset: Array | None = None
-    ) -> Problem:
-        threads = as_threads(self.n_jobs)
-        return self._built(X, partial(Problem, X, y, loss, penalty, sample_weight, offset, threads))
+    def _state(self, data: Training, penalty: Any) -> Any:
+        return state_problem(data.X, data.y, self._loss, penalty, data.weight, data.offset, as_threads(self.n_jobs))
 
-    def _built(self, X: Any, build: Callable[[], Stated]) -> Stated:
-        """A problem, with errors that speak of X and y."""
-        with speaking_of_x():
-            try:
-                return build()
-            except ValueError:
-                if not is_elsewhere(X):
-                    assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
-                raise
+    def _checks(self, y: Any) -> dict[str, Any]:
+        """Return options of scikit-learn's check of y."""
+        return {"y_numeric": True}
+
+    def _check_target(self, data: Training) -> Training:
+        """Return the data with the target as the loss takes it."""
+        return data._replace(y=np.asarray(data.y, dtype=np.float64))
+
+    # ---- fitting
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
+        data = self._check_target(read(self, X, y, sample_weight, **self._checks(y)))
+        return data._replace(offset=as_offset(offset, data.X.shape[0]))
 
     def _settings(self) -> Settings:
         return Settings(
             tol=self.tol,
             max_iter=1000 if self.max_iter is None else self.max_iter,
             n_jobs=as_threads(self.n_jobs),
-            solver=getattr(self, "solver", "ascd"),
-            random_state=getattr(self, "random_state", None),
+            solver=self.solver,
+            random_state=self.random_state,
             to_float32=getattr(self, "_to_float32", False),
         )
 
     def _scale(self, X: Any, weight: Array | None) -> Array | None:
-        """The deviations of the features where they are to be standardised."""
-        return deviations(X, weight) if getattr(self, "standardize", False) else None
+        """Return the deviations of the features where they are to be standardised."""
+        return deviations(X, weight) if self.standardize else None
 
-    def _regulariser(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
-        """strength·(ratio·‖w‖₁ + (1 − ratio)/2·‖w‖²) with the estimator's penalty weights, within its bounds.
+    def _solve(self, problem: Any, settings: Settings | None = None) -> Any:
+        """Solve the problem, from the last fit for a warm start."""
+        coefs, constants = self._start(getattr(problem, "n_outputs", 1), problem.n_features)
+        start: dict[str, Any] = {}
+        if coefs is not None:
+            is_flat = not hasattr(problem, "n_outputs") or problem.loss.is_flat
+            start = {"x0": coefs[0] if is_flat else coefs.T, "intercept0": constants[0] if is_flat else constants}
+        return solve_problem(problem, settings or self._settings(), intercept=self.fit_intercept, **start)
 
-        Each w_j is multiplied by its ``scale`` first, where there is one.
-        """
-        strength = finite_strength(strength)
-        how = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": getattr(self, "positive", False)}
-        return regulariser(ratio * strength, (1.0 - ratio) * strength, n_features, scale=scale, **how)
-
-    def _starts(self, shape: tuple[int, int]) -> tuple[Any, Any]:
-        """Coefficients and intercepts to start from, one row a problem: those of the last fit for a warm start.
+    def _start(self, n_outputs: int, n_features: int) -> tuple[Array | None, Any]:
+        """Return coefficients and intercepts of the last fit for a warm start, one row an output; None without one.
 
         Coefficients may have been set by hand, without an intercept.
         """
-        coef: Any = getattr(self, "coef_", None) if getattr(self, "warm_start", False) else None
+        coef: Any = getattr(self, "coef_", None) if self.warm_start else None
+        if coef is None:
+            return None, None
         coef = to_numpy(coef.toarray() if hasattr(coef, "toarray") else coef)
-        if coef is not None and np.size(coef) != shape[0] * shape[1]:
+        if np.size(coef) != n_outputs * n_features:
             raise ValueError(
                 f"coef_ has the shape {np.shape(coef)}, and with warm_start=True a fit starts from it: "
-                f"{shape[0] * shape[1]} coefficients are needed here; delete it, or set warm_start=False"
+                f"{n_outputs * n_features} coefficients are needed here; delete it, or set warm_start=False"
             )
-        if coef is None:
-            return [None] * shape[0], [None] * shape[0]
         constants = to_numpy(getattr(self, "intercept_", 0.0)) if self.fit_intercept else 0.0
-        start = as_finite_vector(np.ravel(coef), "coef_ (where a warm start begins)").reshape(shape)
+        start = as_finite_vector(np.ravel(coef), "coef_ (where a warm start begins)").reshape(n_outputs, n_features)
         named = as_finite_vector(np.ravel(constants), "intercept_ (where a warm start begins)")
-        return start, np.broadcast_to(named, shape[0]).copy()
+        return start, np.broadcast_to(named, n_outputs).copy()
+
+    def _keep_model(self, coef: Array, intercept: Any, solutions: list[Any], unit: float) -> None:
+        """Set the fitted attributes; ``fit_method`` raises ``KeyboardInterrupt`` after an interrupted solution."""
+        check_finite_model(type(self).__name__, coef, intercept)
+        self.coef_, self.intercept_ = coef, intercept
+        self.certificate_ = certificate_of(solutions, self.tol, unit)
+        self._is_interrupted = any(one.status is Status.INTERRUPTED for one in solutions)
+        warn_unless_converged(self, self.certificate_)
 
     def _count(self, solution: Any) -> int:
-        """Iterations as scikit-learn counts them: at least one, unless none was allowed."""
+        """Return iterations as scikit-learn counts them: at least one, unless none was allowed."""
         return max(0 if self.max_iter == 0 else 1, solution.n_iter)
 
-    def _linear_predictor(self, X: Any, offset: Any = None) -> Array:
+    # ---- predicting
+
+    def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
         check_is_fitted(self)
         columns = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
-        if is_elsewhere(X):
-            with speaking_of_x(X):
-                found = predicted(self, X, to_host(columns)) + to_host(self.intercept_)
-            return back(with_offset(found.astype(float_of(columns), copy=False), offset), X)
+        if is_opened(X):
+            with errors_about_x(X):
+                found = self._opened_predictor(X, to_host(columns)) + to_host(self.intercept_)
+            kind = np.float32 if str(columns.dtype).endswith("float32") else np.float64
+            return put_beside(X, with_offset(found.astype(kind, copy=False), offset))
         check_namespace(X, self, "predict")
-        with speaking_of_x():
+        with errors_about_x():
             check_places(X)
-        X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
+            X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
         intercept = self.intercept_
         if is_on_device(columns) and not is_on_device(X):  # fitted there, used here
             columns, intercept = to_host(columns), to_host(intercept)
         return with_offset(safe_sparse_dot(X, columns, dense_output=True) + intercept, offset)
+
+    def _opened_predictor(self, X: Any, columns: Array) -> Any:
+        if not is_collection(X):
+            return opened_product(self, X, columns)
+        check_features(self, X.shape[1], names_of(X))
+        return dask_product(X, np.asarray(columns))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -169,101 +211,212 @@ class LinearEstimator(BaseEstimator):
         return tags
 
 
-class LinearRegressor(RegressorMixin, LinearEstimator):
-    """A linear estimator of numbers."""
+class LinearRegressor(RegressorMixin, LinearModel):
+    """A linear estimator of numbers, with one problem for all targets."""
 
-    def _keep_one(self, solution: Any, unit: float) -> None:
-        """The fitted attributes for one target; ``unit`` is the estimator's objective in units of F."""
-        check_finite(type(self).__name__, solution.x, solution.intercept)
-        self.coef_, self.n_iter_ = solution.x, self._count(solution)
-        self.intercept_ = solution.intercept if self.fit_intercept else 0.0
-        self.certificate_ = certificate_of([solution], self.tol, unit)
-        warn_unless_converged(self, self.certificate_)
+    def _fit_one(self, data: Training, strength: float, ratio: float) -> Any:
+        """Solve the problem with a penalty of this strength, in the user's units."""
+        factor, unit = self._units(data.total)
+        scale = self._scale(data.X, data.weight)
+        problem = self._state(data, self._penalty(strength * factor, ratio, data.X.shape[1], scale))
+        self._keep(self._solve(problem), unit)
+
+    def _keep(self, solution: Any, unit: float) -> None:
+        """Set the fitted attributes from one solution."""
+        coef = np.asfortranarray(solution.x.T)
+        intercept: Any = solution.intercept if self.fit_intercept else 0.0
+        self.n_iter_, self.dual_gap_ = self._count(solution), unit * solution.gap
+        self._keep_model(coef, intercept, [solution], unit)
 
     def predict(self, X: Any) -> Array:
-        """Predict with the linear model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_targets)
-        """
-        return self._linear_predictor(X)
+        """Return predictions for the rows of X: an array of shape (n_samples,) or (n_samples, n_targets)."""
+        found: Array = self._linear_predictor(X)
+        return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R², the share of the variance that is explained; 1 is best.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        if is_collection(X) or is_there(X) or is_on_device(y) or is_on_device(sample_weight):
+        """Return R², the share of the (weighted) variance of y that is explained; 1 is best."""
+        if is_outside(X) or is_on_device(y) or is_on_device(sample_weight):
             found = to_numpy(self.predict(X))
             return float(r2_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
         return float(super().score(X, y, sample_weight))
 
+    @property
+    def sparse_coef_(self) -> Any:
+        """``coef_`` as a sparse matrix of shape (n_targets, n_features)."""
+        return sparse.csr_matrix(np.atleast_2d(to_numpy(self.coef_)))
+
+
+class PenalisedRegressor(LinearRegressor):
+    """A regressor with ``alpha`` and ``l1_ratio``."""
+
+    alpha: Any
+    l1_ratio: Any
+
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Not copied where it is column-major float64 or CSC float64.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,) or a number, optional
+            Non-negative weights.
+
+        Returns
+        -------
+        self
+        """
+        self._fit_one(self._read(X, y, sample_weight), self.alpha, self.l1_ratio)
+        return self
+
+
+class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
+    """A linear estimator of classes."""
+
+    def _checks(self, y: Any) -> dict[str, Any]:
+        return {}
+
+    def decision_function(self, X: Any) -> Array:
+        """Return X·coef + intercept: positive for the second of two classes; of more, one column a class."""
+        if not is_opened(X) and not is_fitted_on_device(self):
+            with errors_about_x():
+                check_places(X)
+                found: Array = super().decision_function(X)
+            return found
+        z = self._linear_predictor(X)
+        return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each row of X."""
+        if is_collection(X):
+            return classes_at(self.decision_function(X), self.classes_)
+        if not is_outside(X) and not is_fitted_on_device(self):
+            return super().predict(X)
+        return put_beside(X, classes_at(to_numpy(self.decision_function(X)), self.classes_))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the (weighted) share of samples whose class is predicted."""
+        found = to_numpy(self.predict(X))
+        return float(accuracy_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
+
+    def _check_target(self, data: Training) -> Training:
+        """Return the data with class numbers as target; the sample weights must leave samples of each class."""
+        labels, weight = data.y, data.weight
+        self.classes_, codes = classes_of(labels)
+        present = self.classes_ if weight is None else np.unique(labels[weight > 0.0])
+        if len(present) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data contains only "
+                f"one class with a positive weight: {present[0]!r}"
+            )
+        if len(present) < len(self.classes_):
+            missing = sorted(set(self.classes_.tolist()) - set(present.tolist()))
+            raise ValueError(f"sample_weight is zero for all samples of the classes {missing}: remove these samples")
+        return data._replace(y=codes)
+
+
+# ---- parts of estimators
+
+
+def elastic_net(
+    l1: float,
+    l2: float,
+    n_features: int,
+    *,
+    weights: Any = None,
+    bounds: Any = None,
+    positive: bool = False,
+    scale: Array | None = None,
+) -> Any:
+    """Return the penalty ``weights_j·(l1·scale_j·|x| + ½·l2·scale_j²·x²)``, within bounds where there are any.
+
+    There are two kinds, with and without bounds, whatever parts are zero: the code compiled for one estimator then
+    serves the others too.
+    """
+    weight: Any = 1.0 if weights is None else as_parameter(weights, "penalty_weights", n_features, low=0.0)
+    strengths: tuple[Any, Any] = float(l1), float(l2)
+    if scale is not None:
+        weight = weight * (scale if l1 else scale**2)
+        strengths = (float(l1), l2 * scale) if l1 and l2 else strengths
+    if bounds is None and not positive:
+        return L1L2(*strengths, weight)
+    lower, upper = as_bounds((-math.inf, math.inf) if bounds is None else bounds, n_features)
+    if positive:
+        lower = np.maximum(lower, 0.0) if np.ndim(lower) else max(lower, 0.0)
+    return BoundedL1L2(*strengths, lower, upper, weight)
+
+
+def as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
+    """Return lower and upper bounds, each one number or one a feature, with zero between them."""
+    if len(bounds) != 2:
+        raise ValueError(f"bounds must be a pair (lower, upper) of numbers or arrays; got {bounds!r}")
+    lower = as_parameter(bounds[0], "bounds[0]", n_features, finite=False)
+    upper = as_parameter(bounds[1], "bounds[1]", n_features, finite=False)
+    if np.any(np.asarray(lower) > 0.0) or np.any(np.asarray(upper) < 0.0):
+        raise ValueError(f"bounds must allow the coefficient 0: lower ≤ 0 ≤ upper; got {bounds!r}")
+    return lower, upper
+
+
+def finite_strength(strength: float) -> float:
+    """Return a penalty's strength, which must be finite in float64."""
+    if not math.isfinite(strength):
+        raise ValueError(
+            "alpha times the sum of sample_weight (1/C of classifiers) must be finite in float64: decrease alpha, or "
+            "increase C"
+        )
+    return strength
+
 
 def with_offset(z: Any, offset: Any) -> Any:
-    """Linear predictors, one a sample, with what is known of them added."""
-    known = as_offset(offset, z)
-    if known is None:
+    """Return linear predictors, one a sample, with their known part added."""
+    if offset is None:
         return z
+    known = as_offset(offset, z.shape[0])
     if z.ndim != 1:
         raise ValueError(f"offset must be None where there are more than two classes; got {z.shape[1]} classes")
     return z + namespace_of(z).asarray(known)
 
 
-def as_sample_weight(sample_weight: Any, X: Any) -> Array | None:
-    """Non-negative weights with a positive sum, or None for equal ones."""
-    if sample_weight is None:
-        return None
-    refuse_masks(sample_weight, "sample_weight")
-    seen = X.stand_in() if is_elsewhere(X) else X
-    weight = _check_sample_weight(to_host(sample_weight), seen, dtype=np.float64, ensure_non_negative=True)
-    if not weight.any():
-        raise ValueError("Sample weights must contain at least one non-zero number.")
-    return weight
-
-
-def as_features(X: Any) -> Any:
-    """X as functions take it: checked as an array, or left where it is."""
-    with speaking_of_x(X):
-        X = brought_if_small(X)
-        return Elsewhere(X) if is_elsewhere(X) else check_array(X, **layout_of(X))
-
-
-def float_of(coef: Any) -> Any:
-    """The type of predictions with these coefficients."""
-    return np.float32 if str(coef.dtype).endswith("float32") else np.float64
-
-
-def layout_of(X: Any) -> dict[str, Any]:
-    """What scikit-learn is to make of X: nothing where it is large and read in place, float64 columns else.
-
-    SciPy converts without a look where indices lead to, so they are looked at before.
-    """
-    with speaking_of_x():
-        check_places(X)
-    if is_read_in_place(X):
-        return {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
-    return {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
-
-
-def as_offset(offset: Any, X: Any) -> Array | None:
-    """Known parts of the linear predictor, one a sample, or None for zeros."""
-    return None if offset is None else as_finite_vector(to_numpy(offset), "offset", X.shape[0])
-
-
 def as_threads(n_jobs: int | None) -> int:
-    """How many threads scikit-learn's ``n_jobs`` means, which joblib may restrict; 1 for None."""
-    as_n_jobs(n_jobs)  # refuses what is none, in our words
+    """Return the number of threads that scikit-learn's ``n_jobs`` means, which joblib may restrict; 1 for None."""
+    as_n_jobs(n_jobs)
     return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
+
+
+def classes_of(y: Array) -> tuple[Array, Array]:
+    """Return the labels, and the number of each sample's.
+
+    scikit-learn's check of labels takes longer than a small fit.  It is called where it may object or warn: labels
+    that are neither numbers nor strings, fractions, and more classes than half of the samples.
+    """
+    if y.dtype.kind not in "biufU":
+        check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if 2 * classes.size >= y.size or (y.dtype.kind == "f" and not np.all(classes % 1.0 == 0.0)):
+        check_classification_targets(y)
+    return classes, codes
+
+
+def class_factors(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array:
+    """Return the factor of each sample's class; "balanced" gives all classes the same weight."""
+    if isinstance(class_weight, str) and class_weight == "balanced":  # scikit-learn 1.6 leaves the weights out
+        sums = np.bincount(codes, weights=weight, minlength=len(classes))
+        return np.asarray((sums.sum() / (len(classes) * sums))[codes])
+    if class_weight is not None and not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}")
+    for label, factor in (class_weight or {}).items():
+        if not isinstance(factor, Real) or not 0.0 <= float(factor) < math.inf:
+            raise ValueError(
+                f"class_weight must hold finite numbers, 0 or more; the one of class {label!r} is {factor!r}"
+            )
+    factors: Array = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    if not factors.any():
+        raise ValueError(f"class_weight must be positive for one class at least; got {class_weight!r}")
+    return factors[codes]
+
+
+def times(factors: Array, weight: Array | None) -> Array:
+    """Return the product of factors of classes and sample weights."""
+    return factors if weight is None else factors * weight

@@ -13,20 +13,73 @@ with residuals computed from B itself: forming BᵀB squares the condition numbe
 - Coefficients without penalty, if there are others: a basis Q of their columns is projected out of the rest first.
 - What Cholesky's method cannot solve that well (no penalty, or hardly any, on collinear columns) is left to singular
   values; those that are rounding errors count as zero, so that without penalty the answer is the shortest one.
-- Where B is too large to be held or squared: LSMR, conjugate gradients on the same equations that never form them.
+- Where B is too large for memory or to be squared: LSMR, conjugate gradients on the same equations, never formed.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from ascd._core.checks import Array
+from ascd._core.checks import Array, as_design
+from ascd._core.clock import Stopwatch
+from ascd._core.threads import blas_threads
 from ascd.estimators import _tuning as tuning
+from ascd.estimators._solving import Settings, certify, curvatures, in_float32, solve_problem
 from ascd.estimators._tuning import EPS, NO_CORRECTION, NO_PIVOT, PRECISE, SMALL_CORRECTION
+from ascd.problem.problem import Problem
+from ascd.results.solution import Solution, Status
+
+
+def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, intercept: bool) -> list[Solution]:
+    """Solve least squares with L2 penalties by linear algebra, with the gap that ``solve`` computes there.
+
+    The problems differ in their targets and, perhaps, in the strength of their penalties.
+    """
+    n_features, matrix = problems[0].n_features, as_design(X)
+    given = problems[0].parts.sample.weight
+    weight = None if np.ndim(given) == 0 else given
+    mus = [np.broadcast_to(curvatures(one.parts.penalty), n_features).astype(float) for one in problems]
+    same: dict[bytes, list[int]] = {}
+    for k, mu in enumerate(mus):
+        same.setdefault(mu.tobytes(), []).append(k)
+    solutions: dict[int, Solution] = {}
+    for members in same.values():
+        clock = Stopwatch()
+        Y = np.stack([problems[k].parts.sample.target for k in members], axis=1)
+        with blas_threads(settings.n_jobs, X.shape[0] * X.shape[1]):
+            answer = ridge_coefficients(matrix, Y, weight, mus[members[0]], intercept)
+        share, reads = clock.seconds / len(members), answer.passes * n_features
+        for k, x, constant in zip(members, answer.coefs, answer.intercepts, strict=True):
+            start = {"x0": x, "intercept0": float(constant) if intercept else None}
+            found = _certified(problems[k], settings, start, intercept, answer.is_exact)
+            solutions[k] = replace(found, seconds=found.seconds + share, reads=found.reads + reads)
+    return [solutions[k] for k in range(len(problems))]
+
+
+def _certified(problem: Problem, settings: Settings, start: dict[str, Any], intercept: bool, is_exact: bool) -> Any:
+    """Compute the gap at a point that linear algebra has found; the solver continues where it is too large.
+
+    Exact coefficients stay as they are unless the solver proves better ones.
+    """
+    if not (np.isfinite(start["x0"]).all() and math.isfinite(problem.objective(start["x0"]))):  # overflow
+        return solve_problem(problem, settings, intercept=intercept)
+    if not is_exact:
+        return solve_problem(problem, settings, intercept=intercept, **start)
+    exact = certify(problem, settings, intercept=intercept, **start)
+    if not exact.converged:
+        later = solve_problem(problem, settings, intercept=intercept, **start)
+        if later.converged:
+            return later
+        is_kept = later.status.is_answer or later.status is Status.INTERRUPTED
+        exact = replace(exact, status=later.status if is_kept else Status.STALLED)
+    return in_float32(problem, exact, settings)
 
 
 class Answer(NamedTuple):
@@ -57,7 +110,7 @@ def ridge_coefficients(X: Any, Y: Array, weight: Array | None, mu: Array, interc
 
 
 def is_small(X: Any) -> bool:
-    """Is Cholesky's method affordable?"""
+    """Return True where Cholesky's method is affordable."""
     n, d = X.shape
     if sparse.issparse(X) and float(n) * d * min(n, d) > tuning.MOST_PRODUCTS:
         return False
@@ -190,7 +243,7 @@ def _by_singular_values(B: Array, R: Array, mu: Array) -> Array:
 def _by_steps(X: Any, R: Array, mu: Array, root: Array, x_mean: Array) -> tuple[Array, int]:
     """LSMR for ‖r − Bw‖² + Σ μ_j w_j².
 
-    Columns are brought to one size, unless a coefficient is free (the shortest answer would become another) or B is
+    Columns are scaled to one size, unless a coefficient is free (the shortest answer would become another) or B is
     wide: there B'v with a damping of α keeps to the span of the rows, where the answer lies.
     """
     n, d = X.shape

@@ -5,7 +5,7 @@ With residuals r = y − Xw − c and H(t) = t² for |t| ≤ ε, 2ε|t| − ε²
     P(w, c, σ) = Σ_k s_k·(σ + σ·H(r_k/σ)) + Σ_j Φ_j(w_j),
 
 which is jointly convex.  For a fixed σ it is a problem of this library: P = σ·Σs + (2/σ)·F with the Huber loss of
-threshold εσ and the penalty (σ/2)·Φ.  What remains is one convex function of σ, whose slope at the minimiser is
+threshold εσ and the penalty (σ/2)·Φ.  What remains is one convex function of σ, whose derivative at the minimiser is
 
     G'(σ) = Σ s_k − ε²·Σ_{|r_k| > εσ} s_k − Σ_{|r_k| ≤ εσ} s_k r_k²/σ²:
 
@@ -23,25 +23,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.estimators._fitting import frames_to_the_user
-from ascd.estimators._scale_terms import dual, primal, rounding_of, scale_of, slope_in_scale
+from ascd.estimators._certificate import frames_to_the_user
 from ascd.estimators._tuning import (
+    FINEST,
     LONGEST_STEP,
     MOST_SCALE_FITS,
     NARROW,
     POLISH,
     POLISHING,
+    REFERENCE,
     SCALE_SHARE,
     SMALLEST_SCALE,
-)  # fmt: skip
+)
+from ascd.matrix.careful import UNIT
 from ascd.matrix.design import DataGone
 from ascd.problem.problem import Problem
+from ascd.problem.terms import cost_of, penalty_conjugates
 from ascd.results.lost import tell_of_loss
 from ascd.results.solution import Solution, Status
 
@@ -69,46 +71,26 @@ def fit_with_scale(
     tol: float,
     start: tuple[Any, Any, float | None] = (None, None, None),
 ) -> ScaledFit:
-    """Minimise P, where ``problem_at(σ)`` states the problem for a scale and ``solve_at`` solves it."""
+    """Minimise P, where ``problem_at(σ)`` states the problem for a scale and ``solve_at`` solves it.
+
+    The tolerance is ``tol`` times the minimum of P over c and σ at zero coefficients, whatever the start is.
+    """
     sample = problem_at(1.0).parts.sample
-    weight = np.broadcast_to(np.asarray(sample.weight, dtype=float), sample.target.shape)
-    search = _Search(*_first_scale(sample.target, weight, epsilon, intercept, start[2]))
-    spent, points = np.zeros(4), []
-    x, constant, zero = start[0], start[1], math.nan
-    solution: Any = None
-    ended: Status | None = None
-    can_overflow = not math.isfinite(float(weight @ sample.target**2))  # a start may then have an infinite objective
-    for number in range(MOST_SCALE_FITS + 1):
-        problem, last = problem_at(search.sigma), number == MOST_SCALE_FITS or search.ended
-        try:
-            solution = solve_at(problem, x, constant, *((POLISH, POLISHING) if last else (SCALE_SHARE * tol, None)))
-            x, constant = (None, None) if can_overflow else (solution.x, solution.intercept)
-            spent += (solution.n_iter, solution.reads, solution.seconds, solution.compile_seconds)
-            if math.isnan(zero):
-                zero = float(search.sigma * weight.sum() + 2.0 / search.sigma * solution.zero_objective)
-            look = partial(_Point, problem, solution, weight, search, epsilon, intercept)
-            points.append(look())
-        except (KeyboardInterrupt, DataGone) as error:
-            if solution is None:
-                raise  # there is no point yet
-            ended = _why(error, solution)
-            points = points or [look() if ended is Status.INTERRUPTED else _Unseen(solution, weight, search)]
-        if ended is not None or last or solution.status in (Status.INTERRUPTED, Status.UNREACHABLE):
-            break
-        search.ended = points[-1].settles(tol * zero) or not search.moves(points[-1].slope, points[-1].scale)
-        rounds: int = problem.design.rounds
-        if search.ended and problem.design.is_dear and rounds:
-            break  # the last digits are not worth a round
-    point = points[-1]
-    if len(points) > 1 and points[-2].gap < point.gap:
-        point = points[-2]  # the last one is precise for its scale, but farther from the best scale
-    status = ended or solution.status
+    data = _Sample(sample.target, np.broadcast_to(np.asarray(sample.weight, float), sample.target.shape), epsilon)
+    search = _Search(*_first_scale(data, intercept, start[2]))
+    # a constant target has no scale: 1 takes its place in the reference
+    zero = data.total if search.ended else objective_at_zero(data, intercept, search.floor)
+    descent = _Descent(problem_at, solve_at, data, intercept, tol * zero, search)
+    status = descent.run(start[:2], SCALE_SHARE * tol)
+    point = descent.best()
     if point.gap <= tol * zero:
-        status = Status.CONVERGED
-    elif point.is_stationary(tol * zero) or search.at_floor():
+        # an interrupted fit stays marked: the caller raises KeyboardInterrupt
+        status = status if status is Status.INTERRUPTED else Status.CONVERGED
+    elif status is not Status.INTERRUPTED and (point.is_stationary(tol * zero) or search.at_floor()):
         status = Status.STATIONARY
     elif status.is_answer:
         status = Status.ITERATION_LIMIT
+    spent = descent.spent
     return ScaledFit(
         x=point.x, intercept=point.intercept, scale=point.scale, residuals=point.residuals, objective=point.objective,
         gap=point.gap, zero_objective=zero, status=status, n_iter=int(spent[0]), reads=int(spent[1]),
@@ -116,81 +98,137 @@ def fit_with_scale(
     )  # fmt: skip
 
 
-class _Point:
-    """P, its gap and its slope in σ where a solve for one σ ended; the scale is the best one for its residuals."""
+class _Sample:
+    """Target and weights of the samples, and the threshold ε."""
+
+    def __init__(self, target: Array, weight: Array, epsilon: float) -> None:
+        self.target, self.weight, self.epsilon = target, weight, epsilon
+        self.total = float(weight.sum())
+        self.rounding = rounding_of(weight.size)
+
+
+class _Descent:
+    """Fits for one scale after the other."""
 
     def __init__(
-        self, problem: Problem, solution: Any, weight: Array, search: _Search, epsilon: float, intercept: bool
+        self, problem_at: Any, solve_at: SolveAt, data: _Sample, intercept: bool, tolerance: float, search: _Search
     ) -> None:
-        self.x, self.intercept, self.sigma = solution.x, solution.intercept, search.sigma
-        self.residuals = problem.parts.sample.target - problem.image(solution.x) - solution.intercept
-        self.scale = max(search.floor, scale_of(self.residuals, weight, epsilon))
-        self.objective = primal(problem, solution, self.residuals, weight, self.sigma, self.scale)
+        self.problem_at, self.solve_at, self.data, self.intercept = problem_at, solve_at, data, intercept
+        self.tolerance, self.search = tolerance, search
+        self.points: list[_Point] = []
+        self.spent = np.zeros(4)
+
+    def run(self, start: tuple[Any, Any], tol: float) -> Status:
+        """Search for the scale; return the status of the last fit, or why the search ended."""
+        data, search, solution = self.data, self.search, None
+        can_overflow = not math.isfinite(float(data.weight @ data.target**2))  # starts may have infinite objectives
+        for number in range(MOST_SCALE_FITS + 1):
+            problem, last = self.problem_at(search.sigma), number == MOST_SCALE_FITS or search.ended
+            try:
+                solution = self._solve(problem, start, *((POLISH, POLISHING) if last else (tol, None)))
+                start = (None, None) if can_overflow else (solution.x, solution.intercept)
+                self.points.append(_Point(problem, solution, data, search, self.intercept))
+            except (KeyboardInterrupt, DataGone) as error:
+                if solution is None:
+                    raise  # there is no point yet
+                return self._ended_by(error, problem, solution)
+            if last or solution.status in (Status.INTERRUPTED, Status.UNREACHABLE):
+                break
+            point = self.points[-1]
+            search.ended = point.settles(self.tolerance) or not search.moves(point.derivative, point.scale)
+            rounds: int = getattr(problem.design, "rounds", 0)
+            if search.ended and problem.design.is_dear and rounds:
+                break  # the last digits are not worth a round trip
+        status: Status = solution.status  # type: ignore[union-attr]
+        return status
+
+    def _solve(self, problem: Problem, start: tuple[Any, Any], tol: float, rounds: int | None) -> Any:
+        """Solve at one scale, once more where the solver's own reference leaves a gap above the joint tolerance."""
+        found = self.solve_at(problem, *start, tol, rounds)
+        self._count(found)
+        wanted = 0.5 * self.search.sigma * SCALE_SHARE * self.tolerance
+        is_short = rounds is None and found.converged and SCALE_SHARE * found.gap > wanted
+        if is_short and wanted > FINEST * found.zero_objective:  # below, rounding decides
+            found = self.solve_at(problem, found.x, found.intercept, wanted / found.zero_objective, None)
+            self._count(found)
+        return found
+
+    def _count(self, found: Any) -> None:
+        self.spent += (found.n_iter, found.reads, found.seconds, found.compile_seconds)
+
+    def _ended_by(self, error: BaseException, problem: Problem, solution: Any) -> Status:
+        """Return why the search has to end, with a point; lost data are reported unless the solver has done so."""
+        is_lost = isinstance(error, DataGone)
+        if is_lost and solution.status is not Status.UNREACHABLE:
+            tell_of_loss(error, frames_to_the_user())  # type: ignore[arg-type]
+        if not self.points:
+            kind: Any = _PointWithoutResiduals if is_lost else _Point
+            self.points = [kind(problem, solution, self.data, self.search, self.intercept)]
+        return Status.UNREACHABLE if is_lost else Status.INTERRUPTED
+
+    def best(self) -> _Point:
+        """Return the last point, or the one before: the last is precise for its scale, but may be farther off."""
+        return min(self.points[:-3:-1], key=lambda point: point.gap)
+
+
+class _Point:
+    """P, its gap and its derivative in σ where a fit for one σ ended; the scale is the best one for its residuals."""
+
+    def __init__(self, problem: Problem, solution: Any, data: _Sample, search: _Search, intercept: bool) -> None:
+        self.x, self.intercept, self.sigma, self.data = solution.x, solution.intercept, search.sigma, data
+        self.residuals = data.target - problem.image(solution.x) - solution.intercept
+        self.scale = max(search.floor, scale_of(self.residuals, data.weight, data.epsilon))
+        penalty = 2.0 / self.sigma * float(cost_of(problem.parts.penalty, np.arange(self.x.size), self.x))
+        self.objective = primal(self.residuals, data.weight, self.scale, data.epsilon) + penalty
         origin = self.intercept if intercept else 0.0
-        value, error = dual(problem, self.residuals, weight, self.sigma, epsilon, intercept, origin)
-        size = float(np.abs(self.x) @ problem.parts.norm) + abs(self.intercept) * math.sqrt(float(weight.sum()))
-        error += rounding_of(weight.size) * abs(self.objective)
-        error += rounding_of(self.x.size) * 2.0 * epsilon * math.sqrt(float(weight.sum())) * size  # of the residuals
+        value, error = dual(problem, self.residuals, data.weight, self.sigma, data.epsilon, intercept, origin)
+        size = float(np.abs(self.x) @ problem.parts.norm) + abs(self.intercept) * math.sqrt(data.total)
+        error += data.rounding * abs(self.objective)
+        error += rounding_of(self.x.size) * 2.0 * data.epsilon * math.sqrt(data.total) * size  # of the residuals
         self.gap = max(0.0, self.objective - value) + error if math.isfinite(value) else math.inf
         self.has_proof = math.isfinite(self.gap) or solution.converged
         self.is_fitted = solution.status.is_answer
-        self.gap = min(self.gap, self._gap_of_the_fit(solution, weight, epsilon, size))
-        self.slope = slope_in_scale(self.residuals, weight, self.sigma, epsilon)
+        self.gap = min(self.gap, self._gap_of_the_fit(solution, size))
+        self.derivative = derivative_in_scale(self.residuals, data.weight, self.sigma, data.epsilon)
 
-    def _gap_of_the_fit(self, solution: Any, weight: Array, epsilon: float, size: float) -> float:
-        """The joint gap that follows from the gap of the fit for σ alone, whatever the penalty is.
+    def _gap_of_the_fit(self, solution: Any, size: float) -> float:
+        """Return the joint gap that follows from the gap of the fit for σ alone, whatever the penalty is.
 
         The dual point u* of that fit is within r = √(8·gap)/σ of u = 2·clip(r_k, ±εσ)/σ, because its gap is at least
         (σ/4)·Σ s_k (u*_k − u_k)².  t·u* with t·‖u*‖ ≤ 2·√Σs is allowed for all three together, and its value is at
         least t·L, L = (2/σ)·(F − gap) + (σ/4)·‖u*‖²: Φ_j*(t·p) ≤ t·Φ_j*(p), as Φ is not negative.
         """
-        sigma, total, rounding = self.sigma, float(weight.sum()), rounding_of(weight.size)
+        data, sigma = self.data, self.sigma
         if not (math.isfinite(solution.gap) and math.isfinite(solution.objective)):
             return math.inf
-        u = 2.0 * np.clip(self.residuals / sigma, -epsilon, epsilon)
-        length = math.sqrt(float(weight @ u**2))
+        u = 2.0 * np.clip(self.residuals / sigma, -data.epsilon, data.epsilon)
+        length = math.sqrt(float(data.weight @ u**2))
         zeta = rounding_of(self.x.size) * size  # how far the residuals can be off
-        away = math.sqrt(8.0 * solution.gap) / sigma + 2.0 / sigma * zeta + rounding * length
-        fitted, longest = 2.0 / sigma * (solution.objective - solution.gap), 2.0 * math.sqrt(total)
+        away = math.sqrt(8.0 * solution.gap) / sigma + 2.0 / sigma * zeta + data.rounding * length
+        fitted, longest = 2.0 / sigma * (solution.objective - solution.gap), 2.0 * math.sqrt(data.total)
         least = fitted + 0.25 * sigma * max(0.0, length - away) ** 2
-        share = min(1.0, longest / (length + away) * (1.0 - 4.0 * rounding)) if length + away > 0.0 else 1.0
-        error = 4.0 * rounding * (abs(self.objective) + abs(fitted) + 2.0 / sigma * abs(solution.objective))
-        error += 2.0 * (2.0 * epsilon * math.sqrt(total) * zeta + zeta**2 / sigma)  # of P and of F
+        share = min(1.0, longest / (length + away) * (1.0 - 4.0 * data.rounding)) if length + away > 0.0 else 1.0
+        error = 4.0 * data.rounding * (abs(self.objective) + abs(fitted) + 2.0 / sigma * abs(solution.objective))
+        error += 2.0 * (2.0 * data.epsilon * math.sqrt(data.total) * zeta + zeta**2 / sigma)  # of P and of F
         return max(0.0, self.objective - max(0.0, share * least)) + error
 
     def settles(self, tolerance: float) -> bool:
+        """Return True where the search for the scale can end."""
         return self.gap <= tolerance or self.is_stationary(tolerance)
 
     def is_stationary(self, tolerance: float) -> bool:
-        """By the slope in σ, where no dual point is known."""
-        return self.is_fitted and not self.has_proof and abs(self.slope) * self.sigma <= tolerance
+        """Return True by the derivative in σ, where no dual point is known."""
+        return self.is_fitted and not self.has_proof and abs(self.derivative) * self.sigma <= tolerance
 
 
-class _Unseen(_Point):
-    """Where the first solve ended, if the data are gone before its residuals are known: P follows from F at σ."""
+class _PointWithoutResiduals(_Point):
+    """The end of the first fit, if the data are gone before its residuals are known: P follows from F at σ."""
 
-    def __init__(self, solution: Any, weight: Array, search: _Search) -> None:
+    def __init__(self, problem: Problem, solution: Any, data: _Sample, search: _Search, intercept: bool) -> None:
         self.x, self.intercept, self.sigma, self.scale = solution.x, solution.intercept, search.sigma, search.sigma
-        self.residuals = np.empty(0)
-        self.objective = float(self.sigma * weight.sum() + 2.0 / self.sigma * solution.objective)
-        self.gap, self.slope, self.has_proof, self.is_fitted = math.inf, math.nan, False, False
-
-
-def _why(error: BaseException, solution: Solution) -> Status:
-    """Why the search has to end; lost data are told of, unless the solve has done so."""
-    if isinstance(error, DataGone) and solution.status is not Status.UNREACHABLE:
-        tell_of_loss(error, frames_to_the_user())
-    return Status.UNREACHABLE if isinstance(error, DataGone) else Status.INTERRUPTED
-
-
-def _first_scale(
-    target: Array, weight: Array, epsilon: float, intercept: bool, known: float | None
-) -> tuple[float, float, bool]:
-    """The smallest scale allowed, the one to start from, and whether there is nothing to search: a constant target."""
-    centered = target - _weighted_median(target, weight) if intercept else target
-    size = float(weight @ np.abs(centered) / weight.sum()) or 1.0
-    first = (scale_of(centered, weight, epsilon) or size) if known is None else known
-    return SMALLEST_SCALE * size, max(first, SMALLEST_SCALE * size), not centered.any()
+        self.residuals, self.data = np.empty(0), data
+        self.objective = float(self.sigma * data.total + 2.0 / self.sigma * solution.objective)
+        self.gap, self.derivative, self.has_proof, self.is_fitted = math.inf, math.nan, False, False
 
 
 class _Search:
@@ -201,21 +239,21 @@ class _Search:
         self.last: tuple[float, float] | None = None
         self.ended = ended
 
-    def moves(self, slope: float, alternate: float) -> bool:
-        """Go on from the slope here and the best scale for the current residuals; False where σ cannot move."""
-        if slope > 0.0:
+    def moves(self, derivative: float, alternate: float) -> bool:
+        """Step by the derivative here and the best scale for the current residuals; False where σ cannot move."""
+        if derivative > 0.0:
             self.high = self.sigma
         else:
             self.low = self.sigma
         if self.high <= self.low * (1.0 + NARROW):
             return False
-        before, self.last = self.last, (math.log(self.sigma), slope)
+        before, self.last = self.last, (math.log(self.sigma), derivative)
         candidate = alternate if before is None else self._secant(before, alternate)
         self.sigma = self._inside(max(candidate, self.sigma * math.exp(-LONGEST_STEP)))
         return True
 
     def at_floor(self) -> bool:
-        """A perfect fit: the smallest scale is the best."""
+        """Return True for a perfect fit: the smallest scale is the best."""
         return self.high <= self.floor * (1.0 + NARROW)
 
     def _secant(self, before: tuple[float, float], alternate: float) -> float:
@@ -234,7 +272,102 @@ class _Search:
         return math.sqrt(self.low * self.high) if self.high < math.inf else 4.0 * self.sigma
 
 
-def _weighted_median(values: Array, weight: Array) -> float:
+def _first_scale(data: _Sample, intercept: bool, known: float | None) -> tuple[float, float, bool]:
+    """Return the smallest scale allowed, the first one, and True for a constant target, which has none to find."""
+    centred = data.target - weighted_median(data.target, data.weight) if intercept else data.target
+    size = float(data.weight @ np.abs(centred) / data.total) or 1.0
+    first = (scale_of(centred, data.weight, data.epsilon) or size) if known is None else known
+    return SMALLEST_SCALE * size, max(first, SMALLEST_SCALE * size), not centred.any()
+
+
+def objective_at_zero(data: _Sample, intercept: bool, floor: float) -> float:
+    """Return the minimum of P over c and σ ≥ floor at zero coefficients, up to the relative error ``REFERENCE``.
+
+    min_σ P is convex in c; its derivative −2·Σ s_k clip(r_k/σ, ±ε) bounds how far it can fall inside a bracket of c.
+    Newton steps that leave the bracket are replaced by bisection.
+    """
+    y, weight, epsilon = data.target, data.weight, data.epsilon
+    used = y[weight > 0.0]
+    low, high = (float(used.min()), float(used.max())) if intercept else (0.0, 0.0)
+    constant = weighted_median(y, weight) if intercept else 0.0
+    best = math.inf
+    for _ in range(MOST_SCALE_FITS):
+        residuals = y - constant
+        scale = max(floor, scale_of(residuals, weight, epsilon))
+        best = min(best, primal(residuals, weight, scale, epsilon))
+        clipped = np.clip(residuals, -epsilon * scale, epsilon * scale)
+        pull = float(weight @ clipped)
+        low, high = (constant, high) if pull > 0.0 else (low, constant)
+        if 2.0 * abs(pull) / scale * (high - low) <= REFERENCE * best:
+            break
+        inner = float(weight[np.abs(residuals) <= epsilon * scale].sum())
+        step = constant + pull / inner if inner > 0.0 else math.nan
+        constant = step if low < step < high else 0.5 * low + 0.5 * high
+    return best
+
+
+def derivative_in_scale(residuals: Array, weight: Array, sigma: float, epsilon: float) -> float:
+    """Return G'(σ) for these residuals."""
+    clipped = np.minimum(np.abs(residuals) / sigma, epsilon)
+    return float(weight.sum() - weight @ clipped**2)
+
+
+def scale_of(residuals: Array, weight: Array, epsilon: float) -> float:
+    """Return the σ that minimises P for fixed residuals: the zero of G', 0 if there is none above 0."""
+    size = np.abs(residuals)
+    order = np.argsort(size)
+    size, weight = size[order], weight[order]
+    inner = np.cumsum(weight * size**2)
+    outer = weight.sum() - np.cumsum(weight)  # the weight of those beyond the k-th
+    room = weight.sum() - epsilon**2 * outer
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sigma = np.sqrt(np.where(room > 0.0, inner / room, np.inf))
+    following = np.append(size[1:], np.inf)
+    fits = np.flatnonzero((size <= epsilon * sigma) & (epsilon * sigma < following))
+    return float(sigma[fits[0]]) if fits.size else 0.0
+
+
+def primal(residuals: Array, weight: Array, scale: float, epsilon: float) -> float:
+    """Return P without its penalty."""
+    size, threshold = np.abs(residuals), epsilon * scale
+    losses = np.where(size <= threshold, 0.5 * size**2, threshold * (size - 0.5 * threshold))
+    return float(scale * weight.sum() + 2.0 / scale * (weight @ losses))
+
+
+def dual(
+    problem: Problem, residuals: Array, weight: Array, sigma: float, epsilon: float, intercept: bool, origin: float
+) -> tuple[float, float]:
+    """Return the value of the dual point of these residuals (−inf where none is allowed), and its rounding error."""
+    total, parts = float(weight.sum()), problem.parts
+    rounding = rounding_of(weight.size)
+    u = 2.0 * np.clip(residuals / sigma, -epsilon, epsilon)
+    if intercept:
+        u = u - weight @ u / total
+    norm, largest = float(np.sqrt(weight @ u**2)), float(np.abs(u[weight > 0.0]).max(initial=0.0))
+    missing = 0.0
+    if norm > 0.0:
+        u = u * (min(1.0, 2.0 * math.sqrt(total) / norm, 2.0 * epsilon / largest) * (1.0 - 4.0 * rounding))
+        if intercept:
+            missing = abs(float(weight @ u)) + rounding * float(weight @ np.abs(u))
+    conjugates, others = np.empty((2, problem.n_features))
+    products = problem.design.dots(np.arange(problem.n_features), weight * u)
+    off = (rounding * math.sqrt(float(weight @ u**2)) + missing / math.sqrt(total)) * parts.norm
+    penalty_conjugates(parts.penalty, 0.5 * sigma * (products - off), conjugates)
+    penalty_conjugates(parts.penalty, 0.5 * sigma * (products + off), others)
+    penalty = 2.0 / sigma * float(np.maximum(conjugates, others).sum())
+    terms = weight * u * (parts.sample.target - origin)
+    size = float(np.abs(terms).sum()) + (abs(penalty) if math.isfinite(penalty) else 0.0)
+    shifted = missing * float(np.abs(parts.sample.target - origin) @ weight) / total
+    return float(terms.sum()) - penalty, rounding * size + shifted
+
+
+def rounding_of(count: int) -> float:
+    """Return the relative error of a sum of so many products."""
+    return (count + 16.0) * UNIT
+
+
+def weighted_median(values: Array, weight: Array) -> float:
+    """Return a value with at most half of the weight on either side."""
     order = np.argsort(values)
     reached = np.cumsum(weight[order]) >= 0.5 * weight.sum()
     return float(values[order][np.argmax(reached)])

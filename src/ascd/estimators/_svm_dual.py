@@ -1,8 +1,8 @@
-"""Solving the dual of a support vector machine, told as a solution of the primal problem.
+"""The dual of a support vector machine, solved and returned as a solution of the primal problem.
 
-The slopes of the dual's loss are the primal weights, and the gap between both problems is the certificate of either
-(``ascd.svm.primal_value``).  All but a few samples in memory are solved for by ``ascd.solver.svm``, made for boxes;
-where that does not reach the tolerance, and for all other problems, the production solver goes on from there.
+The raw gradient of the dual's loss is the primal weight vector, and the gap between both problems is the certificate of
+either (``ascd.svm.primal_value``).  All but a few samples in memory are solved for by ``ascd.solver.svm``, made for
+boxes; where that does not reach the tolerance, and for all other problems, the production solver continues from there.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.clock import Stopwatch
 from ascd._core.threads import quiet
-from ascd.estimators._fitting import Settings
-from ascd.estimators._solving import added, solve_problem
+from ascd.estimators._solving import Settings, added, solve_problem
 from ascd.estimators._tuning import FINEST
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status
@@ -27,9 +26,9 @@ from ascd.svm import primal_value
 
 
 def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> Solution:
-    """The weights, their primal objective and its gap; ``zero_objective`` is that of zero weights."""
+    """Return the weights, their primal objective and its gap; ``zero_objective`` is that of zero weights."""
     found, x0 = None, None
-    is_for_boxes = settings.solver == "ascd" and problem.n_features > tuning.FEW_IN_BOX and settings.max_iter > 0
+    is_for_boxes = settings.is_auto and problem.n_features > tuning.FEW_IN_BOX and settings.max_iter > 0
     if is_for_boxes and is_box_problem(problem):
         found, outcome = _by_descent(problem, settings, zero_objective)
         is_over = outcome.is_interrupted or outcome.n_iter >= settings.max_iter
@@ -39,7 +38,10 @@ def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> S
     further = _by_solver(problem, settings, zero_objective, x0)
     if found is None:
         return further
-    return added(found, further, further if further.gap <= found.gap else found)
+    best = further if further.gap <= found.gap else found
+    if further.status is Status.INTERRUPTED:
+        best = replace(best, status=Status.INTERRUPTED)
+    return added(found, further, best)
 
 
 def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> tuple[Solution, BoxResult]:
@@ -64,15 +66,16 @@ def _as_solution(
     weights: Array, objective: float, gap: float, tol: float, zero_objective: float, status: Status,
     taken: dict[str, Any],
 ) -> Solution:  # fmt: skip
-    """``taken`` is what it took."""
+    """Make a solution; ``taken`` holds its iterations, reads and times."""
+    is_met = gap <= tol * zero_objective and status is not Status.INTERRUPTED
     return Solution(
         x=weights, intercept=0.0, objective=objective, zero_objective=zero_objective, gap=gap,
-        status=Status.CONVERGED if gap <= tol * zero_objective else status, **taken,
+        status=Status.CONVERGED if is_met else status, **taken,
     )  # fmt: skip
 
 
 def goal_of(tol: float, zero_objective: float, scale: Any) -> Callable[[Array], float]:
-    """The gap asked for, as a function of the weights: see ``_solving`` for what it says of their error."""
+    """Return the gap to reach as a function of the weights: see ``_solving`` for what it says of their error."""
 
     def goal(weights: Array) -> float:
         energy = 0.5 * energy_of(weights, scale)
@@ -82,7 +85,7 @@ def goal_of(tol: float, zero_objective: float, scale: Any) -> Callable[[Array], 
 
 
 def energy_of(weights: Array, scale: Any) -> float:
-    """Σ w²/scale, for one scale or one for each weight."""
+    """Return Σ w²/scale, for one scale or one for each weight."""
     return float(weights @ weights) / float(scale) if np.ndim(scale) == 0 else float(np.sum(weights * weights / scale))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-# ---- coefficients (_solving, _engine, logistic_cv)
+# ---- coefficients (_solving, logistic_cv)
 
 #: For the coefficients' sake a gap is asked to be as small as this, relative to F at zero, and no smaller: F itself has
 #: rounding errors of about 1e-16 for each of its terms.  Each attempt may take so many rounds, and asks for so much
@@ -20,6 +20,9 @@ FALLING = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
 #: The last fit's tolerance after cross-validation, as a share of the folds': there is one of it, warm-started, and its
 #: coefficients are those that are kept.
 LAST_FIT = 1e-3
+
+#: Log-odds by which the intercept of a class that a fold lacks is below the others': its probability is 1e-44.
+MISSING_CLASS = 100.0
 
 # ---- folds (_folds)
 
@@ -35,15 +38,17 @@ MOST_IN_CACHE = 400_000
 SMALLEST_SCALE = 1e-8
 #: Fits for one scale each, at most: halving a bracket to ``NARROW`` alone would take 43.
 MOST_SCALE_FITS = 60
-#: A bracket of the scale that is this narrow, relatively, cannot be improved: the slope's own rounding errors are of
-#: that size.
+#: A bracket of the scale that is this narrow, relatively, cannot be improved: rounding errors of the
+#: derivative are of that size.
 NARROW = 1e-13
 #: The longest step in log σ: beyond it secants are not trusted, and small scales make hard problems.  Where most
-#: samples are fitted perfectly the slope hardly changes, and the smallest scale is reached in a few of these.
+#: samples are fitted perfectly the derivative hardly changes, and the smallest scale is reached in a few of these.
 LONGEST_STEP = 3.0
 #: Tolerance of a fit for one scale, as a share of the whole one's.  When the scale is found, some more rounds are spent
 #: on all the precision there is: with hardly any penalty, coefficients are known far less well than the objective.
 SCALE_SHARE, POLISH, POLISHING = 0.1, 1e-20, 10
+#: The relative error allowed in P at zero coefficients, to which the tolerance refers; smaller costs sorts of y.
+REFERENCE = 1e-3
 #: Those rounds end where one moves no coefficient by more than this part of it.
 LAST_DIGITS = 1e-14
 
@@ -57,20 +62,20 @@ MOST_EQUATIONS, MOST_ENTRIES, MOST_PRODUCTS = 4000, 2**27, 1e10
 #: Corrections: how many, how small the last one must be relative to the answer, and when none is needed any more (some
 #: roundings of the answer).  Each gains at least a factor of 4, or they end.
 CORRECTIONS, SMALL_CORRECTION, NO_CORRECTION = 6, 1e-10, 1e-15
-#: Squared pivots, relative to a diagonal of ones, that cannot be told from zero: so many times the rounding errors of
+#: Squared pivots, relative to a diagonal of ones, that are zero up to rounding: so many times the rounding errors of
 #: Cholesky's method, n·ε, whose constant is not known better than that.
 NO_PIVOT = 100.0
 #: LSMR: relative precision of the equations, some tens of roundings, and its most steps.
 PRECISE, MOST_STEPS = 1e-14, 20_000
 
-# ---- standardised features (_deviations)
+# ---- standardised features (_data)
 
 #: Entries that are looked at together: their squares are the only copy there is.
 SQUARES_AT_A_TIME = 2**20
 #: A variance that is less than this share of the mean square has lost half its digits in their difference.
 CANCELLED = 1e-6
 
-# ---- paths and pictures (paths, _plots)
+# ---- paths and pictures (paths, _folds)
 
 #: What scikit-learn calls zero among strengths of penalties.
 ZERO_STRENGTH = float(np.finfo(np.float64).resolution)

@@ -1,66 +1,118 @@
-"""Linear regression with L1 and L2 penalties: Lasso, ElasticNet.
+"""Least squares with L1 and L2 penalties and bounds: Lasso, ElasticNet, Ridge, NNLS.
 
 ==============  =======================================================================
 Lasso           1/(2n)·‖y − Xw − c‖² + alpha·‖w‖₁
 ElasticNet      1/(2n)·‖y − Xw − c‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)
+Ridge           ‖y − Xw − c‖² + alpha·‖w‖²
+NNLS            ‖y − Xw − c‖² over w ≥ 0
 ==============  =======================================================================
 
-With sample weights s, ‖r‖² is Σ s_k r_k² and n is Σ s_k, as in scikit-learn.  The intercept c has no penalty.
+With sample weights s, ‖r‖² is Σ s_k r_k² and n is Σ s_k, as in scikit-learn.  The intercept c has no penalty.  Several
+targets are fitted one after the other; they share the matrix.  Where the objective is smooth everywhere (no L1 penalty,
+no bounds) it is a quadratic, and linear algebra finds its minimum exactly: see ``_normal_equations``.
 """
 
 from __future__ import annotations
 
 import warnings
-from numbers import Real
+from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+import numpy as np
+from sklearn.base import MultiOutputMixin
 
-from ascd.estimators._base import COMMON, COUNT, NON_NEGATIVE
-from ascd.estimators._fitting import frames_to_the_user
-from ascd.estimators._least_squares import LeastSquares
+from ascd._core.checks import as_finite_vector
+from ascd.estimators._base import LinearRegressor
+from ascd.estimators._certificate import frames_to_the_user
+from ascd.estimators._data import Training
+from ascd.estimators._forms import fit_method
+from ascd.estimators._normal_equations import solve_smooth
+from ascd.estimators._parameters import COUNT, NON_NEGATIVE, Parameter, estimator
+from ascd.estimators._solving import solve_in_turn, solve_problem
 from ascd.estimators.paths import enet_path
+from ascd.problem.penalties import L1L2
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+MAX_ITER = Parameter([COUNT, None], "int", "Most iterations of the solver, 1000 for None.")
 
+
+class LeastSquares(MultiOutputMixin, LinearRegressor):
+    """The squared loss with a penalty; several targets are fitted one after the other."""
+
+    alpha: Any = 0.0
+    l1_ratio: Any = 0.0
+    #: scikit-learn's Lasso and Ridge have a flat coef_ for a target of shape (n, 1), its LinearRegression has not.
+    _flat_single_target: ClassVar[bool] = True
+
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Not copied where it is column-major float64 or CSC float64.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,) or a number, optional
+            Non-negative weights.
+        check_input : bool, default=True
+            Accepted as in scikit-learn, without effect: checking the input costs no pass of its own.
+
+        Returns
+        -------
+        self
+        """
+        self._fit_targets(self._read(X, y, sample_weight))
+        return self
+
+    def _checks(self, y: Any) -> dict[str, Any]:
+        return {"y_numeric": True, "multi_output": getattr(y, "ndim", 2) != 1}  # one target is read faster
+
+    def _fit_targets(self, data: Training) -> None:
+        targets = data.y.reshape(data.X.shape[0], -1)
+        n_features, n_targets = data.X.shape[1], targets.shape[1]
+        factor, unit = self._units(data.total)
+        scale = self._scale(data.X, data.weight)
+        penalties = [
+            self._penalty(alpha * factor, self.l1_ratio, n_features, scale) for alpha in self._alphas(n_targets)
+        ]
+        first = self._state(data._replace(y=targets[:, 0]), penalties[0])
+        others = [first.replace(b=targets[:, k], penalty=penalties[k]) for k in range(1, n_targets)]
+        settings, problems = self._settings(), [first, *others]
+        is_smooth = all(isinstance(penalty, L1L2) and penalty.l1 == 0.0 for penalty in penalties)
+        if settings.is_auto and is_smooth and data.X.is_local:
+            solutions = solve_smooth(problems, data.X.matrix, settings, intercept=self.fit_intercept)
+        else:
+            coefs, constants = self._start(n_targets, n_features)
+            starts: Any = [{}] * n_targets
+            if coefs is not None:
+                starts = [{"x0": x, "intercept0": c} for x, c in zip(coefs, constants, strict=True)]
+            each = partial(solve_problem, intercept=self.fit_intercept)
+            solvers = (partial(each, one, **start) for one, start in zip(problems, starts, strict=True))
+            solutions = solve_in_turn(solvers, settings)
+        self._keep_targets(solutions, unit, single=data.y.ndim == 1)
+
+    def _keep_targets(self, solutions: list[Any], unit: float, single: bool) -> None:
+        coef = np.stack([solution.x for solution in solutions])
+        constants = np.array([solution.intercept for solution in solutions])
+        counts = [self._count(solution) for solution in solutions]
+        gaps = [unit * solution.gap for solution in solutions]
+        self.n_iter_: Any = counts[0] if len(counts) == 1 else counts
+        self.dual_gap_: Any = gaps[0] if len(gaps) == 1 else np.array(gaps)
+        intercept: Any = (constants[0] if single else constants) if self.fit_intercept else 0.0
+        is_flat = single or (self._flat_single_target and len(coef) == 1)
+        self._keep_model(coef[0] if is_flat else coef, intercept, solutions, unit)
+
+    def _alphas(self, n_targets: int) -> list[float]:
+        return [self.alpha] * n_targets
+
+
+@estimator
 class ElasticNet(LeastSquares):
     r"""Linear regression with L1 and L2 penalties: 1/(2n)·‖y − Xw‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²).
-
-    Parameters
-    ----------
-    alpha : float, default=1.0
-        Strength of the penalty; 0 is ordinary least squares.
-    l1_ratio : float in [0, 1], default=0.5
-        1 is the Lasso, 0 a ridge penalty.
-    fit_intercept : bool, default=True
-    precompute, copy_X, selection
-        Taken as in scikit-learn and without effect: what is worth precomputing is decided by the solver, X is never
-        changed, and the order of the coordinates follows from the data.
-    max_iter : int, default=1000
-        Most iterations of the solver (epochs for the engine's rules).
-    tol : float, default=1e-6
-        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients.
-    warm_start : bool, default=False
-        Start from the last fit.
-    positive : bool, default=False
-        Only non-negative coefficients.
-    random_state : int, RandomState instance, default=None
-        The seed where ``solver`` is a rule of the engine; the production solver has no randomness.
-    penalty_weights : array of shape (n_features,), optional
-        Multiplies the penalty of each coefficient; 0 leaves it unpenalised.
-    bounds : pair (lower, upper), optional
-        Numbers or arrays with lower ≤ 0 ≤ upper, between which each coefficient stays.
-    standardize : bool, default=False
-        Penalise the coefficients of standardised features, as R's glmnet does by default: each coefficient's penalty is
-        that of the coefficient times its feature's standard deviation.  No copy is made, a sparse matrix stays sparse,
-        and ``coef_`` is in the units of the data.  Constant features count as if their deviation were 1.
-    n_jobs : int, default=None
-        Threads for passes over the data.
-    solver : str or dict, default="ascd"
-        "ascd" is the production solver; the name of a rule (for example "a-ascd") or a dict such as
-        ``{"rule": "ascd", "oracle": "norm"}`` fits with ``ascd.minimize``.
 
     Attributes
     ----------
@@ -77,91 +129,34 @@ class ElasticNet(LeastSquares):
     array([0.4458, 0.4458])
     """
 
+    alpha: float = field(default=1.0, kw_only=False)
+    l1_ratio: float = 0.5
+    precompute: Any = False
+    copy_X: bool = True
+    warm_start: bool = False
+    positive: bool = False
+    random_state: Any = None
+    selection: str = "cyclic"
+    penalty_weights: Any = None
+    bounds: Any = None
+    solver: Any = "auto"
+    standardize: bool = False
+
     path = staticmethod(enet_path)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **COMMON,
-        "alpha": [NON_NEGATIVE],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "precompute": ["boolean", "array-like"],
-        "max_iter": [COUNT, None],
-        "copy_X": ["boolean"],
-        "warm_start": ["boolean"],
-        "positive": ["boolean"],
-        "selection": [StrOptions({"cyclic", "random"})],
-    }
+    _own: ClassVar[dict[str, Parameter]] = {"max_iter": MAX_ITER}
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        l1_ratio: float = 0.5,
-        fit_intercept: bool = True,
-        precompute: Any = False,
-        max_iter: int | None = 1000,
-        copy_X: bool = True,
-        tol: float = 1e-6,
-        warm_start: bool = False,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        penalty_weights: Any = None,
-        bounds: Any = None,
-        n_jobs: int | None = None,
-        solver: Any = "ascd",
-        standardize: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.copy_X = copy_X
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.penalty_weights = penalty_weights
-        self.bounds = bounds
-        self.n_jobs = n_jobs
-        self.solver = solver
-        self.standardize = standardize
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Not copied where it is column-major float64 or CSC float64.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,) or a number, optional
-            Non-negative weights.
-        check_input : bool, default=True
-            Taken as in scikit-learn and without effect: looking at the input costs no pass of its own.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y, sample_weight)
-
-    def _strength(self, alpha: float, total: float) -> tuple[float, float, float]:
-        if alpha == 0.0:
-            name = type(self).__name__
-            warnings.warn(
-                f"{name} with alpha=0 has no penalty: this is ordinary least squares", stacklevel=frames_to_the_user()
-            )
-        return alpha * total, self._ratio(), 1.0 / total
-
-    def _ratio(self) -> float:
-        return self.l1_ratio
+    def _alphas(self, n_targets: int) -> list[float]:
+        if self.alpha == 0.0:
+            message = f"{type(self).__name__} with alpha=0 has no penalty: this is ordinary least squares"
+            warnings.warn(message, stacklevel=frames_to_the_user())
+        return super()._alphas(n_targets)
 
 
+@estimator
 class Lasso(ElasticNet):
     r"""Linear regression with an L1 penalty: 1/(2n)·‖y − Xw‖² + alpha·‖w‖₁.
 
-    Parameters are those of ``ElasticNet`` without ``l1_ratio``.
+    Attributes are those of ``ElasticNet``.
 
     Examples
     --------
@@ -171,47 +166,97 @@ class Lasso(ElasticNet):
     (0.85, 0.15)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        name: constraint for name, constraint in ElasticNet._parameter_constraints.items() if name != "l1_ratio"
+    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]
+
+
+@estimator
+class Ridge(LeastSquares):
+    r"""Linear regression with an L2 penalty: ‖y − Xw‖² + alpha·‖w‖².
+
+    Notes
+    -----
+    Without bounds the coefficients are exact up to rounding: the normal equations are solved, for the smaller number of
+    samples and features.  Without a penalty (alpha=0) they are the shortest ones.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the fitted model
+    certificate_ : Certificate
+        Its gap is computed at the coefficients.
+    dual_gap_, n_iter_, solver_, sparse_coef_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ascd import Ridge
+    >>> model = Ridge(alpha=1.0, fit_intercept=False).fit([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0])
+    >>> model.coef_.round(4)
+    array([0.5, 1. ])
+    """
+
+    alpha: Any = field(default=1.0, kw_only=False)
+    copy_X: bool = True
+    max_iter: int | None = None
+    solver: Any = "auto"
+    positive: bool = False
+    random_state: Any = None
+    penalty_weights: Any = None
+    bounds: Any = None
+    standardize: bool = False
+
+    _own: ClassVar[dict[str, Parameter]] = {
+        "max_iter": MAX_ITER,
+        "alpha": Parameter(
+            [NON_NEGATIVE, "array-like"], "float or array of shape (n_targets,)", "Strength of the penalty."
+        ),
     }
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        precompute: Any = False,
-        copy_X: bool = True,
-        max_iter: int | None = 1000,
-        tol: float = 1e-6,
-        warm_start: bool = False,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        penalty_weights: Any = None,
-        bounds: Any = None,
-        n_jobs: int | None = None,
-        solver: Any = "ascd",
-        standardize: bool = False,
-    ) -> None:
-        super().__init__(
-            alpha=alpha,
-            l1_ratio=1.0,
-            fit_intercept=fit_intercept,
-            precompute=precompute,
-            max_iter=max_iter,
-            copy_X=copy_X,
-            tol=tol,
-            warm_start=warm_start,
-            positive=positive,
-            random_state=random_state,
-            selection=selection,
-            penalty_weights=penalty_weights,
-            bounds=bounds,
-            n_jobs=n_jobs,
-            solver=solver,
-            standardize=standardize,
-        )
+    @property
+    def solver_(self) -> Any:
+        """The solver that was used."""
+        return self.solver
 
-    def _ratio(self) -> float:
-        return 1.0
+    def _units(self, total: float) -> tuple[float, float]:
+        return 1.0, 2.0
+
+    def _alphas(self, n_targets: int) -> list[float]:
+        alphas = as_finite_vector(np.atleast_1d(self.alpha), "alpha")
+        if alphas.size not in (1, n_targets):
+            raise ValueError(
+                "alpha must be one number, or one for each target. Number of targets and number of penalties do not "
+                f"correspond: {alphas.size} != {n_targets}"
+            )
+        if alphas.min() < 0.0:
+            raise ValueError(f"alpha must be at least 0; the smallest entry is {alphas.min():g}")
+        return [float(alpha) for alpha in np.broadcast_to(alphas, n_targets)]
+
+
+@estimator
+class NNLS(LeastSquares):
+    r"""Non-negative least squares: ‖y − Xw‖² over w ≥ 0, in scikit-learn's terms LinearRegression(positive=True).
+
+    There is no intercept by default, as in SciPy's ``nnls``; ``bounds`` may add upper bounds.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the fitted model
+    certificate_ : Certificate
+    dual_gap_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ascd import NNLS
+    >>> NNLS().fit([[1.0, 0.0], [0.0, 1.0]], [1.0, -2.0]).coef_
+    array([1., 0.])
+    """
+
+    fit_intercept: bool = False
+    warm_start: bool = False
+    random_state: Any = None
+    bounds: Any = None
+    solver: Any = "auto"
+
+    positive = True
+    _flat_single_target: ClassVar[bool] = False
+
+    def _units(self, total: float) -> tuple[float, float]:
+        return 0.0, 2.0

@@ -2,61 +2,111 @@
 
 With labels y_k = ±1 it minimises  Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + r(w)/C,  where
 r(w) = l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖².  The intercept c has no penalty.  Three and more classes are fitted all at
-once, by the multinomial loss (``_multinomial``).
+once, with a row of coefficients w_t each:
+
+    Σ_k s_k·(log Σ_t exp(x_k·w_t + c_t) − x_k·w_y − c_y) + (l1_ratio·‖W‖₁ + (1 − l1_ratio)/2·‖W‖²)/C,
+
+a problem of blocks, a feature with its coefficients of all classes each; ``grouped`` replaces ‖W‖₁ by Σ_j ‖w_j‖.
 """
 
 from __future__ import annotations
 
 import math
-from numbers import Real
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.extmath import softmax
+from sklearn.utils.validation import check_is_fitted
 
 from ascd._core.checks import Array
-from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT
-from ascd.estimators._classes import class_factors, times
-from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
-from ascd.estimators._given import fit_method
-from ascd.estimators._multinomial import fit_multinomial
-from ascd.estimators._odds import LogOdds
-from ascd.estimators._penalty import as_ratio
-from ascd.estimators._solving import solve_problem
+from ascd._core.devices import is_on_device, to_host
+from ascd.estimators._base import LinearClassifier, as_threads, class_factors, finite_strength, times, with_offset
+from ascd.estimators._data import Training
+from ascd.estimators._forms import (
+    check_namespace,
+    classes_at,
+    fit_method,
+    is_outside,
+    namespace_of,
+    probabilities_at,
+    put_beside,
+    to_numpy,
+)
+from ascd.estimators._parameters import NON_NEGATIVE_COUNT, SHARE, Parameter, estimator
+from ascd.estimators._solving import state_problem
+from ascd.estimators.block_models import row_factors
+from ascd.estimators.paths import as_ratio
+from ascd.matrix.dask_kinds import is_collection
+from ascd.problem.penalties.blocks import BlockNorm
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+class LogOdds(LinearClassifier):
+    """Predictions of a classifier whose linear predictor is the logarithm of the odds, with an offset."""
+
+    def decision_function(self, X: Any, *, offset: Any = None) -> Array:
+        """Return the log-odds X·coef + intercept + offset of the second class; of more than two, one column a class.
+
+        ``offset``, an array of shape (n_samples,), is added to the log-odds of two classes as in ``fit``.
+        """
+        found: Array = with_offset(super().decision_function(X), offset)
+        return found
+
+    def predict(self, X: Any, *, offset: Any = None) -> Any:
+        """Return the most probable class of each row of X; ``offset`` as in ``decision_function``."""
+        if offset is None:
+            return super().predict(X)
+        odds = self.decision_function(X, offset=offset)
+        return classes_at(odds if is_collection(X) else to_numpy(odds), self.classes_)
+
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
+        """Return probabilities of shape (n_samples, n_classes); ``offset`` as in ``decision_function``."""
+        check_is_fitted(self)
+        found: Array
+        if is_collection(X):
+            found = probabilities_at(self.decision_function(X, offset=offset))
+            return found
+        check_namespace(X, self, "predict_proba")
+        if len(self.classes_) == 2 and offset is None and not is_outside(X):
+            found = self._predict_proba_lr(X)
+            return found
+        odds = self.decision_function(X, offset=offset)
+        if len(self.classes_) > 2:
+            found = put_beside(odds, softmax(to_host(odds), copy=False))
+        elif is_on_device(odds):
+            found = put_beside(odds, probabilities_at(to_numpy(odds)))
+        else:
+            found = namespace_of(odds).asarray(probabilities_at(to_numpy(odds)))
+        return found
+
+    def predict_log_proba(self, X: Any, *, offset: Any = None) -> Array:
+        """Return logarithms of ``predict_proba``."""
+        check_is_fitted(self)
+        if not is_collection(X):
+            check_namespace(X, self, "predict_log_proba")
+        with np.errstate(divide="ignore"):
+            found: Array = namespace_of(X).log(self.predict_proba(X, offset=offset))
+        return found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return the share of samples whose class is predicted; ``offset`` as in ``decision_function``."""
+        if offset is None:
+            return super().score(X, y, sample_weight)
+        right = to_numpy(self.predict(X, offset=offset)) == to_numpy(y)
+        return float(np.average(right, weights=to_numpy(sample_weight)))
+
+
+@estimator
 class LogisticRegression(LogOdds):
     r"""Logistic regression: Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + (l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)/C.
 
     Three and more classes have a row of coefficients each, and share the multinomial loss
     Σ s_k·(log Σ_t exp(x_k·w_t + c_t) − x_k·w_y − c_y), as in scikit-learn.  ``OneVsRestClassifier`` fits each against
-    the rest.
-
-    Parameters
-    ----------
-    penalty : {"l1", "l2", "elasticnet", None}, optional
-        The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0, None is C=inf.  By default l1_ratio decides.
-    C : float, default=1.0
-        Inverse of the penalty's strength; inf for none.
-    l1_ratio : float in [0, 1], default=0.0
-    dual, intercept_scaling, verbose
-        Taken as in scikit-learn and without effect; the intercept has no penalty.
-    tol : float, default=1e-6
-        The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients; with an L2
-        penalty also, as far as float64 allows, when the relative error of the coefficients is at most √tol.
-    fit_intercept : bool, default=True
-    class_weight : dict or "balanced", optional
-        Multiplies the weights of the samples by a factor of their class; "balanced" makes all classes weigh the same.
-    random_state, solver, penalty_weights, bounds, n_jobs, standardize : as in ``ElasticNet``
-        Bounds, and rules of the engine as solver, are for two classes.
-    max_iter : int, default=1000
-    warm_start : bool, default=False
-    grouped : bool, default=False
-        With three and more classes the L1 part is l1_ratio·Σ_j ‖w_j‖ over the features' coefficients of all classes: a
-        feature is used by all classes or by none.
+    the rest.  Bounds, and rules of ``ascd.minimize`` as solver, are for two classes.
 
     Attributes
     ----------
@@ -78,60 +128,35 @@ class LogisticRegression(LogOdds):
     ((1, 30), 8)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **COMMON,
-        "max_iter": [NON_NEGATIVE_COUNT],
-        "penalty": [StrOptions({"l1", "l2", "elasticnet", "deprecated"}), None],
-        "C": [Interval(Real, 0, None, closed="right")],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
-        "dual": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-        "grouped": ["boolean"],
-    }
+    penalty: str | None = field(default="deprecated", kw_only=False)
+    C: float = 1.0
+    l1_ratio: float | None = 0.0
+    dual: bool = False
+    intercept_scaling: float = 1
+    class_weight: Any = None
+    random_state: Any = None
+    solver: Any = "auto"
+    verbose: int = 0
+    warm_start: bool = False
+    penalty_weights: Any = None
+    bounds: Any = None
+    grouped: bool = False
+    standardize: bool = False
 
-    def __init__(
-        self,
-        penalty: str | None = "deprecated",
-        *,
-        C: float = 1.0,
-        l1_ratio: float | None = 0.0,
-        dual: bool = False,
-        tol: float = 1e-6,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        random_state: Any = None,
-        solver: Any = "ascd",
-        max_iter: int = 1000,
-        verbose: int = 0,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        penalty_weights: Any = None,
-        bounds: Any = None,
-        grouped: bool = False,
-        standardize: bool = False,
-    ) -> None:
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.dual = dual
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.solver = solver
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.penalty_weights = penalty_weights
-        self.bounds = bounds
-        self.grouped = grouped
-        self.standardize = standardize
+    _own: ClassVar[dict[str, Parameter]] = {
+        "penalty": Parameter(
+            [StrOptions({"l1", "l2", "elasticnet", "deprecated"}), None], '{"l1", "l2", "elasticnet"} or None',
+            'The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0, None is C=inf.  By default l1_ratio '
+            "decides.",
+        ),
+        "l1_ratio": Parameter([SHARE, None], "float in [0, 1]", "Share of the L1 penalty."),
+        "max_iter": Parameter([NON_NEGATIVE_COUNT], "int", "Most iterations of the solver."),
+        "grouped": Parameter(
+            ["boolean"], "bool",
+            "With three and more classes the L1 part is l1_ratio·Σ_j ‖w_j‖ over the features' coefficients of all "
+            "classes: a feature is used by all classes or by none.",
+        ),
+    }  # fmt: skip
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
@@ -149,36 +174,48 @@ class LogisticRegression(LogOdds):
         -------
         self
         """
-        X, y, weight = self._read(X, y, sample_weight)
-        codes = self._encode(y, weight)
+        data = self._read(X, y, sample_weight, offset)
+        scale = self._scale(data.X, data.weight)
         strength = 0.0 if self.penalty is None or math.isinf(self.C) else 1.0 / self.C
-        ratio = as_ratio(self.penalty, self.l1_ratio)
-        how = strength, ratio, self._scale(X, weight)
-        self._keep_classes(self._fit_classes(X, codes, weight, how, self._as_offset(offset, X)))
+        penalty = self._penalty(strength, as_ratio(self.penalty, self.l1_ratio), data.X.shape[1], scale)
+        self._keep(self._solve(self._state(self._balanced(data), penalty)))
         return self
 
-    def _fit_classes(
-        self, X: Any, codes: Array, weight: Array | None, how: tuple[float, float, Array | None], offset: Array | None
-    ) -> Any:
-        """The solution; ``how`` is the penalty's strength, its l1_ratio and the features' deviations."""
-        if self.class_weight is not None:
-            weight = times(class_factors(self.class_weight, self.classes_, codes, weight), weight)
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
+        data = super()._read(X, y, sample_weight, offset)
+        if offset is not None and len(self.classes_) > 2:
+            raise ValueError(f"offset must be None unless there are two classes; there are {len(self.classes_)}")
+        return data
+
+    def _balanced(self, data: Training) -> Training:
+        """Return the data with weights times the factors of the classes."""
+        if self.class_weight is None:
+            return data
+        factors = class_factors(self.class_weight, self.classes_, data.y, data.weight)
+        return data._replace(weight=times(factors, data.weight))
+
+    def _state(self, data: Training, penalty: Any) -> Any:
         if len(self.classes_) > 2:
-            return fit_multinomial(self, X, codes, weight, *how)
-        strength, ratio, scale = how
-        return self._fit_two(X, codes, weight, self._regulariser(strength, ratio, X.shape[1], scale), offset)
+            return state_problem(data.X, data.y, "softmax", penalty, data.weight)
+        target, threads = np.where(data.y == 1, 1.0, -1.0), as_threads(self.n_jobs)
+        return state_problem(data.X, target, "logistic", penalty, data.weight, data.offset, threads)
 
-    def _keep_classes(self, solution: Any) -> None:
-        """The fitted attributes."""
-        coef = solution.x.T.copy() if len(self.classes_) > 2 else solution.x[None, :]
-        self.coef_, self.intercept_ = coef, np.atleast_1d(np.asarray(solution.intercept))
-        check_finite(type(self).__name__, self.coef_, self.intercept_)
+    def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
+        if len(self.classes_) == 2:
+            return super()._penalty(strength, ratio, n_features, scale)
+        for name, plain in (("bounds", None), ("solver", "auto")):
+            if getattr(self, name) != plain:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is for two classes: wrap {type(self).__name__} in scikit-learn's "
+                    f"OneVsRestClassifier, which fits each class against the rest, or set {name}={plain!r}"
+                )
+        factors = row_factors(self.penalty_weights, n_features) * finite_strength(strength)
+        length = np.ones(n_features) if scale is None else scale
+        kinks, zero = ratio * factors * length, np.zeros(n_features)
+        group, l1 = (kinks, zero) if self.grouped else (zero, kinks)
+        return BlockNorm(group, l1, (1.0 - ratio) * factors * length**2, False)
+
+    def _keep(self, solution: Any) -> None:
+        coef = solution.x.T.copy() if solution.x.ndim == 2 else solution.x[None, :]
         self.n_iter_ = np.array([self._count(solution)], dtype=np.int32)
-        self.certificate_ = certificate_of([solution], self.tol, 1.0)
-        warn_unless_converged(self, self.certificate_)
-
-    def _fit_two(self, X: Any, codes: Array, weight: Array | None, penalty: Any, offset: Array | None) -> Any:
-        problem = self._problem(X, np.where(codes == 1, 1.0, -1.0), "logistic", penalty, weight, offset)
-        coefs, constants = self._starts((1, X.shape[1]))
-        start = {"x0": coefs[0], "intercept0": constants[0]}
-        return solve_problem(problem, self._settings(), intercept=self.fit_intercept, **start)
+        self._keep_model(coef, np.atleast_1d(np.asarray(solution.intercept)), [solution], 1.0)

@@ -1,34 +1,38 @@
-"""Paths of the Lasso and the elastic net as functions, with scikit-learn's signatures, from strong to weak."""
+"""Paths as functions, with scikit-learn's signatures: lasso_path, enet_path and logistic_path, from strong to weak.
+
+Here are also the grids of strengths that paths and cross-validations share, and the warning about fits of a path that
+missed their tolerance.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import math
+import sys
+import warnings
+from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 
-from ascd._core.checks import Array, as_count, as_finite_vector, as_flag, as_number, as_vector
+from ascd._core.checks import Array, as_count, as_finite_vector, as_flag, as_number, as_vector, unknown_name
 from ascd._core.devices import to_host
-from ascd.estimators._base import as_features, as_sample_weight, as_threads
-from ascd.estimators._deviations import deviations
-from ascd.estimators._fitting import Settings
-from ascd.estimators._following import follow, shortfall, tell_of_part, warn_of_shortfalls
-from ascd.estimators._penalty import regulariser
-from ascd.estimators._speaking import speaking_of_x
+from ascd.estimators._base import as_threads, class_factors, elastic_net, times
+from ascd.estimators._certificate import ADVICE, frames_to_the_user, warn_of_convergence
+from ascd.estimators._data import as_sample_weight, deviations, read_features, rows_only
+from ascd.estimators._solving import Followed, Settings, follow, largest_factor, state_problem
 from ascd.estimators._tuning import ZERO_STRENGTH
-from ascd.problem.problem import Problem
-from ascd.results.lost import hearing_of_losses
 from ascd.results.solution import Status
-from ascd.solver import path
 
-#: What ``lasso_path`` hands on by name.
+#: Parameters that ``lasso_path`` passes on by name.
 OTHERS = {
     "check_input", "sample_weight", "tol", "max_iter", "penalty_weights", "bounds", "n_jobs", "solver", "random_state",
     "standardize",
 }  # fmt: skip
+#: The penalties by name; the last one leaves the choice to ``l1_ratio``.
+NAMED = ("l1", "l2", "elasticnet", "deprecated")
 
 
 def lasso_path(
@@ -47,7 +51,7 @@ def lasso_path(
     positive: bool = False,
     **params: Any,
 ) -> tuple[Any, ...]:
-    """The Lasso for falling alphas: 1/(2n)·‖y − Xw‖² + alpha·‖w‖₁, without an intercept.
+    """Fit the Lasso for falling alphas: 1/(2n)·‖y − Xw‖² + alpha·‖w‖₁, without an intercept.
 
     Parameters
     ----------
@@ -101,11 +105,11 @@ def enet_path(
     penalty_weights: Any = None,
     bounds: Any = None,
     n_jobs: int | None = None,
-    solver: Any = "ascd",
+    solver: Any = "auto",
     random_state: Any = None,
     standardize: bool = False,
 ) -> tuple[Any, ...]:
-    """The elastic net for falling alphas, without an intercept.
+    """Fit the elastic net for falling alphas, without an intercept.
 
     Parameters
     ----------
@@ -120,7 +124,7 @@ def enet_path(
         How many, from the smallest that gives zero coefficients down, or which; None, scikit-learn's older default,
         is 100.
     precompute, Xy, copy_X, verbose, check_input
-        Taken as in scikit-learn and without effect.
+        Accepted as in scikit-learn, without effect.
     coef_init : array of shape (n_features,), optional
         Where the first fit starts.
     return_n_iter : bool, default=False
@@ -147,37 +151,151 @@ def enet_path(
     (array([2. , 0.2]), 3)
     """
     positive, standardize = as_flag(positive, "positive"), as_flag(standardize, "standardize")
-    X = as_features(X)
+    X = read_features(X)
     y = column_or_1d(check_array(to_host(y), dtype=np.float64, ensure_2d=False))
-    check_consistent_length(X, y)
-    weight = as_sample_weight(sample_weight, X)
+    check_consistent_length(rows_only(X.shape[0]), y)
+    weight = as_sample_weight(sample_weight, X.shape[0])
     total = float(X.shape[0] if weight is None else weight.sum())
     ratio = as_number(l1_ratio, "l1_ratio", low=0.0, high=1.0)
     how = {"weights": penalty_weights, "bounds": bounds, "positive": positive}
-    penalty = regulariser(ratio, 1.0 - ratio, X.shape[1], scale=deviations(X, weight) if standardize else None, **how)
-    with speaking_of_x():
-        problem = Problem(X, y, "squared", penalty, weight, n_jobs=as_threads(n_jobs))
-    given = alphas if n_alphas is None else n_alphas
-    alphas = as_alphas(problem, 100 if given is None else given, eps, total, ratio, intercept=False)
+    penalty = elastic_net(ratio, 1.0 - ratio, X.shape[1], scale=deviations(X, weight) if standardize else None, **how)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
+    problem = state_problem(X, y, "squared", penalty, weight, n_jobs=settings.n_jobs)
+    given = alphas if n_alphas is None else n_alphas
+    alphas = alpha_grid(problem, 100 if given is None else given, eps, total, ratio, intercept=False)
     x0 = None if coef_init is None else as_finite_vector(coef_init, "coef_init", X.shape[1])
     found = follow(problem, total * alphas, settings, intercept=False, x0=x0)
-    tell_of_part(found, alphas.size)
+    warn_of_part(found, alphas.size)
     warn_of_shortfalls("lasso_path" if ratio == 1.0 else "enet_path", [shortfall(found, 1.0 / total)])
     result = (alphas[: found.gaps.size], found.coefs, found.gaps / total)
     return (*result, [max(1, int(count)) for count in found.n_iters]) if return_n_iter else result
 
 
-def as_alphas(
-    problem: Problem, alphas: Any, eps: float, total: float, l1_ratio: float, intercept: bool, n_jobs: int = 1
+def logistic_path(
+    X: Any,
+    y: Any,
+    *,
+    pos_class: Any = None,
+    Cs: Any = 10,
+    fit_intercept: bool = True,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    verbose: Any = 0,
+    solver: Any = "auto",
+    coef: Any = None,
+    class_weight: Any = None,
+    dual: bool = False,
+    penalty: str | None = "deprecated",
+    intercept_scaling: float = 1.0,
+    random_state: Any = None,
+    check_input: bool = True,
+    max_squared_sum: float | None = None,
+    sample_weight: Any = None,
+    l1_ratio: float | None = 0.0,
+    penalty_weights: Any = None,
+    bounds: Any = None,
+    n_jobs: int | None = None,
+    standardize: bool = False,
+    offset: Any = None,
+) -> tuple[Array, Array, Array]:
+    """Fit logistic regression for rising C: Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + r(w)/C.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : labels of shape (n_samples,)
+    pos_class : label, optional
+        The class fitted against the rest; by default the second of two.
+    Cs : int or array, default=10
+        How many between 1e-4 and 1e4, or which.
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+    tol : float, default=1e-6
+        For each C the duality gap is at most ``tol`` times the objective at zero coefficients.
+    verbose, dual, intercept_scaling, check_input, max_squared_sum
+        Accepted as in scikit-learn, without effect.
+    solver, random_state, penalty_weights, bounds, n_jobs, standardize : as in ``ElasticNet``
+    offset : array of shape (n_samples,), optional
+        Known parts of the log-odds, added to X·coef + intercept.
+    coef : array of shape (n_features,) or (n_features + 1,), optional
+        Where the first fit starts; an intercept at its end is not used.
+    class_weight : dict or "balanced", optional
+        As in ``LogisticRegression``; "balanced" gives the two sides the same weight.
+    penalty : {"l1", "l2", "elasticnet"}, optional
+        The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0.
+    sample_weight : array of shape (n_samples,), optional
+    l1_ratio : float in [0, 1], default=0.0
+        r(w) = l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖².
+
+    Returns
+    -------
+    coefs : array of shape (n_cs, n_features), with the intercept as one more column where it is fitted
+    Cs : rising array of shape (n_cs,)
+    n_iter : array of shape (n_cs,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ascd import logistic_path
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> coefs, Cs, _ = logistic_path(X, [0, 1, 0, 1], Cs=[0.1, 1.0], l1_ratio=1.0)
+    >>> coefs.shape, bool(coefs[0, 0] == 0.0)
+    ((2, 2), True)
+    """
+    if penalty not in NAMED:
+        raise unknown_name(penalty, "penalty", NAMED[:-1])
+    fit_intercept, standardize = as_flag(fit_intercept, "fit_intercept"), as_flag(standardize, "standardize")
+    X = read_features(X)
+    y = column_or_1d(to_host(y))
+    check_consistent_length(rows_only(X.shape[0]), y)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    positive = classes == _positive_class(classes, pos_class)
+    target = np.where(positive[codes], 1.0, -1.0)
+    weight = as_sample_weight(sample_weight, X.shape[0])
+    scale = deviations(X, weight) if standardize else None
+    if class_weight is not None:
+        sides: Any = (np.arange(2), positive[codes].astype(int)) if isinstance(class_weight, str) else (classes, codes)
+        weight = times(class_factors(class_weight, sides[0], sides[1], weight), weight)
+    ratio = as_number(as_ratio(penalty, l1_ratio), "l1_ratio", low=0.0, high=1.0)
+    regular = elastic_net(ratio, 1.0 - ratio, X.shape[1], weights=penalty_weights, bounds=bounds, scale=scale)
+    settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
+    problem = state_problem(X, target, "logistic", regular, weight, offset)
+    Cs = as_Cs(Cs)
+    x0 = None if coef is None else _as_start(coef, X.shape[1], fit_intercept)
+    found = follow(problem, strengths(Cs), settings, intercept=fit_intercept, x0=x0)
+    warn_of_part(found, Cs.size)
+    warn_of_shortfalls("logistic_path", [shortfall(found)])
+    coefs = np.c_[found.coefs.T, found.intercepts] if fit_intercept else found.coefs.T
+    return coefs, Cs[: found.gaps.size], np.maximum(1, found.n_iters)
+
+
+def _as_start(coef: Any, n_features: int, fit_intercept: bool) -> Array:
+    start = np.ravel(coef)
+    return as_finite_vector(start[:-1] if fit_intercept and start.size > n_features else start, "coef", n_features)
+
+
+def _positive_class(classes: Array, pos_class: Any) -> Any:
+    if pos_class is None:
+        if len(classes) != 2:
+            raise ValueError(f"pos_class must be given unless there are two classes; there are {len(classes)}")
+        return classes[1]
+    if pos_class not in classes:
+        raise ValueError(f"pos_class must be one of the classes {classes.tolist()}; got {pos_class!r}")
+    return pos_class
+
+
+def as_ratio(penalty: str | None, l1_ratio: float | None) -> float:
+    """Return the share of the L1 penalty, from either way to state it."""
+    if penalty == "elasticnet" and l1_ratio is None:
+        raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
+    return {"l1": 1.0, "l2": 0.0}.get(penalty or "", 0.0 if l1_ratio is None else l1_ratio)
+
+
+def alpha_grid(
+    problem: Any, alphas: Any, eps: float, total: float, l1_ratio: float, intercept: bool, n_jobs: int = 1
 ) -> Array:
-    """The falling alphas that were given, or a geometric grid from the smallest one that gives zero coefficients."""
-    first = partial(path, problem, n_alphas=1, intercept=intercept, n_jobs=n_jobs)
-    return alpha_grid(alphas, eps, total, l1_ratio, first)
-
-
-def alpha_grid(alphas: Any, eps: float, total: float, l1_ratio: float, first: Callable[[], Any]) -> Array:
-    """``as_alphas``, where ``first`` is a path of one alpha."""
+    """Return the given alphas, falling, or a geometric grid from the smallest one that gives zero coefficients."""
     if not isinstance(alphas, Integral):
         given = np.sort(as_vector(alphas, "alphas"))[::-1]
         if given.size == 0 or not np.isfinite(given).all() or given[-1] < 0.0:
@@ -189,23 +307,65 @@ def alpha_grid(alphas: Any, eps: float, total: float, l1_ratio: float, first: Ca
             "your estimator with the appropriate `alphas=` argument."
         )
     count, eps = as_count(alphas, "alphas"), as_number(eps, "eps", low=0.0, strict=True)
-    largest = _largest_alpha(first) / total
+    largest = largest_factor(problem, intercept=intercept, n_jobs=n_jobs) / total
     if largest <= ZERO_STRENGTH:  # a constant target
         return np.full(count, ZERO_STRENGTH)
     return np.geomspace(largest, largest * eps, num=count)
 
 
-def _largest_alpha(first: Callable[[], Any]) -> float:
-    """The smallest alpha that gives zero coefficients, 0 if all do."""
-    try:
-        with hearing_of_losses() as lost:
-            found = first()
-    except ValueError as error:
-        if "every alpha" not in str(error):
-            raise
-        return 0.0
-    if lost:
-        raise lost[0]
-    if found.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return float(found.alphas[0])
+def as_Cs(Cs: Any) -> Array:
+    """Return rising values of C: those given, or a number of them between 1e-4 and 1e4."""
+    if isinstance(Cs, Integral):
+        return np.logspace(-4, 4, as_count(Cs, "Cs"))
+    given = np.sort(as_vector(Cs, "Cs"))
+    if given.size == 0 or not given[0] >= sys.float_info.min or math.isnan(given[-1]):  # nan is sorted last
+        raise ValueError(f"Cs must be positive, with 1/C finite in float64; got {Cs!r}")
+    return given
+
+
+def strengths(Cs: Array) -> Array:
+    """Return 1/C, which falls as C rises."""
+    return np.array([0.0 if math.isinf(C) else 1.0 / C for C in Cs])
+
+
+# ---- fits that missed their tolerance
+
+
+class Shortfall(NamedTuple):
+    """How far the fits of one path stayed from their tolerance, in the user's units."""
+
+    fits: int
+    missed: int
+    gap: float
+    tolerance: float
+    status: Status
+
+
+def shortfall(found: Followed, unit: float = 1.0) -> Shortfall:
+    """Count the fits of a path that ended early, with their largest gap."""
+    short = found.is_short
+    gap = unit * float(found.gaps[short].max(initial=0.0))
+    return Shortfall(short.size, int(short.sum()), gap, unit * found.tolerance, found.status)
+
+
+def warn_of_shortfalls(name: str, paths: Sequence[Shortfall], where: str = "") -> None:
+    """Issue one ``ConvergenceWarning`` for all paths: fits that ended early, the worst gap, its tolerance, advice."""
+    missed = sum(one.missed for one in paths)
+    if not missed:
+        return
+    worst = max((one for one in paths if one.missed), key=lambda one: one.gap / max(one.tolerance, 1e-300))
+    warn_of_convergence(
+        f"{name}: {missed} of {sum(one.fits for one in paths)} fits{where} stopped early ({worst.status}): the worst "
+        f"has a duality gap of {worst.gap:.3g} where the tolerance is {worst.tolerance:.3g} (tol times the objective "
+        f"at zero coefficients), both in the units of the objective. {ADVICE[worst.status]}"
+    )
+
+
+def warn_of_part(found: Followed, count: int) -> None:
+    """Warn of a path whose data went out of reach; raise the error where no fit was done before."""
+    if found.lost is None:
+        return
+    if not found.gaps.size:
+        raise found.lost
+    message = f"{found.lost}. The first {found.gaps.size} of {count} fits are returned"
+    warnings.warn(message, RuntimeWarning, stacklevel=frames_to_the_user())

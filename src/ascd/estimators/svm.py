@@ -8,26 +8,21 @@ penalty.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
-from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ascd._core.checks import Array, as_parameter
-from ascd.estimators._base import COMMON, NON_NEGATIVE_COUNT, as_threads
-from ascd.estimators._classes import LinearClassifier, liblinear_class_weights, positives, signs, times
-from ascd.estimators._elsewhere import is_elsewhere
-from ascd.estimators._fitting import certificate_of, check_finite, warn_unless_converged
-from ascd.estimators._given import fit_method
-from ascd.estimators._layouts import by_features, by_samples, with_constant
-from ascd.estimators._penalty import as_bounds, regulariser
-from ascd.estimators._solving import in_turn, solve_problem
+from ascd.estimators._base import LinearClassifier, as_bounds, class_factors, elastic_net, times
+from ascd.estimators._data import InMemory
+from ascd.estimators._forms import fit_method
+from ascd.estimators._parameters import NON_NEGATIVE_COUNT, POSITIVE, Parameter, estimator
+from ascd.estimators._solving import changed, solve_in_turn, solve_problem, state_problem
 from ascd.estimators._svm_dual import solve_dual
 from ascd.matrix.unordered import as_they_lie
-from ascd.problem.problem import Problem
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
 from ascd.svm import Clipped, signed_box
 
@@ -35,39 +30,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+@estimator
 class LinearSVC(LinearClassifier):
     r"""Linear support vector classification: ½‖w‖² + C·Σ s_k·loss(y_k, x_k·w).
 
-    Parameters
-    ----------
-    penalty : {"l2", "l1"}, default="l2"
-        "l1" has ‖w‖₁ in place of ½‖w‖² and takes the squared hinge only.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-    dual : bool or "auto", default="auto"
-        Which problem is solved; the answer is the same.  "auto": for the squared hinge, the dual where there are fewer
-        samples than features; the hinge has the dual only, L1 and penalty weights of 0 the primal only.
-    tol : float, default=1e-6
-        The fit ends when the duality gap is at most ``tol`` times C·Σ s_k, the objective at w = 0; with the L2 penalty
-        also, as far as float64 allows, when the relative error of the coefficients is at most √tol.
-    C : float, default=1.0
-    multi_class : {"ovr"}
-        More than two classes are fitted one against the rest.
-    fit_intercept : bool, default=True
-    intercept_scaling : float, default=1.0
-        The intercept is the weight of a constant feature of this size, and penalised like the others.
-    class_weight : dict or "balanced", optional
-        Multiplies C for the samples of a class; "balanced" gives a class n_samples / (n_classes·its samples).  With
-        more than two classes, as in liblinear and scikit-learn, each problem takes the factor of its own class, and
-        all other samples have factor 1.
-    verbose : int, default=0
-        Without effect.
-    random_state, solver, n_jobs : as in ``ElasticNet``
-    max_iter : int, default=1000
-    penalty_weights : array of shape (n_features,), optional
-        Multiplies the penalty of each coefficient.  With loss="hinge" only positive numbers; otherwise 0 leaves a
-        coefficient unpenalised.
-    bounds : pair (lower, upper), optional
-        As in ``ElasticNet``; the intercept has none.
+    More than two classes are fitted one against the rest.
 
     Attributes
     ----------
@@ -87,58 +54,50 @@ class LinearSVC(LinearClassifier):
     (array([[0.5, 0. ]]), array(['yes'], dtype='<U3'))
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        name: constraint for name, constraint in COMMON.items() if name != "standardize"
-    } | {
-        "max_iter": [NON_NEGATIVE_COUNT],
-        "penalty": [StrOptions({"l1", "l2"})],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "dual": ["boolean", StrOptions({"auto"})],
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "multi_class": [StrOptions({"ovr"})],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "verbose": ["verbose"],
-    }
+    penalty: str = field(default="l2", kw_only=False)
+    loss: str = field(default="squared_hinge", kw_only=False)
+    dual: Any = "auto"
+    C: float = 1.0
+    multi_class: str = "ovr"
+    intercept_scaling: float = 1
+    class_weight: Any = None
+    verbose: int = 0
+    random_state: Any = None
+    penalty_weights: Any = None
+    bounds: Any = None
+    solver: Any = "auto"
 
-    _keeps_float32 = False
-
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: Any = "auto",
-        tol: float = 1e-6,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        penalty_weights: Any = None,
-        bounds: Any = None,
-        n_jobs: int | None = None,
-        solver: Any = "ascd",
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.penalty_weights = penalty_weights
-        self.bounds = bounds
-        self.n_jobs = n_jobs
-        self.solver = solver
+    _keeps_float32: ClassVar[bool] = False
+    _own: ClassVar[dict[str, Parameter]] = {
+        "penalty": Parameter(
+            [StrOptions({"l1", "l2"})], '{"l2", "l1"}', '"l1" is ‖w‖₁ in place of ½‖w‖², for the squared hinge only.'
+        ),
+        "loss": Parameter([StrOptions({"hinge", "squared_hinge"})], '{"squared_hinge", "hinge"}'),
+        "dual": Parameter(
+            ["boolean", StrOptions({"auto"})], 'bool or "auto"',
+            'Which problem is solved; the answer is the same.  "auto": for the squared hinge, the dual where there are '
+            "fewer samples than features; the hinge has the dual only, L1 and penalty weights of 0 the primal only.",
+        ),
+        "C": Parameter([POSITIVE], "float", "Factor of the losses."),
+        "max_iter": Parameter([NON_NEGATIVE_COUNT], "int", "Most iterations of the solver."),
+        "multi_class": Parameter([StrOptions({"ovr"})], '{"ovr"}'),
+        "intercept_scaling": Parameter(
+            [POSITIVE], "float",
+            "The intercept is the weight of a constant feature of this size, and penalised like the others.",
+        ),
+        "class_weight": Parameter(
+            [dict, StrOptions({"balanced"}), None], 'dict or "balanced"',
+            'Multiplies C for the samples of a class; "balanced" gives a class n_samples / (n_classes·its samples).  '
+            "With more than two classes, as in liblinear and scikit-learn, each problem takes the factor of its own "
+            "class, and all other samples have factor 1.",
+        ),
+        "penalty_weights": Parameter(
+            ["array-like", None], "array of shape (n_features,)",
+            'Multiplies the penalty of each coefficient.  With loss="hinge" only positive numbers; otherwise 0 leaves '
+            "a coefficient unpenalised.",
+        ),
+        "bounds": Parameter([tuple, list, None], "pair (lower, upper)", "As in ``ElasticNet``; the intercept has none"),
+    }  # fmt: skip
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -156,22 +115,28 @@ class LinearSVC(LinearClassifier):
         -------
         self
         """
-        X, y, weight = self._read(X, y, sample_weight, order=None, dtype=np.float64, accept_sparse=["csr", "csc"])
-        codes = self._encode(y, weight)
-        weights = self._class_weights(codes, weight)
-        is_dual = self._is_dual(X.shape[0] < X.shape[1] and not is_elsewhere(X))
-        X = by_samples(X) if is_dual else by_features(X)
+        data = self._read(X, y, sample_weight)
+        is_dual = self._is_dual(data.X.shape[0] < data.X.shape[1] and data.X.is_local)
+        X, weights = data.X.by_samples() if is_dual else data.X.by_features(), self._class_weights(data.y, data.weight)
         restrictions = self._restrictions(X.shape[1])
         totals = [float(X.shape[0] if one is None else one.sum()) for one in weights]
         self._check_range(totals, X.shape[0], is_dual)
         if self.fit_intercept:
-            X = with_constant(X, self.intercept_scaling)
+            X = X.with_constant(self.intercept_scaling)
+        targets = [np.where(data.y == k, 1.0, -1.0) for k in self._positives()]
         fit = self._fit_dual if is_dual else self._fit_primal
-        self._keep(fit(X, list(signs(codes, len(self.classes_))), weights, *restrictions))
+        self._keep(fit(X, targets, weights, *restrictions))
         return self
 
+    def _checks(self, y: Any) -> dict[str, Any]:
+        return {"order": None, "dtype": np.float64, "accept_sparse": ["csr", "csc"]}
+
+    def _positives(self) -> range:
+        """Return the class that each problem sets against the rest: the second of two, or each of more."""
+        return range(1 if len(self.classes_) == 2 else 0, len(self.classes_))
+
     def _check_range(self, totals: list[float], n_samples: int, is_dual: bool) -> None:
-        """What float64 cannot hold because of C or of the constant feature is not told as a fault of X."""
+        """Raise a ValueError where float64 cannot hold what C or the constant feature make of the data."""
         largest = sys.float_info.max
         least, most = (0.0, BEYOND_BOUNDS) if self.loss == "hinge" else (SMALLEST_SQUARE, FAR if is_dual else largest)
         if self.C * min(totals) < least or self.C * max(totals) > 0.5 * most:
@@ -184,42 +149,44 @@ class LinearSVC(LinearClassifier):
             raise ValueError(f"intercept_scaling must have a square within float64's range; got {size!r}")
 
     def _class_weights(self, codes: Array, weight: Array | None) -> list[Any]:
-        """The weights of the samples in each problem."""
+        """Return the weights of the samples in each problem, as in liblinear: of several classes, the rest has 1."""
+        problems = self._positives()
         if self.class_weight is None:
-            return [weight] * len(positives(len(self.classes_)))
-        factors = liblinear_class_weights(self.class_weight, self.classes_, codes, weight)
+            return [weight] * len(problems)
+        each = class_factors(self.class_weight, self.classes_, codes, weight)
+        factors = [each] if len(problems) == 1 else [np.where(codes == k, each, 1.0) for k in problems]
         return [times(one, weight) for one in factors]
 
     def _is_dual(self, is_wide: bool) -> bool:
-        """Is the dual solved?  L1 and coefficients without a penalty have none; the hinge has nothing else."""
+        """Return True for the dual: L1 and coefficients without a penalty have none; the hinge has nothing else."""
         if self.loss == "hinge":
-            self._refuse_for_the_hinge()
+            self._check_hinge()
             return True
-        has_dual = self.penalty == "l2" and not self._spared().size
+        has_dual = self.penalty == "l2" and not self._unpenalised().size
         if self.dual is True and not has_dual:
             what = "penalty='l1'" if self.penalty == "l1" else "a penalty weight of 0"
             raise ValueError(f"The combination of {what} and loss='squared_hinge' is not supported when dual=True")
         return has_dual and (is_wide if self.dual == "auto" else bool(self.dual))
 
-    def _refuse_for_the_hinge(self) -> None:
+    def _check_hinge(self) -> None:
         if self.penalty == "l1":
             raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported: use squared_hinge.")
         if self.dual is False:
             raise ValueError("The combination of penalty='l2' and loss='hinge' is not supported when dual=False")
-        if self._spared().size:
+        if self._unpenalised().size:
             raise ValueError(
                 "penalty_weights must be positive where loss='hinge', whose dual has no unpenalised coefficients "
-                f"(loss='squared_hinge' takes zeros); penalty_weights[{self._spared()[0]}] is 0"
+                f"(loss='squared_hinge' takes zeros); penalty_weights[{self._unpenalised()[0]}] is 0"
             )
 
-    def _spared(self) -> Array:
-        """The coefficients without penalty."""
+    def _unpenalised(self) -> Array:
+        """Return the indices of coefficients without penalty."""
         if self.penalty_weights is None:
             return np.empty(0, dtype=np.int64)
         return np.flatnonzero(np.atleast_1d(self.penalty_weights) == 0.0)
 
     def _restrictions(self, n_features: int) -> tuple[Any, Any]:
-        """Penalty weights and bounds with one more entry for the constant feature; None where there are none."""
+        """Return penalty weights and bounds with an entry for the constant feature; None where there are none."""
         free = int(self.fit_intercept)
         weights, bounds = self.penalty_weights, self.bounds
         if weights is not None:
@@ -235,13 +202,14 @@ class LinearSVC(LinearClassifier):
     ) -> list[Any]:
         strengths = [np.full(X.shape[0], self.C) if one is None else self.C * one for one in sample_weights]
         share = 1.0 if self.penalty == "l1" else 0.0
-        penalty = regulariser(share, 1.0 - share, X.shape[1], weights=weights, bounds=bounds)
-        problem = self._problem(X, targets[0], "squared_hinge", penalty, strengths[0])
+        penalty = elastic_net(share, 1.0 - share, X.shape[1], weights=weights, bounds=bounds)
+        threads = self._settings().n_jobs
+        problem = state_problem(X, targets[0], "squared_hinge", penalty, strengths[0], n_jobs=threads)
         problems = [problem]
         for target, strength, one in zip(targets[1:], strengths[1:], sample_weights[1:], strict=True):
             other = {} if one is sample_weights[0] else {"sample_weight": strength}
-            problems.append(problem.replace(b=target, **other))
-        return in_turn((partial(solve_problem, one, intercept=False) for one in problems), self._settings())
+            problems.append(changed(problem, b=target, **other))
+        return solve_in_turn((partial(solve_problem, one, intercept=False) for one in problems), self._settings())
 
     def _fit_dual(
         self, X: Any, targets: list[Array], sample_weights: list[Any], weights: Any, bounds: Any
@@ -253,12 +221,12 @@ class LinearSVC(LinearClassifier):
         if bounds is not None:
             sides = bounds if weights is None else [weights * side for side in bounds]
             loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
-        threads, samples = as_threads(self.n_jobs), as_they_lie(X.T)
-        problem = self._built(X, partial(Problem, samples, numbers, loss, boxes[0], scale, n_jobs=threads))
+        samples, threads = InMemory(as_they_lie(X.matrix.T)), self._settings().n_jobs
+        problem = state_problem(samples, numbers, loss, boxes[0], scale, n_jobs=threads)
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]
         solvers = (partial(solve_dual, *pair) for pair in zip(problems, totals, strict=True))
-        solutions = in_turn(solvers, self._settings())
+        solutions = solve_in_turn(solvers, self._settings())
         if bounds is None or weights is None:
             return solutions
         # ω·(bound)/ω may be beyond the bound by its last digit, which the certificate counts as it does all of w
@@ -266,10 +234,7 @@ class LinearSVC(LinearClassifier):
 
     def _keep(self, solutions: list[Any]) -> None:
         weights = np.stack([solution.x for solution in solutions])
-        check_finite("LinearSVC", weights)
-        self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights
-        constants = self.intercept_scaling * weights[:, -1]
-        self.intercept_ = constants if self.fit_intercept else 0.0
         self.n_iter_ = max(self._count(solution) for solution in solutions)
-        self.certificate_ = certificate_of(solutions, self.tol, 1.0)
-        warn_unless_converged(self, self.certificate_)
+        coef = weights[:, :-1].copy() if self.fit_intercept else weights
+        intercept: Any = self.intercept_scaling * weights[:, -1] if self.fit_intercept else 0.0
+        self._keep_model(coef, intercept, solutions, 1.0)

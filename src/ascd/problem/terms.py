@@ -521,6 +521,13 @@ def required_products(
         required[j] = -inside_domain(penalty, j, nearest) if is_required else math.nan
 
 
+@kernel
+def penalty_conjugates(penalty: Any, products: Array, out: Array) -> None:
+    """Fill in Ψ_j*(products_j)."""
+    for j in range(out.size):
+        out[j] = penalty.cost_conjugate(products[j], j)
+
+
 # ---- penalties by block; ``ends`` says where blocks begin and end in flat vectors
 
 

@@ -1,7 +1,7 @@
-"""From solutions to fitted attributes: what the solver proved is put into the user's units.
+"""What is proved about a fit, in the user's units, and the warnings about fits that ended early.
 
 The solver minimises F, a sum over the samples.  An estimator's objective is F times ``unit`` (1/n for the Lasso, 2 for
-ridge regression); everything that the user sees, gap and tolerance too, is in that unit.
+ridge regression); gap, tolerance and objective are in that unit.
 """
 
 from __future__ import annotations
@@ -71,20 +71,12 @@ class Certificate:
         return facts("Certificate", rows)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How an estimator wants its problems solved."""
-
-    tol: float
-    max_iter: int
-    n_jobs: int = 1
-    solver: Any = "ascd"
-    random_state: Any = None
-    to_float32: bool = False
+#: The certificate of a model for which no fit to all samples was made.
+UNPROVED = Certificate(math.inf, math.nan, math.nan, Status.UNREACHABLE, columns_read=0, n_iter=0, seconds=0.0)
 
 
 def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certificate:
-    """One certificate for the solutions of a fit; it is the user's tolerance that counts, not a smaller one."""
+    """Return one certificate for the solutions of a fit; it refers to the user's tolerance, not to a smaller one."""
     gap = float(unit * sum(solution.gap for solution in solutions))
     zero = unit * sum(solution.zero_objective for solution in solutions)
     if not math.isfinite(zero):
@@ -105,7 +97,7 @@ def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certifi
     )
 
 
-#: What to do about a fit that ended early.
+#: Advice about a fit that ended early.
 ADVICE = {
     Status.ITERATION_LIMIT: "Increase max_iter, or increase tol if such a gap is good enough.",
     Status.TIME_LIMIT: "Allow more time, or increase tol if such a gap is good enough.",
@@ -117,32 +109,36 @@ ADVICE = {
 
 
 def warn_unless_converged(estimator: Any, certificate: Certificate) -> None:
-    """A ``ConvergenceWarning`` with gap and tolerance in the user's units, and what to do.
+    """Issue a ``ConvergenceWarning`` with gap and tolerance in the user's units, and advice.
 
-    First-order conditions are what other libraries stop at: a fit that meets them is not warned about.
+    First-order conditions are what other libraries stop at: a fit that meets them is not warned about.  An interrupted
+    fit raises ``KeyboardInterrupt`` instead.
     """
-    if certificate.status.is_answer:
+    if certificate.status.is_answer or certificate.status is Status.INTERRUPTED:
         return
     gap = f"the duality gap is {certificate.gap:.3g}" if certificate.gap < math.inf else "no duality gap is known"
-    warnings.warn(
+    warn_of_convergence(
         f"{type(estimator).__name__} stopped early ({certificate.status}): {gap}, the tolerance is "
         f"{certificate.tolerance:.3g} (tol times the objective at zero coefficients), for an objective of "
-        f"{certificate.objective:.6g}, all in the units of the objective. {ADVICE[certificate.status]}",
-        ConvergenceWarning,
-        stacklevel=frames_to_the_user(),
+        f"{certificate.objective:.6g}, all in the units of the objective. {ADVICE[certificate.status]}"
     )
 
 
+def warn_of_convergence(message: str) -> None:
+    """Issue a ``ConvergenceWarning`` that points at the user's own line."""
+    warnings.warn(message, ConvergenceWarning, stacklevel=frames_to_the_user())
+
+
 def frames_to_the_user() -> int:
-    """The ``stacklevel`` at which a warning, made by the caller, points at the user's own line."""
+    """Return the ``stacklevel`` at which a warning, made by the caller, points at the user's own line."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("ascd", "sklearn"):
         frame, level = frame.f_back, level + 1
     return level
 
 
-def check_finite(name: str, *values: Any) -> None:
-    """Coefficients that left the finite numbers are an error, never a model."""
+def check_finite_model(name: str, *values: Any) -> None:
+    """Raise a ValueError for coefficients that are not finite."""
     if not all(np.isfinite(value).all() for value in values):
         raise ValueError(
             f"{name} ended with coefficients that are not finite. The input data may contain large values and need "

@@ -1,0 +1,156 @@
+"""Parameters of estimators: their defaults stand in the class, their constraints and texts in one table here.
+
+An estimator declares its parameters as the fields of a dataclass.  ``@estimator`` makes ``__init__`` of them, puts
+their constraints into ``_parameter_constraints`` (scikit-learn checks these in ``fit``) and their texts into the
+docstring.  A parameter that a subclass does not have is declared there as ``ClassVar`` with its fixed value.
+
+>>> from ascd.estimators import Lasso
+>>> Lasso(0.5, positive=True)
+Lasso(alpha=0.5, positive=True)
+>>> "penalty_weights : array of shape (n_features,), default=None" in Lasso.__doc__
+True
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_):
+        return lambda decorator: decorator
+
+
+Class = TypeVar("Class", bound=type)
+NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+SHARE = Interval(Real, 0, 1, closed="both")
+COUNT = Interval(Integral, 1, None, closed="left")
+#: Where scikit-learn takes max_iter=0: the fit ends where it starts, with a warning.
+NON_NEGATIVE_COUNT = Interval(Integral, 0, None, closed="left")
+
+
+class Parameter(NamedTuple):
+    """Constraints as scikit-learn writes them, the type in words, and what the parameter does."""
+
+    allowed: list[Any]
+    kind: str
+    text: str = ""
+
+
+def without_effect(*allowed: Any) -> Parameter:
+    """A parameter that is taken for scikit-learn's sake."""
+    return Parameter(list(allowed), "object", "Accepted as in scikit-learn, without effect.")
+
+
+#: Parameters that mean the same in every estimator that has them.
+SHARED: dict[str, Parameter] = {
+    "alpha": Parameter([NON_NEGATIVE], "float", "Strength of the penalty; 0 is none."),
+    "l1_ratio": Parameter([SHARE], "float in [0, 1]", "Share of the L1 penalty; the rest is an L2 penalty."),
+    "C": Parameter([Interval(Real, 0, None, closed="right")], "float", "Inverse strength of the penalty; inf is none."),
+    "fit_intercept": Parameter(["boolean"], "bool", "Fit a constant, which has no penalty."),
+    "precompute": without_effect("boolean", "array-like"),
+    "copy_X": without_effect("boolean"),
+    "selection": without_effect(StrOptions({"cyclic", "random"})),
+    "verbose": without_effect("verbose"),
+    "dual": without_effect("boolean"),
+    "intercept_scaling": without_effect(POSITIVE),
+    "max_iter": Parameter([COUNT], "int", "Most iterations of the solver (epochs for the rules of ``ascd.minimize``)."),
+    "tol": Parameter(
+        [NON_NEGATIVE], "float",
+        "The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients; with an L2 "
+        "penalty alone also, as far as float64 allows, when the relative error of the coefficients is at most √tol.",
+    ),
+    "warm_start": Parameter(["boolean"], "bool", "Start from the coefficients of the last fit."),
+    "positive": Parameter(["boolean"], "bool", "Only non-negative coefficients."),
+    "random_state": Parameter(
+        ["random_state"], "int or RandomState instance",
+        "The seed where ``solver`` is a rule of ``ascd.minimize``; the production solver has no randomness.",
+    ),
+    "penalty_weights": Parameter(
+        ["array-like", None], "array of shape (n_features,)",
+        "Multiplies the penalty of each coefficient; 0 leaves it unpenalised.",
+    ),
+    "bounds": Parameter(
+        [tuple, list, None], "pair (lower, upper)",
+        "Numbers or arrays with lower ≤ 0 ≤ upper, between which each coefficient stays.",
+    ),
+    "standardize": Parameter(
+        ["boolean"], "bool",
+        "Penalise the coefficients of standardised features, as R's glmnet does by default: each coefficient is "
+        "multiplied by its feature's standard deviation before the penalty is applied.  No copy is made, a sparse "
+        "matrix stays sparse, and ``coef_`` is in the units of the data.  Constant features count as if their "
+        "deviation were 1.",
+    ),
+    "n_jobs": Parameter([Integral, None], "int", "Threads for passes over the data."),
+    "solver": Parameter(
+        [str, Mapping], "str or dict",
+        '"auto" is the production solver; the name of a rule (for example "a-ascd") or a dict such as '
+        '``{"rule": "ascd", "oracle": "norm"}`` fits with ``ascd.minimize``.',
+    ),
+    "class_weight": Parameter(
+        [dict, StrOptions({"balanced"}), None], 'dict or "balanced"',
+        'Multiplies the weights of the samples by a factor of their class; "balanced" gives all classes the same '
+        "weight.",
+    ),
+    "groups": Parameter(
+        [Integral, "array-like"], "int, sizes, labels or lists of features",
+        "A number means that many neighbours each; integers that add up to the number of features are sizes of groups "
+        "of neighbours; one label a feature, or one list of features a group.",
+    ),
+    "weights": Parameter(
+        ["array-like", StrOptions({"sqrt"}), None], 'array with one number a group, or "sqrt"',
+        'Factors of the norms; "sqrt" is the root of the group\'s size, None is 1 each.',
+    ),
+    "eps": Parameter([POSITIVE], "float", "Smallest alpha of the grid, relative to the largest."),
+    "alphas": Parameter([COUNT, "array-like"], "int or array", "Number of alphas, or their values."),
+    "cv": Parameter(["cv_object"], "int, splitter or iterable", "5 folds for None (stratified for classes)."),
+    "progress": Parameter(["boolean"], "bool", "Show a progress bar (needs ``rich`` outside of notebooks)."),
+    "choose": Parameter(
+        [StrOptions({"best", "1se"})], '{"best", "1se"}',
+        "The strength of the last fit: the one with the smallest mean error, or the strongest within one standard "
+        "error of it (glmnet's lambda.1se), which gives a simpler model.",
+    ),
+}  # fmt: skip
+RATIOS = Parameter([SHARE, "array-like"], "float or list of floats", "Share of the L1 penalty; the best of several.")
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def estimator(cls: Class) -> Class:
+    """Make ``__init__``, the constraints and the docstring of an estimator from its annotated parameters.
+
+    ``_own`` of the class and its bases replaces entries of ``SHARED``.
+    """
+    made: Any = dataclass(eq=False, repr=False, kw_only=True)(cls)
+    known = dict(SHARED)
+    for base in reversed(made.__mro__):
+        known.update(base.__dict__.get("_own", {}))
+    declared = {one.name: one.default for one in sorted(fields(made), key=lambda one: bool(one.kw_only))}
+    made._parameter_constraints = {name: known[name].allowed for name in declared}
+    if made.__doc__ and not made.__name__.startswith("_"):
+        text = "\n".join(_entry(name, known[name], default) for name, default in declared.items())
+        made.__doc__ = _with_parameters(made.__doc__, text)
+    return made  # type: ignore[no-any-return]
+
+
+def _entry(name: str, about: Parameter, default: Any) -> str:
+    said = f'"{default}"' if isinstance(default, str) else repr(default)
+    lines = textwrap.wrap(about.text, 112, initial_indent=" " * 8, subsequent_indent=" " * 8)
+    return "\n".join([f"    {name} : {about.kind}, default={said}", *lines])
+
+
+def _with_parameters(doc: str, entries: str) -> str:
+    """Insert a section before the first other one."""
+    section = f"    Parameters\n    ----------\n{entries}\n\n"
+    first = re.search(r"^    [A-Z][a-z]+\n    -+\n", doc, flags=re.MULTILINE)
+    place = first.start() if first else len(doc)
+    return doc[:place] + section + doc[place:]
