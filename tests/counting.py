@@ -1,4 +1,4 @@
-"""A design that answers only the questions of ``ascd.matrix.design.Design``, and counts and checks each of them."""
+"""A design that answers only the questions of ``ascd.matrix.base.Matrix``, and counts and checks each of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd.matrix.design import Design, Part
+from ascd.matrix.base import Design, Part
 
 
 class CountingMultiplier:
@@ -118,7 +118,7 @@ class Counting(Design):
     def take(self, columns):
         """The columns, alone and under other numbers: whoever mixes up the two is found out."""
         self._note("take", columns)
-        from ascd.matrix.storages import open_design
+        from ascd.matrix.open import open_design
 
         matrix, places = self._inner.take(columns)
         if places.size == 0:
@@ -133,6 +133,6 @@ class Counting(Design):
 
 def behind_the_door(A: Any) -> Counting:
     """The data of A behind a counting door, without a matrix."""
-    from ascd.matrix.storages import open_design
+    from ascd.matrix.open import open_design
 
     return Counting(open_design(A))

@@ -10,7 +10,6 @@ import numpy as np
 
 import ascd
 from ascd.matrix.device.dense import DeviceDense
-from ascd.matrix.distant import Distant
 
 #: Sizes that fill no tile and no vector of a kernel, and ones that fill them.
 SHAPES = ((41, 23), (2100, 36), (64, 1200))
@@ -18,7 +17,7 @@ SHAPES = ((41, 23), (2100, 36), (64, 1200))
 
 def design_of(array):
     """The path of a device, also for arrays of the host."""
-    return Distant(DeviceDense(array))
+    return DeviceDense(array)
 
 
 def as_read(A, dtype):
@@ -51,7 +50,7 @@ def check_answers(put, dtype, order, shape):
         image = vectors[1].copy()
         design.add(columns, factors, image)
         np.testing.assert_allclose(image, vectors[1] + B @ factors, **close)
-    several = design.source.dots_with_several(np.array([2, 9, 4]), rng.standard_normal((d, 5)))
+    several = design.dots_with_several(np.array([2, 9, 4]), rng.standard_normal((d, 5)))
     assert several.shape == (3, 5)
     check_products(design, A, weight)
 

@@ -16,8 +16,8 @@ from solving import make_case
 
 import ascd
 from ascd.engine.tuning import BOUNDS_LOOK, SAMPLE_LOOK, STEEP_BUCKETS
+from ascd.matrix.dense import entry_price
 from ascd.matrix.prices import VISIT
-from ascd.matrix.storages import entry_price
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

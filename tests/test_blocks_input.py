@@ -142,6 +142,6 @@ def test_the_engine_does_not_fetch_data_that_stay_on_a_disk(tmp_path):
     for target, penalty in ((Y[:, 0], ascd.GroupL2(1.0, GROUPS)), (Y, ascd.L21(1.0))):
         problem = ascd.BlockProblem(data, target, penalty=penalty)
         before = data.bytes_read
-        with pytest.raises(TypeError, match=r"must be in local memory; Distant keeps them: use ascd\.solve_blocks"):
+        with pytest.raises(TypeError, match=r"must be in local memory; [A-Za-z]* keeps them: use ascd\.solve_blocks"):
             ascd.minimize(problem)
         assert data.bytes_read == before

@@ -9,8 +9,8 @@ from dask_clusters import local_cluster, workers_are_copies
 
 import ascd
 from ascd.cli import ERROR, UNCONVERGED, USAGE
-from ascd.matrix.dask_executors import OnCluster
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
+from ascd.matrix.dask_cluster import OnCluster
 
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")

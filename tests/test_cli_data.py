@@ -275,5 +275,5 @@ def test_a_long_fit_tells_how_often_the_data_were_read(houses, tmp_path):
         console = Console(record=True, width=80)
         console.print(said)
         shown.append(console.export_text().strip())
-        data.as_design().source.check_finite()
+        data.as_design().check_finite()
     assert shown == ["0.0 times the data read", "1.0 times the data read"]

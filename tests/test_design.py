@@ -12,9 +12,8 @@ from counting import behind_the_door
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.matrix.design import Design
-from ascd.matrix.local import as_block
-from ascd.matrix.storages import open_design
+from ascd.matrix.base import Design, as_block
+from ascd.matrix.open import open_design
 
 SOLVER = Path(ascd.__file__).parent / "solver"
 RNG = np.random.default_rng(0)

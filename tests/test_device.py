@@ -16,13 +16,12 @@ import ascd
 from ascd import estimators as ours
 from ascd._core.devices import is_on_device
 from ascd.matrix import prices
-from ascd.matrix.device.compensated import careful_products
-from ascd.matrix.device.spaces import space_of
+from ascd.matrix.chunked import chunked
+from ascd.matrix.device.arrays import space_of
+from ascd.matrix.device.dense import compensated_products
 from ascd.matrix.device.sparse import DeviceSparse
-from ascd.matrix.distant import Distant
-from ascd.matrix.executors import InTurn
-from ascd.matrix.parted import Parted
-from ascd.matrix.storages import open_design
+from ascd.matrix.open import open_design
+from ascd.matrix.requests import InTurn
 
 pytestmark = pytest.mark.usefixtures("nothing_is_small")
 
@@ -68,7 +67,7 @@ def test_sparse_matrices(interpreted, form, floor, monkeypatch):
     rng = np.random.default_rng(0)
     A = rng.standard_normal((60, 80)) * (rng.random((60, 80)) < 0.2)
     weight, vectors, some = rng.random(60), rng.standard_normal((2, 60)), np.array([5, 0, 17, 3])
-    design, A = Distant(DeviceSparse(form(A.astype(dtype)))), as_read(A, dtype)
+    design, A = DeviceSparse(form(A.astype(dtype))), as_read(A, dtype)
     survey = design.survey(weight, vectors)
     np.testing.assert_allclose(survey.square, weight @ A**2, atol=1e-12)
     np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0), atol=1e-12)
@@ -96,7 +95,7 @@ def test_column_parts_on_devices(interpreted):
     data = make_data(40, 6)
     others = strict.asarray(data.X[:, 2:], device=strict.Device("device2"))
     parts = [open_design(on_device(data.X[:, :2])), open_design(others)]
-    design = Distant(Parted(InTurn(parts), np.array([0, 40]), np.array([0, 2, 6])))
+    design = chunked(InTurn(parts), np.array([0, 40]), np.array([0, 2, 6]))
     for penalty in (ascd.L1(2.0), ascd.L2(1.0)):
         found = ascd.solve(ascd.Problem(design, data.y, penalty=penalty), tol=1e-10, intercept=True)
         expected = ascd.solve(ascd.Problem(data.X, data.y, penalty=penalty), tol=1e-12, intercept=True)
@@ -135,7 +134,7 @@ def test_nothing_is_copied_to_the_host(interpreted, monkeypatch):
         shapes.append(tuple(array.shape))
         return fetch(self, array)
 
-    monkeypatch.setattr("ascd.matrix.device.spaces.Space.fetch", noted)
+    monkeypatch.setattr("ascd.matrix.device.arrays.Space.fetch", noted)
     problem = ascd.Problem(on_device(A), A[:, :3].sum(axis=1), penalty=ascd.L1(50.0))
     assert ascd.solve(problem, tol=1e-8).converged
     assert len(shapes) > 3
@@ -156,7 +155,7 @@ def test_careful_products_hold_their_bound():
         np.concatenate([half, half, rng.standard_normal((7, 3))]),
         np.concatenate([np.ones(500), -np.ones(500), np.ones(7)]),
     )
-    product, error = careful_products(space_of(A), A, v)
+    product, error = compensated_products(space_of(A), A, v)
     exact = A[1000:].astype(np.longdouble).sum(axis=0)
     assert np.all(np.abs(product - exact) <= error + 1e-18 * np.abs(exact))
     assert np.all(error <= 1e-6)

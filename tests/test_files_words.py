@@ -14,7 +14,7 @@ from ascd.cli.reading import complete  # noqa: E402
 from ascd.estimators._deviations import moments  # noqa: E402
 from ascd.files import Choices, Recipe, read_table  # noqa: E402
 from ascd.files.mixed import GONE, NONE, Mixed, Numbers, Words, in_order  # noqa: E402
-from ascd.matrix.local import as_block  # noqa: E402
+from ascd.matrix.base import as_block  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 D = 30

@@ -150,7 +150,7 @@ PLACES = {
 }  # fmt: skip
 #: Facts of arithmetic, which no measurement could change; experiments: what is run, and how large.
 NO_TUNING = {
-    "ascd._core.elementary", "ascd.matrix.careful", "ascd.matrix.sparse", "ascd.engine.rules.scan",
+    "ascd._core.elementary", "ascd.matrix.arithmetic", "ascd.matrix.sparse", "ascd.engine.rules.scan",
     "ascd.engine.rules.awake", "ascd.experiments.table", "ascd.experiments.data", "ascd.experiments.demo",
 }  # fmt: skip
 

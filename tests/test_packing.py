@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from ascd.matrix.packing import Coded, bytes_of, packed, shortest, unpacked
+from ascd.matrix.dask_cluster import Coded, bytes_of, packed, unpacked
+from ascd.matrix.requests import shortest
 
 RNG = np.random.default_rng(0)
 LABELS = np.where(RNG.random(3000) < 0.5, -1.0, 1.0)

@@ -12,13 +12,10 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix import prices
-from ascd.matrix.design import Design
-from ascd.matrix.distant import Distant
-from ascd.matrix.executors import InTurn
-from ascd.matrix.local import as_block
-from ascd.matrix.part_answers import add_carefully
-from ascd.matrix.parted import Parted
-from ascd.matrix.storages import open_design
+from ascd.matrix.base import Design, as_block
+from ascd.matrix.chunked import chunked
+from ascd.matrix.open import open_design
+from ascd.matrix.requests import InTurn, add_carefully
 
 RNG = np.random.default_rng(1)
 A = RNG.standard_normal((20, 9)) * (RNG.random((20, 9)) < 0.6)
@@ -40,7 +37,7 @@ def cut(A, partition, storage="dense"):
             block = A[top:bottom, left:right]
             is_sparse = storage == "sparse" or (storage == "mixed" and number % 2 == 0)
             parts.append(open_design(sp.csr_array(block) if is_sparse else block))
-    return Distant(Parted(InTurn(parts), rows, columns))
+    return chunked(InTurn(parts), rows, columns)
 
 
 @partitions
@@ -94,7 +91,7 @@ def test_products_of_row_parts_of_any_kind_add_up(first):
     kinds = (np.asarray, sp.csc_array, sp.csr_array)
     parts = [open_design(kind(B[rows])) for kind, rows in zip(kinds, map(slice, ends[:-1], ends[1:]), strict=True)]
     means = WEIGHT @ B / WEIGHT.sum()
-    found = Parted(InTurn(parts), ends, np.array([0, 9])).products(np.array(first), second, WEIGHT, means)
+    found = chunked(InTurn(parts), ends, np.array([0, 9])).products(np.array(first), second, WEIGHT, means)
     expected = (B - means)[:, first].T @ (WEIGHT[:, None] * (B - means)[:, second])
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -128,19 +125,19 @@ def test_tall_data_give_products_and_no_columns(monkeypatch):
     rng = np.random.default_rng(3)
     tall = rng.standard_normal((300, 12))
     design = cut(tall, "rows")
-    fetch, wrong = design.source.fetch, "columns were fetched"
-    monkeypatch.setattr(design.source, "fetch", lambda columns: pytest.fail(wrong) if columns.size else fetch(columns))
+    fetch, wrong = design.fetch, "columns were fetched"
+    monkeypatch.setattr(design, "fetch", lambda columns: pytest.fail(wrong) if columns.size else fetch(columns))
     problem = ascd.Problem(design, tall[:, 0] - tall[:, 5] + rng.standard_normal(300), penalty=ascd.L1(5.0))
     found = ascd.solve(problem, tol=1e-10)
     assert found.gap <= 1e-10 * problem.objective(np.zeros(12))
-    assert design.source.rounds <= 6  # survey with products; twice the image and the gradient; F at zero
+    assert design.rounds <= 6  # survey with products; twice the image and the gradient; F at zero
 
 
 def test_parts_without_a_column_in_question_are_not_asked():
     design = cut(A, "both")
-    before = design.source.calls
+    before = design.calls
     design.dots(np.array([0, 1]), VECTORS[0])
-    assert design.source.calls == before + 2  # one column part, two row parts
+    assert design.calls == before + 2  # one column part, two row parts
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e16])

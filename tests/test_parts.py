@@ -11,9 +11,8 @@ import scipy.sparse as sp
 import ascd
 from ascd._core import threads, tuning
 from ascd.matrix import prices, sparse_products
-from ascd.matrix.careful import careful_sum
+from ascd.matrix.arithmetic import careful_sum, elementwise, farthest
 from ascd.matrix.dense import Dense, fill_four_dots, fill_four_surveys
-from ascd.matrix.vectors import elementwise, farthest
 from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
 from ascd.problem.dual_samples import dual_distance, dual_length, is_finite
 from ascd.problem.duality import open_coordinates

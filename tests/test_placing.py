@@ -15,7 +15,7 @@ from ended_conversions import BEFORE, HOW, as_version_1
 from on_disk import A, B, csv, libsvm, write
 
 from ascd.files import convert, open_data
-from ascd.matrix.local import as_block
+from ascd.matrix.base import as_block
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 STEPS_OF = Path(__file__).with_name("ended_conversions.py")

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 import ascd
 from ascd._core.threads import crew
 from ascd.matrix import prices
-from ascd.matrix.distant import Distant
-from ascd.matrix.local import as_block
-from ascd.matrix.storages import as_local, open_design
+from ascd.matrix.base import as_block
+from ascd.matrix.open import as_local, open_design
+from ascd.matrix.rows import DenseRows, SparseRows
 
 RNG = np.random.default_rng(0)
 D = 43  # rows are read four at a time, and the rest one by one
@@ -140,7 +140,7 @@ def test_solutions_are_those_of_float64_columns(form, compiled_sweeps, monkeypat
 
 def test_columns_kept_near_are_not_read_again():
     design = open_design(FORMS["rows"])
-    assert isinstance(design, Distant)
+    assert isinstance(design, DenseRows | SparseRows)
     design.dots(COLUMNS, VECTORS[0])
     before = design.bytes_read
     design.dots(COLUMNS[:2], VECTORS[1])

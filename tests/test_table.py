@@ -9,8 +9,8 @@ import scipy.sparse as sp
 import ascd
 from ascd._core.threads import crew
 from ascd.matrix import prices
-from ascd.matrix.codes import Codes
-from ascd.matrix.local import as_block
+from ascd.matrix.base import as_block
+from ascd.matrix.table import Codes
 
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 RNG = np.random.default_rng(0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ascd.matrix.unordered import Unordered, as_they_lie
 from scipy import sparse
 
 import ascd
 from ascd._core.threads import crew
-from ascd.matrix.local import as_block
-from ascd.matrix.storages import as_local, open_design
-from ascd.matrix.unordered import Unordered, as_they_lie
+from ascd.matrix.base import as_block
+from ascd.matrix.open import as_local, open_design
 
 RNG = np.random.default_rng(3)
 

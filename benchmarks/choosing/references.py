@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd import at, helper
-from ascd.matrix.local import fill_squares
+from ascd.matrix.columns import fill_squares
 from ascd.problem.tuning import SQUARE_ROUNDING
 
 ACROSS, EPSILON = range(2)

@@ -24,7 +24,7 @@ from ascd.blocks.problem import BlockProblem
 from ascd.blocks.products import products
 from ascd.blocks.terms import fill_lengths
 from ascd.blocks.tuning import BLOCK_SLOTS, FEW_BLOCKS
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 
 
 class GradientBounds:

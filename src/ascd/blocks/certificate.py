@@ -30,7 +30,7 @@ from ascd.blocks.losses import DualPoint
 from ascd.blocks.products import products
 from ascd.blocks.terms import add_terms, fill_lengths, fill_open, largest_allowed_scale, weigh_rows
 from ascd.blocks.tuning import FAR_FROM_ENOUGH
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 from ascd.problem.proof import residual_rounding
 from ascd.problem.tuning import RELATIVE, WORTHWHILE
 

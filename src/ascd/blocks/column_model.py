@@ -23,8 +23,7 @@ from ascd.blocks.newton import direct_newton, wide_newton
 from ascd.blocks.pieces import Pieces, Working, free_rows, pieces_of, try_lengths
 from ascd.blocks.products import add, products
 from ascd.blocks.softmax import constant_step
-from ascd.matrix.design import Design
-from ascd.matrix.local import as_block
+from ascd.matrix.base import Design, as_block
 from ascd.solver import tuning as shared
 
 

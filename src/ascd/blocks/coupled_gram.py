@@ -24,10 +24,9 @@ from ascd.blocks.losses import Curvature
 from ascd.blocks.pieces import Working
 from ascd.blocks.softmax import solve_singular
 from ascd.blocks.tuning import COUPLED_AT_ONCE, LANES, SPARSE_COUPLED
-from ascd.matrix.design import Part
-from ascd.matrix.listed_rows import Rows, rows_of
-from ascd.matrix.local import as_block
+from ascd.matrix.base import Part, as_block
 from ascd.matrix.sparse import CSC
+from ascd.matrix.sparse_products import Rows, rows_of
 
 
 def flat(working: Working) -> Working:

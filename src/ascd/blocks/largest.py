@@ -18,8 +18,7 @@ from ascd._core.jit import helper, kernel, wide
 from ascd.blocks import tuning
 from ascd.blocks.pieces import Working
 from ascd.blocks.tuning import ABOVE_HALF, ABOVE_POWER, CURVATURE_STEPS
-from ascd.matrix.design import Design
-from ascd.matrix.local import as_block
+from ascd.matrix.base import Design, as_block
 
 
 class Largest:

@@ -27,8 +27,8 @@ import numpy as np
 
 from ascd._core.checks import Array, as_numbers, finite_values
 from ascd.blocks.lengths import norm
-from ascd.matrix.careful import UNIT, careful_sum
-from ascd.matrix.design import Design
+from ascd.matrix.arithmetic import UNIT, careful_sum
+from ascd.matrix.base import Design
 from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.dual_fit import fit_to
 from ascd.problem.dual_samples import movable

@@ -18,7 +18,7 @@ from ascd.blocks.solve import as_reference, check_block_run
 from ascd.blocks.solver import Solver
 from ascd.blocks.terms import fill_distances
 from ascd.blocks.tuning import ALPHA_HALVINGS, FINE_FIT, MOST_FIRST_FITS, WIDEST_ALPHA
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 from ascd.results.limits import Limits
 from ascd.results.lost import tell_of_loss
 from ascd.results.progress import progress_bar

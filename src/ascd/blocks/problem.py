@@ -19,8 +19,8 @@ from ascd.blocks.penalties import open_penalty
 from ascd.blocks.softmax import Softmax
 from ascd.blocks.terms import total_cost
 from ascd.blocks.tuning import MOST_CLASSES
-from ascd.matrix.design import Design
-from ascd.matrix.storages import open_design
+from ascd.matrix.base import Design
+from ascd.matrix.open import open_design
 from ascd.problem.norms import read_norms
 from ascd.protocols import BlockPenalty
 

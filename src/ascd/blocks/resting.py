@@ -13,7 +13,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.blocks.terms import cost_of, total_cost, unpenalised
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 
 
 class Resting:

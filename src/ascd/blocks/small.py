@@ -35,7 +35,7 @@ from ascd.blocks.problem import BlockProblem
 from ascd.blocks.row_sweeps import sweep_rows_from_zero
 from ascd.blocks.sweeps import rooms_for_past, sweep_from_zero
 from ascd.blocks.terms import list_open, scale_of_blocks, sum_of_costs, terms_of_blocks, weight_of_rows
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 from ascd.matrix.dense import LocalDense
 from ascd.problem.losses import Squared
 from ascd.problem.precise_gaps import precise_sample_gap

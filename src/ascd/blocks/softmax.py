@@ -29,8 +29,8 @@ from ascd.blocks.lengths import norm, row_lengths
 from ascd.blocks.losses import Curvature, DualPoint, Look
 from ascd.blocks.softmax_samples import fill_gaps, fill_look, fill_softmax
 from ascd.blocks.tuning import LARGEST_SHARE, LONGEST_CONSTANT_STEP, MOST_BALANCING_STEPS, SMALLEST_SHARE, SOFTMAX_ENTRY
-from ascd.matrix.careful import UNIT, careful_sum
-from ascd.matrix.design import Design
+from ascd.matrix.arithmetic import UNIT, careful_sum
+from ascd.matrix.base import Design
 from ascd.problem.tuning import BALANCED
 
 

@@ -11,7 +11,7 @@ import math
 
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 from ascd.problem.tuning import LEAST_ORDINARY, UNDERFLOW
 
 

@@ -18,7 +18,7 @@ from ascd.blocks.problem import BlockProblem
 from ascd.blocks.small import Small, is_small
 from ascd.blocks.solver import Solver
 from ascd.blocks.terms import total_cost
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 from ascd.results.limits import Limits, as_limits
 from ascd.results.lost import tell_of_loss
 from ascd.results.progress import progress_bar

@@ -30,8 +30,8 @@ from ascd.blocks.problem import BlockProblem
 from ascd.blocks.smooth import Smooth
 from ascd.blocks.steps import Steps
 from ascd.blocks.terms import fill_distances, fill_open
-from ascd.matrix.careful import UNIT
-from ascd.matrix.local import as_block
+from ascd.matrix.arithmetic import UNIT
+from ascd.matrix.base import as_block
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.solution import Status
 from ascd.solver import tuning as shared

@@ -13,7 +13,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd.blocks.lengths import length_of
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 from ascd.problem.duality import positive_part
 
 

@@ -31,7 +31,7 @@ from ascd._core.checks import Array
 from ascd.blocks import tuning
 from ascd.blocks.fit import Fit
 from ascd.blocks.products import add, products
-from ascd.matrix.local import as_block
+from ascd.matrix.base import as_block
 from ascd.matrix.sparse import CSC, LocalSparse, as_rows
 
 

@@ -27,7 +27,7 @@ from ascd.files.dialect import detect
 from ascd.files.reading import as_written, column_name, column_names, csv_options
 from ascd.files.separators import OPENERS, check_separator
 from ascd.files.targets import as_target, named_column, target_of
-from ascd.matrix.dask_executors import computed
+from ascd.matrix.dask_cluster import computed
 
 #: What files may be in, to be read in parts.
 IN_PARTS = ("parquet", "csv")

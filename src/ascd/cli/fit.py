@@ -35,7 +35,7 @@ from ascd.cli.unused import refuse_without
 from ascd.cli.usage import as_usage
 from ascd.cli.watching import rounds_shown
 from ascd.files import Table, groups_of, read_groups
-from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.on_dask import is_collection
 from ascd.results.solution import Status
 
 

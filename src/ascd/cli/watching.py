@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ascd.cli.console import Telling, announcing_on
-from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.on_dask import is_collection
 from ascd.results.progress import Round, looking_on
 
 

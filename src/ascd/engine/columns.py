@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 
-from ascd.matrix.design import Design
+from ascd.matrix.base import Design
 from ascd.problem.problem import Problem
 
 

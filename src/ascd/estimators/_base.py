@@ -27,10 +27,10 @@ from ascd.estimators._given import HAS_DISPATCH, check_namespace, namespace_of, 
 from ascd.estimators._on_device import back
 from ascd.estimators._penalty import finite_strength, regulariser
 from ascd.estimators._speaking import speaking_of_x
-from ascd.matrix.dask_kinds import is_collection
 from ascd.matrix.device.dense import brought_if_small
 from ascd.matrix.device.sparse import is_there
-from ascd.matrix.storages import is_read_in_place
+from ascd.matrix.on_dask import is_collection
+from ascd.matrix.open import is_read_in_place
 from ascd.problem.problem import Problem
 
 Stated = TypeVar("Stated")
@@ -70,7 +70,7 @@ class LinearEstimator(BaseEstimator):
         return super()._get_param_names()
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> tuple[Any, Array, Array | None]:
-        """Data as the solver takes them (see ``ascd.matrix.storages``): large ones as they are, small ones in float64.
+        """Data as the solver takes them (see ``ascd.matrix.open``): large ones as they are, small ones in float64.
 
         Whether X is finite is seen when the problem is built, without another pass over the data.
         """

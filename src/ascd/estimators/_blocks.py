@@ -15,7 +15,7 @@ from ascd.estimators._base import LinearRegressor
 from ascd.estimators._fitting import Settings, certificate_of, check_finite, warn_unless_converged
 from ascd.estimators._following import Followed, along, followed
 from ascd.estimators._solving import in_float32
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 from ascd.results.solution import Status
 
 

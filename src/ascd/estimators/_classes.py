@@ -20,8 +20,8 @@ from ascd.estimators._given import is_fitted_elsewhere, to_numpy
 from ascd.estimators._lazily import classes_lazily
 from ascd.estimators._on_device import back
 from ascd.estimators._speaking import speaking_of_x
-from ascd.matrix.dask_kinds import is_collection
 from ascd.matrix.device.sparse import is_there
+from ascd.matrix.on_dask import is_collection
 
 
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearEstimator):

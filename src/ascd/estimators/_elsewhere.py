@@ -1,6 +1,6 @@
 """Data that estimators do not hold as NumPy's arrays: designs, tables, files, arrays on a device.
 
-They are read through the door of ``ascd.matrix.design``.
+They are read as matrices (``ascd.matrix.base``).
 
 Fits ask the design alone.  What estimators do besides (predictions, deviations, held-out samples) is put together from
 the same questions here.
@@ -19,15 +19,13 @@ from ascd._core.checks import Array
 from ascd.estimators._lazily import times_lazily
 from ascd.estimators._speaking import speaking_of_x
 from ascd.estimators._tuning import CANCELLED, SQUARES_AT_A_TIME
-from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.base import Design, as_block
+from ascd.matrix.chunked import chunked
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.design import Design
 from ascd.matrix.device.sparse import is_there
-from ascd.matrix.distant import Distant
-from ascd.matrix.executors import InTurn
-from ascd.matrix.local import as_block
-from ascd.matrix.parted import Parted
-from ascd.matrix.storages import is_design, open_design
+from ascd.matrix.on_dask import is_collection
+from ascd.matrix.open import is_design, open_design
+from ascd.matrix.requests import InTurn
 from ascd.problem.norms import check_finite
 
 
@@ -81,8 +79,7 @@ class Elsewhere:
             return Elsewhere(wider)
         (d, n), column = self.shape, np.full((self.shape[0], 1), value)
         parts = [self.design, LocalDense(Dense(column), (d, 1))]
-        source = Parted(InTurn(parts), np.array([0, d]), np.array([0, n, n + 1]))
-        return Elsewhere(Distant(source))
+        return Elsewhere(chunked(InTurn(parts), np.array([0, d]), np.array([0, n, n + 1])))
 
     def check_finite(self) -> None:
         """Raise a ValueError that names what is not finite."""

@@ -22,7 +22,7 @@ from ascd._core.checks import Array
 from ascd._core.threads import crew
 from ascd.estimators import _tuning as tuning
 from ascd.estimators._elsewhere import is_elsewhere, row_count_only
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 from ascd.results.progress import Round, looking_on, progress_bar
 
 Result = TypeVar("Result")

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ascd._core.checks import Array
 from ascd.estimators._fitting import ADVICE, Settings, frames_to_the_user
 from ascd.estimators._solving import solve_problem
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 from ascd.problem.problem import Problem
 from ascd.results.lost import hearing_of_losses
 from ascd.results.solution import Status

@@ -22,11 +22,11 @@ from sklearn.utils import _array_api
 
 from ascd._core.devices import is_on_device, to_host
 from ascd.estimators._speaking import speaking_of_x
-from ascd.matrix.dask_executors import computed
-from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.dask_cluster import computed
+from ascd.matrix.device.arrays import space_of
 from ascd.matrix.device.dense import brought_if_small
-from ascd.matrix.device.spaces import space_of
 from ascd.matrix.device.sparse import is_sparse_on_device, is_there
+from ascd.matrix.on_dask import is_collection
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 #: Versions of scikit-learn before this function cannot move arrays between namespaces.

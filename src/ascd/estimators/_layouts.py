@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ascd._core.checks import Array
 from ascd.estimators._elsewhere import is_elsewhere
-from ascd.matrix.vectors import support
+from ascd.matrix.arithmetic import support
 
 
 def by_samples(X: Any) -> Any:

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.utils.extmath import softmax
 
 from ascd._core.checks import Array
-from ascd.matrix.dask_kinds import check_chunk, is_frame, known_widths
+from ascd.matrix.on_dask import check_chunk, is_frame, known_widths
 
 
 def times_lazily(X: Any, coefs: Array) -> Any:

@@ -18,8 +18,8 @@ from ascd.estimators._classes import LinearClassifier
 from ascd.estimators._given import check_namespace, namespace_of, to_numpy
 from ascd.estimators._lazily import classes_lazily, probabilities_lazily
 from ascd.estimators._on_device import back
-from ascd.matrix.dask_kinds import is_collection
 from ascd.matrix.device.sparse import is_there
+from ascd.matrix.on_dask import is_collection
 
 
 class LogOdds(LinearClassifier):

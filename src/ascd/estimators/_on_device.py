@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd.matrix.device.spaces import space_of
+from ascd.matrix.device.arrays import space_of
 from ascd.matrix.device.sparse import is_sparse_on_device, is_there
 
 

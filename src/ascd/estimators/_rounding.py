@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.problem import Problem
 from ascd.results.solution import Solution, Status

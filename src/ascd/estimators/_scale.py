@@ -40,7 +40,7 @@ from ascd.estimators._tuning import (
     SCALE_SHARE,
     SMALLEST_SCALE,
 )  # fmt: skip
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 from ascd.problem.problem import Problem
 from ascd.results.lost import tell_of_loss
 from ascd.results.solution import Solution, Status

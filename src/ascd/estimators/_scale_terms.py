@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 from ascd.problem.duality import penalty_conjugates
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem

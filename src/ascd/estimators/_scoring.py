@@ -20,8 +20,8 @@ from ascd.estimators._given import to_numpy
 from ascd.estimators._odds import with_known
 from ascd.estimators._speaking import speaking_of_x
 from ascd.estimators.logistic import LogisticRegression
-from ascd.matrix.dask_kinds import is_collection
 from ascd.matrix.device.sparse import is_there
+from ascd.matrix.on_dask import is_collection
 
 
 def as_score(score: Any) -> float:

@@ -24,7 +24,7 @@ from ascd.estimators._fitting import Settings
 from ascd.estimators._penalty import curvatures
 from ascd.estimators._rounding import rounded
 from ascd.estimators._tuning import FALL, FINEST, LAST_DIGITS, ROUNDS
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 from ascd.problem.problem import Problem
 from ascd.results.lost import tell_of_loss
 from ascd.results.solution import Solution, Status

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ascd.matrix.dask_kinds import check_collection, is_collection
+from ascd.matrix.on_dask import check_collection, is_collection
 
 #: What follows where A and b are names, and no words.
 _NAMED = r"\b(?= (?:must|has|and|are|is)\b|[,:;.]|$)"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from sklearn.exceptions import ConvergenceWarning
 
 from ascd.estimators._fitting import ADVICE, Certificate, frames_to_the_user
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 from ascd.results.lost import hearing_of_losses, tell_of_loss
 from ascd.results.solution import Status
 

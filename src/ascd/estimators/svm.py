@@ -26,7 +26,6 @@ from ascd.estimators._layouts import by_features, by_samples, with_constant
 from ascd.estimators._penalty import as_bounds, regulariser
 from ascd.estimators._solving import in_turn, solve_problem
 from ascd.estimators._svm_dual import solve_dual
-from ascd.matrix.unordered import as_they_lie
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
 from ascd.svm import Clipped, signed_box
@@ -253,7 +252,7 @@ class LinearSVC(LinearClassifier):
         if bounds is not None:
             sides = bounds if weights is None else [weights * side for side in bounds]
             loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
-        threads, samples = as_threads(self.n_jobs), as_they_lie(X.T)
+        threads, samples = as_threads(self.n_jobs), X.T
         problem = self._built(X, partial(Problem, samples, numbers, loss, boxes[0], scale, n_jobs=threads))
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]

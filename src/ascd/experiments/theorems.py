@@ -17,7 +17,7 @@ from ascd.engine.rules.scan import pick_at_least
 from ascd.experiments.data import problem_of
 from ascd.experiments.lemmas import quadratics
 from ascd.experiments.tuning import COMPARISON_ROUNDING
-from ascd.matrix.matrices import dot
+from ascd.matrix.columns import dot
 
 Parameters = Mapping[str, Any]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.distant import Distant
+from ascd.matrix.base import Matrix
 from ascd.matrix.table import Table
 
 #: Codes of a row: none of the levels, and no value at all.
@@ -137,8 +137,8 @@ class Mixed:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def as_design(self) -> Distant:
-        """The table behind a design's questions (``ascd.matrix.design``)."""
+    def as_design(self) -> Matrix:
+        """Return the table as a matrix (``ascd.matrix.base``)."""
         return Table([piece.block() for piece in self.pieces]).as_design()
 
     def rows(self, chosen: Array) -> Mixed:

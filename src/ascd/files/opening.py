@@ -18,8 +18,7 @@ from ascd.files.placing import is_unfinished
 from ascd.files.reading import DEFAULT_MEMORY, FORMATS
 from ascd.files.targets import ColumnError
 from ascd.files.zarr_arrays import DESCRIPTIONS, ZarrReader
-from ascd.matrix.distant import Distant
-from ascd.matrix.filed import Filed
+from ascd.matrix.files import FileMatrix
 
 PARQUET = FORMATS["parquet"]
 #: The least that works at all.
@@ -72,13 +71,13 @@ class OnDisk:
     def bytes_read(self) -> int:
         return int(self.reader.bytes_read)
 
-    def as_design(self) -> Distant:
-        """The data behind a design's questions (``ascd.matrix.design``); the same for all who ask."""
+    def as_design(self) -> FileMatrix:
+        """Return the data as a matrix (``ascd.matrix.base``), always the same one."""
         return self._design
 
     @cached_property
-    def _design(self) -> Distant:
-        design = Distant(Filed(self.reader, self._memory))
+    def _design(self) -> FileMatrix:
+        design = FileMatrix(self.reader, self._memory)
         design.feature_names = self.feature_names
         return design
 

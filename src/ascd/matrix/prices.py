@@ -113,3 +113,25 @@ ROWS_A_PART = 512
 #: What is left of a product of columns is rounding up to this share of what their means took from it: it is a sum
 #: whose relative error is d·2⁻⁵³ at most.
 LEFT_BY_MEANS = 1e-12
+
+# ---- what they add up to
+
+#: Bytes that an entry takes in local memory, dense and sparse (with its row).
+DENSE_BYTES, SPARSE_BYTES = 8.0, 12.0
+
+
+def reading(is_sparse: bool, stored: int) -> float:
+    """Return the nanoseconds to read so many stored entries once."""
+    return 0.5 * (SPARSE_ENTRY if is_sparse else DENSE_ENTRY) * stored
+
+
+def sweep(is_sparse: bool, count: int, stored: int) -> float:
+    """Return the nanoseconds of a sweep over ``count`` columns with so many stored entries."""
+    return 2.0 * reading(is_sparse, stored) + VISIT * count
+
+
+def products(is_sparse: bool, count: int, stored: int, d: int) -> float:
+    """Return the nanoseconds of the products of all pairs of ``count`` columns of d rows with so many entries."""
+    if is_sparse:
+        return (SPARSE_PRODUCT * stored / d + LISTED) * stored + CALLS
+    return DENSE_PRODUCT * count * stored + CALLS

@@ -1,4 +1,4 @@
-"""Sparse storage: compressed columns."""
+"""Sparse columns in memory (CSC); their products with each other are in ``sparse_products``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array
+from ascd._core.checks import Array, unlocked
 from ascd._core.jit import kernel, wide
 from ascd._core.scalars import fetch
 from ascd._core.threads import share
 from ascd.matrix import prices
+from ascd.matrix.columns import first_at
 from ascd.matrix.local import Local
-from ascd.matrix.matrices import first_at
 from ascd.matrix.sparse_products import SparseMultiplier
 
 #: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
@@ -25,8 +25,8 @@ SIGNED = {seen: known for known, seen in UNSIGNED.items()}
 class CSC(NamedTuple):
     """Compressed sparse columns.
 
-    Rows and offsets are unsigned: a signed index may count from the end, and every access would have to ask whether it
-    does, which takes a third of the time of a sparse product.
+    Rows and offsets are unsigned: a signed index may count from the end, and a test for that at every access takes a
+    third of the time of a sparse product.
     """
 
     data: Array
@@ -57,7 +57,7 @@ class CSC(NamedTuple):
         return self.data
 
     def to_scipy(self, d: int, n: int) -> Any:
-        """As libraries take it, on the same memory where it is float64."""
+        """As a SciPy matrix of float64, on the same memory where it is that."""
         from scipy.sparse import csc_array
 
         signed = SIGNED[self.indices.dtype]
@@ -66,18 +66,18 @@ class CSC(NamedTuple):
 
 
 def unsigned(columns: Any, width: Any) -> tuple[Array, Array, Array]:
-    """data, indices, indptr of a SciPy matrix, on the same memory where its indices have that width."""
+    """Return data, indices and indptr of a SciPy matrix, on the same memory where its indices have that width."""
     places = (index.astype(width, copy=False).view(UNSIGNED[width]) for index in (columns.indices, columns.indptr))
     return columns.data, *places
 
 
 def short_width(columns: Any) -> Any:
-    """32 bits wherever they are enough: one compiled form instead of one for each integer type."""
+    """Return 32 bits wherever they are enough: one compiled form instead of one for each integer type."""
     return np.dtype(np.int32 if max(columns.nnz, *columns.shape) < LARGEST_SHORT else np.int64)
 
 
 def as_rows(matrix: CSC, d: int) -> tuple[Array, Array, Array]:
-    """The row-wise copy (data, indices, indptr) of a sparse matrix, unsigned like its columns."""
+    """Return the row-wise copy (data, indices, indptr) of a sparse matrix, unsigned like its columns."""
     rows = matrix.to_scipy(d, matrix.indptr.size - 1).tocsr()
     return unsigned(rows, SIGNED[matrix.indices.dtype])
 
@@ -86,7 +86,13 @@ class LocalSparse(Local):
     """Sparse columns in memory."""
 
     matrix: CSC
-    entry_price, entry_bytes = 0.5 * prices.SPARSE_ENTRY, 12.0
+    is_sparse = True
+
+    @classmethod
+    def of(cls, columns: Any) -> LocalSparse:
+        """Wrap a SciPy CSC matrix without duplicates, on the same memory where its rows are sorted."""
+        columns.sort_indices()
+        return cls(CSC(*map(unlocked, unsigned(columns, short_width(columns)))), columns.shape)
 
     @property
     def counts(self) -> Array:
@@ -104,14 +110,8 @@ class LocalSparse(Local):
         return np.cumsum(offsets[columns + 1] - offsets[columns], dtype=np.float64)
 
     def _laid_out(self, vectors: Array) -> Array:
-        """Two, side by side: what they have for an entry's row then comes from memory together."""
+        """Several vectors side by side: their entries for a row then come from memory together."""
         return np.asfortranarray(vectors) if self.matrix.data.size > prices.SMALL_DATA else vectors
-
-    def sweep_price(self, columns: Array) -> float:
-        return prices.SPARSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size
-
-    def price_of_products(self, count: int, stored: int) -> float:
-        return (prices.SPARSE_PRODUCT * stored / self.shape[0] + prices.LISTED) * stored + prices.CALLS
 
     def beside(self, other: LocalSparse) -> LocalSparse:
         first, second = self.matrix, other.matrix
@@ -125,9 +125,9 @@ class LocalSparse(Local):
         share(price, columns.size, fill_several, self.matrix, columns, vectors, out)
         return out
 
-    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
-        price = image.shape[1] * self.pass_price(columns)
-        share(price, self.shape[0], add_to_several, self.matrix, columns, factors, image)
+    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
+        price = out.shape[1] * self.pass_price(columns)
+        share(price, self.shape[0], add_to_several, self.matrix, columns, factors, out)
 
     def multiplier(self, keeps: bool) -> SparseMultiplier:
         return SparseMultiplier(self, keeps)
@@ -158,11 +158,11 @@ def fill_several(matrix: Any, columns: Array, vectors: Array, out: Array, start:
 
 
 @kernel
-def add_to_several(matrix: Any, columns: Array, factors: Array, image: Array, start: int, stop: int) -> None:
-    """image += A_columns·factors on the rows from ``start`` to ``stop``."""
+def add_to_several(matrix: Any, columns: Array, factors: Array, out: Array, start: int, stop: int) -> None:
+    """out += A_columns·factors on the rows from ``start`` to ``stop``."""
     for i in range(columns.size):
         j = wide(columns[i])
         for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
             k, entry = wide(matrix.row(p)), matrix.entry(p, j)
-            for t in range(image.shape[1]):
-                image[k, t] += entry * factors[i, t]
+            for t in range(out.shape[1]):
+                out[k, t] += entry * factors[i, t]

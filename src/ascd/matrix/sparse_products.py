@@ -1,9 +1,9 @@
 """Products of sparse columns with each other, row by row.
 
-The entries of the columns are listed by rows once; then every row adds the products of its entries, weighted by its
-curvature.  Threads list rows of their own.  They multiply columns of their own, each looking at all rows; or rows of
-their own, where the columns are so few and so long that looking at rows is most of the work: the sums of some rows are
-then put down apart and added up.  Which of the two it is, and in how many parts, does not depend on the threads.
+The entries of the columns are listed by rows once (``rows_of``); then every row adds the products of its entries,
+weighted by its curvature.  Threads multiply columns of their own, each reading all rows; or rows of their own, where
+the columns are so few and so long that reading rows is most of the work: the sums of some rows are then stored apart
+and added up.  Which of the two it is, and in how many parts, does not depend on the number of threads.
 
 With means m, n of two columns, and any numbers s, t,
 
@@ -24,8 +24,21 @@ from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import parts_of, share
 from ascd._core.tuning import WORTH_A_THREAD
 from ascd.matrix import prices
-from ascd.matrix.listed_rows import Rows, means_of_whole, rows_of
-from ascd.matrix.prices import LEFT_BY_MEANS
+from ascd.matrix.base import Multiplier
+from ascd.matrix.columns import first_at
+from ascd.matrix.prices import LEFT_BY_MEANS, ROWS_A_PART
+
+
+class Rows(NamedTuple):
+    """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1].
+
+    ``filled`` lists the rows that have any.
+    """
+
+    offsets: Array
+    filled: Array
+    name: Array
+    number: Array
 
 
 class Listed(NamedTuple):
@@ -35,18 +48,15 @@ class Listed(NamedTuple):
     less: Array
 
 
-class SparseMultiplier:
-    """Products by rows: the entries of the columns are listed by rows once, and again with every other H used."""
-
-    #: as of dense columns: where means are taken out of the products, what is rounding alone is 0
-    constant = 1e-24
+class SparseMultiplier(Multiplier):
+    """Products by rows; one that ``keeps`` lists the entries once for all curvatures H."""
 
     def __init__(self, design: Any, keeps: bool) -> None:
         self.design, self.keeps = design, keeps
         self.listed: dict[tuple[bool, bytes], Listed] = {}
 
     def is_cheap(self, count: int, size: int) -> bool:
-        """One list of rows serves all columns, now and with other curvatures."""
+        """True where one list of rows serves all columns, now and with other curvatures."""
         return self.keeps
 
     def forget(self) -> None:
@@ -90,7 +100,7 @@ def multiply_by_columns(
     price: float, looks: float, left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array,
     upper: bool, weight: Array, store: Array,
 ) -> None:  # fmt: skip
-    """Threads have columns of their own; every part looks at all rows that are filled."""
+    """Each thread multiplies columns of its own, and reads all rows that are filled."""
     parts = min(parts_of(price), int(price / (2.0 * looks)))
     passing = min(prices.PASSING, -(-right.size // max(1, parts)))
     given = (left, left_rows, right, right_rows, filled, upper, weight, store, passing)
@@ -98,13 +108,13 @@ def multiply_by_columns(
 
 
 def row_parts(price: float, looks: float, names: int, pairs: int) -> int:
-    """Parts of the rows to multiply apart, for so many products: 1 where columns are better shared.
+    """Return in how many parts rows are multiplied apart, for so many products: 1 where threads share columns.
 
-    ``price`` is that of everything, ``looks`` that of looking at the rows alone, in nanoseconds.  Putting parts down
-    and adding them up must be little work beside, and little memory.
+    ``price`` is that of everything, ``looks`` that of visiting the rows alone, in nanoseconds.  Storing parts and
+    adding them up must take little work and memory.
     """
     most = min(prices.ROW_PARTS, prices.ROW_NUMBERS / names**2, 0.1 * price / (prices.STORED * pairs))
-    is_long = price < 2.0 * prices.ROW_PARTS * looks  # as many parts of the columns would look at rows most of the time
+    is_long = price < 2.0 * prices.ROW_PARTS * looks  # as many parts of the columns would visit rows most of the time
     return max(1, int(min(most, price / WORTH_A_THREAD))) if is_long else 1
 
 
@@ -112,7 +122,7 @@ def multiply_by_rows(
     price: float, parts: int, names: int, left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array,
     upper: bool, weight: Array, store: Array,
 ) -> None:  # fmt: skip
-    """Threads have rows of their own."""
+    """Each thread multiplies rows of its own."""
     sums = np.empty((names, names, parts), order="F")
     ends = [filled.size * part // parts for part in range(parts + 1)]
 
@@ -206,3 +216,71 @@ def skip_names(rows: Rows, filled: Array, name: int, reached: Array) -> None:
             else:
                 high = middle
         reached[f] = low
+
+
+def means_of_whole(matrix: Any, columns: Array, d: int, means: Array) -> Array:
+    """Return the means of columns that are stored in every row; 0 for the others, whose zeros are not listed."""
+    return np.where(stored_in(matrix, columns) == d, means, 0.0)
+
+
+def stored_in(matrix: Any, columns: Array) -> Array:
+    """Return how many entries of each of these columns are stored."""
+    return np.asarray(matrix.indptr[columns + 1] - matrix.indptr[columns])
+
+
+def rows_of(matrix: Any, columns: Array, names: Array, d: int, less: Array) -> Rows:
+    """Return the entries of these columns row by row, each less a number of its column; ``names`` stand for columns."""
+    stored = int(stored_in(matrix, columns).sum())
+    offsets, counts = np.zeros(d + 1, dtype=np.int64), np.empty((-(-d // ROWS_A_PART), 2), dtype=np.int64)
+    price = 0.5 * (prices.LISTED * stored + prices.SUMMED * d)  # every row is visited
+    share(price, len(counts), count_rows, matrix, columns, offsets, counts)
+    filled = np.empty(int(counts[:, 1].sum()), dtype=np.int64)
+    rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
+    share(price, len(counts), list_rows, matrix, columns, names, less, rows, np.cumsum(counts, axis=0) - counts)
+    return rows
+
+
+@kernel
+def count_rows(matrix: Any, columns: Array, offsets: Array, counts: Array, start: int, stop: int) -> None:
+    """Entries of each row, counted one place further; for each part of the rows, its entries and its filled rows."""
+    first, last = start * ROWS_A_PART, min(stop * ROWS_A_PART, offsets.size - 1)
+    for i in range(columns.size):
+        j = wide(columns[i])
+        for p in range(first_at(matrix, j, first), first_at(matrix, j, last)):
+            offsets[wide(matrix.row(p)) + 1] += 1
+    for part in range(start, stop):
+        entries, filled = 0, 0
+        for k in range(part * ROWS_A_PART, min((part + 1) * ROWS_A_PART, last)):
+            count = offsets[wide(k) + 1]
+            entries += count
+            filled += 1 if count > 0 else 0
+        counts[part, 0], counts[part, 1] = entries, filled
+
+
+@kernel
+def list_rows(
+    matrix: Any, columns: Array, names: Array, less: Array, rows: Rows, before: Array, start: int, stop: int
+) -> None:
+    """The entries of some columns, row by row, in the order of the columns; those of some parts of the rows.
+
+    ``before`` counts the entries and the filled rows of all parts before each.  Where a row begins stands one place
+    further until its entries are listed; then it is the place where it ends.
+    """
+    offsets = rows.offsets
+    first, last = start * ROWS_A_PART, min(stop * ROWS_A_PART, offsets.size - 1)
+    begin, reached = before[start, 0], wide(before[start, 1])
+    for number in range(first, last):
+        k = wide(number)
+        count = offsets[k + 1]
+        offsets[k + 1] = begin
+        begin = int(begin + count)
+        if count > 0:
+            rows.filled[reached] = k
+            reached += 1
+    for i in range(columns.size):
+        j, name = wide(columns[i]), names[i]
+        for p in range(first_at(matrix, j, first), first_at(matrix, j, last)):
+            k = wide(matrix.row(p)) + 1
+            rows.name[offsets[k]] = name
+            rows.number[offsets[k]] = matrix.entry(p, j) - less[i]
+            offsets[k] += 1

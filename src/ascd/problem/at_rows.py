@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, unlocked
-from ascd.matrix.part_answers import Moments, add_moments, moments
+from ascd.matrix.requests import Moments, add_moments, moments
 from ascd.problem.at_samples import evaluate_samples
 from ascd.problem.dual_samples import dual_length, unweighted
 from ascd.problem.losses.shifted import Shifted

@@ -25,10 +25,8 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.careful import careful_sum
-from ascd.matrix.design import Design
-from ascd.matrix.local import as_block
-from ascd.matrix.vectors import elementwise, support
+from ascd.matrix.arithmetic import careful_sum, elementwise, support
+from ascd.matrix.base import Design, as_block
 from ascd.problem import tuning
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ascd._core.cache import may_be_stored
 from ascd._core.checks import Array
-from ascd.matrix.design import Design, Survey
+from ascd.matrix.base import Design, Survey
 from ascd.problem.at_samples import evaluate_samples, most_curvature
 from ascd.problem.losses.squared import Squared
 

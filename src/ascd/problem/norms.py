@@ -10,7 +10,7 @@ import numpy as np
 
 from ascd._core.checks import Array, as_parameter
 from ascd._core.jit import at, kernel, wide
-from ascd.matrix.design import Design, Part, Survey
+from ascd.matrix.base import Design, Part, Survey
 from ascd.problem.tuning import SMALLEST_SQUARE
 
 

@@ -22,8 +22,8 @@ import numpy as np
 from ascd._core.checks import Array, as_finite_vector
 from ascd._core.jit import at, kernel
 from ascd._core.threads import as_n_jobs, crew
-from ascd.matrix.design import Design
-from ascd.matrix.storages import open_design
+from ascd.matrix.base import Design
+from ascd.matrix.open import open_design
 from ascd.problem.first_pass import FirstPass, read_first
 from ascd.problem.losses import as_loss
 from ascd.problem.losses.formulas import weighted_value
@@ -62,7 +62,7 @@ class Problem:
     Parameters
     ----------
     A : array, sparse matrix or DataFrame of shape (n_samples, n_features), or a design
-        Taken dense or sparse as it comes; converted at most once and never modified.  A design (``ascd.matrix.design``)
+        Taken dense or sparse as it comes; converted at most once and never modified.  A design (``ascd.matrix.base``)
         answers questions about its columns, wherever they are.
     b : array of length n_samples
         Targets; labels −1 and +1 for classification losses.

@@ -27,8 +27,8 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.threads import share
 from ascd.matrix import prices
-from ascd.matrix.careful import UNIT, careful_sum
-from ascd.matrix.design import Design
+from ascd.matrix.arithmetic import UNIT, careful_sum
+from ascd.matrix.base import Design
 from ascd.problem import tuning
 from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
 from ascd.problem.dual_samples import dual_distance, dual_length, is_finite, movable, unweighted

@@ -19,7 +19,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.threads import share
 from ascd.matrix import prices
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 from ascd.problem import tuning
 from ascd.problem.at_rows import Look
 from ascd.problem.duality import open_coordinates, required_products, scale_within, terms_within

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 from ascd.problem.problem import Parts
 from ascd.problem.proof import Certificate, Place, Products, prove
 from ascd.results.solution import Status

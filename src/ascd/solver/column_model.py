@@ -15,9 +15,8 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
-from ascd.matrix.design import Design
-from ascd.matrix.local import add_columns
-from ascd.matrix.matrices import dot, weighted_square
+from ascd.matrix.base import Design
+from ascd.matrix.columns import add_columns, dot, weighted_square
 from ascd.problem.optimality import violation_of
 from ascd.solver import tuning
 from ascd.solver.gram_model import Outcome, cut_step, find_free

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.vectors import elementwise, support
+from ascd.matrix.arithmetic import elementwise, support
 from ascd.problem.problem import Problem
 from ascd.solver import tuning
 from ascd.solver.samples import Samples

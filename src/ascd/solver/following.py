@@ -21,7 +21,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.vectors import elementwise
+from ascd.matrix.arithmetic import elementwise
 from ascd.solver import tuning
 from ascd.solver.fit import Fit, Trial
 from ascd.solver.samples import cost_of

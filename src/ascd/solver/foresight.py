@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.vectors import support
+from ascd.matrix.arithmetic import support
 from ascd.solver import tuning
 from ascd.solver.fit import Saved
 from ascd.solver.gram_model import GramModel

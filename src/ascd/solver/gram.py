@@ -12,7 +12,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import kernel
-from ascd.matrix.design import Design
+from ascd.matrix.base import Design
 
 
 class Gram:

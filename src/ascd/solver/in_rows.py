@@ -27,8 +27,8 @@ import numpy as np
 
 from ascd._core.cache import may_be_stored
 from ascd._core.checks import Array
-from ascd.matrix.design import RowParts
-from ascd.matrix.part_answers import Moments
+from ascd.matrix.base import RowParts
+from ascd.matrix.requests import Moments
 from ascd.problem.at_rows import Look, Step, look_at_rows, rows_of
 from ascd.problem.problem import Parts, Problem
 from ascd.problem.proof_from_sums import gap_from_sums

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.design import Bends, KeptProducts, Multiplied
+from ascd.matrix.base import Bends, KeptProducts, Multiplied
 from ascd.problem.penalties import L1, L1L2
 from ascd.solver import tuning
 from ascd.solver.gram_model import Outcome, cut_step, find_free

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.design import DataGone, KeptProducts, Multiplied
+from ascd.matrix.base import DataGone, KeptProducts, Multiplied
 from ascd.solver import tuning
 from ascd.solver.column_model import ColumnModel
 from ascd.solver.fit import Fit

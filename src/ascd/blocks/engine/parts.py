@@ -21,7 +21,7 @@ from ascd._core.jit import kernel, wide
 from ascd.blocks.engine.rows import loss_of_rows
 from ascd.blocks.groups import Groups
 from ascd.engine.tuning import LARGEST_EXACT
-from ascd.matrix.matrices import clear, dot, scatter
+from ascd.matrix.columns import clear, dot, scatter
 from ascd.problem.problem import Parts, Sample
 
 

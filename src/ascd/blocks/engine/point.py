@@ -22,7 +22,7 @@ from ascd._core.jit import helper, wide
 from ascd.blocks.engine.parts import BlockParts
 from ascd.blocks.lengths import length_of
 from ascd.engine.intervals import Intervals
-from ascd.matrix.matrices import dot
+from ascd.matrix.columns import dot
 
 
 class Trail(NamedTuple):

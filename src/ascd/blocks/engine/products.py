@@ -17,7 +17,7 @@ from ascd._core.contracts import confidence_of, likely
 from ascd._core.jit import at, helper, wide
 from ascd.blocks.engine.point import read_block, rescore
 from ascd.blocks.lengths import length_of
-from ascd.matrix.matrices import clear, dot, scatter
+from ascd.matrix.columns import clear, dot, scatter
 
 
 class GramBlocks(NamedTuple):

@@ -16,7 +16,7 @@ from ascd._core.checks import Array, as_count
 from ascd._core.contracts import confidence_of
 from ascd._core.jit import helper
 from ascd.engine.oracles.known import as_oracle
-from ascd.matrix.matrices import clear, dot, scatter
+from ascd.matrix.columns import clear, dot, scatter
 
 
 class Cached(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ascd._core.checks import Array, unknown_name
 from ascd._core.jit import at, wide
 from ascd.engine.tuning import LARGEST_EXACT
-from ascd.matrix.matrices import gram_matrix
+from ascd.matrix.columns import gram_matrix
 from ascd.matrix.sparse import CSC, as_rows
 
 

@@ -48,7 +48,7 @@ from ascd.engine.tuning import (
     STRAY_ROUNDING,
     TURN_ROUNDING,
 )
-from ascd.matrix.local import fill_squares
+from ascd.matrix.columns import fill_squares
 from ascd.problem.optimality import has_digits, inverse_square, length_across, share_along, width_across
 from ascd.problem.tuning import NO_LIMIT, SQUARE_ROUNDING
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel
-from ascd.matrix.local import fill_squares
+from ascd.matrix.columns import fill_squares
 from ascd.matrix.sparse import CSC, as_rows
 from ascd.problem.optimality import has_digits
 

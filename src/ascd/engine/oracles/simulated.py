@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_number
-from ascd.matrix.matrices import clear, dot, scatter
+from ascd.matrix.columns import clear, dot, scatter
 
 
 class Simulated(NamedTuple):

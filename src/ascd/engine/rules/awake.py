@@ -36,8 +36,8 @@ from ascd.engine.tuning import (
     STEEP_BUCKETS,
     SWEEPS_A_REFRESH,
 )
+from ascd.matrix.dense import entry_price
 from ascd.matrix.prices import VISIT
-from ascd.matrix.storages import entry_price
 
 NEXT, KEPT, AWAKE, MOVED, LOOKED_AT, IN_SWEEP, IS_SHORT = range(7)
 WORK, WASTE, SPENT, BEFORE, GAIN, COST, GAIN_ASIDE, COST_ASIDE, SHORT_COST = range(9)

@@ -18,7 +18,7 @@ from ascd._core.jit import helper, optional_method, wide
 from ascd._core.scalars import fetch
 from ascd.engine.rules.lazy import LazyBounds, Rates
 from ascd.engine.rules.scan import LEAST
-from ascd.matrix.matrices import ask_for_start
+from ascd.matrix.columns import ask_for_start
 
 
 class LazyUpper(NamedTuple):

@@ -16,18 +16,16 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.devices import is_on_device, library_of
 from ascd.matrix import prices
-from ascd.matrix.design import Survey
-from ascd.matrix.device.chunks import concat
-from ascd.matrix.device.spaces import Space, space_of
-from ascd.matrix.sparse import CSC, LocalSparse, short_width, unsigned
+from ascd.matrix.base import Survey
+from ascd.matrix.device.arrays import Space, space_of
+from ascd.matrix.remote import Multiplying
+from ascd.matrix.sparse import LocalSparse
 
 
-class DeviceSparse:
-    """A CSC or CSR matrix where it lies; a ``RemoteSource``."""
+class DeviceSparse(Multiplying):
+    """A CSC or CSR matrix where it lies."""
 
-    is_dear = True
-    gives_products = True
-    near_limit = 0.0
+    is_dear = is_sparse = True
     at_once = prices.DEVICE_AT_ONCE
 
     def __init__(self, matrix: Any) -> None:
@@ -38,16 +36,21 @@ class DeviceSparse:
         self.shape: tuple[int, int] = (int(matrix.shape[0]), int(matrix.shape[1]))
         with self.space.here():
             pointers = self.space.fetch(matrix.indptr).astype(np.int64)
-            self.counts = self._column_counts(pointers)
+            self._counts = self._column_counts(pointers)
         self.ends = pointers  # where columns (rows) end
-        size = int(matrix.data.dtype.itemsize)
-        self.nbytes = int(pointers[-1]) * (size + 4) + 4 * pointers.size
-        self.bytes_read = 0
         room = min(prices.DEVICE_BLOCK, max(prices.DEVICE_FLOOR, prices.DEVICE_SHARE * self.nbytes))
         self.most = max(1, int(room // prices.DEVICE_SPARSE_ENTRY))
 
+    @property
+    def nbytes(self) -> int:
+        return int(self.ends[-1]) * (int(self.matrix.data.dtype.itemsize) + 4) + 4 * self.ends.size
+
+    @property
+    def counts(self) -> Array:
+        return self._counts
+
     def survey(self, weight: Any, vectors: Array) -> Survey:
-        """Norms, sums and products from one pass: the ones and the weights go beside the vectors."""
+        """Return norms, sums and products from one pass: the ones and the weights go beside the vectors."""
         self._note(None)
         weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), self.shape[:1])
         with self.space.here():
@@ -69,7 +72,7 @@ class DeviceSparse:
             return self._chosen(columns, lambda part: part, self._put(vector[:, None]))
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
-        """On the host, columns in portions: few are asked for."""
+        """Return products with error bounds, computed on the host for some columns at a time: few are requested."""
         product, error = np.empty((2, columns.size))
         step = max(1, int(columns.size * self.most / max(1, int(self.counts[columns].sum()))))
         for start in range(0, columns.size, step):
@@ -78,21 +81,21 @@ class DeviceSparse:
             product[chosen], error[chosen] = local.careful_dots(np.arange(local.shape[1]), vector)
         return product, error
 
-    def add(self, columns: Array, factors: Array, image: Array) -> None:
+    def add(self, columns: Array, factors: Array, out: Array) -> None:
         self._note(columns)
         whole = np.zeros(self.shape[1])
         whole[columns] = factors
         with self.space.here():
             if not self.is_by_rows:
-                for part, there in self._portions(columns):
-                    image += self.space.fetch(part @ self._put(factors[there]))
+                for part, there in self._some_columns(columns):
+                    out += self.space.fetch(part @ self._put(factors[there]))
                 return
             vector = self._put(whole)
             for start, stop in self._spans():
-                image[start:stop] += self.space.fetch(self._wide(self.matrix[start:stop]) @ vector)
+                out[start:stop] += self.space.fetch(self._wide(self.matrix[start:stop]) @ vector)
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
-        """Products of columns with each other; the second are made dense, a few at a time."""
+        """Return products of columns with each other; the second are made dense, a few at a time."""
         self._note(first)
         out = np.empty((first.size, second.size))
         with self.space.here():
@@ -114,17 +117,13 @@ class DeviceSparse:
 
         self._note(columns)
         if columns.size == 0:
-            chosen: Any = sparse.csc_array((self.shape[0], 0))
-        else:
-            with self.space.here():
-                there = self._columns(columns).tocsc()
-                arrays = [self.space.fetch(one) for one in (there.data, there.indices, there.indptr)]
-            chosen = sparse.csc_array(tuple(arrays), shape=(self.shape[0], columns.size))
-            chosen.sort_indices()
-        return LocalSparse(CSC(*unsigned(chosen, short_width(chosen))), chosen.shape)
+            return LocalSparse.of(sparse.csc_array((self.shape[0], 0)))
+        with self.space.here():
+            there = self._columns(columns).tocsc()
+            arrays = [self.space.fetch(one) for one in (there.data, there.indices, there.indptr)]
+        return LocalSparse.of(sparse.csc_array(tuple(arrays), shape=(self.shape[0], columns.size)))
 
     def check_finite(self) -> None:
-        """Raise a ValueError that names what is not finite."""
         with self.space.here():
             bad = int((~self.space.xp.isfinite(self.matrix.data)).sum())
         if bad:
@@ -135,7 +134,7 @@ class DeviceSparse:
         if self.is_by_rows or 2 * columns.size > self.shape[1]:
             return np.asarray(self._products(of, vectors)[0][columns])
         out = np.empty(columns.size)
-        for part, there in self._portions(columns):
+        for part, there in self._some_columns(columns):
             out[there] = self.space.fetch(of(part).T @ vectors)[:, 0]
         return out
 
@@ -143,13 +142,13 @@ class DeviceSparse:
         """Products of all columns with the vectors, one a row of the answer."""
         if not self.is_by_rows:
             found = [of(self._wide(self.matrix[:, start:stop])).T @ vectors for start, stop in self._spans()]
-            return np.ascontiguousarray(self.space.fetch(concat(self.space, found)).T)
+            return np.ascontiguousarray(self.space.fetch(self.space.join(found)).T)
         total = self.space.zeros((self.shape[1], vectors.shape[1]))
         for start, stop in self._spans():
             total = total + of(self._wide(self.matrix[start:stop])).T @ vectors[start:stop]
         return np.ascontiguousarray(self.space.fetch(total).T)
 
-    def _portions(self, columns: Array) -> Iterator[tuple[Any, slice]]:
+    def _some_columns(self, columns: Array) -> Iterator[tuple[Any, slice]]:
         """Some of the columns at a time, in float64."""
         running = np.cumsum(self.counts[columns])
         start = 0
@@ -194,10 +193,10 @@ def _squared(part: Any) -> Any:
 
 
 def is_there(A: Any) -> bool:
-    """Is this an array on a device, dense or sparse?"""
+    """Return True for an array on a device, dense or sparse."""
     return is_on_device(A) or is_sparse_on_device(A)
 
 
 def is_sparse_on_device(A: Any) -> bool:
-    """Is this a sparse matrix of CuPy's?"""
+    """Return True for a sparse matrix of CuPy."""
     return library_of(A) == "cupyx" and hasattr(A, "tocsc")

@@ -14,7 +14,7 @@ from typing import Any
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
-from ascd.matrix.matrices import dot
+from ascd.matrix.columns import dot
 from ascd.solver.column_model import move_slope
 from ascd.solver.tuning import FACE_ACCURACY, FACE_LEFT, FEWEST_FACE_STEPS
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
-from ascd.matrix.matrices import dot
+from ascd.matrix.columns import dot
 from ascd.problem.optimality import violation_of
 from ascd.solver.column_model import close_gaps, move_slope, shuffle, shuffle_runs
 from ascd.solver.tuning import RUN, SLEEPS
