@@ -174,7 +174,7 @@ def test_columns_may_come_in_another_order(written, scheduler, capsys):
 
 
 @pytest.mark.parametrize(
-    ("question", "options"), [("apply", ["--model", "huber"]), ("image", ["--cv", 2, "--tol", 0.1])]
+    ("question", "options"), [("apply", ["--model", "huber"]), ("linear", ["--cv", 2, "--tol", 0.1])]
 )
 def test_a_model_is_written_where_the_cluster_is_lost(written, scheduler, capsys, monkeypatch, question, options):
     """After a question: with what is known then, and no score, which would need the data."""
@@ -184,7 +184,7 @@ def test_a_model_is_written_where_the_cluster_is_lost(written, scheduler, capsys
     def asked(self, calls):
         if is_lost:
             raise DataGone("the cluster has gone")
-        is_lost.extend(call for call in calls if call.question == question)
+        is_lost.extend(call for call in calls if call.request == question)
         return ask(self, calls)
 
     monkeypatch.setattr(OnCluster, "ask", asked)

@@ -55,9 +55,9 @@ def stored(reader, columns):
 
 QUESTIONS = {
     "survey": lambda source, _: source.survey(WEIGHT, np.stack([VECTOR, WEIGHT])).products,
-    "dots": lambda source, columns: source.dots(columns, VECTOR),
-    "several": lambda source, columns: source.dots_with_several(columns, np.stack([VECTOR, WEIGHT], axis=1)),
-    "add": lambda source, columns: source.add(columns, np.ones(columns.size), np.zeros(50)),
+    "dots": lambda source, columns: source.read_dots(columns, VECTOR),
+    "several": lambda source, columns: source.read_dots_with_several(columns, np.stack([VECTOR, WEIGHT], axis=1)),
+    "add": lambda source, columns: source.read_add(columns, np.ones(columns.size), np.zeros(50)),
     "fetch": lambda source, columns: source.fetch(columns),
     "check": lambda source, _: source.check_finite(),
 }
@@ -83,9 +83,9 @@ def test_answers_are_numpys_in_any_order_of_columns(form, memory, order, reader_
     source = FileMatrix(reader_of(form), CHUNKS[form] * memory)
     columns = {"every": EVERY, "some": COLUMNS, "mixed": MIXED, "backward": MIXED[::-1]}[order]
     image, factors = np.zeros(50), np.arange(columns.size) - 1.0
-    source.add(columns, factors, image)
+    source.read_add(columns, factors, image)
     np.testing.assert_allclose(image, A[:, columns] @ factors, atol=1e-12)
-    np.testing.assert_allclose(source.dots(columns, VECTOR), VECTOR @ A[:, columns], atol=1e-12)
+    np.testing.assert_allclose(source.read_dots(columns, VECTOR), VECTOR @ A[:, columns], atol=1e-12)
     np.testing.assert_array_equal(source.fetch(columns).matrix.values, A[:, columns])
 
 

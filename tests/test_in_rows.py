@@ -35,6 +35,8 @@ TARGETS = {
 class Elsewhere:
     """Parts that are far: what goes there and comes back is written down."""
 
+    is_remote = True
+
     def __init__(self, parts, fails_at=None):
         self.inner, self.questions, self.moved, self.fails_at = InTurn(parts), [], [], fails_at
 
@@ -42,7 +44,7 @@ class Elsewhere:
         if len(self.questions) == self.fails_at:
             raise DataGone("gone")
         answers = self.inner.ask(calls)
-        self.questions.append(calls[0].question)
+        self.questions.append(calls[0].request)
         self.moved.append([size for one in (*(call.arguments for call in calls), answers) for size in sizes(one)])
         return answers
 
@@ -50,7 +52,7 @@ class Elsewhere:
         return [Beside(value) for value in self.inner.keep(parts, values)]
 
     def changed(self, function, *arguments):
-        return Elsewhere(self.inner.changed(function, *arguments).parts)
+        return Elsewhere(self.inner.changed(function, *arguments).chunks)
 
 
 class Beside(tuple):
@@ -242,7 +244,7 @@ def test_columns_come_near_with_their_products(compiled):
     expected = ascd.solve(ascd.Problem(wide, b, penalty=ascd.L1(strength)), tol=1e-8)
     assert found.objective == pytest.approx(expected.objective, rel=1e-8)
     questions = problem.design.executor.questions
-    assert questions[:2] == ["first", "columns"]
+    assert questions[:2] == ["first", "block"]
     assert set(questions[2:]) == {"dots_and_worst"}
 
 

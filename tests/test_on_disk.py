@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, libsvm, npy, parquet, zarr
+from matrix_answers import check_answers
+from on_disk import COLUMNS, VECTOR, A, B, converted, csv, libsvm, npy, parquet, zarr
 
 import ascd
 from ascd.files import open_data
@@ -41,22 +42,7 @@ def test_answers_equal_numpys(form, piece, tmp_path, monkeypatch):
     monkeypatch.setattr(prices, "BLOCK_BYTES", piece)
     data, expected = opened(form, tmp_path, monkeypatch)
     design = data.as_design()
-    assert data.shape == design.shape == expected.shape
-    survey = design.survey(WEIGHT, np.stack([VECTOR, WEIGHT]))
-    np.testing.assert_allclose(survey.square, WEIGHT @ expected**2)
-    np.testing.assert_allclose(survey.plain, (expected**2).sum(axis=0))
-    np.testing.assert_allclose(survey.total, expected.sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(survey.products, np.stack([VECTOR, WEIGHT]) @ expected, atol=1e-12)
-    np.testing.assert_allclose(design.survey(2.0, VECTOR[None]).square, 2.0 * (expected**2).sum(axis=0))
-    source, every = design, np.arange(12)
-    for columns in (COLUMNS, every):
-        for answering in (source, design):
-            np.testing.assert_allclose(answering.dots(columns, VECTOR), VECTOR @ expected[:, columns], atol=1e-12)
-            image = WEIGHT.copy()
-            answering.add(columns, np.arange(columns.size) - 1.0, image)
-            np.testing.assert_allclose(image, WEIGHT + expected[:, columns] @ (np.arange(columns.size) - 1.0))
-        np.testing.assert_array_equal(as_block(design.take(columns), 50), expected[:, columns])
-    design.check_finite()
+    check_answers(design, expected, COLUMNS)
     assert design.entries() == (np.count_nonzero(A) if form == "libsvm" else A.size)
 
 
@@ -119,12 +105,12 @@ def test_ctrl_c_returns_the_best_point(tmp_path, monkeypatch):
 @pytest.mark.parametrize("columns_allowed", [2, 6, 14, 40])
 def test_columns_in_memory_stay_within_what_is_allowed(columns_allowed, tmp_path, monkeypatch):
     memory = columns_allowed * 50 * 8.0 / prices.FILE_ROOM
-    design = FileMatrix(NpyReader(npy(tmp_path, "F"), memory))
+    design = FileMatrix(NpyReader(npy(tmp_path, "F")), memory)
     most, fetch = [], design.fetch
 
     def watched(columns):
-        held = 0 if design._held is None else design._held.held.size
-        most.append(held + columns.size)
+        cached = 0 if design._cache is None else design._cache.columns.size
+        most.append(cached + columns.size)
         return fetch(columns)
 
     monkeypatch.setattr(design, "fetch", watched)

@@ -6,7 +6,7 @@ that those who know a faster way replace:
 
 =======================  =======================================================================================
 must be written          ``dots`` (gradient entries), ``add`` (Ax follows a step), ``take`` (columns in local memory)
-also abstract in effect  ``shape``, set by whoever makes the matrix
+must be set              ``shape``
 passes                   ``survey``, ``squares``, ``careful_dots``, ``means``, ``multiplier``, ``check_finite``
 several outputs          ``dots_with_several``, ``add_several``
 costs                    ``nbytes``, ``entries``, ``counts``, ``sweep_price``, ``products_price``

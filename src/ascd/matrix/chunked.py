@@ -211,7 +211,6 @@ class TallChunks(Chunks, Multiplying):
     def __init__(self, executor: Executor, rows: Array, columns: Array) -> None:
         super().__init__(executor, rows, columns)
         self._moments = KnownMoments(self.shape[1])
-        self._expected: tuple[Array, Array] | None = None
 
     @property
     def row_parts(self) -> RowParts:
@@ -221,20 +220,8 @@ class TallChunks(Chunks, Multiplying):
         if moments is not None:
             self._moments.keep(weight, moments)
 
-    def expect(self, columns: Array, weight: Array) -> None:
-        """Let the next products with a vector come with means and products of these columns."""
-        if columns.size and self._moments.means(columns, weight) is None:
-            self._expected = columns, weight
-
     def dots(self, columns: Array, vector: Array) -> Array:
-        expected, self._expected = self._expected, None
-        if expected is None or not columns.size:
-            return self.read_dots(columns, vector)
-        others, weight = expected
-        found = self._ask("dots_and_moments", columns, lambda rows: (vector[rows], others, weight[rows]))
-        product, moments = together("dots_and_moments", found[0].answers)
-        self._moments.keep(weight, moments)
-        return np.asarray(product)
+        return self.read_dots(columns, vector)
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         return self.read_dots_with_several(columns, vectors)

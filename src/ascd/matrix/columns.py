@@ -12,7 +12,7 @@ loop one would write by hand for each storage.  ``ahead(j)`` prefetches a column
 ``along``             first and second derivative of f along a_j, at Xw + change·a_j
 ``scatter, clear``    out = diag(s) a_j, and out = 0, on the rows of a_j
 ``weighted_square``   ⟨a_j, diag(s) a_j⟩
-``sums_with_…``       Σa², Σa and products with one vector or two, from one reading of the column
+``sums_with_one``     Σa², Σa and ⟨a_j, v⟩ from one reading of the column
 ``first_at``          position of the first entry of a_j from some row on
 ====================  ====================================================================================
 
@@ -129,19 +129,6 @@ def sums_with_one(matrix: Any, j: int, vector: Array) -> tuple[float, float, flo
 
 
 @helper
-def sums_with_two(matrix: Any, j: int, vectors: Array) -> tuple[float, float, float, float]:
-    """The same with two vectors, the rows of an array."""
-    square, total, first, second = 0.0, 0.0, 0.0, 0.0
-    for p in range(matrix.start(j), matrix.stop(j)):
-        k, entry = matrix.row(p), matrix.entry(p, j)
-        square += entry * entry
-        total += entry
-        first += entry * vectors[0, k]
-        second += entry * vectors[1, k]
-    return square, total, first, second
-
-
-@helper
 def multiply(matrix: Any, x: Array, out: Array) -> None:
     """out = A·x, reading only the columns with x_j ≠ 0."""
     out[:] = 0.0
@@ -180,8 +167,6 @@ def fill_survey(
         j = wide(number)
         if vectors.shape[0] == 1:
             plain[j], total[j], products[0, j] = sums_with_one(matrix, j, vectors[0])
-        elif vectors.shape[0] == 2:
-            plain[j], total[j], products[0, j], products[1, j] = sums_with_two(matrix, j, vectors)
         else:
             plain[j], total[j] = squares_and_sum(matrix, j)
             for m in range(vectors.shape[0]):

@@ -12,7 +12,6 @@ from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import prices
 from ascd.matrix.base import Multiplier
-from ascd.matrix.columns import weighted_square
 from ascd.matrix.local import Local
 
 NO_MEANS = np.empty(0)
@@ -61,11 +60,6 @@ class LocalDense(Local):
     def beside(self, other: LocalDense) -> LocalDense:
         values = np.concatenate([self.matrix.values.T, other.matrix.values.T]).T
         return LocalDense(Dense(values), values.shape)
-
-    def _survey_kernel(self, count: int) -> Any:
-        """As in ``dots``, with one vector."""
-        is_large = self.matrix.values.size > prices.SMALL_DATA
-        return fill_four_surveys if count == 1 and is_large else super()._survey_kernel(count)
 
     def dots(self, columns: Array, vector: Array) -> Array:
         """Four columns at a time where the data are larger than the cache: memory answers several streams faster."""
@@ -172,42 +166,6 @@ def fill_four_dots(values: Array, columns: Array, vector: Array, out: Array, sta
             three += np.float64(values[k, c]) * vector[k]
             four += np.float64(values[k, d]) * vector[k]
         out[i], out[second], out[third], out[fourth] = one, two, three, four
-
-
-@kernel
-def fill_four_surveys(
-    matrix: Dense, scale: float, weights: Array, vectors: Array, square: Array, plain: Array, total: Array,
-    products: Array, start: int, stop: int,
-) -> None:  # fmt: skip
-    """``columns.fill_survey`` with one vector, four columns at a time."""
-    values, vector, product, last = matrix.values, vectors[0], products[0], stop - 1
-    for i in range(start, stop, 4):
-        a, b, c, d = wide(i), wide(min(i + 1, last)), wide(min(i + 2, last)), wide(min(i + 3, last))
-        square_a, square_b, square_c, square_d = 0.0, 0.0, 0.0, 0.0
-        total_a, total_b, total_c, total_d = 0.0, 0.0, 0.0, 0.0
-        product_a, product_b, product_c, product_d = 0.0, 0.0, 0.0, 0.0
-        for number in range(vector.size):
-            k = wide(number)
-            one, two = np.float64(values[k, a]), np.float64(values[k, b])
-            three, four = np.float64(values[k, c]), np.float64(values[k, d])
-            square_a += one * one
-            square_b += two * two
-            square_c += three * three
-            square_d += four * four
-            total_a += one
-            total_b += two
-            total_c += three
-            total_d += four
-            product_a += one * vector[k]
-            product_b += two * vector[k]
-            product_c += three * vector[k]
-            product_d += four * vector[k]
-        plain[a], plain[b], plain[c], plain[d] = square_a, square_b, square_c, square_d
-        total[a], total[b], total[c], total[d] = total_a, total_b, total_c, total_d
-        product[a], product[b], product[c], product[d] = product_a, product_b, product_c, product_d
-        for number in range(i, min(i + 4, stop)):
-            j = wide(number)
-            square[j] = weighted_square(matrix, j, weights) if weights.size > 0 else scale * plain[j]
 
 
 def add_strip(first: Array, second: Array, upper: bool, product: Array, block: Array, start: int, stop: int) -> None:

@@ -48,17 +48,8 @@ class Local(Matrix):
         square, plain, total = np.empty((3, n))
         products = np.empty((len(vectors), n))
         scale, weights = (float(weight), NO_WEIGHTS) if np.ndim(weight) == 0 else (0.0, weight)
-        given = (self.matrix, scale, weights, self._laid_out(vectors))
-        self._share(None, self._survey_kernel(len(vectors)), *given, square, plain, total, products)
+        self._share(None, fill_survey, self.matrix, scale, weights, vectors, square, plain, total, products)
         return Survey(square, plain, total, products)
-
-    def _survey_kernel(self, count: int) -> Any:
-        """The kernel for so many vectors."""
-        return fill_survey
-
-    def _laid_out(self, vectors: Array) -> Array:
-        """Vectors, one a row, as a pass over all columns reads them best."""
-        return vectors
 
     def squares(self, weight: Any, columns: Array) -> Array:
         out = np.empty(columns.size)

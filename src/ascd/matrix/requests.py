@@ -137,11 +137,6 @@ def squares(chunk: Matrix, columns: Array, weight: Any) -> Array:
     return chunk.squares(weight, columns)
 
 
-def dots_and_moments(chunk: Matrix, columns: Array, vector: Array, others: Array, weight: Array) -> tuple[Any, ...]:
-    """Return products with a vector, and the moments of columns that are requested next."""
-    return chunk.dots(columns, vector), moments(chunk, others, weight)
-
-
 def dots_and_worst(
     chunk: Matrix, columns: Array, vector: Array, low: Array, high: Array, most: int
 ) -> tuple[Array, Array, Any]:
@@ -222,7 +217,7 @@ def with_constant(chunk: Any, value: float) -> Any:
 REQUESTS: dict[str, Callable[..., Any]] = {
     made.__name__: made
     for made in (
-        shape, facts, first, moments, squares, dots_and_moments, dots_and_worst, linear, block, products, apply,
+        shape, facts, first, moments, squares, dots_and_worst, linear, block, products, apply,
         check_finite,
     )
 }  # fmt: skip
@@ -284,11 +279,6 @@ def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     return _add_facts(known), sums, None if found[0] is None else add_moments(found)
 
 
-def _add_dots_and_moments(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    found, others = zip(*answers, strict=True)
-    return _add_all(found), add_moments(others)
-
-
 SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "facts": _add_facts,
     "first": _add_first,
@@ -296,7 +286,6 @@ SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "squares": _add_all,
     "dots": _add_all,
     "dots_with_several": _add_all,
-    "dots_and_moments": _add_dots_and_moments,
     "careful_dots": add_carefully,
     "products": _add_all,
     "apply": lambda answers: answers[0].together(answers),

@@ -82,7 +82,7 @@ class DenseRows(Cached):
         return 0.5 * prices.DENSE_ENTRY * self.shape[0] * count
 
     def _count(self, columns: Array | None) -> None:
-        """Count what a pass reads: rows lie together, so each entry brings its cache line or page."""
+        """Count what a pass reads: rows lie together, so each entry costs its cache line or page."""
         touched = self.nbytes if columns is None else self.shape[0] * columns.size * 64
         self.bytes_read += min(self.nbytes, touched)
 

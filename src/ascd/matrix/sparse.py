@@ -10,7 +10,6 @@ from ascd._core.checks import Array, unlocked
 from ascd._core.jit import kernel, wide
 from ascd._core.scalars import fetch
 from ascd._core.threads import share
-from ascd.matrix import prices
 from ascd.matrix.columns import first_at
 from ascd.matrix.local import Local
 from ascd.matrix.sparse_products import SparseMultiplier
@@ -108,10 +107,6 @@ class LocalSparse(Local):
         if columns is None or columns.size == self.shape[1]:
             return offsets[1:]
         return np.cumsum(offsets[columns + 1] - offsets[columns], dtype=np.float64)
-
-    def _laid_out(self, vectors: Array) -> Array:
-        """Several vectors side by side: their entries for a row then come from memory together."""
-        return np.asfortranarray(vectors) if self.matrix.data.size > prices.SMALL_DATA else vectors
 
     def beside(self, other: LocalSparse) -> LocalSparse:
         first, second = self.matrix, other.matrix

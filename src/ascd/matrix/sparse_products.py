@@ -1,9 +1,7 @@
 """Products of sparse columns with each other, row by row.
 
 The entries of the columns are listed by rows once (``rows_of``); then every row adds the products of its entries,
-weighted by its curvature.  Threads multiply columns of their own, each reading all rows; or rows of their own, where
-the columns are so few and so long that reading rows is most of the work: the sums of some rows are then stored apart
-and added up.  Which of the two it is, and in how many parts, does not depend on the number of threads.
+weighted by its curvature.  Each thread multiplies columns of its own, and reads all rows.
 
 With means m, n of two columns, and any numbers s, t,
 
@@ -22,7 +20,6 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import parts_of, share
-from ascd._core.tuning import WORTH_A_THREAD
 from ascd.matrix import prices
 from ascd.matrix.base import Multiplier
 from ascd.matrix.columns import first_at
@@ -67,13 +64,11 @@ class SparseMultiplier(Multiplier):
         left_rows, left_less = (right_rows, right_less) if left is right else self._list(columns, left, means)
         filled = min(left_rows.filled, right_rows.filled, key=len)
         price = prices.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
-        given = (left, left_rows, right, right_rows, filled, left is right, weight, store)
-        looks = prices.FILLED_ROW * max(1, filled.size)
-        by_rows = row_parts(price + looks, looks, columns.size, left.size * right.size)
-        if by_rows > 1:
-            multiply_by_rows(price + looks, by_rows, columns.size, *given)
-        else:
-            multiply_by_columns(price, looks, *given)
+        # columns that a thread multiplies while it reads all rows once
+        parts = min(parts_of(price), int(price / (2.0 * prices.FILLED_ROW * max(1, filled.size))))
+        passing = min(prices.PASSING, -(-right.size // max(1, parts)))
+        given = (left, left_rows, right, right_rows, filled, left is right, weight, store, passing)
+        share(price, -(-right.size // passing), add_products, *given, room=lambda: right_rows.offsets[filled])
         price = prices.STORED * left.size * right.size
         if means is not None:
             left_mean, right_mean = means[columns[left]] - left_less, means[columns[right]] - right_less
@@ -94,59 +89,6 @@ class SparseMultiplier(Multiplier):
         if self.keeps:
             self.listed[key] = listed
         return listed
-
-
-def multiply_by_columns(
-    price: float, looks: float, left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array,
-    upper: bool, weight: Array, store: Array,
-) -> None:  # fmt: skip
-    """Each thread multiplies columns of its own, and reads all rows that are filled."""
-    parts = min(parts_of(price), int(price / (2.0 * looks)))
-    passing = min(prices.PASSING, -(-right.size // max(1, parts)))
-    given = (left, left_rows, right, right_rows, filled, upper, weight, store, passing)
-    share(price, -(-right.size // passing), add_products, *given, room=lambda: right_rows.offsets[filled])
-
-
-def row_parts(price: float, looks: float, names: int, pairs: int) -> int:
-    """Return in how many parts rows are multiplied apart, for so many products: 1 where threads share columns.
-
-    ``price`` is that of everything, ``looks`` that of visiting the rows alone, in nanoseconds.  Storing parts and
-    adding them up must take little work and memory.
-    """
-    most = min(prices.ROW_PARTS, prices.ROW_NUMBERS / names**2, 0.1 * price / (prices.STORED * pairs))
-    is_long = price < 2.0 * prices.ROW_PARTS * looks  # as many parts of the columns would visit rows most of the time
-    return max(1, int(min(most, price / WORTH_A_THREAD))) if is_long else 1
-
-
-def multiply_by_rows(
-    price: float, parts: int, names: int, left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array,
-    upper: bool, weight: Array, store: Array,
-) -> None:  # fmt: skip
-    """Each thread multiplies rows of its own."""
-    sums = np.empty((names, names, parts), order="F")
-    ends = [filled.size * part // parts for part in range(parts + 1)]
-
-    def multiply(start: int, stop: int) -> None:
-        for part in range(start, stop):
-            there = filled[ends[part] : ends[part + 1]]
-            given = (left, left_rows, right, right_rows, there, upper, weight, sums[:, :, part], right.size)
-            add_products(*given, right_rows.offsets[there], 0, 1)
-
-    share(price, parts, multiply)
-    share(prices.STORED * parts * left.size * right.size, right.size, add_up, left, right, upper, sums, store)
-
-
-@kernel
-def add_up(left: Array, right: Array, upper: bool, sums: Array, store: Array, start: int, stop: int) -> None:
-    """store[left, right] = the sum of all parts; where ``upper``, above the diagonal."""
-    for b in range(start, stop):
-        i = right[b]
-        for other in left:
-            if other <= i or not upper:
-                total = 0.0
-                for part in range(sums.shape[2]):
-                    total += sums[other, i, part]
-                store[other, i] = total
 
 
 @kernel
@@ -181,7 +123,7 @@ def add_products(
 
     ``passing`` columns at a time, the parts from ``start`` to ``stop``.  Rows come one after the other, so that their
     entries stream through the cache; ``filled`` lists them.  Names rise in every row, and ``reached`` (where the rows
-    begin, at first) tells how far each row is.  Where ``upper``, both are the same rows, and only entries up to the
+    begin, at first) says how far each row is.  Where ``upper``, both are the same rows, and only entries up to the
     right one are multiplied.
     """
     if start > 0:

@@ -99,7 +99,8 @@ class Table:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        kinds = [type(columns.part).__name__.removeprefix("Local").lower() for columns in self._columns]
+        parts = [columns.part for columns in self._columns]
+        kinds = ["codes" if isinstance(one, Codes) else "sparse" if one.is_sparse else "dense" for one in parts]
         return f"Table({self.shape[0]} x {self.shape[1]}: {', '.join(kinds)})"
 
     def as_design(self) -> WideChunks:
