@@ -133,7 +133,7 @@ def test_numbers_that_are_not_finite_are_named(bad):
 
 LABELS = np.where(RNG.random(3000) < 0.5, -1.0, 1.0)
 STRANGE = np.where(LABELS > 0.0, -0.0, 0.0)
-STRANGE[::3] = np.nan
+STRANGE[::4] = np.nan
 
 
 class Pair(NamedTuple):

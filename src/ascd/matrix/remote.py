@@ -108,8 +108,10 @@ class Cached(Remote):
         return int(self.cache_bytes / max(1.0, self._bytes(np.arange(n)) / n)) if self.caches_dots else n
 
     def dots(self, columns: Array, vector: Array) -> Array:
-        cache, cached = self._for_dots(columns)
-        if cache is None:
+        # without room for all of them, one pass for all is faster than two answers
+        cache = self._with(columns) if self.caches_dots else self._cache
+        cached = self._mask(cache, columns)
+        if cache is None or not cached.any():
             return self.read_dots(columns, vector)
         out = np.empty(columns.size)
         out[cached] = cache.local.dots(cache.place[columns[cached]], vector)
@@ -118,8 +120,9 @@ class Cached(Remote):
         return out
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
-        cache, cached = self._for_dots(columns)
-        if cache is None:
+        cache = (self._with(columns) if self.caches_dots else None) or self._cache
+        cached = self._mask(cache, columns)
+        if cache is None or not cached.any():
             return self.read_dots_with_several(columns, vectors)
         out = np.empty((columns.size, vectors.shape[1]))
         out[cached] = cache.local.dots_with_several(cache.place[columns[cached]], vectors)
@@ -127,15 +130,9 @@ class Cached(Remote):
             out[~cached] = self.read_dots_with_several(columns[~cached], vectors)
         return out
 
-    def _for_dots(self, columns: Array) -> tuple[Cache | None, Array]:
-        """The cache, with these columns in it where they shall be, and a mask of those there; None for none.
-
-        Where passes are cheap and the columns have no room, one pass for all of them is faster than two answers.
-        """
-        cache = self._with(columns) if self.caches_dots else self._cache
-        cache = cache or (self._cache if self.is_dear else None)
-        cached = np.zeros(columns.size, dtype=bool) if cache is None else cache.place[columns] >= 0
-        return (cache if cached.any() else None), cached
+    def _mask(self, cache: Cache | None, columns: Array) -> Array:
+        """Which of the columns are in this cache."""
+        return np.zeros(columns.size, dtype=bool) if cache is None else cache.place[columns] >= 0
 
     def squares(self, weight: Any, columns: Array) -> Array:
         local, places = self.local(columns)
@@ -176,7 +173,7 @@ class Cached(Remote):
         return Part(local.matrix, places)
 
     def are_near(self, columns: Array) -> Array:
-        return np.zeros(columns.size, dtype=bool) if self._cache is None else self._cache.place[columns] >= 0
+        return self._mask(self._cache, columns)
 
     def local(self, columns: Array) -> tuple[Local, Array]:
         """Return the columns in local memory, and their places: cached, or fetched for this once if they are many."""
