@@ -25,8 +25,7 @@ from ascd.blocks.pieces import Working
 from ascd.blocks.softmax import solve_singular
 from ascd.blocks.tuning import COUPLED_AT_ONCE, LANES, SPARSE_COUPLED
 from ascd.matrix.base import Part, as_block
-from ascd.matrix.sparse import CSC
-from ascd.matrix.sparse_products import Rows, rows_of
+from ascd.matrix.sparse import CSC, Rows, rows_of
 
 
 def flat(working: Working) -> Working:

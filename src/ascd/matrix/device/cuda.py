@@ -39,7 +39,7 @@ TYPES = {"float64": "double", "float32": "float", "uint8": "unsigned char", "int
 
 Launch = Callable[[tuple[int, int], list[Any]], None]
 
-PASSES = r"""
+PASS_SOURCE = r"""
 #define NOUT (NV + 2 * SQ + WT)
 #define WARPS 8
 #define LINES 4
@@ -154,7 +154,7 @@ extern "C" __global__ void across(const T* values, int stride, const int* lines,
 
 #: Columns of 16 bits: (a_ij − mean_j)·√h_i·share_j, rounded as they are gathered.  The library needs a copy for every
 #: operation, each of eight bytes an entry; this writes two.  What is written lies as the data do.
-HALVES = r"""
+HALVES_SOURCE = r"""
 /* out lies as the data do: `count` columns of `span` rows, from the row `first` on, `pitch` entries a line of memory */
 extern "C" __global__ void halves(const T* values, int stride, const int* columns, int count, int first, int span,
                                   const double* roots, const double* means, const double* shares, int pitch,
@@ -182,7 +182,7 @@ extern "C" __global__ void halves(const T* values, int stride, const int* column
 #:
 #: with β as in FISTA (Beck and Teboulle 2009), which restarts where it leads uphill (O'Donoghue and Candès 2015); ∇ is
 #: known at y because it is linear.  The library multiplies by G; everything else is one block of threads.
-MOMENTUM = r"""
+MOMENTUM_SOURCE = r"""
 __device__ double added(double value, double* shared)
 {
     for (int away = 16; away > 0; away /= 2) value += __shfl_down_sync(0xffffffffu, value, away);
@@ -374,7 +374,7 @@ class KernelPasses:
     def _kernel(self, name: str, *numbers: Any) -> Launch:
         names = ("NV", "SQ", "WT", "LISTED", "PICKED", "WIDTH")
         defined = [(one, int(number)) for one, number in zip(names, numbers, strict=True)]
-        return self.compiled(name, PASSES, ("T", self.type), *defined)
+        return self.compiled(name, PASS_SOURCE, ("T", self.type), *defined)
 
     def compiled(self, name: str, source: str, *defined: tuple[str, Any]) -> Launch:
         """Return a kernel with these names and values compiled in."""
@@ -447,7 +447,7 @@ def halves_of(passes: Any, columns: Array, root: Any, means: Any | None, shares:
         return None
     space, lines, half = passes.space, passes.lines, passes.space.half
     defined = ("T", passes.type), ("COLUMNS", int(lines.are_columns)), ("CENTRED", int(means is not None))
-    launch = passes.compiled("halves", HALVES, *defined)
+    launch = passes.compiled("halves", HALVES_SOURCE, *defined)
     listed = space.put(np.ascontiguousarray(columns, dtype=np.int32))
 
     def gather(rows: slice) -> Any:
@@ -476,7 +476,7 @@ def advance(
     lengths = gram.own_lengths
     rows = np.stack([x, gradient, x, gradient, x, scale, lengths, *bends])
     unit = float(np.max(np.abs(gradient) * lengths / (bound * scale))) or 1.0  # short numbers do not reach far
-    launch = passes.compiled("momentum", MOMENTUM, ("S", "double" if gram.is_exact else "float"))
+    launch = passes.compiled("momentum", MOMENTUM_SOURCE, ("S", "double" if gram.is_exact else "float"))
     with space.here():
         there, state = space.put(rows), space.put(np.array([bound, 1.0, 0.0, unit]))
         change, curved = (space.empty((size,), gram.kind) for _ in range(2))
