@@ -81,11 +81,11 @@ def warm(o):
 
 def passes(o):
     X, _ = o.large()
-    source = o.place.design(X).source
+    source = o.place.design(X)
     vector = np.random.default_rng(0).standard_normal(X.shape[0])
     every = np.arange(X.shape[1])
     kind = type(source.passes).__name__
-    kind += f" ({source.chunks.reason})" if kind == "Chunks" else ""
+    kind += f" ({source.chunks.reason})" if kind == "LibraryPasses" else ""
     seconds, _ = seconds_of(o.place, lambda: source.dots(every, vector), 3)
     half = X[:, : X.shape[1] // 8] if o.place.name != "torch" else X[:, : X.shape[1] // 8].clone()
     size = source.nbytes // 8

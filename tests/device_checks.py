@@ -7,10 +7,10 @@ GPU.
 from __future__ import annotations
 
 import numpy as np
+from matrix_answers import check_answers
 
 import ascd
 from ascd.matrix.device.dense import DeviceDense
-from ascd.matrix.distant import Distant
 
 #: Sizes that fill no tile and no vector of a kernel, and ones that fill them.
 SHAPES = ((41, 23), (2100, 36), (64, 1200))
@@ -18,7 +18,7 @@ SHAPES = ((41, 23), (2100, 36), (64, 1200))
 
 def design_of(array):
     """The path of a device, also for arrays of the host."""
-    return Distant(DeviceDense(array))
+    return DeviceDense(array)
 
 
 def as_read(A, dtype):
@@ -26,47 +26,14 @@ def as_read(A, dtype):
     return A.astype(dtype).astype(np.float64)
 
 
-def check_answers(put, dtype, order, shape):
-    """Every question has the answer that NumPy gives."""
+def check_device(put, dtype, order, shape):
+    """Every method gives what NumPy gives."""
     rng = np.random.default_rng(shape[0])
     A = np.round(8.0 * rng.standard_normal(shape)) if np.dtype(dtype).kind in "iu" else rng.standard_normal(shape)
     A = np.abs(A) if np.dtype(dtype).kind == "u" else A
-    d, n = shape
     design, A = design_of(put(np.asarray(A, dtype=dtype, order=order))), as_read(A, dtype)
-    weight, vectors = rng.random(d), rng.standard_normal((2, d))
-    close = {"rtol": 1e-11, "atol": 1e-10}
-    for count, weights in ((2, weight), (0, weight), (1, 1.5)):
-        survey = design.survey(weights, vectors[:count])
-        np.testing.assert_allclose(survey.square, np.broadcast_to(weights, d) @ A**2, **close)
-        np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0), **close)
-        np.testing.assert_allclose(survey.total, A.sum(axis=0), **close)
-        np.testing.assert_allclose(survey.products, vectors[:count] @ A, **close)
-    for columns in (np.array([5, 0, 17, 3]), rng.permutation(n)[: max(2, n // 2)], np.arange(n)):
-        B, factors = A[:, columns], rng.standard_normal(columns.size)
-        np.testing.assert_allclose(design.dots(columns, vectors[0]), B.T @ vectors[0], **close)
-        np.testing.assert_allclose(design.squares(weight, columns), weight @ B**2, **close)
-        product, error = design.careful_dots(columns, vectors[1])
-        np.testing.assert_allclose(product, B.T @ vectors[1], **close)
-        assert np.all(error <= 1e-14 * np.abs(B).T @ np.abs(vectors[1]))
-        image = vectors[1].copy()
-        design.add(columns, factors, image)
-        np.testing.assert_allclose(image, vectors[1] + B @ factors, **close)
-    several = design.source.dots_with_several(np.array([2, 9, 4]), rng.standard_normal((d, 5)))
-    assert several.shape == (3, 5)
-    check_products(design, A, weight)
-
-
-def check_products(design, A, weight):
-    chosen = np.array([6, 2, 0, 4])
-    means = design.means(np.arange(A.shape[1]), weight)
-    for used in (None, means):
-        B = A[:, chosen] - (0.0 if used is None else used[chosen])
-        expected = B.T @ (weight[:, None] * B)
-        multiplier, store, every = design.multiplier(True), np.zeros((4, 4), order="F"), np.arange(4)
-        multiplier.fill(store, chosen, every[:1], every[1:], weight, used)
-        np.testing.assert_allclose(store[0, 1:], expected[0, 1:], rtol=1e-10, atol=1e-9)
-        multiplier.fill(store, chosen, every, every, weight, used)
-        np.testing.assert_allclose(store, expected, rtol=1e-10, atol=1e-9)
+    for columns in (np.array([5, 0, 17, 3]), rng.permutation(shape[1])[: max(2, shape[1] // 2)]):
+        check_answers(design, A, columns, close=1e-11, error=1e-14)
 
 
 def check_case(case, put, dtype, intercept):

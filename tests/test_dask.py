@@ -17,7 +17,7 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix import prices
-from ascd.matrix.storages import open_design
+from ascd.matrix.open import open_design
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
@@ -125,7 +125,7 @@ def test_a_series_is_a_target_and_single_precision_stays(client):
 def test_a_round_is_one_task_a_worker_and_one_answer(client, monkeypatch):
     data = da.from_array(RNG.standard_normal((400, 6)), chunks=(20, 6)).persist()
     design = open_design(data)
-    executor = design.source.executor
+    executor = design.executor
     design.survey(1.0, np.zeros((1, 400)))
     submit, tasks = client.submit, []
     monkeypatch.setattr(client, "submit", lambda *given, **how: tasks.append(given) or submit(*given, **how))
@@ -141,7 +141,7 @@ def test_what_many_workers_need_goes_out_once(client, monkeypatch):
     monkeypatch.setattr(prices, "SMALL_MESSAGE", 100)
     design = open_design(da.from_array(X, chunks=(90, 2)))
     np.testing.assert_allclose(design.dots(np.arange(8), SIGNAL), X.T @ SIGNAL)
-    assert design.source.executor.sent <= 8 * (90 + 8)  # the vector, and column numbers
+    assert design.executor.sent <= 8 * (90 + 8)  # the vector, and column numbers
 
 
 @pytest.mark.parametrize("share", [0.5, 0.0])

@@ -16,7 +16,7 @@ from dask_clusters import as_chunks, kill_a_worker, local_cluster, programs, rea
 
 import ascd
 from ascd.matrix import prices
-from ascd.matrix.dask_executors import OnCluster
+from ascd.matrix.dask_cluster import OnCluster
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 import dask  # noqa: E402
@@ -45,7 +45,7 @@ def stated(data):
 
 def in_round(problem, number, action):
     """Do something right before a round."""
-    executor = problem.design.source.executor
+    executor = problem.design.executor
     ask, count = executor.ask, [0]
 
     def asked(calls):

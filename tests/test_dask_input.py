@@ -139,5 +139,5 @@ def test_a_fit_leaves_the_keys_of_the_chunks_alone(client, width, caplog):
         np.testing.assert_allclose(model.predict(data).compute(), expected)
         data.mean(axis=0).compute()
         (data @ np.ones(8) - model.predict(data)).sum().compute()
-    assert problem.design.source.executor.parts
+    assert problem.design.executor.chunks
     assert not [one for one in caplog.messages if "run_spec" in one]

@@ -12,8 +12,7 @@ from pairs import in_pairs
 import ascd
 from ascd.io.readers import NpyReader, ParquetReader, ZarrReader
 from ascd.matrix import prices
-from ascd.matrix.distant import Distant
-from ascd.matrix.filed import Filed
+from ascd.matrix.files import FileMatrix
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 EVERY, MIXED = np.arange(12), np.array([11, 0, 6, 1, 10, 5, 2])
@@ -54,9 +53,9 @@ def stored(reader, columns):
 
 QUESTIONS = {
     "survey": lambda source, _: source.survey(WEIGHT, np.stack([VECTOR, WEIGHT])).products,
-    "dots": lambda source, columns: source.dots(columns, VECTOR),
-    "several": lambda source, columns: source.dots_with_several(columns, np.stack([VECTOR, WEIGHT], axis=1)),
-    "add": lambda source, columns: source.add(columns, np.ones(columns.size), np.zeros(50)),
+    "dots": lambda source, columns: source.read_dots(columns, VECTOR),
+    "several": lambda source, columns: source.read_dots_with_several(columns, np.stack([VECTOR, WEIGHT], axis=1)),
+    "add": lambda source, columns: source.read_add(columns, np.ones(columns.size), np.zeros(50)),
     "fetch": lambda source, columns: source.fetch(columns),
     "check": lambda source, _: source.check_finite(),
 }
@@ -68,7 +67,7 @@ ABOUT_COLUMNS = ("dots", "several", "add", "fetch")
 def test_a_pass_decodes_every_chunk_once(form, chunks_allowed, reader_of):
     """A piece is a thirty-second of the memory: less than a chunk, one, or several."""
     reader = reader_of(form)
-    source = Filed(reader, CHUNKS[form] * chunks_allowed)
+    source = FileMatrix(reader, CHUNKS[form] * chunks_allowed)
     for columns in (EVERY, COLUMNS, MIXED):
         expected = stored(reader, columns)
         for name in QUESTIONS if columns is EVERY else ABOUT_COLUMNS:
@@ -79,12 +78,12 @@ def test_a_pass_decodes_every_chunk_once(form, chunks_allowed, reader_of):
 
 @in_pairs(form=CHUNKS, memory=[0.05, 0.5, 1, 3, 40, 200], order=["every", "some", "mixed", "backward"])
 def test_answers_are_numpys_in_any_order_of_columns(form, memory, order, reader_of):
-    source = Filed(reader_of(form), CHUNKS[form] * memory)
+    source = FileMatrix(reader_of(form), CHUNKS[form] * memory)
     columns = {"every": EVERY, "some": COLUMNS, "mixed": MIXED, "backward": MIXED[::-1]}[order]
     image, factors = np.zeros(50), np.arange(columns.size) - 1.0
-    source.add(columns, factors, image)
+    source.read_add(columns, factors, image)
     np.testing.assert_allclose(image, A[:, columns] @ factors, atol=1e-12)
-    np.testing.assert_allclose(source.dots(columns, VECTOR), VECTOR @ A[:, columns], atol=1e-12)
+    np.testing.assert_allclose(source.read_dots(columns, VECTOR), VECTOR @ A[:, columns], atol=1e-12)
     np.testing.assert_array_equal(source.fetch(columns).matrix.values, A[:, columns])
 
 
@@ -92,7 +91,7 @@ def test_answers_are_numpys_in_any_order_of_columns(form, memory, order, reader_
 def test_a_chunk_larger_than_the_memory_is_decoded_for_each_part(form, reader_of):
     reader = reader_of(form)
     memory, first = CHUNKS[form] / 2.0, int(reader.ends[1])
-    pieces = [piece for piece in Filed(reader, memory).pieces.of(EVERY) if piece.rows.stop <= first]
+    pieces = [piece for piece in FileMatrix(reader, memory).pieces.of(EVERY) if piece.rows.stop <= first]
     assert max(piece.values.nbytes for piece in pieces) <= prices.FILE_PART * memory
     parts = -(-first // int(first / 8))  # eight, but for rows that cannot be cut
     assert len(pieces) == parts * {"parquet": 12, "zarr": 3, "zarr rows": 1}[form]
@@ -105,7 +104,7 @@ def test_nothing_is_read_ahead_of_a_chunk_larger_than_a_piece(form, chunks_allow
     reader = reader_of(form)
     calls, read = [], reader.read
     monkeypatch.setattr(reader, "read", lambda *what: calls.append(1) or read(*what))
-    for number, piece in enumerate(Filed(reader, CHUNKS[form] * chunks_allowed).pieces.of(EVERY), start=1):
+    for number, piece in enumerate(FileMatrix(reader, CHUNKS[form] * chunks_allowed).pieces.of(EVERY), start=1):
         assert number <= len(calls) <= number + ahead
         assert piece.values.nbytes <= CHUNKS[form]
 
@@ -115,7 +114,7 @@ def test_a_fit_takes_the_passes_of_a_plain_file(columns_allowed, reader_of, tmp_
     memory = columns_allowed * 50 * 8.0 / prices.FILE_NEAR
     readers = NpyReader(npy(tmp_path, "F")), reader_of("parquet")
     for reader, scale in zip(readers, (3.0, 1.0), strict=True):
-        found = ascd.solve(ascd.Problem(Distant(Filed(reader, memory)), B, penalty=ascd.L1(scale)), tol=1e-8)
+        found = ascd.solve(ascd.Problem(FileMatrix(reader, memory), B, penalty=ascd.L1(scale)), tol=1e-8)
         assert found.converged
     plain, packed = (reader.bytes_read / stored(reader, EVERY) for reader in readers)
     assert packed <= 1.1 * plain + 0.1

@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from device_checks import as_read, check_answers, check_case, check_products, design_of
+from device_checks import as_read, check_case, check_device, design_of
 from estimators import make_data
+from matrix_answers import check_answers
 from problems import CASES
 from strict_device import on_device, strict
 
@@ -16,13 +17,13 @@ import ascd
 from ascd import estimators as ours
 from ascd._core.devices import is_on_device
 from ascd.matrix import prices
-from ascd.matrix.device.compensated import careful_products
-from ascd.matrix.device.spaces import space_of
+from ascd.matrix.chunked import chunked
+from ascd.matrix.device.arrays import space_of
+from ascd.matrix.device.dense import DeviceDense, compensated_products
 from ascd.matrix.device.sparse import DeviceSparse
-from ascd.matrix.distant import Distant
-from ascd.matrix.executors import InTurn
-from ascd.matrix.parted import Parted
-from ascd.matrix.storages import open_design
+from ascd.matrix.local import Local
+from ascd.matrix.open import open_design
+from ascd.matrix.requests import InTurn
 
 pytestmark = pytest.mark.usefixtures("nothing_is_small")
 
@@ -51,7 +52,7 @@ ROWS = [
 @pytest.mark.parametrize(("place", "dtype", "shape", "order"), ROWS)
 def test_answers_equal_numpys(place, dtype, shape, order, monkeypatch):
     monkeypatch.setattr(prices, "DEVICE_FLOOR", 4000)  # several chunks
-    check_answers(PLACES[place], dtype, order, shape)
+    check_device(PLACES[place], dtype, order, shape)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -67,24 +68,10 @@ def test_sparse_matrices(interpreted, form, floor, monkeypatch):
     monkeypatch.setattr(prices, "DEVICE_FLOOR", floor)
     rng = np.random.default_rng(0)
     A = rng.standard_normal((60, 80)) * (rng.random((60, 80)) < 0.2)
-    weight, vectors, some = rng.random(60), rng.standard_normal((2, 60)), np.array([5, 0, 17, 3])
-    design, A = Distant(DeviceSparse(form(A.astype(dtype)))), as_read(A, dtype)
-    survey = design.survey(weight, vectors)
-    np.testing.assert_allclose(survey.square, weight @ A**2, atol=1e-12)
-    np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(survey.total, A.sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(survey.products, vectors @ A, atol=1e-12)
-    for columns in (some, rng.permutation(80)[:60], np.arange(80)):
-        np.testing.assert_allclose(design.dots(columns, vectors[0]), vectors[0] @ A[:, columns], atol=1e-12)
-        np.testing.assert_allclose(design.squares(weight, columns), weight @ A[:, columns] ** 2, atol=1e-12)
-        product, error = design.careful_dots(columns, vectors[1])
-        np.testing.assert_allclose(product, vectors[1] @ A[:, columns], atol=1e-12)
-        assert np.all(error < 1e-13)
-        image = np.zeros(60)
-        design.add(columns, np.ones(columns.size), image)
-        np.testing.assert_allclose(image, A[:, columns].sum(axis=1), atol=1e-12)
-    check_products(design, A, weight)
-    b = A[:, :5].sum(axis=1) + 1.0 + 0.1 * vectors[0]
+    design, A = DeviceSparse(form(A.astype(dtype))), as_read(A, dtype)
+    for columns in (np.array([5, 0, 17, 3]), rng.permutation(80)[:60]):
+        check_answers(design, A, columns, close=1e-11)
+    b = A[:, :5].sum(axis=1) + 1.0 + 0.1 * rng.standard_normal(60)
     found = ascd.solve(ascd.Problem(design, b, penalty=ascd.L1(0.8)), tol=1e-10, intercept=True)
     expected = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(0.8)), tol=1e-12, intercept=True)
     assert found.converged
@@ -96,7 +83,7 @@ def test_column_parts_on_devices(interpreted):
     data = make_data(40, 6)
     others = strict.asarray(data.X[:, 2:], device=strict.Device("device2"))
     parts = [open_design(on_device(data.X[:, :2])), open_design(others)]
-    design = Distant(Parted(InTurn(parts), np.array([0, 40]), np.array([0, 2, 6])))
+    design = chunked(InTurn(parts), np.array([0, 40]), np.array([0, 2, 6]))
     for penalty in (ascd.L1(2.0), ascd.L2(1.0)):
         found = ascd.solve(ascd.Problem(design, data.y, penalty=penalty), tol=1e-10, intercept=True)
         expected = ascd.solve(ascd.Problem(data.X, data.y, penalty=penalty), tol=1e-12, intercept=True)
@@ -135,7 +122,7 @@ def test_nothing_is_copied_to_the_host(interpreted, monkeypatch):
         shapes.append(tuple(array.shape))
         return fetch(self, array)
 
-    monkeypatch.setattr("ascd.matrix.device.spaces.Space.fetch", noted)
+    monkeypatch.setattr("ascd.matrix.device.arrays.Space.fetch", noted)
     problem = ascd.Problem(on_device(A), A[:, :3].sum(axis=1), penalty=ascd.L1(50.0))
     assert ascd.solve(problem, tol=1e-8).converged
     assert len(shapes) > 3
@@ -144,8 +131,8 @@ def test_nothing_is_copied_to_the_host(interpreted, monkeypatch):
 
 def test_small_arrays_come_to_the_host(monkeypatch):
     monkeypatch.setattr(prices, "DEVICE_SMALL", 100)
-    assert not hasattr(open_design(on_device(np.ones((9, 9)))), "source")
-    assert hasattr(open_design(on_device(np.ones((10, 10)))), "source")
+    assert isinstance(open_design(on_device(np.ones((9, 9)))), Local)
+    assert isinstance(open_design(on_device(np.ones((10, 10)))), DeviceDense)
 
 
 def test_careful_products_hold_their_bound():
@@ -156,7 +143,7 @@ def test_careful_products_hold_their_bound():
         np.concatenate([half, half, rng.standard_normal((7, 3))]),
         np.concatenate([np.ones(500), -np.ones(500), np.ones(7)]),
     )
-    product, error = careful_products(space_of(A), A, v)
+    product, error = compensated_products(space_of(A), A, v)
     exact = A[1000:].astype(np.longdouble).sum(axis=0)
     assert np.all(np.abs(product - exact) <= error + 1e-18 * np.abs(exact))
     assert np.all(error <= 1e-6)

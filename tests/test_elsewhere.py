@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from test_parted import cut
+from test_chunked import cut
 
 import ascd
 

@@ -20,8 +20,8 @@ from fuzz.twists import twisted
 from pairs import in_pairs
 
 import ascd
-from ascd.matrix.local import as_block
-from ascd.matrix.storages import open_design
+from ascd.matrix.base import as_block
+from ascd.matrix.open import open_design
 
 # ------------------------------------------------------------------------------------------- the slice
 

@@ -9,10 +9,10 @@ from forms import DENSE, FORMS, SPARSE, long_indices
 from scipy import sparse
 
 import ascd
-from ascd.matrix import matrices
+from ascd.matrix import columns as matrices
 from ascd.matrix.dense import Dense
+from ascd.matrix.open import open_design
 from ascd.matrix.sparse import CSC, as_rows
-from ascd.matrix.storages import open_design
 from ascd.problem.problem import Sample
 
 pytestmark = pytest.mark.usefixtures("plain_python")

@@ -35,8 +35,8 @@ def test_products_of_few_columns_travel(intercept, compiled):
     expected = ascd.solve(stated(X, 3), tol=1e-10, intercept=intercept)
     assert found.converged
     np.testing.assert_allclose(found.x, expected.x, atol=1e-5)
-    executor = problem.design.source.executor
-    assert executor.questions == ["first", *["apply"] * (problem.design.source.rounds - 1)]
+    executor = problem.design.executor
+    assert executor.questions == ["first", *["apply"] * (problem.design.rounds - 1)]
     moving = np.count_nonzero(found.x)
     room = moving + tuning.FEWEST_NEXT + int(tuning.NEXT_SHARE * moving)
     assert max(max(sizes) for sizes in executor.moved[-2:]) <= max(room**2, 12 * 40) < 40**2
@@ -50,7 +50,7 @@ def test_columns_that_were_left_out_join_when_they_must_move(monkeypatch, interc
     found = ascd.path(problem, n_alphas=5, eps=0.03, tol=1e-8, intercept=intercept, early_stop=False)
     expected = ascd.path(stated(FEW, 30, THEIRS), alphas=found.alphas, tol=1e-10, intercept=intercept)
     np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-7)
-    assert set(problem.design.source.executor.questions) == {"first", "apply"}
+    assert set(problem.design.executor.questions) == {"first", "apply"}
 
 
 def test_free_columns_and_the_nearest_are_chosen():

@@ -10,9 +10,8 @@ import ascd
 from ascd.io import open_data
 from ascd.io.readers import NpyReader
 from ascd.matrix import prices
-from ascd.matrix.distant import Distant
-from ascd.matrix.filed import Filed
-from ascd.matrix.local import as_block
+from ascd.matrix.base import as_block
+from ascd.matrix.files import FileMatrix
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.tuning import LARGEST_SET
 
@@ -39,22 +38,7 @@ def test_answers_equal_numpys(form, piece, tmp_path, monkeypatch):
     monkeypatch.setattr(prices, "BLOCK_BYTES", piece)
     data, expected = opened(form, tmp_path, monkeypatch)
     design = data.as_design()
-    assert data.shape == design.shape == expected.shape
-    survey = design.survey(WEIGHT, np.stack([VECTOR, WEIGHT]))
-    np.testing.assert_allclose(survey.square, WEIGHT @ expected**2)
-    np.testing.assert_allclose(survey.plain, (expected**2).sum(axis=0))
-    np.testing.assert_allclose(survey.total, expected.sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(survey.products, np.stack([VECTOR, WEIGHT]) @ expected, atol=1e-12)
-    np.testing.assert_allclose(design.survey(2.0, VECTOR[None]).square, 2.0 * (expected**2).sum(axis=0))
-    source, every = design.source, np.arange(12)
-    for columns in (COLUMNS, every):
-        for answering in (source, design):
-            np.testing.assert_allclose(answering.dots(columns, VECTOR), VECTOR @ expected[:, columns], atol=1e-12)
-            image = WEIGHT.copy()
-            answering.add(columns, np.arange(columns.size) - 1.0, image)
-            np.testing.assert_allclose(image, WEIGHT + expected[:, columns] @ (np.arange(columns.size) - 1.0))
-        np.testing.assert_array_equal(as_block(design.take(columns), 50), expected[:, columns])
-    design.check_finite()
+    check_answers(design, expected, COLUMNS)
     assert design.entries() == (np.count_nonzero(A) if form == "libsvm" else A.size)
 
 
@@ -76,11 +60,11 @@ def test_fits_equal_those_of_the_array(form, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("form", "least"), [("F", 4 * 50 * 8), ("C", 50 * 12 * 8), ("zarr", 2 * 50 * 5 * 8)])
 def test_columns_that_nobody_asks_for_are_not_read(form, least, tmp_path, monkeypatch):
     data, _ = opened(form, tmp_path, monkeypatch)
-    source = data.as_design().source
+    source = data.as_design()
     before = data.bytes_read
     source.dots(COLUMNS, VECTOR)
     assert data.bytes_read - before == least
-    assert isinstance(source, Filed)
+    assert isinstance(source, FileMatrix)
     assert data.size == 12 * 50 * 8
 
 
@@ -117,15 +101,15 @@ def test_ctrl_c_returns_the_best_point(tmp_path, monkeypatch):
 @pytest.mark.parametrize("columns_allowed", [2, 6, 14, 40])
 def test_columns_in_memory_stay_within_what_is_allowed(columns_allowed, tmp_path, monkeypatch):
     memory = columns_allowed * 50 * 8.0 / prices.FILE_ROOM
-    design = Distant(Filed(NpyReader(npy(tmp_path, "F")), memory))
-    most, fetch = [], design.source.fetch
+    design = FileMatrix(NpyReader(npy(tmp_path, "F")), memory)
+    most, fetch = [], design.fetch
 
     def watched(columns):
-        held = 0 if design._held is None else design._held.held.size
-        most.append(held + columns.size)
+        cached = 0 if design._cache is None else design._cache.columns.size
+        most.append(cached + columns.size)
         return fetch(columns)
 
-    monkeypatch.setattr(design.source, "fetch", watched)
+    monkeypatch.setattr(design, "fetch", watched)
     for columns in ([0, 1], [1, 2, 3], [5, 0], [7, 8, 9, 10, 11], [3], np.arange(12), [4, 7]):
         local, places = design.local(np.array(columns))
         np.testing.assert_array_equal(as_block(local.take(places), 50), 3.0 * A[:, columns])
@@ -140,7 +124,7 @@ def test_working_sets_are_no_larger_than_what_comes_near(tmp_path, monkeypatch, 
     X = np.asfortranarray(rng.standard_normal((40, 3000)))
     y = X[:, :30] @ rng.standard_normal(30)
     np.save(tmp_path / "wide.npy", X)
-    design = Distant(Filed(NpyReader(tmp_path / "wide.npy"), 250 * 40 * 8.0 / prices.FILE_NEAR))
+    design = FileMatrix(NpyReader(tmp_path / "wide.npy"), 250 * 40 * 8.0 / prices.FILE_NEAR)
     assert design.most_near == 250
     whole = ascd.solve(ascd.Problem(X, y, penalty=ascd.L1(2.0)), tol=1e-8)
     improve = Subproblem.improve

@@ -14,7 +14,7 @@ from ascd.estimators._deviations import deviations
 from ascd.io import open_data
 from ascd.io.opening import as_bytes
 from ascd.matrix import prices
-from ascd.matrix.local import as_block
+from ascd.matrix.base import as_block
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 

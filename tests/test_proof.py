@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.matrix.careful import careful_sum
+from ascd.matrix.arithmetic import careful_sum
 from ascd.problem.dual_fit import fit_to
 from ascd.problem.losses import as_loss
 from ascd.problem.losses.formulas import divergence

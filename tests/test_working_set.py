@@ -17,7 +17,6 @@ import ascd
 from ascd.engine.oracles.reference import HAS_REFERENCE
 from ascd.engine.tuning import BOUNDS_COST, SAMPLE_COST, STEEP_BUCKETS
 from ascd.matrix.prices import VISIT
-from ascd.matrix.storages import entry_price
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

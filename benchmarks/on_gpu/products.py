@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascd.matrix.device.products import Short, Wide, multiply
+from ascd.matrix.device.gram import Short, Wide, multiply
 from on_gpu.places import seconds_of
 
 
 def compare(place, X, count):
     """Seconds of both, the largest difference of short products from exact ones as a share of the diagonal."""
-    source = place.design(X).source
+    source = place.design(X)
     columns, ones = np.arange(0, X.shape[1], max(1, X.shape[1] // count))[:count], np.ones(X.shape[0])
     lengths = np.ones(X.shape[1])
     lengths[columns] = np.sqrt(source.squares(ones, columns) / X.shape[0])

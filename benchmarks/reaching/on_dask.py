@@ -14,7 +14,7 @@ import numpy as np
 from race.cases import data_folder, load
 
 import ascd
-from ascd.matrix.storages import open_design
+from ascd.matrix.open import open_design
 from reaching import dask_others, generated
 from reaching.timing import show
 
@@ -98,7 +98,7 @@ def rounds_of(name, A, b, loss, by_rows):
     for share in SHARES:
         problem = ascd.Problem(X, b, loss=loss, penalty=ascd.L1(top / share))
         found = ascd.solve(problem, tol=1e-6)
-        source = problem.design.source
+        source = problem.design
         sent, back = source.executor.sent, source.executor.received
         skipped = 1.0 - source.calls / (source.rounds * X.npartitions)
         a_round = (sent + back - of_working_set(problem, by_rows)) / source.rounds / (8.0 * max(A.shape))
@@ -113,7 +113,7 @@ def of_working_set(problem, by_rows):
         return 0
     design = problem.design
     held = np.flatnonzero(design.are_near(np.arange(problem.n_features)))
-    return (12 if design.source.facts.is_sparse else 8) * design.entries(held)
+    return (12 if design.facts.is_sparse else 8) * design.entries(held)
 
 
 def spent(processes):

@@ -17,7 +17,7 @@ from ascd._core import threads as pool
 from ascd.estimators import _folds
 from ascd.matrix.dense import DenseMultiplier
 from ascd.matrix.local import Local
-from ascd.matrix.sparse_products import SparseMultiplier
+from ascd.matrix.sparse import SparseMultiplier
 from ascd.problem import problem
 from ascd.solver import assessment
 from ascd.solver.assessment import Assessment

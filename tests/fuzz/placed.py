@@ -22,11 +22,10 @@ from scipy import sparse
 import ascd
 from ascd.io.readers import NpyReader
 from ascd.matrix import prices
-from ascd.matrix.distant import Distant
-from ascd.matrix.executors import InTurn
-from ascd.matrix.filed import Filed
-from ascd.matrix.parted import Parted
-from ascd.matrix.storages import open_design
+from ascd.matrix.chunked import chunked
+from ascd.matrix.files import FileMatrix
+from ascd.matrix.open import open_design
+from ascd.matrix.requests import InTurn
 
 from .chance import chance, pick
 
@@ -110,7 +109,7 @@ def _parted(A: Array, seed: int) -> Any:
         for number, (left, right) in enumerate(pairwise(columns)):
             block = np.asfortranarray(A[top:bottom, left:right])
             parts.append(open_design(sparse.csr_array(block) if kinds[number] else block))
-    return Distant(Parted(InTurn(parts), rows, columns, gives_products=chance(rng, 0.7)))
+    return chunked(InTurn(parts), rows, columns, gives_products=chance(rng, 0.7))
 
 
 def _table(A: Array, seed: int) -> Any:
@@ -149,7 +148,7 @@ def _on_disk(values: Array, rows: int, memory: int | None = None) -> Any:
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     np.save(folder / "A.npy", values)
     if memory is not None:  # less than a user may ask for: the data are small
-        filed = Distant(Filed(NpyReader(folder / "A.npy"), memory))
+        filed = FileMatrix(NpyReader(folder / "A.npy"), memory)
         weakref.finalize(filed, shutil.rmtree, folder, ignore_errors=True)
         return filed
     data = ascd.open_data(folder / "A.npy")

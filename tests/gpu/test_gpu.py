@@ -12,13 +12,13 @@ import scipy.sparse
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from device_checks import SHAPES, check_answers, check_case, check_estimator, design_of
+from device_checks import SHAPES, check_case, check_device, check_estimator, design_of
 from estimators import EVERY, make_data, target_of
 from problems import CASES
 
 import ascd
 from ascd.matrix import prices
-from ascd.matrix.design import Bends
+from ascd.matrix.base import Bends
 
 
 class Library:
@@ -71,11 +71,11 @@ def library(request, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.uint8])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_answers_equal_numpys(library, dtype, order, shape):
-    check_answers(library.put, dtype, order, shape)
+    check_device(library.put, dtype, order, shape)
 
 
 def test_passes_are_kernels(library):
-    source = design_of(library.put(np.ones((64, 64), dtype=np.float32))).source
+    source = design_of(library.put(np.ones((64, 64), dtype=np.float32)))
     assert type(source.passes).__name__ == "KernelPasses", source.chunks.reason
 
 
@@ -98,7 +98,7 @@ def test_short_products(library, dtype, order):
     """Sizes that fill no line of memory; columns join in two steps, and one by itself."""
     rng = np.random.default_rng(0)
     A = (20.0 * rng.standard_normal((1003, 150))).astype(dtype)
-    source, weight = design_of(library.put(np.asarray(A, order=order))).source, rng.random(1003)
+    source, weight = design_of(library.put(np.asarray(A, order=order))), rng.random(1003)
     wide = A.astype(np.float64)
     means = np.average(wide, axis=0, weights=weight)
     gram = source.kept_products(True, 1e-12)
@@ -136,7 +136,7 @@ def transcribed(G, x, gradient, scale, bends, bound, count):
 def test_steps_with_momentum(library, size, is_exact):
     rng = np.random.default_rng(size)
     A = rng.standard_normal((900, size))
-    gram = design_of(library.put(A)).source.kept_products(False, 1e-12)
+    gram = design_of(library.put(A)).kept_products(False, 1e-12)
     if is_exact:
         gram.widen()
     gram.admit(np.arange(size), np.ones(900), np.zeros(size))
@@ -201,6 +201,6 @@ def test_little_memory_beside_the_data(library):
 
 def test_out_of_memory_is_one_sentence(library):
     design = design_of(library.put(np.ones((1000, 300), dtype=np.float32)))
-    space = design.source.space
+    space = design.space
     with pytest.raises(MemoryError, match="ran out of memory"), space.here():
         space.zeros((1 << 22, 1 << 22))

@@ -16,7 +16,7 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, optional_method
 from ascd.engine.intervals import Intervals
 from ascd.engine.tuning import FEWEST_STEPS, SUMS_A_STEP, VIOLATION_ROUNDING
-from ascd.matrix.matrices import dot, multiply, shift
+from ascd.matrix.columns import dot, multiply, shift
 from ascd.problem.losses.formulas import weighted_value
 from ascd.problem.optimality import square_over, square_times
 from ascd.problem.problem import Parts

@@ -17,7 +17,7 @@ from ascd._core.contracts import prepared
 from ascd._core.jit import at, helper
 from ascd.engine.guards import guarded_step
 from ascd.engine.tuning import LARGEST_GROWTH, LEAST_CURVATURE, MOST_BISECTIONS, SMALL_GROWTH, STEP_ROUNDING
-from ascd.matrix.matrices import along
+from ascd.matrix.columns import along
 from ascd.problem.losses.formulas import curvature_from
 from ascd.problem.problem import Parts
 from ascd.protocols import Step

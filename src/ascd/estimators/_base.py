@@ -56,7 +56,7 @@ from ascd.estimators._forms import (
 )
 from ascd.estimators._parameters import Parameter, estimator
 from ascd.estimators._solving import Settings, solve_problem, state_problem
-from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.on_dask import is_collection
 from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.results.solution import Status
 

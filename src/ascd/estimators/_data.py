@@ -21,17 +21,16 @@ from ascd._core.checks import Array, as_finite_vector, check_places, refuse_mask
 from ascd._core.devices import to_host
 from ascd.estimators._forms import errors_about_x, to_numpy
 from ascd.estimators._tuning import CANCELLED, EPS, SQUARES_AT_A_TIME
-from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.arithmetic import support
+from ascd.matrix.base import Design, as_block
+from ascd.matrix.chunked import chunked
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.design import Design
 from ascd.matrix.device.dense import brought_if_small
 from ascd.matrix.device.sparse import is_there
-from ascd.matrix.distant import Distant
-from ascd.matrix.executors import InTurn
-from ascd.matrix.local import as_block
-from ascd.matrix.parted import Parted
-from ascd.matrix.storages import is_design, is_read_in_place, open_design
-from ascd.matrix.vectors import support
+from ascd.matrix.on_dask import is_collection
+from ascd.matrix.open import is_design, is_read_in_place, open_design
+from ascd.matrix.remote import Remote
+from ascd.matrix.requests import InTurn
 from ascd.problem.norms import check_finite
 
 
@@ -134,12 +133,12 @@ class Opened:
 
     def with_constant(self, value: float) -> Opened:
         """Return X with one more column, which is constant."""
-        wider = self.matrix.with_constant(float(value)) if isinstance(self.matrix, Distant) else None
+        wider = self.matrix.with_constant(float(value)) if isinstance(self.matrix, Remote) else None
         if wider is not None:
             return Opened(wider)
         (d, n), column = self.shape, np.full((self.shape[0], 1), float(value))
         parts = [self.matrix, LocalDense(Dense(column), (d, 1))]
-        return Opened(Distant(Parted(InTurn(parts), np.array([0, d]), np.array([0, n, n + 1]))))
+        return Opened(chunked(InTurn(parts), np.array([0, d]), np.array([0, n, n + 1])))
 
     def by_samples(self) -> Opened:
         raise ValueError(

@@ -27,11 +27,11 @@ from sklearn.utils.extmath import softmax
 
 from ascd._core.checks import Array
 from ascd._core.devices import is_on_device, to_host
-from ascd.matrix.dask_executors import computed
-from ascd.matrix.dask_kinds import check_chunk, check_collection, is_collection, is_frame, known_widths
+from ascd.matrix.dask_cluster import computed
+from ascd.matrix.device.arrays import space_of
 from ascd.matrix.device.dense import brought_if_small
-from ascd.matrix.device.spaces import space_of
 from ascd.matrix.device.sparse import is_sparse_on_device, is_there
+from ascd.matrix.on_dask import check_chunk, check_collection, is_collection, is_frame, known_widths
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 #: Versions of scikit-learn before this function cannot move arrays between namespaces.

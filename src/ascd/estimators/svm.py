@@ -22,7 +22,6 @@ from ascd.estimators._forms import fit_method
 from ascd.estimators._parameters import NON_NEGATIVE_COUNT, POSITIVE, Parameter, estimator
 from ascd.estimators._solving import changed, solve_in_turn, solve_problem, state_problem
 from ascd.estimators._svm_dual import solve_dual
-from ascd.matrix.unordered import as_they_lie
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
 from ascd.svm import Clipped, signed_box
 
@@ -221,7 +220,7 @@ class LinearSVC(LinearClassifier):
         if bounds is not None:
             sides = bounds if weights is None else [weights * side for side in bounds]
             loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
-        samples, threads = InMemory(as_they_lie(X.matrix.T)), self._settings().n_jobs
+        samples, threads = InMemory(X.matrix.T), self._settings().n_jobs
         problem = state_problem(samples, numbers, loss, boxes[0], scale, n_jobs=threads)
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]

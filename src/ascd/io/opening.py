@@ -72,10 +72,9 @@ class OnDisk:
 
     @cached_property
     def _design(self) -> Any:
-        from ascd.matrix.distant import Distant
-        from ascd.matrix.filed import Filed
+        from ascd.matrix.files import FileMatrix
 
-        design = Distant(Filed(self.reader, self._memory))
+        design = FileMatrix(self.reader, self._memory)
         design.feature_names = self.feature_names
         return design
 

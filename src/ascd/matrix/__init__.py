@@ -1,1 +1,1 @@
-"""The data: how columns are stored, and the questions that may be asked of them."""
+"""How A is read: one interface (``base.Matrix``), and the storages and places that implement it."""

@@ -1,4 +1,4 @@
-"""Dense storage: columns of numbers as they came, float64 sums, products by the linear algebra library."""
+"""Dense columns in memory, of any type of number; sums are float64, products come from the linear algebra library."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import prices
+from ascd.matrix.base import Multiplier
 from ascd.matrix.local import Local
-from ascd.matrix.matrices import weighted_square
 
 NO_MEANS = np.empty(0)
 
@@ -35,14 +35,14 @@ class Dense(NamedTuple):
         return np.float64(self.values[p, j])
 
     def ahead(self, j: int) -> None:
-        """Columns are long: the machine sees by itself what comes next."""
+        """Nothing: columns are long, and the machine prefetches what comes next by itself."""
 
     def stored(self) -> Array:
         """All entries."""
         return self.values
 
     def to_scipy(self, d: int, n: int) -> Array:
-        """As libraries take it, on the same memory where it is float64."""
+        """As an array of float64, on the same memory where it is that."""
         return self.values.astype(np.float64, copy=False)
 
 
@@ -50,31 +50,19 @@ class LocalDense(Local):
     """A dense matrix in memory."""
 
     matrix: Dense
-    entry_price, entry_bytes = 0.5 * prices.DENSE_ENTRY, 8.0
 
     def entries(self, columns: Array | None = None) -> int:
         return self.shape[0] * (self.shape[1] if columns is None else columns.size)
 
     def running_entries(self, columns: Array | None) -> None:
-        """All columns are equally long."""
-
-    def sweep_price(self, columns: Array) -> float:
-        return prices.DENSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size
-
-    def price_of_products(self, count: int, stored: int) -> float:
-        return prices.DENSE_PRODUCT * count * stored + prices.CALLS
+        """None: all columns are equally long."""
 
     def beside(self, other: LocalDense) -> LocalDense:
         values = np.concatenate([self.matrix.values.T, other.matrix.values.T]).T
         return LocalDense(Dense(values), values.shape)
 
-    def _surveying(self, count: int) -> Any:
-        """As in ``dots``, with one vector."""
-        is_large = self.matrix.values.size > prices.SMALL_DATA
-        return fill_four_surveys if count == 1 and is_large else super()._surveying(count)
-
     def dots(self, columns: Array, vector: Array) -> Array:
-        """Data that are not in the cache come sooner from several places at a time."""
+        """Four columns at a time where the data are larger than the cache: memory answers several streams faster."""
         if self.matrix.values.size <= prices.SMALL_DATA:
             return super().dots(columns, vector)
         out = np.empty(columns.size)
@@ -87,12 +75,12 @@ class LocalDense(Local):
             out[there] = part.T @ vectors
         return out
 
-    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
+    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
         for there, part in self._runs(columns):
-            image += part @ np.asfortranarray(factors[there])  # twice as fast where columns lie together
+            out += part @ np.asfortranarray(factors[there])  # twice as fast where columns lie together
 
     def _runs(self, columns: Array) -> Iterator[tuple[slice, Array]]:
-        """So many columns at a time, as they lie where they are neighbours, gathered where they are not."""
+        """Some columns at a time: a view where they are neighbours, a copy where they are not."""
         step = max(1, prices.BLOCK // self.shape[0])
         for start in range(0, columns.size, step):
             there = slice(start, min(start + step, columns.size))
@@ -104,11 +92,8 @@ class LocalDense(Local):
         return DenseMultiplier(self.matrix.values, keeps)
 
 
-class DenseMultiplier:
-    """Products by blocks of rows, gathered, centred and weighted."""
-
-    #: means are taken from the entries themselves
-    constant = 1e-24
+class DenseMultiplier(Multiplier):
+    """Products by blocks of rows, which are gathered, centred and weighted."""
 
     def __init__(self, values: Array, keeps: bool) -> None:
         self.values, self.keeps = values, keeps
@@ -116,11 +101,8 @@ class DenseMultiplier:
     def is_cheap(self, count: int, size: int) -> bool:
         return self.keeps or count * size * self.values.shape[0] <= prices.CHEAP
 
-    def forget(self) -> None:
-        """Nothing is kept."""
-
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        """A strip of the left at a time, so that work space is small beside the products."""
+        """Strips of the left columns, one at a time, so that work space is small beside the products."""
         root, size = np.sqrt(weight), prices.STRIP
         if left.size <= 2 * size:  # all at once is faster: it is symmetric
             self._fill(store, columns, left, right, root, means)
@@ -170,7 +152,7 @@ def gather_rows(
 def fill_four_dots(values: Array, columns: Array, vector: Array, out: Array, start: int, stop: int) -> None:
     """Products of four columns at a time, which share what is read of the vector.
 
-    Where fewer are left the last is taken again: a product does not depend on what stands beside it.
+    Where fewer are left the last is taken again: a product does not depend on its neighbours.
     """
     last = stop - 1
     for i in range(start, stop, 4):
@@ -186,42 +168,6 @@ def fill_four_dots(values: Array, columns: Array, vector: Array, out: Array, sta
         out[i], out[second], out[third], out[fourth] = one, two, three, four
 
 
-@kernel
-def fill_four_surveys(
-    matrix: Dense, scale: float, weights: Array, vectors: Array, square: Array, plain: Array, total: Array,
-    products: Array, start: int, stop: int,
-) -> None:  # fmt: skip
-    """``local.fill_survey`` with one vector, four columns at a time."""
-    values, vector, product, last = matrix.values, vectors[0], products[0], stop - 1
-    for i in range(start, stop, 4):
-        a, b, c, d = wide(i), wide(min(i + 1, last)), wide(min(i + 2, last)), wide(min(i + 3, last))
-        square_a, square_b, square_c, square_d = 0.0, 0.0, 0.0, 0.0
-        total_a, total_b, total_c, total_d = 0.0, 0.0, 0.0, 0.0
-        product_a, product_b, product_c, product_d = 0.0, 0.0, 0.0, 0.0
-        for number in range(vector.size):
-            k = wide(number)
-            one, two = np.float64(values[k, a]), np.float64(values[k, b])
-            three, four = np.float64(values[k, c]), np.float64(values[k, d])
-            square_a += one * one
-            square_b += two * two
-            square_c += three * three
-            square_d += four * four
-            total_a += one
-            total_b += two
-            total_c += three
-            total_d += four
-            product_a += one * vector[k]
-            product_b += two * vector[k]
-            product_c += three * vector[k]
-            product_d += four * vector[k]
-        plain[a], plain[b], plain[c], plain[d] = square_a, square_b, square_c, square_d
-        total[a], total[b], total[c], total[d] = total_a, total_b, total_c, total_d
-        product[a], product[b], product[c], product[d] = product_a, product_b, product_c, product_d
-        for number in range(i, min(i + 4, stop)):
-            j = wide(number)
-            square[j] = weighted_square(matrix, j, weights) if weights.size > 0 else scale * plain[j]
-
-
 def add_strip(first: Array, second: Array, upper: bool, product: Array, block: Array, start: int, stop: int) -> None:
     """block += first·secondᵀ on these rows; where ``upper``, a part of the rows is multiplied from its diagonal on."""
     there = np.s_[start:stop, start if upper else 0 :]
@@ -234,3 +180,9 @@ def place(block: Array, left: Array, right: Array, upper: bool, store: Array) ->
     for b in range(right.size):
         for a in range(left.size):
             store[left[a], right[b]] = block[b, a] if upper and a > b else block[a, b]
+
+
+def entry_price(matrix: Any) -> float:
+    """Return the nanoseconds to read one entry of a compiled storage; a sweep reads it twice."""
+    columns = getattr(matrix, "columns", matrix)  # blocks of columns have those of another storage
+    return prices.reading(not isinstance(columns, Dense), 1)

@@ -1,6 +1,6 @@
-"""What reading costs, in nanoseconds on one core: the solver chooses between columns and their products by these.
+"""The cost model, in nanoseconds on one core: the solver chooses between columns and their products by it.
 
-They need not be exact: where one is wrong by a factor of two, so is the time at most (see ``solver.subproblem``).
+Costs need not be exact: where one is wrong by a factor of two, so is the time at most (see ``solver.subproblem``).
 ``python benchmarks/tuning.py`` halves and doubles each of them; its table is in docs/benchmarks.md.
 """
 
@@ -12,15 +12,15 @@ DENSE_PRODUCT, DENSE_ENTRY = 0.15, 1.0
 SPARSE_PRODUCT, SPARSE_ENTRY, LISTED = 1.6, 2.0, 7.0
 #: A number of products that are finished: centred, mirrored.
 STORED = 2.0
-#: A look at a row that has entries of a working set.
+#: Visiting a row that has entries of a working set.
 FILLED_ROW = 4.0
 #: A visit of a coordinate in a sweep; the calls from Python that products take.
 VISIT, CALLS = 20.0, 3e5
-#: The loss of a sample with its slope and curvature; of a loss with exp and log in it, 28 for the logistic.
+#: The loss of a sample with its derivative and curvature; of a loss with exp and log in it, 28 for the logistic.
 SAMPLE, CURVED_SAMPLE = 5.0, 25.0
 #: A number of a sum over samples that is little more than read.
 SUMMED = 1.5
-#: A look at a coordinate: its penalty, its interval.
+#: Visiting a coordinate: its penalty, its interval.
 COORDINATE = 5.0
 #: Data of fewer entries are converted to float64 columns: that takes less than compiling for what they are.
 SMALL_DATA = 4_000_000
@@ -29,32 +29,28 @@ CHEAP = 300_000
 #: Entries gathered at a time, the size of the work space of a dense product (2 MiB, a core's cache); columns multiplied
 #: at a time, so that their part of sparse products stays in the cache while all rows pass.
 BLOCK, PASSING = 1 << 18, 128
-#: Parts of the rows of sparse columns that are multiplied apart, and numbers that their sums may take, 8 MB.  Of 165
-#: columns with 1.2 million entries, three of 93 hundredths of a second were products on one thread
-#: (``python benchmarks/reach.py --only threads --phases --fits /100``).
-ROW_PARTS, ROW_NUMBERS = 16, 1e6
 #: Columns whose dense products with others are computed at a time, where there are more than twice as many: work space
 #: beside 2,000 is then 16 MB instead of 64, and their products of 2,000 rows take 0.71 s instead of 0.99 on ARM.
 STRIP = 512
-#: What the columns kept near may take of the data's size, and always (in bytes).
+#: What the cache of columns may take of the data's size, and always (in bytes).
 NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
-#: What they may always take (in bytes) where they are fetched from elsewhere, which should happen once.
+#: What it may always take (in bytes) where columns come from other machines, which should happen once.
 NEAR_FETCHED = 256_000_000
-#: Of the memory allowed for data on a disk: columns kept near, those and others that take their place for a moment, and
-#: a piece that is read, of which there are three.  With these a fit whose working set needs half of the memory stays
+#: Of the memory allowed for data on a disk: the cache of columns, it and others that replace it for a moment, and a
+#: piece that is read, of which there are three.  With these a fit whose working set needs half of the memory stays
 #: within it (``python benchmarks/reach.py --only disk``, λ_max/100).
 FILE_NEAR, FILE_ROOM, FILE_PIECE = 0.55, 0.6, 1 / 32
 #: Of the same memory, a part of a chunk that is larger than all of it and is decoded again for every part: a chunk of
-#: twice the memory 8 times a pass, where parts of a piece's size would have it decoded 64 times; two parts are held
-#: (counted in ``tests/test_decoded_once.py``).
+#: twice the memory 8 times a pass, where parts of a piece's size would have it decoded 64 times; two parts are in
+#: memory (counted in ``tests/test_decoded_once.py``).
 FILE_PART = 1 / 4
-#: Columns whose products with each other all come with a pass over tall data that are elsewhere (32 MB of them).
+#: Columns whose products with each other all come with a pass over tall data in chunks (32 MB of them).
 AT_ONCE = 2000
 #: Bytes of such products that are kept for other weights (folds of a cross-validation).
 PRODUCTS_KEPT = 128 << 20
-#: Weights that they are kept for at most: each is compared with when products are asked for.
+#: Weights that they are kept for at most: each is compared with when products are requested.
 MOMENTS_KEPT = 16
-#: Without a cluster, parts of a collection stay in memory if they take at most this share of what is free.
+#: Without a cluster, chunks of a collection stay in memory if they take at most this share of what is free.
 MEMORY_SHARE = 0.5
 #: An array that more workers need in a round than this goes out once, unless it is a small message.
 SENT_TO_EACH, SMALL_MESSAGE = 2, 100_000
@@ -62,7 +58,7 @@ SENT_TO_EACH, SMALL_MESSAGE = 2, 100_000
 WORTH_CODES, MOST_CODES = 1000, 16
 #: Seconds that a cluster without workers gets to start one.
 WORKERS_AWAITED = 300.0
-#: Columns that a part may bring along with products: so many, and its part of so many times what is asked for.
+#: Columns that a chunk may send along with products: so many, and its share of so many times what is requested.
 FEWEST_BROUGHT, BROUGHT_SHARE = 4, 1.5
 #: Data on a device: what may be put beside them, as a share of them, in bytes always, and at most for a pass; and the
 #: share of the device's free memory that products of columns may take.
@@ -95,12 +91,6 @@ BLOCK_BYTES = 32 << 20
 #: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.
 SPARSE_PARTS = 8
 
-# ---- columns whose rows are not sorted
-
-#: Where no more than this share of the columns is asked for, they alone are copied and sorted: models over 800 samples
-#: that drift take 0.3 ms for it, all 10,000 of a text 4.3 (``LinearSVC``, C = 1).
-SORTED_ALONE = 0.1
-
 # ---- compiled
 
 #: Columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass.
@@ -113,3 +103,25 @@ ROWS_A_PART = 512
 #: What is left of a product of columns is rounding up to this share of what their means took from it: it is a sum
 #: whose relative error is d·2⁻⁵³ at most.
 LEFT_BY_MEANS = 1e-12
+
+# ---- what they add up to
+
+#: Bytes that an entry takes in local memory, dense and sparse (with its row).
+DENSE_BYTES, SPARSE_BYTES = 8.0, 12.0
+
+
+def reading(is_sparse: bool, stored: int) -> float:
+    """Return the nanoseconds to read so many stored entries once."""
+    return 0.5 * (SPARSE_ENTRY if is_sparse else DENSE_ENTRY) * stored
+
+
+def sweep(is_sparse: bool, count: int, stored: int) -> float:
+    """Return the nanoseconds of a sweep over ``count`` columns with so many stored entries."""
+    return 2.0 * reading(is_sparse, stored) + VISIT * count
+
+
+def products(is_sparse: bool, count: int, stored: int, d: int) -> float:
+    """Return the nanoseconds of the products of all pairs of ``count`` columns of d rows with so many entries."""
+    if is_sparse:
+        return (SPARSE_PRODUCT * stored / d + LISTED) * stored + CALLS
+    return DENSE_PRODUCT * count * stored + CALLS

@@ -1,4 +1,15 @@
-"""Sparse storage: compressed columns."""
+"""Sparse columns in memory (CSC), and their products with each other.
+
+The entries of the columns are listed by rows once (``rows_of``); then every row adds the products of its entries,
+weighted by its curvature.  Each thread multiplies columns of its own, and reads all rows.
+
+With means m, n of two columns, and any numbers s, t,
+
+    Σ h·(a − m)·(b − n) = Σ h·(a − s)·(b − t) − Σh·(m − s)·(n − t).
+
+A column that is stored in every row is listed less its mean, s = m, or that of the curvatures it was first listed for:
+one that lies far from zero loses no digits then.  For the others s = 0, and what rounding leaves of a product is 0.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array
-from ascd._core.jit import kernel, wide
+from ascd._core.checks import Array, unlocked
+from ascd._core.jit import helper, kernel, wide
 from ascd._core.scalars import fetch
-from ascd._core.threads import share
+from ascd._core.threads import parts_of, share
 from ascd.matrix import prices
+from ascd.matrix.base import Multiplier
+from ascd.matrix.columns import first_at
 from ascd.matrix.local import Local
-from ascd.matrix.matrices import first_at
-from ascd.matrix.sparse_products import SparseMultiplier
+from ascd.matrix.prices import LEFT_BY_MEANS, ROWS_A_PART
 
 #: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
 LARGEST_SHORT = 2**31 - 1
@@ -25,8 +37,8 @@ SIGNED = {seen: known for known, seen in UNSIGNED.items()}
 class CSC(NamedTuple):
     """Compressed sparse columns.
 
-    Rows and offsets are unsigned: a signed index may count from the end, and every access would have to ask whether it
-    does, which takes a third of the time of a sparse product.
+    Rows and offsets are unsigned: a signed index may count from the end, and a test for that at every access takes a
+    third of the time of a sparse product.
     """
 
     data: Array
@@ -57,7 +69,7 @@ class CSC(NamedTuple):
         return self.data
 
     def to_scipy(self, d: int, n: int) -> Any:
-        """As libraries take it, on the same memory where it is float64."""
+        """As a SciPy matrix of float64, on the same memory where it is that."""
         from scipy.sparse import csc_array
 
         signed = SIGNED[self.indices.dtype]
@@ -66,18 +78,18 @@ class CSC(NamedTuple):
 
 
 def unsigned(columns: Any, width: Any) -> tuple[Array, Array, Array]:
-    """data, indices, indptr of a SciPy matrix, on the same memory where its indices have that width."""
+    """Return data, indices and indptr of a SciPy matrix, on the same memory where its indices have that width."""
     places = (index.astype(width, copy=False).view(UNSIGNED[width]) for index in (columns.indices, columns.indptr))
     return columns.data, *places
 
 
 def short_width(columns: Any) -> Any:
-    """32 bits wherever they are enough: one compiled form instead of one for each integer type."""
+    """Return 32 bits wherever they are enough: one compiled form instead of one for each integer type."""
     return np.dtype(np.int32 if max(columns.nnz, *columns.shape) < LARGEST_SHORT else np.int64)
 
 
 def as_rows(matrix: CSC, d: int) -> tuple[Array, Array, Array]:
-    """The row-wise copy (data, indices, indptr) of a sparse matrix, unsigned like its columns."""
+    """Return the row-wise copy (data, indices, indptr) of a sparse matrix, unsigned like its columns."""
     rows = matrix.to_scipy(d, matrix.indptr.size - 1).tocsr()
     return unsigned(rows, SIGNED[matrix.indices.dtype])
 
@@ -86,7 +98,13 @@ class LocalSparse(Local):
     """Sparse columns in memory."""
 
     matrix: CSC
-    entry_price, entry_bytes = 0.5 * prices.SPARSE_ENTRY, 12.0
+    is_sparse = True
+
+    @classmethod
+    def of(cls, columns: Any) -> LocalSparse:
+        """Wrap a SciPy CSC matrix without duplicates, on the same memory where its rows are sorted."""
+        columns.sort_indices()
+        return cls(CSC(*map(unlocked, unsigned(columns, short_width(columns)))), columns.shape)
 
     @property
     def counts(self) -> Array:
@@ -103,16 +121,6 @@ class LocalSparse(Local):
             return offsets[1:]
         return np.cumsum(offsets[columns + 1] - offsets[columns], dtype=np.float64)
 
-    def _laid_out(self, vectors: Array) -> Array:
-        """Two, side by side: what they have for an entry's row then comes from memory together."""
-        return np.asfortranarray(vectors) if self.matrix.data.size > prices.SMALL_DATA else vectors
-
-    def sweep_price(self, columns: Array) -> float:
-        return prices.SPARSE_ENTRY * self.entries(columns) + prices.VISIT * columns.size
-
-    def price_of_products(self, count: int, stored: int) -> float:
-        return (prices.SPARSE_PRODUCT * stored / self.shape[0] + prices.LISTED) * stored + prices.CALLS
-
     def beside(self, other: LocalSparse) -> LocalSparse:
         first, second = self.matrix, other.matrix
         offsets = np.concatenate([first.indptr, second.indptr[1:] + first.indptr[-1]]).astype(first.indptr.dtype)
@@ -125,9 +133,9 @@ class LocalSparse(Local):
         share(price, columns.size, fill_several, self.matrix, columns, vectors, out)
         return out
 
-    def add_several(self, columns: Array, factors: Array, image: Array) -> None:
-        price = image.shape[1] * self.pass_price(columns)
-        share(price, self.shape[0], add_to_several, self.matrix, columns, factors, image)
+    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
+        price = out.shape[1] * self.pass_price(columns)
+        share(price, self.shape[0], add_to_several, self.matrix, columns, factors, out)
 
     def multiplier(self, keeps: bool) -> SparseMultiplier:
         return SparseMultiplier(self, keeps)
@@ -158,11 +166,216 @@ def fill_several(matrix: Any, columns: Array, vectors: Array, out: Array, start:
 
 
 @kernel
-def add_to_several(matrix: Any, columns: Array, factors: Array, image: Array, start: int, stop: int) -> None:
-    """image += A_columns·factors on the rows from ``start`` to ``stop``."""
+def add_to_several(matrix: Any, columns: Array, factors: Array, out: Array, start: int, stop: int) -> None:
+    """out += A_columns·factors on the rows from ``start`` to ``stop``."""
     for i in range(columns.size):
         j = wide(columns[i])
         for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
             k, entry = wide(matrix.row(p)), matrix.entry(p, j)
-            for t in range(image.shape[1]):
-                image[k, t] += entry * factors[i, t]
+            for t in range(out.shape[1]):
+                out[k, t] += entry * factors[i, t]
+
+
+# ---- products of columns with each other
+
+
+class Rows(NamedTuple):
+    """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1].
+
+    ``filled`` lists the rows that have any.
+    """
+
+    offsets: Array
+    filled: Array
+    name: Array
+    number: Array
+
+
+class Listed(NamedTuple):
+    """Columns listed by rows, each less its number s (see the top)."""
+
+    rows: Rows
+    less: Array
+
+
+class SparseMultiplier(Multiplier):
+    """Products by rows; one that ``keeps`` lists the entries once for all curvatures H."""
+
+    def __init__(self, design: Any, keeps: bool) -> None:
+        self.design, self.keeps = design, keeps
+        self.listed: dict[tuple[bool, bytes], Listed] = {}
+
+    def is_cheap(self, count: int, size: int) -> bool:
+        """True where one list of rows serves all columns, now and with other curvatures."""
+        return self.keeps
+
+    def forget(self) -> None:
+        self.listed.clear()
+
+    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
+        right_rows, right_less = self._list(columns, right, means)
+        left_rows, left_less = (right_rows, right_less) if left is right else self._list(columns, left, means)
+        filled = min(left_rows.filled, right_rows.filled, key=len)
+        price = prices.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
+        # columns that a thread multiplies while it reads all rows once
+        parts = min(parts_of(price), int(price / (2.0 * prices.FILLED_ROW * max(1, filled.size))))
+        passing = min(prices.PASSING, -(-right.size // max(1, parts)))
+        given = (left, left_rows, right, right_rows, filled, left is right, weight, store, passing)
+        share(price, -(-right.size // passing), add_products, *given, room=lambda: right_rows.offsets[filled])
+        price = prices.STORED * left.size * right.size
+        if means is not None:
+            left_mean, right_mean = means[columns[left]] - left_less, means[columns[right]] - right_less
+            total = float(weight.sum())
+            share(price, right.size, centre_products, left, right, left_mean, right_mean, total, store)
+        if left is right:
+            share(price, left.size, mirror_upper, left, store)
+
+    def _list(self, columns: Array, positions: Array, means: Array | None) -> Listed:
+        """The entries of the columns at these positions, row by row."""
+        key = means is None, positions.tobytes() if self.keeps else b""
+        if key in self.listed:
+            return self.listed[key]
+        chosen, d = columns[positions], self.design.shape[0]
+        matrix, places = self.design.take(chosen)
+        less = np.zeros(chosen.size) if means is None else means_of_whole(matrix, places, d, means[chosen])
+        listed = Listed(rows_of(matrix, places, positions, d, less), less)
+        if self.keeps:
+            self.listed[key] = listed
+        return listed
+
+
+@kernel
+def mirror_upper(positions: Array, store: Array, start: int, stop: int) -> None:
+    """The columns from ``start`` to ``stop`` below the diagonal, from what stands above it."""
+    for a in range(start, stop):
+        i = positions[a]
+        for other in positions:
+            if other > i:
+                store[other, i] = store[i, other]
+
+
+@kernel
+def centre_products(
+    left: Array, right: Array, left_mean: Array, right_mean: Array, total: float, store: Array, start: int, stop: int
+) -> None:
+    """Columns less their means; those given are of the columns as they are listed (see the top)."""
+    for b in range(start, stop):
+        i = right[b]
+        for a in range(left.size):
+            taken = total * (left_mean[a] * right_mean[b])
+            rest = store[left[a], i] - taken
+            store[left[a], i] = rest if abs(rest) > LEFT_BY_MEANS * abs(taken) else 0.0
+
+
+@kernel
+def add_products(
+    left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array, upper: bool, weight: Array, out: Array,
+    passing: int, reached: Array, start: int, stop: int,
+) -> None:  # fmt: skip
+    """out[left, right] = A_leftᵀ H A_right, row by row: each adds the products of its entries.
+
+    ``passing`` columns at a time, the parts from ``start`` to ``stop``.  Rows come one after the other, so that their
+    entries stream through the cache; ``filled`` lists them.  Names rise in every row, and ``reached`` (where the rows
+    begin, at first) says how far each row is.  Where ``upper``, both are the same rows, and only entries up to the
+    right one are multiplied.
+    """
+    if start > 0:
+        skip_names(right_rows, filled, right[start * passing], reached)
+    for part in range(start, stop):
+        last_place = min((part + 1) * passing, right.size) - 1
+        for i in right[part * passing : last_place + 1]:
+            for other in left:
+                out[other, i] = 0.0
+        end = right[last_place]
+        for f in range(reached.size):
+            k = wide(filled[f])
+            first, last = wide(left_rows.offsets[k]), wide(left_rows.offsets[k + 1])
+            q, ends = wide(reached[f]), wide(right_rows.offsets[k + 1])
+            while q < ends and right_rows.name[q] <= end:
+                i, factor = right_rows.name[q], weight[k] * right_rows.number[q]
+                q += 1
+                for p in range(first, q if upper else last):
+                    out[left_rows.name[p], i] += factor * left_rows.number[p]
+            reached[f] = q
+
+
+@helper
+def skip_names(rows: Rows, filled: Array, name: int, reached: Array) -> None:
+    """In every row go on to the first entry with this name or a later one."""
+    for f in range(reached.size):
+        low, high = reached[f], rows.offsets[filled[f] + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if rows.name[middle] < name:
+                low = middle + 1
+            else:
+                high = middle
+        reached[f] = low
+
+
+def means_of_whole(matrix: Any, columns: Array, d: int, means: Array) -> Array:
+    """Return the means of columns that are stored in every row; 0 for the others, whose zeros are not listed."""
+    return np.where(stored_in(matrix, columns) == d, means, 0.0)
+
+
+def stored_in(matrix: Any, columns: Array) -> Array:
+    """Return how many entries of each of these columns are stored."""
+    return np.asarray(matrix.indptr[columns + 1] - matrix.indptr[columns])
+
+
+def rows_of(matrix: Any, columns: Array, names: Array, d: int, less: Array) -> Rows:
+    """Return the entries of these columns row by row, each less a number of its column; ``names`` stand for columns."""
+    stored = int(stored_in(matrix, columns).sum())
+    offsets, counts = np.zeros(d + 1, dtype=np.int64), np.empty((-(-d // ROWS_A_PART), 2), dtype=np.int64)
+    price = 0.5 * (prices.LISTED * stored + prices.SUMMED * d)  # every row is visited
+    share(price, len(counts), count_rows, matrix, columns, offsets, counts)
+    filled = np.empty(int(counts[:, 1].sum()), dtype=np.int64)
+    rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
+    share(price, len(counts), list_rows, matrix, columns, names, less, rows, np.cumsum(counts, axis=0) - counts)
+    return rows
+
+
+@kernel
+def count_rows(matrix: Any, columns: Array, offsets: Array, counts: Array, start: int, stop: int) -> None:
+    """Entries of each row, counted one place further; for each part of the rows, its entries and its filled rows."""
+    first, last = start * ROWS_A_PART, min(stop * ROWS_A_PART, offsets.size - 1)
+    for i in range(columns.size):
+        j = wide(columns[i])
+        for p in range(first_at(matrix, j, first), first_at(matrix, j, last)):
+            offsets[wide(matrix.row(p)) + 1] += 1
+    for part in range(start, stop):
+        entries, filled = 0, 0
+        for k in range(part * ROWS_A_PART, min((part + 1) * ROWS_A_PART, last)):
+            count = offsets[wide(k) + 1]
+            entries += count
+            filled += 1 if count > 0 else 0
+        counts[part, 0], counts[part, 1] = entries, filled
+
+
+@kernel
+def list_rows(
+    matrix: Any, columns: Array, names: Array, less: Array, rows: Rows, before: Array, start: int, stop: int
+) -> None:
+    """The entries of some columns, row by row, in the order of the columns; those of some parts of the rows.
+
+    ``before`` counts the entries and the filled rows of all parts before each.  Where a row begins stands one place
+    further until its entries are listed; then it is the place where it ends.
+    """
+    offsets = rows.offsets
+    first, last = start * ROWS_A_PART, min(stop * ROWS_A_PART, offsets.size - 1)
+    begin, reached = before[start, 0], wide(before[start, 1])
+    for number in range(first, last):
+        k = wide(number)
+        count = offsets[k + 1]
+        offsets[k + 1] = begin
+        begin = int(begin + count)
+        if count > 0:
+            rows.filled[reached] = k
+            reached += 1
+    for i in range(columns.size):
+        j, name = wide(columns[i]), names[i]
+        for p in range(first_at(matrix, j, first), first_at(matrix, j, last)):
+            k = wide(matrix.row(p)) + 1
+            rows.name[offsets[k]] = name
+            rows.number[offsets[k]] = matrix.entry(p, j) - less[i]
+            offsets[k] += 1

@@ -1,6 +1,6 @@
 """A table of columns of different kinds: numbers, sparse blocks and categories side by side, each read as it is stored.
 
-A category of a thousand levels is a thousand 0/1 columns to the model, and one integer a row in memory.
+A category of a thousand levels is a thousand 0/1 columns to the model, and one integer a row in memory (``Codes``).
 """
 
 from __future__ import annotations
@@ -12,18 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.codes import Codes
-from ascd.matrix.distant import Distant
-from ascd.matrix.executors import InTurn
-from ascd.matrix.parted import Parted
-from ascd.matrix.storages import open_design
+from ascd._core.jit import kernel, wide
+from ascd._core.threads import share
+from ascd.matrix import prices
+from ascd.matrix.base import Matrix, Part, Survey
+from ascd.matrix.chunked import WideChunks
+from ascd.matrix.open import open_design
+from ascd.matrix.requests import InTurn
+from ascd.matrix.sparse import CSC, LocalSparse
 
 #: Levels of categories, by block and column.
 Levels = Mapping[tuple[str, str], Sequence[Any]]
 
 
 class Columns(NamedTuple):
-    """One part of a table: what answers for it, its block, the names of its columns, and a category's levels.
+    """One chunk of a table: its matrix, its block, the names of its columns, and a category's levels.
 
     ``levels`` are ((block, column), levels), or None.
     """
@@ -96,15 +99,16 @@ class Table:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        kinds = [type(columns.part).__name__.removeprefix("Local").lower() for columns in self._columns]
+        parts = [columns.part for columns in self._columns]
+        kinds = ["codes" if isinstance(one, Codes) else "sparse" if one.is_sparse else "dense" for one in parts]
         return f"Table({self.shape[0]} x {self.shape[1]}: {', '.join(kinds)})"
 
-    def as_design(self) -> Distant:
-        """The table behind a design's questions (``ascd.matrix.design``)."""
+    def as_design(self) -> WideChunks:
+        """Return the table as a matrix of column chunks (``ascd.matrix.base``)."""
         widths = [columns.part.shape[1] for columns in self._columns]
         ends = np.concatenate([[0], np.cumsum(widths)])
         parts = [columns.part for columns in self._columns]
-        design = Distant(Parted(InTurn(parts), np.array([0, self.shape[0]]), ends, gives_products=False))
+        design = WideChunks(InTurn(parts), np.array([0, self.shape[0]]), ends)
         design.feature_names = self.feature_names
         return design
 
@@ -119,7 +123,7 @@ def _named(blocks: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _parts_of(name: str, block: Any, known: Levels) -> Iterator[Columns]:
-    """The parts of one block; ``name`` is for blocks that have none of their own."""
+    """The chunks of one block; ``name`` is for blocks that have none of their own."""
     if isinstance(block, Table):
         yield from block._columns
     elif hasattr(block, "iloc") and hasattr(block, "columns"):
@@ -136,7 +140,7 @@ def _parts_of(name: str, block: Any, known: Levels) -> Iterator[Columns]:
 
 
 def _opened(name: str, block: Any) -> Any:
-    """A block of numbers behind a design's questions; errors say which it is."""
+    """A block of numbers as a matrix; errors say which block it is."""
     is_sparse = hasattr(block, "tocsc")
     values = block if is_sparse else np.asarray(block)
     if values.dtype.kind not in "fiub":
@@ -150,7 +154,7 @@ def _opened(name: str, block: Any) -> Any:
 
 
 def _of_frame(block: str, frame: Any, known: Levels) -> Iterator[Columns]:
-    """Neighbours of one kind are one part; a category is one by itself."""
+    """Neighbours of one kind are one chunk; a category is one by itself."""
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -220,3 +224,98 @@ def _say_difference(mine: list[str], theirs: list[str]) -> None:
     missing, new = [name for name in theirs if name not in mine], [name for name in mine if name not in theirs]
     what = [f"lacks {name!r}" for name in missing[:1]] + [f"has {name!r} besides" for name in new[:1]]
     raise ValueError(f"blocks must have the columns of like: it {' and '.join(what) or 'has them in another order'}")
+
+
+class Codes(Matrix):
+    """The levels of one category as 0/1 columns, kept as one small integer a row.
+
+    The product of a level's column with a vector is the sum of the vector over the rows with that code, so one pass
+    over the codes answers for all levels; (Ax)_k is the coefficient of row k's level.  A negative code (a missing
+    value) belongs to no level.
+    """
+
+    is_sparse = True
+
+    def __init__(self, codes: Array, levels: int) -> None:
+        self.codes, self.shape = codes, (codes.size, levels)
+        self._counts = self._sums(np.ones(codes.size)).astype(np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        return self.codes.nbytes
+
+    @property
+    def counts(self) -> Array:
+        return self._counts
+
+    def survey(self, weight: Any, vectors: Array) -> Survey:
+        plain = self.counts.astype(np.float64)
+        products = np.array([self._sums(vector) for vector in vectors]).reshape(len(vectors), self.shape[1])
+        return Survey(self._weighted(weight), plain, plain.copy(), products)
+
+    def squares(self, weight: Any, columns: Array) -> Array:
+        return self._weighted(weight)[columns]
+
+    def dots(self, columns: Array, vector: Array) -> Array:
+        return self._sums(vector)[columns]
+
+    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
+        return self._local(columns).careful_dots(np.arange(columns.size), vector)
+
+    def add(self, columns: Array, factors: Array, out: Array) -> None:
+        coefficients = np.zeros(self.shape[1])
+        coefficients[columns] = factors
+        share(prices.DENSE_ENTRY * out.size, out.size, add_levels, self.codes, coefficients, out)
+
+    def take(self, columns: Array) -> Part:
+        return Part(self._local(columns).matrix, np.arange(columns.size))
+
+    def check_finite(self) -> None:
+        """Nothing to check: codes are finite."""
+
+    def _weighted(self, weight: Any) -> Array:
+        return self._sums(weight) if np.ndim(weight) else weight * self.counts.astype(np.float64)
+
+    def _sums(self, vector: Array) -> Array:
+        """Σ vector_k over the rows of each level; rows are added up in a fixed number of parts."""
+        parts = int(min(prices.SPARSE_PARTS, max(1, self.codes.size // (8 * max(1, self.shape[1])))))
+        sums = np.zeros((parts, self.shape[1]))
+        share(prices.DENSE_ENTRY * self.codes.size, parts, sum_levels, self.codes, vector, sums)
+        return np.asarray(sums[0] if parts == 1 else sums.sum(axis=0))
+
+    def _local(self, columns: Array) -> LocalSparse:
+        offsets = np.concatenate([[0], np.cumsum(self.counts[columns])])
+        kind = np.uint32 if max(offsets[-1], *self.shape) < 2**31 - 1 else np.uint64
+        place = np.full(self.shape[1], -1, dtype=np.int64)
+        place[columns] = np.arange(columns.size)
+        rows = np.empty(offsets[-1], dtype=kind)
+        list_level_rows(self.codes, place, offsets[:-1].copy(), rows)
+        return LocalSparse(CSC(np.ones(rows.size), rows, offsets.astype(kind)), (self.shape[0], columns.size))
+
+
+@kernel
+def sum_levels(codes: Array, vector: Array, sums: Array, start: int, stop: int) -> None:
+    d = codes.size
+    for part in range(start, stop):
+        for k in range(part * d // sums.shape[0], (part + 1) * d // sums.shape[0]):
+            if codes[k] >= 0:
+                sums[part, wide(codes[k])] += vector[k]
+
+
+@kernel
+def add_levels(codes: Array, coefficients: Array, out: Array, start: int, stop: int) -> None:
+    for number in range(start, stop):
+        k = wide(number)
+        if codes[k] >= 0:
+            out[k] += coefficients[wide(codes[k])]
+
+
+@kernel
+def list_level_rows(codes: Array, place: Array, reached: Array, rows: Array) -> None:
+    """List the rows of each level that has a place; ``reached`` is where each list goes on."""
+    for k in range(codes.size):
+        if codes[k] >= 0:
+            where = place[wide(codes[k])]
+            if where >= 0:
+                rows[reached[where]] = k
+                reached[where] += 1

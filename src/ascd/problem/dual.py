@@ -33,10 +33,8 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import prices
-from ascd.matrix.careful import careful_sum
-from ascd.matrix.design import Design
-from ascd.matrix.local import as_block
-from ascd.matrix.vectors import elementwise, support
+from ascd.matrix.arithmetic import careful_sum, elementwise, support
+from ascd.matrix.base import Design, as_block
 from ascd.problem import tuning
 from ascd.problem.losses.formulas import divergence
 from ascd.problem.optimality import square_over

@@ -17,7 +17,7 @@ import numpy as np
 from ascd._core.cache import may_be_stored
 from ascd._core.checks import Array, as_parameter
 from ascd._core.jit import at, kernel, wide
-from ascd.matrix.design import Design, Part, Survey
+from ascd.matrix.base import Design, Part, Survey
 from ascd.problem.losses import Squared
 from ascd.problem.samples import evaluate_samples, most_curvature
 from ascd.problem.tuning import SMALLEST_SQUARE

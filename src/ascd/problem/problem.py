@@ -25,8 +25,8 @@ import numpy as np
 from ascd._core.checks import Array, as_vector, finite_values
 from ascd._core.contracts import check_methods, methods_of
 from ascd._core.threads import as_n_jobs, crew
-from ascd.matrix.design import Design, Survey
-from ascd.matrix.storages import open_design
+from ascd.matrix.base import Design, Survey
+from ascd.matrix.open import open_design
 from ascd.problem.certificate import Point, Products, certify
 from ascd.problem.groups import Groups, as_groups
 from ascd.problem.lengths import lengths_of_blocks

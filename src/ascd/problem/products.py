@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ascd._core.checks import Array
-from ascd.matrix.design import Design
+from ascd.matrix.base import Design
 
 
 def products(matrix: Design, columns: Array, V: Array) -> Array:

@@ -21,8 +21,7 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import prices
-from ascd.matrix.design import Design
-from ascd.matrix.local import as_block
+from ascd.matrix.base import Design, as_block
 from ascd.problem import tuning
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, FARTHEST, INFINITE
 

@@ -19,7 +19,7 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import prices
-from ascd.matrix.vectors import elementwise, farthest
+from ascd.matrix.arithmetic import elementwise, farthest
 from ascd.problem.losses.formulas import weighted_value
 from ascd.problem.tuning import BALANCED, LONGER_STRIDE, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 

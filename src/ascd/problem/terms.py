@@ -25,7 +25,7 @@ from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import share, share_list
 from ascd._core.tuning import LISTED_A_PART
 from ascd.matrix import prices
-from ascd.matrix.careful import UNIT
+from ascd.matrix.arithmetic import UNIT
 from ascd.problem.lengths import length_of
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties.formulas import cost_size

@@ -19,7 +19,7 @@ from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
 from ascd.engine.rules.ascd import ASCD, SmallestSet
 from ascd.engine.rules.scan import pick_at_least
-from ascd.matrix.matrices import dot
+from ascd.matrix.columns import dot
 from ascd.reproduction import theory
 from ascd.reproduction.datasets import problem_of
 from ascd.reproduction.race import search_minimum

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 
 _listener: ContextVar[Callable[[DataGone], None] | None] = ContextVar("who hears of lost data", default=None)
 

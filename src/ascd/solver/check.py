@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.design import DataGone
-from ascd.matrix.local import as_block
+from ascd.matrix.base import DataGone, as_block
 from ascd.problem.certificate import Certificate, Products, certify
 from ascd.problem.products import products
 from ascd.problem.terms import subgradients

@@ -23,7 +23,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import kernel
-from ascd.matrix.design import Bends, KeptProducts, Multiplied
+from ascd.matrix.base import Bends, KeptProducts, Multiplied
 from ascd.problem.penalties import L1, L1L2
 from ascd.problem.terms import cost_of, largest_violation
 from ascd.solver import tuning

@@ -22,10 +22,8 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
-from ascd.matrix.design import Design, Part
-from ascd.matrix.listed_rows import Rows, rows_of
-from ascd.matrix.local import as_block
-from ascd.matrix.sparse import CSC
+from ascd.matrix.base import Design, Part, as_block
+from ascd.matrix.sparse import CSC, Rows, rows_of
 from ascd.problem.losses import Curvature
 from ascd.problem.losses.softmax import solve_singular
 from ascd.solver.tuning import COUPLED_AT_ONCE, LANES, SPARSE_COUPLED

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.design import Design
-from ascd.matrix.local import add_columns, as_block
+from ascd.matrix.base import Design, as_block
+from ascd.matrix.columns import add_columns
 from ascd.problem.losses import Curvature
 from ascd.problem.losses.softmax import constant_step
 from ascd.problem.products import add, products

@@ -17,7 +17,7 @@ from ascd._core.clock import Stopwatch
 from ascd._core.contracts import check_methods
 from ascd._core.jit import helper, kernel
 from ascd._core.threads import as_n_jobs, quiet
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 from ascd.problem.penalties import as_penalty
 from ascd.problem.penalties.entrywise import Entrywise
 from ascd.problem.problem import Problem

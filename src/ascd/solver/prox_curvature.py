@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.design import Design
-from ascd.matrix.local import as_block
+from ascd.matrix.base import Design, as_block
 from ascd.solver import tuning
 from ascd.solver.sweeps import fill_curvatures, fill_largest
 from ascd.solver.working_set import Layout

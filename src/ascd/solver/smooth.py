@@ -30,7 +30,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from ascd._core.checks import Array
-from ascd.matrix.local import as_block
+from ascd.matrix.base import as_block
 from ascd.problem.penalties.blocks import BlockNorm
 from ascd.problem.problem import Problem
 from ascd.problem.products import add, products

@@ -12,7 +12,7 @@ import numpy as np
 from ascd._core.checks import Array, as_finite_vector, as_flag, as_number
 from ascd._core.clock import Stopwatch
 from ascd._core.threads import as_n_jobs, quiet
-from ascd.matrix.design import DataGone
+from ascd.matrix.base import DataGone
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded

@@ -30,8 +30,8 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
+from ascd.matrix.columns import dot
 from ascd.matrix.local import Local
-from ascd.matrix.matrices import dot
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Parts, Problem

@@ -25,7 +25,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
-from ascd.matrix.matrices import dot, weighted_square
+from ascd.matrix.columns import dot, weighted_square
 from ascd.problem.optimality import violation_of
 from ascd.solver import tuning
 from ascd.solver.tuning import (

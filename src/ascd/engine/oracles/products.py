@@ -30,7 +30,7 @@ from ascd._core.checks import Array, as_count, as_flag, as_number, unknown_name
 from ascd._core.contracts import confidence_of, likely
 from ascd._core.jit import at, helper, wide
 from ascd.engine.tuning import LARGEST_EXACT, LEAST_EPSILON, LEAST_FAILURE
-from ascd.matrix.matrices import clear, dot, gram_matrix, scatter
+from ascd.matrix.columns import clear, dot, gram_matrix, scatter
 from ascd.matrix.sparse import CSC, as_rows
 
 

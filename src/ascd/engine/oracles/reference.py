@@ -36,7 +36,7 @@ from ascd._core.contracts import asked
 from ascd._core.jit import helper
 from ascd.engine.intervals import EPSILON, STEP_LENGTH
 from ascd.engine.tuning import LITTLE_PATIENCE, MUCH_PATIENCE
-from ascd.matrix.local import fill_squares
+from ascd.matrix.columns import fill_squares
 from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 

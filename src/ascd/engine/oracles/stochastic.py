@@ -43,7 +43,7 @@ from ascd._core.contracts import likely
 from ascd._core.jit import helper, kernel
 from ascd.engine.intervals import INFLATION
 from ascd.engine.tuning import ANCHOR_WASTE, FEWEST_ROWS, LEAST_FAILURE, SUM_ROUNDING
-from ascd.matrix.local import fill_squares
+from ascd.matrix.columns import fill_squares
 from ascd.matrix.sparse import CSC, as_rows
 from ascd.problem.optimality import has_digits
 

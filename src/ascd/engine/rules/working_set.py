@@ -34,8 +34,8 @@ from ascd.engine.tuning import (
     STEEP_BUCKETS,
     SWEEPS_A_REFRESH,
 )
+from ascd.matrix.dense import entry_price
 from ascd.matrix.prices import VISIT
-from ascd.matrix.storages import entry_price
 
 #: Rows of ``SweepState.queue``: the next place, coordinates kept for the next sweep, size of the working set, moves in
 #: this sweep, the coordinate visited last, length of this sweep, whether it is a short one.

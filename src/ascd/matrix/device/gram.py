@@ -1,7 +1,14 @@
-"""Products of a working set that stay on the device: G = A_Wᵀ H A_W is multiplied and factorised there.
+"""Products of columns with each other on a device: A_Lᵀ H A_R, columns less their means.
 
-Vectors of the length of the working set travel, G never does.  ``DeviceGram`` holds G; ``DeviceColumns`` has no room
-for it, and multiplies by two passes over the columns.  Both answer ``times`` and ``solve``.
+Rows pass in tiles that fill the room beside the data; each is weighted by √H.  Products of columns with themselves are
+symmetric: strips of them are multiplied with what is to their right alone.  ``Wide`` columns are float64, and so are
+their products.  ``Short`` ones have squares of mean one and 16 bits, and are summed in float32: their products are some
+10⁻³ from the true ones, and computed twelve times as fast on an H200 (``benchmarks/gpu.py --only products``).  Where a
+library has no such products, they are float32.
+
+``DeviceGram`` keeps G = A_Wᵀ H A_W of a working set on the device, where it is multiplied and factorised: vectors of
+the length of the working set travel, G never does.  ``DeviceColumns`` has no room for it, and multiplies by two passes
+over the columns.
 """
 
 from __future__ import annotations
@@ -12,16 +19,120 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix import prices
-from ascd.matrix.design import Advanced, Bends
-from ascd.matrix.device.momentum import advance
-from ascd.matrix.device.products import Short, Wide, multiply
+from ascd.matrix.base import Advanced, Bends
+from ascd.matrix.device.arrays import LibraryPasses, item_size
+from ascd.matrix.device.cuda import advance, halves_of
+
+
+class Wide:
+    """Columns weighted and centred in float64, some rows at a time; ``sums`` is the type of their products."""
+
+    sums = "float64"
+
+    def __init__(self, chunks: LibraryPasses, columns: Array, weight: Array, means: Array | None) -> None:
+        space = chunks.space
+        self.chunks, self.count, self.space = chunks, columns.size, space
+        self.places = space.put(np.ascontiguousarray(columns, dtype=np.int64))
+        self.root = space.put(np.sqrt(weight))
+        self.means = None if means is None else space.put(means[columns])
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of an entry in memory beside the data: as it came, and twice what is computed from it."""
+        return 3 * 8 + item_size(self.chunks.values)
+
+    def rows(self, rows: slice) -> Any:
+        """Return some rows as they lie, so that what is computed lies likewise."""
+        part = self.chunks.tile(rows, self.places)
+        part = part if self.chunks.is_by_rows else part.T
+        if self.means is not None:
+            part = part - self._of_columns(self.means)
+        part = self._finished(part * self._of_samples(self.root[rows]))
+        return part if self.chunks.is_by_rows else part.T
+
+    def add(self, out: Any, left: Any, right: Any) -> None:
+        """out += leftᵀ·right, in place: the sum is as large as G."""
+        out += left.T @ right
+
+    def _finished(self, part: Any) -> Any:
+        return part
+
+    def _of_samples(self, values: Any) -> Any:
+        return values[:, None] if self.chunks.is_by_rows else values[None, :]
+
+    def _of_columns(self, values: Any) -> Any:
+        return values[None, :] if self.chunks.is_by_rows else values[:, None]
+
+
+class Short(Wide):
+    """Columns divided by their lengths as well, in the numbers that a device multiplies fastest."""
+
+    sums = "float32"
+
+    def __init__(
+        self, chunks: LibraryPasses, columns: Array, weight: Array, means: Array | None, lengths: Array, passes: Any
+    ) -> None:
+        super().__init__(chunks, columns, weight, means)
+        self.shares = chunks.space.put(1.0 / lengths[columns])
+        self.at_once = halves_of(passes, columns, self.root, self.means, self.shares)
+
+    @property
+    def bytes(self) -> int:
+        return super().bytes if self.at_once is None else 2
+
+    def rows(self, rows: slice) -> Any:
+        return super().rows(rows) if self.at_once is None else self.at_once(rows)
+
+    def add(self, out: Any, left: Any, right: Any) -> None:
+        self.space.add_short_products(out, left, right)
+
+    def _finished(self, part: Any) -> Any:
+        return self.space.cast(part * self._of_columns(self.shares), self.space.short)
+
+
+def multiply(left: Wide, right: Wide | None = None) -> Any:
+    """Return products of columns with others, or with each other, on the device."""
+    chunks, other = left.chunks, right or left
+    pitch = -(-other.count // prices.CUDA_ALIGNED) * prices.CUDA_ALIGNED
+    out = left.space.zeros((left.count, pitch), left.sums)[:, : other.count]
+    width = left.count + (right.count if right else 0)
+    room = max(64, chunks.most * prices.DEVICE_ENTRY // (left.bytes * max(1, width)))
+    for top in range(0, chunks.d, room):
+        rows = slice(top, min(top + room, chunks.d))
+        a = left.rows(rows)
+        _add_products(left, out, a, right.rows(rows) if right else None)
+    return mirrored(out) if right is None and left.count > prices.DEVICE_CUT else out
+
+
+def _add_products(left: Wide, out: Any, a: Any, b: Any | None) -> None:
+    """All of them; without b, those of a with itself on and above the diagonal."""
+    count = out.shape[0]
+    step = strip_of(count) if b is None and count > prices.DEVICE_CUT else count
+    for start in range(0, count, max(1, step)):
+        stop, first = min(start + step, count), start if b is None else 0
+        left.add(out[start:stop, first:], a[:, start:stop], (a if b is None else b)[:, first:])
+
+
+def strip_of(count: int) -> int:
+    """Return the rows of a strip: one of so many, beginning where memory is aligned."""
+    return -(-count // (prices.DEVICE_STRIPS * prices.CUDA_ALIGNED)) * prices.CUDA_ALIGNED
+
+
+def mirrored(out: Any) -> Any:
+    """Copy the upper strips below the diagonal."""
+    count = out.shape[0]
+    step = strip_of(count)
+    for start in range(0, count, step):
+        stop = min(start + step, count)
+        out[stop:, start:stop] = out[start:stop, stop:].T
+    return out
 
 
 class DeviceGram:
     """G for ``columns``, as they joined; ``diagonal`` is on the host.
 
     ``store`` holds G_jk/(l_j·l_k).  At first products are short (``products``) and ``lengths`` l those of the columns:
-    G is then approximate, and ``times_exactly`` tells by how much.  Where that is not good enough, ``widen`` forgets
+    G is then approximate, and ``times_exactly`` shows by how much.  Where that is not good enough, ``widen`` clears
     everything, and products are in float64 from there on, with l = 1.
     """
 
@@ -35,23 +146,28 @@ class DeviceGram:
     def room(self) -> float:
         return float(self.source.products_room)
 
+    @property
+    def kind(self) -> str:
+        """The type of the products."""
+        return "float64" if self.is_exact else "float32"
+
     def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> DeviceColumns:
         return DeviceColumns(self.source, columns, weight, means, self.constant, accuracy, most)
 
     def clear(self) -> None:
-        """Forget everything, and give back its memory."""
+        """Clear everything, and free its memory."""
         self.position[:] = -1
         self._hold(np.empty(0, dtype=np.int64), np.empty(0), None)
         self.largest = 0.0
 
     def widen(self) -> None:
-        """Forget everything; from now on products are exact."""
+        """Clear everything; from now on products are exact."""
         self.clear()
         self.is_exact = True
         self.lengths[:] = 1.0
 
     def keep(self, columns: Array) -> None:
-        """Forget all but these columns."""
+        """Clear all but these columns."""
         places = self.position[columns]
         places = places[places >= 0]
         kept, diagonal = self.columns[places], self.diagonal[places]
@@ -61,7 +177,7 @@ class DeviceGram:
         self._hold(kept, diagonal, store)
 
     def admit(self, joining: Array, weight: Array, means: Array) -> None:
-        """Let columns join: their products with each other and with those that are there."""
+        """Add columns: compute their products with each other and with those that are there."""
         self.weight, self.means = weight, means if self.intercept else None
         own = None if self.is_exact else self._measure(joining)
         if not self.is_exact and own is None:  # squares that short numbers cannot be scaled by
@@ -71,7 +187,7 @@ class DeviceGram:
             return
         old, size = self.columns, self.columns.size + joining.size
         with self.space.here():
-            store = (self.space.zeros if self.is_exact else self.space.short_zeros)((size, size))
+            store = self.space.zeros((size, size), self.kind)
             store[old.size :, old.size :] = self._multiply(joining, joining)
             own = self._own(store, joining, own)
             if old.size:
@@ -154,7 +270,7 @@ class DeviceGram:
 
     def _as_store(self, vector: Array) -> Any:
         """Numbers on the device in the type of the products."""
-        return self.space.put(np.ascontiguousarray(vector, dtype=np.float64 if self.is_exact else np.float32))
+        return self.space.put(np.ascontiguousarray(vector, dtype=self.kind))
 
     def _part(self, places: Array) -> Any:
         there = self.space.put(np.ascontiguousarray(places, dtype=np.int64))
@@ -193,11 +309,11 @@ class DeviceColumns:
         for _ in range(self.most):
             whole[free] = direction
             curved = self.times(whole)[free] + curvature * direction
-            bend = float(direction @ curved)
-            if bend <= 0.0 or size <= enough:
+            curvature_along = float(direction @ curved)
+            if curvature_along <= 0.0 or size <= enough:
                 break
-            solution += size / bend * direction
-            residual -= size / bend * curved
+            solution += size / curvature_along * direction
+            residual -= size / curvature_along * curved
             step = residual / diagonal
             before, size = size, float(residual @ step)
             direction = step + size / before * direction
@@ -205,22 +321,22 @@ class DeviceColumns:
 
 
 def times_by_passes(source: Any, columns: Array, weight: Array, means: Array, vector: Array) -> Array:
-    """G·vector: two passes over the columns."""
-    image = np.full(weight.size, -float(means @ vector))
+    """Return G·vector, by two passes over the columns."""
+    Av = np.full(weight.size, -float(means @ vector))
     moved = np.flatnonzero(vector)
-    source.add(columns[moved], vector[moved], image)
-    bent = weight * image
-    return source.dots(columns, bent) - means * float(bent.sum())
+    source.add(columns[moved], vector[moved], Av)
+    HAv = weight * Av
+    return source.dots(columns, HAv) - means * float(HAv.sum())
 
 
 def varying_of(square: Array, of_mean: Array, constant: float) -> Array:
-    """Squares of columns less their means; the whole square of columns that are constant, up to rounding."""
+    """Return squares of columns less their means; the whole square of columns that are constant, up to rounding."""
     varying = square - of_mean
     return np.where(varying > constant * square, varying, square)
 
 
 def diagonal_of(space: Any, matrix: Any) -> Any:
-    """The diagonal of a square matrix."""
+    """Return the diagonal of a square matrix."""
     return space.xp.reshape(matrix, (-1,))[:: matrix.shape[0] + 1]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.design import Design
+from ascd.matrix.base import Design
 from ascd.problem.dual import ExactDual, FittedDual, fit_to, gap_of_samples, movable, unweighted
 from ascd.problem.losses.curvature import Curvature
 from ascd.problem.losses.shifted import Sample, Stated

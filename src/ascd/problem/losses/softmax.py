@@ -28,8 +28,8 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import share
-from ascd.matrix.careful import UNIT
-from ascd.matrix.design import Design
+from ascd.matrix.arithmetic import UNIT
+from ascd.matrix.base import Design
 from ascd.problem.lengths import norm, row_lengths
 from ascd.problem.losses.curvature import Curvature
 from ascd.problem.tuning import (

@@ -1,24 +1,23 @@
-"""A matrix in parts: every partition of every problem gives the answer of the whole."""
+"""A matrix in chunks: every partition of every problem gives the answer of the whole; what travels comes unchanged."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from matrix_answers import check_answers
 from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix import prices
-from ascd.matrix.design import Design
-from ascd.matrix.distant import Distant
-from ascd.matrix.executors import InTurn
-from ascd.matrix.local import as_block
-from ascd.matrix.part_answers import add_carefully
-from ascd.matrix.parted import Parted
-from ascd.matrix.storages import open_design
+from ascd.matrix.chunked import chunked
+from ascd.matrix.dask_cluster import Coded, bytes_of, packed, unpacked
+from ascd.matrix.open import open_design
+from ascd.matrix.requests import InTurn, add_carefully, shortest
 
 RNG = np.random.default_rng(1)
 A = RNG.standard_normal((20, 9)) * (RNG.random((20, 9)) < 0.6)
@@ -40,50 +39,16 @@ def cut(A, partition, storage="dense"):
             block = A[top:bottom, left:right]
             is_sparse = storage == "sparse" or (storage == "mixed" and number % 2 == 0)
             parts.append(open_design(sp.csr_array(block) if is_sparse else block))
-    return Distant(Parted(InTurn(parts), rows, columns))
+    return chunked(InTurn(parts), rows, columns)
 
 
 @partitions
 @pytest.mark.parametrize("storage", ["dense", "sparse", "mixed"])
-@pytest.mark.parametrize("columns", [np.array([7, 0, 3, 8]), np.arange(9)])
-def test_answers_equal_numpys(partition, storage, columns):
-    design = cut(A, partition, storage)
-    assert all(hasattr(design, name) for name in vars(Design) if not name.startswith("_"))
-    assert design.shape == A.shape
-    survey = design.survey(WEIGHT, VECTORS)
-    np.testing.assert_allclose(survey.square, WEIGHT @ A**2)
-    np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0))
-    np.testing.assert_allclose(survey.total, A.sum(axis=0), atol=1e-13)
-    np.testing.assert_allclose(survey.products, VECTORS @ A, atol=1e-13)
-    np.testing.assert_allclose(design.survey(1.0, VECTORS[:0]).square, (A**2).sum(axis=0))
-    for _ in range(2):  # the second time some columns are near
-        np.testing.assert_allclose(design.squares(WEIGHT, columns), WEIGHT @ A[:, columns] ** 2)
-        np.testing.assert_allclose(design.dots(columns, VECTORS[0]), VECTORS[0] @ A[:, columns], atol=1e-13)
-        product, error = design.careful_dots(columns, VECTORS[0])
-        np.testing.assert_allclose(product, VECTORS[0] @ A[:, columns], atol=1e-13)
-        assert np.all(error <= 1e-14)
-        image = WEIGHT.copy()
-        design.add(columns, np.arange(columns.size) - 1.0, image)
-        np.testing.assert_allclose(image, WEIGHT + A[:, columns] @ (np.arange(columns.size) - 1.0))
-        np.testing.assert_allclose(design.means(columns, WEIGHT), WEIGHT @ A[:, columns] / WEIGHT.sum(), atol=1e-13)
-        np.testing.assert_array_equal(as_block(design.take(columns[:2]), 20), A[:, columns[:2]])
-    assert 0 < design.entries(columns[:2]) < design.entries() <= A.size
-
-
-@partitions
 @pytest.mark.parametrize("at_once", [0, 2000])
-@pytest.mark.parametrize("centred", [False, True])
-def test_products_equal_numpys(partition, at_once, centred, monkeypatch):
+def test_answers_equal_numpys(partition, storage, at_once, monkeypatch):
+    """Where row chunks give products of columns, and where columns are fetched."""
     monkeypatch.setattr(prices, "AT_ONCE", at_once)
-    design, columns = cut(A, partition, "mixed"), np.array([6, 2, 0, 8])
-    means = design.means(np.arange(9), WEIGHT) if centred else None
-    B = (A - means if centred else A)[:, columns]
-    store, multiplier = np.zeros((4, 4), order="F"), design.multiplier(False)
-    for left, right in [(np.arange(4), np.arange(4)), (np.array([1, 3]), np.array([0, 2]))]:
-        store[:] = 0.0
-        multiplier.fill(store, columns, left, right, WEIGHT, means)
-        expected = B[:, left].T @ (WEIGHT[:, None] * B[:, right])
-        np.testing.assert_allclose(store[np.ix_(left, right)], expected, atol=1e-12)
+    check_answers(cut(A, partition, storage), A, np.array([7, 0, 3, 8]))
 
 
 @pytest.mark.parametrize("first", [[0, 3, 1], [2, 4]])
@@ -94,7 +59,7 @@ def test_products_of_row_parts_of_any_kind_add_up(first):
     kinds = (np.asarray, sp.csc_array, sp.csr_array)
     parts = [open_design(kind(B[rows])) for kind, rows in zip(kinds, map(slice, ends[:-1], ends[1:]), strict=True)]
     means = WEIGHT @ B / WEIGHT.sum()
-    found = Parted(InTurn(parts), ends, np.array([0, 9])).products(np.array(first), second, WEIGHT, means)
+    found = chunked(InTurn(parts), ends, np.array([0, 9])).products(np.array(first), second, WEIGHT, means)
     expected = (B - means)[:, first].T @ (WEIGHT[:, None] * (B - means)[:, second])
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -128,19 +93,19 @@ def test_tall_data_give_products_and_no_columns(monkeypatch):
     rng = np.random.default_rng(3)
     tall = rng.standard_normal((300, 12))
     design = cut(tall, "rows")
-    fetch, wrong = design.source.fetch, "columns were fetched"
-    monkeypatch.setattr(design.source, "fetch", lambda columns: pytest.fail(wrong) if columns.size else fetch(columns))
+    fetch, wrong = design.fetch, "columns were fetched"
+    monkeypatch.setattr(design, "fetch", lambda columns: pytest.fail(wrong) if columns.size else fetch(columns))
     problem = ascd.Problem(design, tall[:, 0] - tall[:, 5] + rng.standard_normal(300), penalty=ascd.L1(5.0))
     found = ascd.solve(problem, tol=1e-10)
     assert found.gap <= 1e-10 * problem.objective(np.zeros(12))
-    assert design.source.rounds <= 6  # survey with products; twice the image and the gradient; F at zero
+    assert design.rounds <= 6  # survey with products; twice the image and the gradient; F at zero
 
 
 def test_parts_without_a_column_in_question_are_not_asked():
     design = cut(A, "both")
-    before = design.source.calls
+    before = design.calls
     design.dots(np.array([0, 1]), VECTORS[0])
-    assert design.source.calls == before + 2  # one column part, two row parts
+    assert design.calls == before + 2  # one column part, two row parts
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e16])
@@ -164,8 +129,53 @@ def test_numbers_that_are_not_finite_are_named(bad):
         ascd.Problem(cut(broken, "both"), VECTORS[0])
 
 
-@partitions
-def test_no_columns_have_no_means(partition):
-    """A working set may be empty where no sample counts."""
-    source = cut(A, partition)
-    assert source.means(np.empty(0, dtype=np.int64), WEIGHT).size == 0
+# ---- what travels
+
+LABELS = np.where(RNG.random(3000) < 0.5, -1.0, 1.0)
+STRANGE = np.where(LABELS > 0.0, -0.0, 0.0)
+STRANGE[::4] = np.nan
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@pytest.mark.parametrize(
+    ("array", "bytes_a_number"),
+    [
+        (LABELS, 1),
+        (STRANGE, 1),
+        (np.array([LABELS, 0.25 * LABELS + 0.1]), 1),
+        (np.array([LABELS, LABELS])[:, 1::2].copy(), 1),
+        (RNG.standard_normal(3000), 8),
+        (np.where(np.arange(3000) == 1, 0.3, LABELS), 8),  # one value that the first look does not see
+        (LABELS[:10], 8),
+        (np.arange(3000), 4),
+        (np.array([0, 2**40]), 8),
+        (np.empty(0), 8),
+    ],
+)
+def test_arrays_come_back_as_they_were(array, bytes_a_number):
+    small = packed(array, {})
+    assert bytes_of(small) <= array.size * bytes_a_number + (128 if isinstance(small, Coded) else 0)
+    found = unpacked(small)
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(found.view(np.int64), array.view(np.int64))  # −0 is not 0
+
+
+def test_named_tuples_are_packed_inside_and_an_array_once():
+    known: dict[int, Any] = {}
+    small = packed(Pair(LABELS, Pair(2.0, LABELS)), known)
+    assert small.first is small.second.second
+    found = unpacked(small)
+    assert isinstance(found, Pair)
+    assert found.second.first == 2.0
+    np.testing.assert_array_equal(found.second.second, LABELS)
+
+
+@pytest.mark.parametrize(("largest", "dtype"), [(0, np.uint8), (255, np.uint8), (256, np.uint16), (2**20, np.uint32)])
+def test_counts_are_as_short_as_the_largest_allows(largest, dtype):
+    found = shortest(np.array([0, largest]))
+    assert found.dtype == dtype
+    assert found.tolist() == [0, largest]

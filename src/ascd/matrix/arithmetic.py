@@ -1,8 +1,8 @@
-"""Inner products and sums with a proven bound on their rounding error.
+"""Compensated products and sums with proven error bounds, and elementwise arithmetic shared among threads.
 
 An ordinary inner product of m terms is wrong by up to m·u·Σ|a_k v_k| with u = 2⁻⁵³, which is far more than it usually
-is.  Where a certificate depends on the last digits the products are computed again with compensation (Ogita, Rump and
-Oishi 2005): every product and every sum is split into its rounded value and its error, both exact (Dekker, Knuth),
+is.  Where a certificate depends on the last digits, products are computed with compensation (Ogita, Rump and Oishi
+2005): every product and every sum is split into its rounded value and its error, both exact (Dekker, Knuth),
 
     Σ a_k v_k  =  s + Σ e_i,         |e_i| ≤ u·|rounded value|.
 
@@ -37,7 +37,7 @@ SUMMED_A_PART = 1 << 14
 def careful_products(
     matrix: Any, columns: Array, vector: Array, product: Array, error: Array, start: int, stop: int
 ) -> None:
-    """⟨a_j, vector⟩ for the columns at positions from ``start`` to ``stop``, and how far it can be off."""
+    """⟨a_j, vector⟩ for the columns at positions ``start`` to ``stop``, and a bound on its error."""
     for i in range(start, stop):
         j = wide(columns[i])
         total, rest, size, lost = 0.0, 0.0, 0.0, 0.0
@@ -61,7 +61,7 @@ def careful_products(
 
 
 def careful_sum(vector: Array) -> tuple[float, float]:
-    """Σ vector_k and how far it can be off: by parts that threads share, whose sums and errors are added exactly."""
+    """Return Σ vector_k and a bound on its error; parts that threads share are added exactly."""
     sums = np.empty((-(-vector.size // SUMMED_A_PART), 3))
     share(prices.SUMMED * vector.size, len(sums), careful_sums, vector, sums)
     totals, rests, sizes = sums.T.tolist()
@@ -87,3 +87,52 @@ def careful_sums(vector: Array, sums: Array, start: int, stop: int) -> None:
             rest += left
             size += abs(left)
         sums[part, 0], sums[part, 1], sums[part, 2] = total, rest, size
+
+
+def elementwise(ufunc: Any, first: Array, second: Any, out: Array | None = None) -> Array:
+    """Return ufunc(first, second) for a vector and a vector or number, in a new vector or in ``out``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> elementwise(np.add, np.arange(3.0), 1.0)
+    array([1., 2., 3.])
+    """
+    out = np.empty(first.size) if out is None else out
+    share(prices.SUMMED * out.size, out.size, _fill, ufunc, first, second, out)
+    return out
+
+
+def _fill(ufunc: Any, first: Array, second: Any, out: Array, start: int, stop: int) -> None:
+    ufunc(first[start:stop], second[start:stop] if np.ndim(second) else second, out=out[start:stop])
+
+
+def support(vector: Array) -> Array:
+    """Return the positions where the vector is not 0; NumPy finds True four times as fast as numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> support(np.array([0.0, -3.0, 2.0]))
+    array([1, 2])
+    """
+    return np.flatnonzero(vector != 0.0)
+
+
+def farthest(vector: Array) -> float:
+    """Return the largest |v_k|; nan if there is one among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> farthest(np.array([1.0, -3.0, 2.0]))
+    3.0
+    """
+    found: list[float] = []
+    share(prices.SUMMED * vector.size, vector.size, _note_farthest, vector, found)
+    return float(np.max(found))
+
+
+def _note_farthest(vector: Array, found: list[float], start: int, stop: int) -> None:
+    part = vector[start:stop]
+    found.append(max(float(part.max()), -float(part.min())))

@@ -1,20 +1,22 @@
-"""How a column is read, whatever its storage.
+"""Reading columns: the operations that every compiled storage shares.
 
-A matrix is a NamedTuple that says where a column's stored entries are: positions ``start(j) .. stop(j)``, and
-for a position its ``row`` and its ``entry``.  The operations below are written once on top of these four, for
-every storage; the compiler turns them into the loop one would write by hand for each.  ``ahead(j)`` asks for the memory
-of a column that will be read soon, ``ask_for_start(j)`` (optional) for what ``ahead`` will read.
+A storage is a NamedTuple that says where a column's entries are: positions ``start(j) .. stop(j)``, and for a position
+its ``row`` and its ``entry``.  Everything below is written once on top of these four; the compiler turns it into the
+loop one would write by hand for each storage.  ``ahead(j)`` prefetches a column that will be read soon,
+``ask_for_start(j)`` (optional) what ``ahead`` will read.
 
 ====================  ====================================================================================
 ``dot``               ⟨a_j, v⟩
-``shift``             the slope s·loss'(b, Ax) follows a change of x_j, on the rows of a_j; the image Ax too,
-                      except for quadratic losses, where the slope alone is a linear function of x
-``along``             first and second derivative of f along a_j, at image + change·a_j
+``shift``             update s·loss'(b, Xw) after a change of x_j, on the rows of a_j; and Xw too, except for
+                      quadratic losses, whose raw gradient alone is a linear function of x
+``along``             first and second derivative of f along a_j, at Xw + change·a_j
 ``scatter, clear``    out = diag(s) a_j, and out = 0, on the rows of a_j
 ``weighted_square``   ⟨a_j, diag(s) a_j⟩
-``sums_with_…``       Σa², Σa and products with one vector or two, all from one look at the column
-``first_at``          where the entries of a_j from some row on begin
+``sums_with_one``     Σa², Σa and ⟨a_j, v⟩ from one reading of the column
+``first_at``          position of the first entry of a_j from some row on
 ====================  ====================================================================================
+
+The kernels at the end are passes over many columns; ``start .. stop`` is one thread's share of them.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import at, helper, optional_method, wide
+from ascd._core.jit import at, helper, kernel, optional_method, wide
 
 
 @optional_method
 def ask_for_start(matrix: Any, j: int) -> None:
-    """Ask for where a column begins, in a storage that looks it up."""
+    """Prefetch where a column begins, in a storage that looks it up."""
 
 
 @helper
@@ -56,25 +58,25 @@ def first_at(matrix: Any, j: int, k: int) -> int:
 
 
 @helper
-def shift(matrix: Any, j: int, change: float, sample: Any, loss: Any, image: Array, slope: Array) -> None:
+def shift(matrix: Any, j: int, change: float, sample: Any, loss: Any, Xw: Array, raw_gradient: Array) -> None:
     if loss.is_quadratic():  # known to the compiler: one of the two loops remains
         for p in range(matrix.start(j), matrix.stop(j)):
             k = matrix.row(p)
             curvature = at(sample.weight, k) * loss.curvature(sample.target[k], 0.0)
-            slope[k] += curvature * change * matrix.entry(p, j)
+            raw_gradient[k] += curvature * change * matrix.entry(p, j)
     else:
         for p in range(matrix.start(j), matrix.stop(j)):
             k = matrix.row(p)
-            image[k] += change * matrix.entry(p, j)
-            slope[k] = at(sample.weight, k) * loss.derivative(sample.target[k], image[k])
+            Xw[k] += change * matrix.entry(p, j)
+            raw_gradient[k] = at(sample.weight, k) * loss.derivative(sample.target[k], Xw[k])
 
 
 @helper
-def along(matrix: Any, j: int, change: float, sample: Any, loss: Any, image: Array) -> tuple[float, float]:
+def along(matrix: Any, j: int, change: float, sample: Any, loss: Any, Xw: Array) -> tuple[float, float]:
     first, second = 0.0, 0.0
     for p in range(matrix.start(j), matrix.stop(j)):
         k, entry = matrix.row(p), matrix.entry(p, j)
-        z = image[k] + change * entry
+        z = Xw[k] + change * entry
         weighted = at(sample.weight, k) * entry
         first += weighted * loss.derivative(sample.target[k], z)
         second += weighted * entry * loss.curvature(sample.target[k], z)
@@ -127,19 +129,6 @@ def sums_with_one(matrix: Any, j: int, vector: Array) -> tuple[float, float, flo
 
 
 @helper
-def sums_with_two(matrix: Any, j: int, vectors: Array) -> tuple[float, float, float, float]:
-    """The same with two vectors, the rows of an array."""
-    square, total, first, second = 0.0, 0.0, 0.0, 0.0
-    for p in range(matrix.start(j), matrix.stop(j)):
-        k, entry = matrix.row(p), matrix.entry(p, j)
-        square += entry * entry
-        total += entry
-        first += entry * vectors[0, k]
-        second += entry * vectors[1, k]
-    return square, total, first, second
-
-
-@helper
 def multiply(matrix: Any, x: Array, out: Array) -> None:
     """out = A·x, reading only the columns with x_j ≠ 0."""
     out[:] = 0.0
@@ -155,3 +144,59 @@ def gram_matrix(matrix: Any, weight: Any, n: int, d: int) -> Array:
     weighted = columns if np.ndim(weight) == 0 else columns * np.asarray(weight)[:, None]
     products = columns.T @ weighted
     return np.asfortranarray(products.toarray() if hasattr(products, "toarray") else products)
+
+
+@kernel
+def fill_block(matrix: Any, places: Array, block: Array) -> None:
+    for i in range(places.size):
+        j = wide(places[i])
+        for p in range(matrix.start(j), matrix.stop(j)):
+            block[matrix.row(p), i] = matrix.entry(p, j)
+
+
+@kernel
+def fill_survey(
+    matrix: Any, scale: float, weights: Array, vectors: Array, square: Array, plain: Array, total: Array,
+    products: Array, start: int, stop: int,
+) -> None:  # fmt: skip
+    """Column by column, so that a second reading finds it in the cache; mostly one is enough.
+
+    All samples have the weight ``scale``, or each one of the ``weights``.
+    """
+    for number in range(start, stop):
+        j = wide(number)
+        if vectors.shape[0] == 1:
+            plain[j], total[j], products[0, j] = sums_with_one(matrix, j, vectors[0])
+        else:
+            plain[j], total[j] = squares_and_sum(matrix, j)
+            for m in range(vectors.shape[0]):
+                products[m, j] = dot(matrix, j, vectors[m])
+        square[j] = weighted_square(matrix, j, weights) if weights.size > 0 else scale * plain[j]
+
+
+@kernel
+def fill_squares(matrix: Any, columns: Array, weight: Any, out: Array, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        out[i] = weighted_square(matrix, wide(columns[i]), weight)
+
+
+@kernel
+def fill_dots(matrix: Any, columns: Array, vector: Array, out: Array, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        out[i] = dot(matrix, wide(columns[i]), vector)
+
+
+@kernel
+def add_columns(matrix: Any, columns: Array, factors: Array, out: Array, start: int, stop: int) -> None:
+    """out += Σ factors_i·a_i on the rows from ``start`` to ``stop``: each thread has rows of its own."""
+    is_whole = start == 0 and stop == out.size
+    for i in range(columns.size):
+        j, factor = wide(columns[i]), factors[i]
+        if factor == 0.0:
+            continue
+        if is_whole:
+            for p in range(matrix.start(j), matrix.stop(j)):
+                out[matrix.row(p)] += factor * matrix.entry(p, j)
+        else:
+            for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
+                out[matrix.row(p)] += factor * matrix.entry(p, j)

@@ -1,4 +1,4 @@
-"""From what the user passed to a design: the one list of storages."""
+"""Deciding what kind of matrix an input becomes: the one list of inputs."""
 
 from __future__ import annotations
 
@@ -9,41 +9,38 @@ import numpy as np
 from ascd._core.checks import Array, as_design, as_matrix, check_sparse, unlocked
 from ascd._core.devices import is_on_device
 from ascd.matrix import prices
-from ascd.matrix.dask_kinds import is_collection
+from ascd.matrix.base import Matrix
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.design import Design
 from ascd.matrix.device.dense import DeviceDense, brought_if_small
 from ascd.matrix.device.sparse import DeviceSparse, is_sparse_on_device
-from ascd.matrix.distant import Distant
-from ascd.matrix.on_dask import open_collection
-from ascd.matrix.row_major import DenseRows
-from ascd.matrix.row_sparse import SparseRows
+from ascd.matrix.on_dask import is_collection, open_collection
+from ascd.matrix.rows import DenseRows, SparseRows
 from ascd.matrix.sparse import CSC, LocalSparse, short_width, unsigned
 
 #: Numbers that are read where they are; others are converted.
 READ_IN_PLACE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8, np.bool_))
 
 
-def open_design(A: Any) -> Design:
-    """The data behind their door; read as they come, or converted once; never modified.
+def open_design(A: Any) -> Matrix:
+    """Return the input as a matrix; it is read as it comes, or converted once, and never modified.
 
-    A design of one's own is taken as it is, and what opens as one (``as_design``) is opened; the chunks of Dask's
-    collections are opened where they are.  Small data are converted to column-major float64, for which everything is
-    compiled already; data of more than ``prices.SMALL_DATA`` entries are read in place where they can be.  Arrays on a
-    device stay there, unless they are small.
+    A ``Matrix`` is taken as it is, and what opens as one (``as_design``) is opened; the chunks of Dask's collections
+    are opened where they are.  Small data are converted to column-major float64, for which everything is compiled
+    already; data of more than ``prices.SMALL_DATA`` entries are read in place where they can be.  Arrays on a device
+    stay there, unless they are small.
     """
     if is_collection(A):
         return open_collection(A, open_design)
     if is_design(A):
         design = A.as_design() if hasattr(A, "as_design") else A
-        if not isinstance(design, Design):
-            raise TypeError(f"A: {type(design).__name__} must be a subclass of ascd.matrix.design.Design")
+        if not isinstance(design, Matrix):
+            raise TypeError(f"A: {type(design).__name__} must be a subclass of ascd.matrix.base.Matrix")
         return design
     A = brought_if_small(A)
     if is_sparse_on_device(A):
-        return Distant(DeviceSparse(A))
+        return DeviceSparse(A)
     if is_on_device(A):
-        return Distant(DeviceDense(A))
+        return DeviceDense(A)
     if hasattr(A, "tocsc"):
         check_sparse(A)
         return _sparse_in_place(A) if is_read_in_place(A) else as_local(A)
@@ -52,12 +49,12 @@ def open_design(A: Any) -> Design:
 
 
 def is_design(A: Any) -> bool:
-    """Is this a design, or does it open as one?"""
-    return isinstance(A, Design) or hasattr(A, "careful_dots") or hasattr(A, "as_design") or is_collection(A)
+    """Return True for a matrix, or what opens as one; no array has these attributes."""
+    return isinstance(A, Matrix) or hasattr(A, "careful_dots") or hasattr(A, "as_design") or is_collection(A)
 
 
 def is_read_in_place(A: Any) -> bool:
-    """Is this an array or a sparse matrix that is not converted?"""
+    """Return True for an array or a sparse matrix that is not converted."""
     if hasattr(A, "tocsc"):
         is_large = A.format in ("csc", "csr") and A.nnz > prices.SMALL_DATA and A.has_canonical_format
     else:
@@ -67,31 +64,25 @@ def is_read_in_place(A: Any) -> bool:
 
 
 def as_local(A: Any) -> LocalDense | LocalSparse:
-    """Columns of float64 in local memory; copied where they are not that already."""
+    """Return columns of float64 in local memory; copied where they are not that already."""
     given = as_design(A)
     if isinstance(given, np.ndarray):
         return LocalDense(Dense(unlocked(given)), given.shape)
     return LocalSparse(CSC(*map(unlocked, unsigned(given, short_width(given)))), given.shape)
 
 
-def _dense_in_place(array: Array) -> Design:
+def _dense_in_place(array: Array) -> Matrix:
     values = _readable(array.view(np.ndarray))
-    return LocalDense(Dense(values), array.shape) if array.flags.f_contiguous else Distant(DenseRows(values))
+    return LocalDense(Dense(values), array.shape) if array.flags.f_contiguous else DenseRows(values)
 
 
-def _sparse_in_place(A: Any) -> Design:
+def _sparse_in_place(A: Any) -> Matrix:
     _, indices, indptr = map(unlocked, unsigned(A, short_width(A)))
     if A.format == "csc":
         return LocalSparse(CSC(_readable(A.data), indices, indptr), A.shape)
-    return Distant(SparseRows(_readable(A.data), indices, indptr, A.shape))
+    return SparseRows(_readable(A.data), indices, indptr, A.shape)
 
 
 def _readable(values: Array) -> Array:
     """The same memory as compiled code reads it: booleans are bytes."""
     return unlocked(values.view(np.uint8) if values.dtype == np.bool_ else values)
-
-
-def entry_price(matrix: Any) -> float:
-    """Nanoseconds to read one entry of a column: a sweep reads it twice."""
-    columns = getattr(matrix, "columns", matrix)  # blocks of columns have those of another storage
-    return 0.5 * (prices.DENSE_ENTRY if isinstance(columns, Dense) else prices.SPARSE_ENTRY)

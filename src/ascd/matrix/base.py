@@ -1,0 +1,345 @@
+"""The one interface to a matrix A of shape (n_samples, n_features), however and wherever it is stored.
+
+The solver and the certificates never look inside: they call the methods of ``Matrix``, with ``columns`` an array of
+column indices (int64, none twice) and float64 vectors.  Three methods must be written, everything else has a default
+that those who know a faster way replace:
+
+=======================  =======================================================================================
+must be written          ``dots`` (gradient entries), ``add`` (Ax follows a step), ``take`` (columns in local memory)
+must be set              ``shape``
+passes                   ``survey``, ``squares``, ``careful_dots``, ``means``, ``multiplier``, ``check_finite``
+several outputs          ``dots_with_several``, ``add_several``
+costs                    ``nbytes``, ``entries``, ``counts``, ``sweep_price``, ``products_price``
+where passes cost much   ``is_dear``, ``in_rounds``, ``at_once``, ``answers_several``, ``brings_columns``,
+                         ``dots_and_worst``, ``are_near``, ``most_near``, ``expect``, ``kept_products``,
+                         ``row_parts``, ``rounds``
+=======================  =======================================================================================
+
+``local`` is a matrix in the memory of this process (``dense`` and ``sparse`` are its storages), ``rows`` one that lies
+by rows, ``files`` one on a disk, ``chunked`` one in chunks (``on_dask`` on a cluster), ``device`` one on a GPU,
+``table`` one of numbers and categories; ``open`` decides which of them an input becomes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ascd._core.checks import Array, finite_values
+from ascd.matrix import prices
+from ascd.matrix.arithmetic import careful_products
+from ascd.matrix.columns import fill_block, fill_squares
+
+
+class DataGone(ConnectionError):
+    """The data cannot be read any more: what they were on has gone away.  The message says what, and what to do."""
+
+
+class Part(NamedTuple):
+    """Columns in local memory: ``matrix`` is a compiled storage, ``places`` are their indices in it."""
+
+    matrix: Any
+    places: Array
+
+
+class Survey(NamedTuple):
+    """What a first pass over all columns gives: Σ s·a², Σ a², Σ a, and products with vectors, one a row."""
+
+    square: Array
+    plain: Array
+    total: Array
+    products: Array
+
+    @classmethod
+    def nothing(cls, columns: int, vectors: int) -> Survey:
+        """Sums over no rows, to which others are added."""
+        return cls(np.zeros(columns), np.zeros(columns), np.zeros(columns), np.zeros((vectors, columns)))
+
+
+class Multiplier(ABC):
+    """Products A_Lᵀ H A_R of columns with each other, each less its mean.
+
+    One made with ``keeps`` expects other curvatures H on the same columns, and keeps what does not depend on them;
+    ``forget`` ends that.
+    """
+
+    #: A column that varies by less than this share of its square is constant, up to rounding.
+    constant = 1e-24
+
+    @abstractmethod
+    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
+        """store[left, right] = products of columns[left] with columns[right]; ``means`` are those of all columns."""
+
+    def is_cheap(self, count: int, size: int) -> bool:
+        """Return True if all products of ``count`` new columns among ``size`` cost less than choosing some of them."""
+        return True
+
+    def forget(self) -> None:  # noqa: B027
+        """Free what is kept."""
+
+
+class Bends(NamedTuple):
+    """Derivatives of a penalty on both sides of zero, its only kink, and its curvature, for some coordinates."""
+
+    low: Array
+    high: Array
+    curvature: Array
+
+
+class Advanced(NamedTuple):
+    """Where proximal steps have led, the gradient there, and the largest aᵀGa/aᵀDa that they met."""
+
+    x: Array
+    gradient: Array
+    bend: float
+
+
+class Multiplied(Protocol):
+    """G = A_Wᵀ H A_W on ``columns``, wherever it is.
+
+    ``largest`` is for the caller: the largest eigenvalue of D^(−½) G D^(−½) met so far, D the diagonal; or 0.
+    """
+
+    columns: Array
+    diagonal: Array
+    largest: float
+
+    def times(self, vector: Array) -> Array:
+        """G·vector."""
+
+    def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
+        """(G + curvature)⁻¹·right on the free coordinates; None where G is singular."""
+
+
+class KeptProducts(Multiplied, Protocol):
+    """Products that stay where the data are; columns join, ``position`` is the place of each (−1: not there).
+
+    Where they are not ``is_exact``, ``times_exactly`` measures what they miss, and ``widen`` clears them and makes the
+    next ones exact.
+    """
+
+    position: Array
+    is_exact: bool
+
+    @property
+    def room(self) -> float:
+        """Bytes that they may take."""
+
+    def clear(self) -> None: ...
+    def keep(self, columns: Array) -> None: ...
+    def widen(self) -> None: ...
+    def times_exactly(self, vector: Array) -> Array: ...
+    def admit(self, joining: Array, weight: Array, means: Array) -> None: ...
+    def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> Any:
+        """The same without G, which has no room: passes over the columns, counted as ``reads``."""
+
+
+class RowParts(Protocol):
+    """Row chunks that evaluate functions beside the data.
+
+    Functions travel by name, so both sides must have them; answers say how they add up (``requests.Additive``).
+    """
+
+    @property
+    def spans(self) -> list[slice]:
+        """The rows of each chunk."""
+
+    def keep_beside(self, values: Sequence[Any]) -> list[Any]:
+        """Store a value beside each chunk; what comes back stands for it in ``over_rows``."""
+
+    def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
+        """``function(chunk, value, *arguments)`` of all chunks, added up; one round trip."""
+
+    def all_moments(self, weight: Array) -> Any:
+        """Means and products (``requests.Moments``) with these weights, if they are known already."""
+
+
+class Matrix(ABC):
+    """A matrix of shape (n_samples, n_features); see the top for what a subclass must write.
+
+    Attributes
+    ----------
+    shape : (n_samples, n_features)
+    matrix : the compiled storage where all columns are in local memory, or None
+    feature_names : names of the columns for errors, or None
+    is_sparse : columns in local memory are sparse
+    at_once : columns that may be one working set because their products come with a pass; 0 where products are
+        computed as they are needed
+    in_rounds : a request costs a round trip, however few columns it is about; then all are requested at once
+    is_dear : a pass costs so much that a proof from intervals is not confirmed by one
+    answers_several : a pass costs much, and one for several vectors no more than one for one
+    brings_columns : a round that finds columns to move copies them into local memory too
+    """
+
+    shape: tuple[int, int]
+    matrix: Any = None
+    feature_names: list[str] | None = None
+    is_sparse: bool = False
+    at_once: int = 0
+    in_rounds: bool = False
+    is_dear: bool = False
+    answers_several: bool = False
+    brings_columns: bool = False
+
+    @abstractmethod
+    def dots(self, columns: Array, vector: Array) -> Array:
+        """Return ⟨a_j, vector⟩ for these columns; shape (columns.size,)."""
+
+    @abstractmethod
+    def add(self, columns: Array, factors: Array, out: Array) -> None:
+        """out += A_columns·factors, with ``out`` of shape (n_samples,)."""
+
+    @abstractmethod
+    def take(self, columns: Array) -> Part:
+        """Return these columns in local memory."""
+
+    def survey(self, weight: Any, vectors: Array) -> Survey:
+        """Return norms, sums and products with ``vectors`` (shape (m, n_samples)) of all columns, in one pass.
+
+        ``weight`` is a number or has shape (n_samples,).
+        """
+        every, ones = np.arange(self.shape[1]), np.ones((1, self.shape[0]))
+        found = np.ascontiguousarray(self.dots_with_several(every, np.concatenate([vectors, ones]).T).T)
+        return Survey(self.squares(weight, every), self.squares(1.0, every), found[-1], found[:-1])
+
+    def squares(self, weight: Any, columns: Array) -> Array:
+        """Return Σ_k s_k·a_kj² of these columns, s a number or a vector of shape (n_samples,)."""
+        out = np.empty(columns.size)
+        for there, part in self._portions(columns):
+            fill_squares(part.matrix, part.places, weight, out[there], 0, part.places.size)
+        return out
+
+    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
+        """Return ⟨a_j, vector⟩ for these columns with compensation, and bounds on the errors."""
+        product, error = np.empty((2, columns.size))
+        for there, part in self._portions(columns):
+            careful_products(part.matrix, part.places, vector, product[there], error[there], 0, part.places.size)
+        return product, error
+
+    def means(self, columns: Array, weight: Array) -> Array:
+        """Return Σ_k s_k·a_kj / Σ_k s_k of these columns; 0 where no sample counts."""
+        total = float(weight.sum())
+        return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
+
+    def multiplier(self, keeps: bool) -> Multiplier:
+        """Return what multiplies columns with each other."""
+        return BlockMultiplier(self)
+
+    def check_finite(self) -> None:
+        """Raise a ValueError that says how many entries are not finite."""
+        for _, part in self._portions(np.arange(self.shape[1])):
+            finite_values(as_block(part, self.shape[0]), "A")
+
+    def _portions(self, columns: Array) -> Iterator[tuple[slice, Part]]:
+        """Some of the columns at a time, in local memory: at most ``prices.BLOCK_BYTES`` of them."""
+        step = max(1, prices.BLOCK_BYTES // (8 * self.shape[0]))
+        for start in range(0, columns.size, step):
+            there = slice(start, min(start + step, columns.size))
+            yield there, self.take(columns[there])
+
+    # ---- several outputs
+
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        """Return A_columnsᵀ·vectors, of shape (columns.size, n_outputs)."""
+        return np.stack([self.dots(columns, vector) for vector in np.ascontiguousarray(vectors.T)], axis=1)
+
+    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
+        """out += A_columns·factors, with ``out`` of shape (n_samples, n_outputs)."""
+        for number in range(out.shape[1]):
+            column = out[:, number].copy()
+            self.add(columns, factors[:, number].copy(), column)
+            out[:, number] = column
+
+    # ---- costs
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the matrix takes where it is."""
+        return 8 * self.shape[0] * self.shape[1]
+
+    @property
+    def counts(self) -> Array:
+        """Stored entries of each column."""
+        return np.full(self.shape[1], self.shape[0])
+
+    def entries(self, columns: Array | None = None) -> int:
+        """Return how many entries of these columns (all) are stored."""
+        return int((self.counts if columns is None else self.counts[columns]).sum())
+
+    def sweep_price(self, columns: Array) -> float:
+        """Return the nanoseconds of a sweep over these columns."""
+        return prices.sweep(self.is_sparse, columns.size, self.entries(columns))
+
+    def products_price(self, columns: Array) -> float:
+        """Return the nanoseconds of the products of all pairs of these columns."""
+        return prices.products(self.is_sparse, columns.size, self.entries(columns), self.shape[0])
+
+    # ---- matrices whose passes cost much
+
+    @property
+    def most_near(self) -> int:
+        """Columns that can be copied into local memory and kept: working sets are no larger."""
+        return self.shape[1]
+
+    @property
+    def rounds(self) -> int:
+        """Round trips so far."""
+        return 0
+
+    @property
+    def row_parts(self) -> RowParts | None:
+        """Row chunks that evaluate functions where they are, or None."""
+        return None
+
+    def dots_and_worst(self, columns: Array, vector: Array, low: Array, high: Array, most: int) -> Array:
+        """Return ``dots``; where ``brings_columns``, those farthest outside −high .. −low are copied here too."""
+        return self.dots(columns, vector)
+
+    def are_near(self, columns: Array) -> Array:
+        """Return a mask of the columns that are in local memory."""
+        return np.ones(columns.size, dtype=bool)
+
+    def expect(self, columns: Array, weight: Array) -> None:  # noqa: B027
+        """Announce that products of these columns with such weights are requested next, so that a round has them."""
+
+    def kept_products(self, intercept: bool, constant: float) -> KeptProducts | None:
+        """Return products that stay where the matrix is, or None."""
+        return None
+
+    def with_constant(self, value: float) -> Matrix | None:
+        """Return the matrix with one more column, which is constant; None where a chunk beside it does the same."""
+        return None
+
+    def in_memory(self) -> Matrix | None:
+        """Return a copy with all columns in local memory; None where there is none."""
+        return None
+
+
+#: The name that callers use until they are renamed.
+Design = Matrix
+
+
+class BlockMultiplier(Multiplier):
+    """Products of columns that are taken into local memory as dense blocks."""
+
+    def __init__(self, source: Matrix) -> None:
+        self.source = source
+
+    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
+        first = self._block(columns[left], means)
+        second = first if left is right else self._block(columns[right], means)
+        store[np.ix_(left, right)] = first.T @ (weight[:, None] * second)
+
+    def _block(self, columns: Array, means: Array | None) -> Array:
+        block = as_block(self.source.take(columns), self.source.shape[0])
+        return block if means is None else block - means[columns]
+
+
+def as_block(part: Part, d: int) -> Array:
+    """Return columns in local memory as a dense array of shape (d, part.places.size), in Fortran order."""
+    block = np.zeros((d, part.places.size), order="F")
+    fill_block(part.matrix, part.places, block)
+    return block

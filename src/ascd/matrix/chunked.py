@@ -1,0 +1,393 @@
+"""A matrix in chunks: cut by columns, by rows or both; every chunk is itself a matrix, wherever it is.
+
+Answers of column chunks are joined, answers of row chunks are summed:
+
+    ⟨a_j, v⟩ = Σ_chunks ⟨a_j[rows], v[rows]⟩,       (Ax)[rows] = Σ_chunks A[rows, columns]·x[columns].
+
+An *executor* (``requests.Executor``) says where chunks are: in this process, on a cluster, on devices.  Only chunks
+that hold a requested column get a request.  Sums over rows are reordered, so the last digits depend on the partition;
+for a fixed one they do not change.  ``careful_dots`` adds them with compensation, and its bound counts what that loses.
+
+Tall data in row chunks (``TallChunks``) multiply their columns themselves, and no column is ever fetched; of others
+(``WideChunks``) working sets are fetched and cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.matrix import prices
+from ascd.matrix.base import Matrix, RowParts, Survey
+from ascd.matrix.dense import Dense, LocalDense
+from ascd.matrix.local import Local
+from ascd.matrix.remote import Cached, Multiplying, Remote
+from ascd.matrix.requests import SUMS, Call, Executor, Facts, Moments, together, with_constant
+from ascd.matrix.sparse import LocalSparse
+
+OfRows = Callable[[slice], tuple[Any, ...]]
+
+
+class Answers(NamedTuple):
+    """Of a column chunk: where its columns stand among those requested, and the answers of its row chunks."""
+
+    there: Any
+    answers: list[Any]
+
+
+def chunked(executor: Executor, rows: Array, columns: Array, gives_products: bool = True) -> Matrix:
+    """Return the matrix of these chunks.
+
+    Parameters
+    ----------
+    executor : where the chunks are, numbered row by row
+    rows, columns : where chunks end, from 0 on
+    gives_products : whether tall data (all columns in every chunk, at most ``prices.AT_ONCE``) multiply their columns
+        themselves
+    """
+    is_tall = columns.size == 2 and columns[-1] <= min(prices.AT_ONCE, int(rows[-1]))
+    return (TallChunks if gives_products and is_tall else WideChunks)(executor, rows, columns)
+
+
+class Chunks(Remote):
+    """What tall and wide chunks have in common; ``rounds`` and ``calls`` count requests."""
+
+    with_products = False
+
+    def __init__(self, executor: Executor, rows: Array, columns: Array) -> None:
+        self.executor, self.row_ends, self.column_ends = executor, rows, columns
+        self.shape = int(rows[-1]), int(columns[-1])
+        self.is_dear = executor.is_remote
+        self.spans = [slice(int(start), int(stop)) for start, stop in pairwise(rows)]
+        self._rounds = self.calls = 0
+        self._facts: Facts | None = None
+
+    @property
+    def rounds(self) -> int:
+        return self._rounds
+
+    @property
+    def facts(self) -> Facts:
+        """Of all chunks; they come with the first pass, or with a round of their own before it."""
+        if self._facts is None:
+            self._learn([together("facts", column.answers) for column in self._ask("facts", None)])
+        assert self._facts is not None
+        return self._facts
+
+    def _learn(self, known: Sequence[Facts]) -> None:
+        nbytes, counts, is_sparse = zip(*known, strict=True)
+        self._facts = Facts(sum(nbytes), np.concatenate(counts).astype(np.int64), any(is_sparse))
+
+    @property
+    def counts(self) -> Array:
+        return self.facts.counts
+
+    @property
+    def nbytes(self) -> int:
+        return self.facts.nbytes
+
+    @property
+    def is_sparse(self) -> bool:  # type: ignore[override]
+        return self.facts.is_sparse
+
+    def survey(self, weight: Any, vectors: Array) -> Survey:
+        wanted = self.with_products
+        found = self._ask("first", None, lambda rows: (_of_rows(weight, rows), vectors[:, rows], wanted))
+        known, surveys, moments = zip(*(together("first", column.answers) for column in found), strict=True)
+        self._learn(known)
+        self._note_moments(weight, moments[0])
+        square, *others = (np.concatenate(field, axis=-1) for field in zip(*surveys, strict=True))
+        return Survey(square if square.size else others[0].copy(), *others)
+
+    def _note_moments(self, weight: Any, moments: Moments | None) -> None:
+        """Keep moments that a pass has given."""
+
+    def squares(self, weight: Any, columns: Array) -> Array:
+        return self._sums("squares", columns, lambda rows: (_of_rows(weight, rows),))
+
+    def read_dots(self, columns: Array, vector: Array) -> Array:
+        """Return ``dots`` from a round."""
+        return self._sums("dots", columns, lambda rows: (vector[rows],))
+
+    def read_dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        """Return ``dots_with_several`` from a round."""
+        return self._sums("dots_with_several", columns, lambda rows: (vectors[rows],), vectors.shape[1:])
+
+    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
+        product, error = np.zeros((2, columns.size))
+        for there, answers in self._ask("careful_dots", columns, lambda rows: (vector[rows],)):
+            product[there], error[there] = together("careful_dots", answers)
+        return product, error
+
+    def read_add(self, columns: Array, factors: Array, out: Array) -> None:
+        """Do what ``add`` and ``add_several`` do by a round."""
+        for _, answers in self._ask("linear", columns, by_columns=(factors,)):
+            for span, change in zip(self.spans, answers, strict=True):
+                out[span] += change
+
+    def fetch(self, columns: Array) -> Local:
+        return self._joined(self._ask("block", columns), columns.size)
+
+    def _joined(self, found: Sequence[Answers], size: int) -> Local:
+        """Columns that have come, side by side; sparse if a chunk is."""
+        shape = (self.shape[0], size)
+        if not self.is_sparse:
+            values = np.empty(shape, order="F")
+            for there, answers in found:
+                for rows, block in zip(self.spans, answers, strict=True):
+                    values[rows, there] = block
+            return LocalDense(Dense(values), shape)
+        from scipy import sparse
+
+        if not size:
+            return LocalSparse.of(sparse.csc_array(shape))
+        order = np.concatenate([np.arange(size)[column.there] for column in found])
+        stacks = [sparse.vstack([sparse.csc_array(block) for block in column.answers]) for column in found]
+        return LocalSparse.of(sparse.hstack(stacks, format="csc")[:, np.argsort(order)])
+
+    def check_finite(self) -> None:
+        for column in self._ask("check_finite", None):
+            for complaint in filter(None, column.answers):
+                raise ValueError(complaint)
+
+    def _sums(self, request: str, columns: Array, of_rows: OfRows, outputs: tuple[int, ...] = ()) -> Array:
+        out = np.zeros((columns.size, *outputs))
+        for there, answers in self._ask(request, columns, of_rows):
+            out[there] = together(request, answers)
+        return out
+
+    def _ask(
+        self, request: str, columns: Array | None, of_rows: OfRows = lambda _: (), by_columns: tuple[Array, ...] = (),
+        ends: tuple[Any, ...] = (),
+    ) -> list[Answers]:  # fmt: skip
+        """One round: all row chunks of the column chunks that hold some of the columns (all chunks, if None).
+
+        A chunk gets the indices of its columns, its part of ``by_columns``, what ``of_rows`` gives for its rows, and of
+        ``ends`` the part of its columns where that is an array.
+        """
+        for_rows = [of_rows(span) for span in self.spans]
+        calls, chosen = [], list(self._holding(columns))
+        for column, there, here in chosen:
+            begin = () if here is None else (here, *(one[there] for one in by_columns))
+            own = tuple(one[there] if np.ndim(one) else one for one in ends)
+            for row, arguments in enumerate(for_rows):
+                chunk = row * (self.column_ends.size - 1) + column
+                calls.append(Call(chunk, column, request, (*begin, *arguments, *own)))
+        if not calls:
+            return []
+        answers, count = self.executor.ask(calls), len(self.spans)
+        self._rounds += 1
+        self.calls += len(calls)
+        found = [Answers(there, answers[i * count : (i + 1) * count]) for i, (_, there, _) in enumerate(chosen)]
+        if request not in SUMS:
+            return found
+        return [Answers(there, [one for one in some if one is not None]) for there, some in found]
+
+    def _holding(self, columns: Array | None) -> Iterator[tuple[int, Any, Array | None]]:
+        """Column chunks with some of the columns: where those stand among them, and their indices in the chunk."""
+        if columns is None:
+            yield from ((number, slice(None), None) for number in range(self.column_ends.size - 1))
+            return
+        chunk = np.searchsorted(self.column_ends, columns, side="right") - 1
+        for number in np.unique(chunk).tolist():
+            there = np.flatnonzero(chunk == number)
+            yield number, there, columns[there] - self.column_ends[number]
+
+
+class TallChunks(Chunks, Multiplying):
+    """Row chunks that hold all of a few columns: the first pass gives all products of columns, which are kept.
+
+    None is requested again while weights are a multiple of the ones there.  What belongs to the samples can be computed
+    beside the rows (``base.RowParts``).
+    """
+
+    at_once = prices.AT_ONCE
+    in_rounds = with_products = True
+
+    def __init__(self, executor: Executor, rows: Array, columns: Array) -> None:
+        super().__init__(executor, rows, columns)
+        self._moments = KnownMoments(self.shape[1])
+
+    @property
+    def row_parts(self) -> RowParts:
+        return self
+
+    def _note_moments(self, weight: Any, moments: Moments | None) -> None:
+        if moments is not None:
+            self._moments.keep(weight, moments)
+
+    def dots(self, columns: Array, vector: Array) -> Array:
+        return self.read_dots(columns, vector)
+
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        return self.read_dots_with_several(columns, vectors)
+
+    def add(self, columns: Array, factors: Array, out: Array) -> None:
+        if columns.size:
+            self.read_add(columns, factors, out)
+
+    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
+        self.add(columns, factors, out)
+
+    def means(self, columns: Array, weight: Array) -> Array:
+        """Return the means; products of these columns, which are requested next, come along."""
+        if not columns.size:
+            return np.zeros(0)
+        known = self._moments.means(columns, weight)
+        if known is not None:
+            return known
+        found = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0].answers)
+        self._moments.keep(weight, found)
+        return np.asarray(found.means)
+
+    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
+        known = self._moments.products(first, second, weight, means)
+        if known is not None:
+            return known
+        is_same = np.array_equal(first, second)
+        chosen, count = (first, 0) if is_same else (np.concatenate([first, second]), first.size)
+        less = None if means is None else means[chosen]
+        found = self._ask("products", chosen, lambda rows: (count, weight[rows], less))
+        return np.asarray(together("products", found[0].answers))
+
+    def with_constant(self, value: float) -> TallChunks:
+        """Return the matrix with one more column: chunks get it where they are."""
+        ends = np.array([0, self.shape[1] + 1])
+        return TallChunks(self.executor.changed(with_constant, value), self.row_ends, ends)
+
+    def keep_beside(self, values: Sequence[Any]) -> list[Any]:
+        """Store a value beside each row chunk, for ``over_rows``."""
+        return self.executor.keep(range(len(values)), values)
+
+    def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
+        """Return ``function(chunk, kept, *arguments)`` of every row chunk, added up; one round."""
+        beside = iter(kept)
+        found = self._ask("apply", None, lambda _: (function, next(beside), *arguments))
+        return together("apply", found[0].answers)
+
+    def all_moments(self, weight: Array) -> Moments | None:
+        """Return the moments of all columns with these weights, where a pass has given them."""
+        return self._moments.of_all(weight)
+
+
+class WideChunks(Chunks, Cached):
+    """Chunks of many columns: columns of working sets are fetched and cached."""
+
+    caches_dots = False
+
+    def __init__(self, executor: Executor, rows: Array, columns: Array) -> None:
+        super().__init__(executor, rows, columns)
+        self.brings_columns = executor.is_remote and rows.size == 2
+
+    @property
+    def cache_bytes(self) -> float:  # type: ignore[override]
+        return max(prices.NEAR_FETCHED, prices.NEAR_SHARE * self.nbytes)
+
+    def read_add_several(self, columns: Array, factors: Array, out: Array) -> None:
+        self.read_add(columns, factors, out)
+
+    def dots_and_worst(self, columns: Array, vector: Array, low: Array, high: Array, most: int) -> Array:
+        """Return products; columns for which they are farthest outside −high .. −low come in the same round."""
+        is_far = ~self.are_near(columns)
+        far, out = columns[is_far], np.empty(columns.size)
+        taken = 0.0 if self._cache is None else self._bytes(self._cache.columns)
+        if not far.size or taken + most * self._bytes(far) / far.size > self.cache_bytes:
+            return self.dots(columns, vector)
+        if self._cache is not None:
+            out[~is_far] = self._cache.local.dots(self._cache.place[columns[~is_far]], vector)
+        at_most = prices.FEWEST_BROUGHT + int(prices.BROUGHT_SHARE * most) // (self.column_ends.size - 1)
+        ends = (_one_if_equal(low[is_far]), _one_if_equal(high[is_far]), at_most)
+        new, blocks, product = np.empty(0, dtype=np.int64), [], np.empty(far.size)
+        for there, answers in self._ask("dots_and_worst", far, lambda _: (vector,), ends=ends):
+            product[there], worst, block = answers[0]
+            blocks.append(Answers(slice(new.size, new.size + worst.size), [block]))
+            new = np.concatenate([new, far[there][worst]])
+        out[is_far] = product
+        if new.size:
+            local = self._joined(blocks, new.size)
+            if self._cache is not None:
+                local, new = self._cache.local.beside(local), np.concatenate([self._cache.columns, new])
+            self._keep(local, new)
+        return out
+
+
+class KnownMoments:
+    """The last moments that have room, of a matrix with n columns.
+
+    Weights of a request may be those of a pass up to a factor, w = f·s: means are the same then, and products f times
+    as large.  For other means m than the weighted ones m_s, with S = Σs,
+
+        Σ_k s_k (a_ki − m_i)(a_kj − m_j) = Σ_k s_k (a_ki − m_si)(a_kj − m_sj) + S·(m_si − m_i)(m_sj − m_j).
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        # replaced as a whole: folds of a cross-validation share it between threads
+        self._kept: tuple[tuple[Any, Moments], ...] = ()
+
+    def keep(self, weight: Any, moments: Moments) -> None:
+        """Keep these moments, and of the others as many as have room."""
+        kept = weight if np.ndim(weight) == 0 else weight.copy()
+        size = moments.products.nbytes + np.asarray(kept).nbytes  # weights of tall data are longer than products
+        most = min(prices.MOMENTS_KEPT, max(1, prices.PRODUCTS_KEPT // size))
+        self._kept = ((kept, moments), *self._kept)[:most]
+
+    def means(self, columns: Array, weight: Array) -> Array | None:
+        """Return the means of these columns, if they are known."""
+        found = self._find(weight, columns)
+        return None if found is None else found[1].means[found[2][columns]]
+
+    def of_all(self, weight: Array) -> Moments | None:
+        """Return the moments of all columns in their order, if they are known."""
+        everything = np.arange(self.n)
+        found = self._find(weight, everything)
+        if found is None:
+            return None
+        factor, known, place = found
+        products = factor * known.products[np.ix_(place, place)]
+        return Moments(everything, factor * known.total, known.means[place], products)
+
+    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array | None:
+        """Return the products of the first columns with the second, each less its mean, if they are known."""
+        found = self._find(weight, np.concatenate([first, second]))
+        if found is None:
+            return None
+        factor, known, place = found
+        there = place[first], place[second]
+        left, right = (
+            known.means[here] - (0.0 if means is None else means[chosen])
+            for here, chosen in zip(there, (first, second), strict=True)
+        )
+        return np.asarray(factor * (known.products[np.ix_(*there)] + known.total * np.outer(left, right)))
+
+    def _find(self, weight: Array, columns: Array) -> tuple[float, Moments, Array] | None:
+        """The factor f, the moments, and where columns stand in them."""
+        for kept, found in self._kept:
+            factor, place = _multiple(weight, kept), np.full(self.n, -1)
+            place[found.columns] = np.arange(found.columns.size)
+            if factor is not None and (place[columns] >= 0).all():
+                return factor, found, place
+        return None
+
+
+def _multiple(weight: Array, kept: Any) -> float | None:
+    """The factor f with weight = f·kept, exactly; None where there is none."""
+    where = int(np.argmax(kept)) if np.ndim(kept) else 0
+    base = float(kept[where] if np.ndim(kept) else kept)
+    if base <= 0.0:
+        return None
+    factor = float(weight[where]) / base
+    return factor if bool(np.all(weight == factor * kept)) else None
+
+
+def _of_rows(weight: Any, rows: slice) -> Any:
+    return weight if np.ndim(weight) == 0 else weight[rows]
+
+
+def _one_if_equal(values: Array) -> Any:
+    """One number for all where they are equal: less travels."""
+    return float(values[0]) if values.size and bool((values == values[0]).all()) else values

@@ -1,0 +1,230 @@
+"""A matrix on a disk: read piece by piece, the next one while the last is used, and only columns that are requested.
+
+A file holds groups of rows.  Where the columns of a group lie apart, those that are not requested are not read: then
+intervals save reading.  Columns that are requested often are cached (``remote``), as far as the memory allowed goes:
+
+    about half of it for the cache, a tenth for three pieces (in use, read, being read), the rest for vectors and
+    products.
+
+Some formats decode a *chunk* at a time, all rows of a group and a few columns, whatever is requested of it.  Pieces are
+made of whole chunks there, so that a pass decodes each one once.  A chunk larger than a piece is a piece by itself, and
+none is read ahead of it; only one larger than all the memory is cut, and decoded again for each part.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ascd._core.checks import Array, finite_values
+from ascd.matrix import prices
+from ascd.matrix.base import Survey
+from ascd.matrix.dense import Dense, LocalDense
+from ascd.matrix.local import Local
+from ascd.matrix.remote import Cached
+from ascd.matrix.rows import DenseRows
+from ascd.matrix.sparse import LocalSparse
+
+#: Numbers that are read as they are.
+AS_THEY_ARE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8))
+
+
+class Reader(Protocol):
+    """A file, or several: numbers by rows and columns."""
+
+    shape: tuple[int, int]
+    #: Bytes that all numbers take in the file, and those read so far.
+    size: int
+    bytes_read: int
+    #: Where groups of rows end, from 0 on.
+    ends: Array
+    #: Columns of a group that are read together, whichever of them are requested, from column 0 on.
+    together: int
+    #: Can some rows of a group be read without the others?
+    rows_apart: bool
+    #: Stored entries of each column.
+    counts: Array
+    is_sparse: bool
+
+    def read(self, rows: slice, columns: Array | None) -> Any:
+        """Rows of one group, with these columns (all): an array in C or Fortran order, or a CSC matrix."""
+
+
+class FileMatrix(Cached):
+    """A matrix in files; ``memory`` is what it may take, in bytes."""
+
+    is_dear = answers_several = True
+
+    def __init__(self, reader: Reader, memory: float) -> None:
+        self.reader, self.shape, self.is_sparse = reader, reader.shape, reader.is_sparse
+        self.pieces, self._size = Pieces(reader, memory), int(min(reader.size, memory))
+        self.cache_bytes, self.most_bytes = prices.FILE_NEAR * memory, prices.FILE_ROOM * memory
+
+    @property
+    def nbytes(self) -> int:
+        return self._size
+
+    @property
+    def counts(self) -> Array:
+        return self.reader.counts
+
+    @property
+    def bytes_read(self) -> int:  # type: ignore[override]
+        return self.reader.bytes_read
+
+    def survey(self, weight: Any, vectors: Array) -> Survey:
+        out = Survey.nothing(self.shape[1], len(vectors))
+        for rows, there, values in self.pieces.of(None):
+            share = weight if np.ndim(weight) == 0 else weight[rows]
+            found = _opened(values).survey(share, np.ascontiguousarray(vectors[:, rows]))
+            with np.errstate(all="ignore"):  # what is not finite is named once norms have shown it
+                for mine, theirs in zip(out, found, strict=True):
+                    mine[..., there] += theirs
+        return out
+
+    def read_dots(self, columns: Array, vector: Array) -> Array:
+        out = np.zeros(columns.size)
+        for rows, there, values in self.pieces.of(columns):
+            piece = _opened(values)
+            dots = piece.dots if isinstance(piece, Local) else piece.read_dots
+            out[there] += dots(np.arange(piece.shape[1]), vector[rows])
+        return out
+
+    def read_dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        out = np.zeros((columns.size, vectors.shape[1]))
+        for rows, there, values in self.pieces.of(columns):
+            piece = _opened(values)
+            dots = piece.dots_with_several if isinstance(piece, Local) else piece.read_dots_with_several
+            out[there] += dots(np.arange(piece.shape[1]), vectors[rows])
+        return out
+
+    def read_add(self, columns: Array, factors: Array, out: Array) -> None:
+        for rows, there, values in self.pieces.of(columns):
+            piece = _opened(values)
+            add = piece.add if isinstance(piece, Local) else piece.read_add
+            add(np.arange(piece.shape[1]), factors[there], out[rows])
+
+    def read_add_several(self, columns: Array, factors: Array, out: Array) -> None:
+        for rows, there, values in self.pieces.of(columns):
+            out[rows] += values @ factors[there]
+
+    def fetch(self, columns: Array) -> Local:
+        pieces = self.pieces.of(columns)
+        if not self.is_sparse:
+            whole = np.empty((self.shape[0], columns.size), order="F")
+            for rows, there, values in pieces:
+                whole[rows, there] = values
+            return LocalDense(Dense(whole), whole.shape)
+        from scipy import sparse
+
+        groups: dict[int, list[Any]] = {}
+        for rows, _, values in pieces:
+            groups.setdefault(rows.start, []).append(values)
+        stacks = [sparse.hstack(side) for side in groups.values()]
+        stacked = sparse.vstack(stacks, format="csc") if stacks else sparse.csc_array((self.shape[0], columns.size))
+        return LocalSparse.of(stacked)
+
+    def check_finite(self) -> None:
+        for piece in self.pieces.of(None):
+            finite_values(piece.values.data if self.is_sparse else piece.values, "A")
+
+
+def _opened(values: Any) -> LocalDense | LocalSparse | DenseRows:
+    """A piece as a matrix: by columns, or dense by rows."""
+    if hasattr(values, "tocsc"):
+        return LocalSparse.of(values)
+    return LocalDense(Dense(values), values.shape) if values.flags.f_contiguous else DenseRows(values)
+
+
+class Piece(NamedTuple):
+    """Rows, places among the requested columns, and the numbers there."""
+
+    rows: slice
+    there: slice | Array
+    values: Any
+
+
+class Span(NamedTuple):
+    """Rows, places among the requested columns, and these columns (None: all)."""
+
+    rows: slice
+    there: slice | Array
+    columns: Array | None
+
+
+class Pieces:
+    """A file in pieces; ``memory`` is what they may take, in bytes."""
+
+    def __init__(self, reader: Reader, memory: float) -> None:
+        self.reader, self.shape, self.memory = reader, reader.shape, memory
+        self.piece = int(min(prices.BLOCK_BYTES, prices.FILE_PIECE * memory))
+
+    def of(self, columns: Array | None) -> Iterator[Piece]:
+        """Yield what is requested in the order of the file; the next pieces are read ahead, unless they are large."""
+        tallest = int(np.diff(self.reader.ends).max())
+        is_large = not self.reader.rows_apart and self._chunk(tallest) > prices.FILE_PIECE * self.memory
+        with closing(_read_ahead(self.reader, list(self._spans(columns)), 1 if is_large else 2)) as pieces:
+            yield from pieces
+
+    def _chunk(self, height: int) -> float:
+        """Bytes of so many rows of columns that are read together."""
+        d, n = self.shape
+        return height * min(self.reader.together, n) * self.reader.size / (d * n)
+
+    def _spans(self, columns: Array | None) -> Iterator[Span]:
+        """Where the pieces are: none is too large, unless it is one chunk that can only be read as a whole."""
+        n, together = self.shape[1], self.reader.together
+        wanted = np.arange(n) if columns is None else columns
+        if wanted.size == 0:
+            return
+        is_ordered = together in (1, n) or bool((np.diff(wanted) >= 0).all())
+        order = None if is_ordered else np.argsort(wanted, kind="stable")
+        ordered = wanted if order is None else wanted[order]
+        chunks = np.concatenate([[0], np.cumsum(np.diff(ordered // together) != 0)])
+        for start, stop in zip(self.reader.ends[:-1].tolist(), self.reader.ends[1:].tolist(), strict=True):
+            chunk = self._chunk(stop - start)
+            at_once = max(1, int(self.piece / chunk))
+            breaks = np.flatnonzero(np.diff(chunks // at_once)) + 1
+            for left, right in zip([0, *breaks.tolist()], [*breaks.tolist(), wanted.size], strict=True):
+                there = slice(left, right) if order is None else order[left:right]
+                chosen = None if columns is None and right - left == wanted.size else ordered[left:right]
+                count = int(chunks[right - 1] - chunks[left]) + 1
+                tall = self._height(stop - start, count * chunk)
+                yield from (Span(slice(top, min(top + tall, stop)), there, chosen) for top in range(start, stop, tall))
+
+    def _height(self, height: int, size: float) -> int:
+        """Rows of a piece, of so many that take ``size`` bytes together."""
+        if self.reader.is_sparse or (not self.reader.rows_apart and size <= self.memory):
+            return height
+        limit = self.piece if self.reader.rows_apart else prices.FILE_PART * self.memory
+        return min(height, max(1, int(height * limit / size)))
+
+
+def _read_ahead(reader: Reader, spans: list[Span], count: int) -> Generator[Piece, None, None]:
+    """Read so many before they are needed."""
+
+    def read(span: Span) -> Piece:
+        return Piece(span.rows, span.there, _plain(reader.read(span.rows, span.columns)))
+
+    pool = ThreadPoolExecutor(1, thread_name_prefix="ascd-read")
+    try:
+        waiting = deque(pool.submit(read, span) for span in spans[:count])
+        for following in [*spans[count:], *[None] * count]:
+            if waiting:
+                yield waiting.popleft().result()
+            if following is not None:
+                waiting.append(pool.submit(read, following))
+    finally:  # Ctrl-C, or a run that ends early
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _plain(values: Any) -> Any:
+    """Numbers that compiled code reads as they are; others (half precision, the other byte order) as float64."""
+    if values.dtype == np.bool_:
+        return values.view(np.uint8)
+    return values if values.dtype in AS_THEY_ARE else values.astype(np.float64)

@@ -1,0 +1,254 @@
+"""Matrices that are not columns in local memory: each pass reads them where and as they are.
+
+A pass answers for all columns at once, so a few columns may cost as much as all.  ``Cached`` therefore copies columns
+that are requested in small numbers (working sets, columns that intervals leave undecided) into local memory with one
+pass, ``cache_bytes`` at most, and answers for them from there; a pass is needed for the rest alone.  Where columns are
+expensive to move (``caches_dots`` is False) only working sets are cached, never columns whose products with a vector
+are requested.
+
+``Multiplying`` matrices compute products of columns with each other themselves, and never move columns.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd.matrix import prices
+from ascd.matrix.base import Matrix, Multiplier, Part
+from ascd.matrix.local import Local
+
+
+class Remote(Matrix):
+    """A matrix of which columns can be fetched into local memory; ``bytes_read`` counts what was read of it."""
+
+    bytes_read: int = 0
+
+    @abstractmethod
+    def fetch(self, columns: Array) -> Local:
+        """Return a copy of these columns in local memory."""
+
+    def take(self, columns: Array) -> Part:
+        return Part(self.fetch(columns).matrix, np.arange(columns.size))
+
+    def in_memory(self) -> Local:
+        return self.fetch(np.arange(self.shape[1]))
+
+    def are_near(self, columns: Array) -> Array:
+        return np.zeros(columns.size, dtype=bool)
+
+
+class Multiplying(Remote):
+    """A matrix that multiplies its columns with each other where they are."""
+
+    @abstractmethod
+    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
+        """Return A_firstᵀ H A_second, of columns less their means; ``means`` are those of all columns."""
+
+    def sweep_price(self, columns: Array) -> float:
+        """Infinite: columns are not fetched where their products can be."""
+        return math.inf
+
+    def multiplier(self, keeps: bool) -> Multiplier:
+        return RemoteMultiplier(self)
+
+
+class Cache(NamedTuple):
+    """Columns in local memory: which, and the place of every column of the matrix there (−1: not there)."""
+
+    local: Local
+    columns: Array
+    place: Array
+
+
+class Cached(Remote):
+    """A matrix with a cache of columns in local memory.
+
+    Attributes
+    ----------
+    cache_bytes : bytes that the cache may take
+    most_bytes : bytes that columns may take in local memory, all together, even for a moment
+    caches_dots : columns whose products with a vector are requested are cached too, where there is room
+    """
+
+    cache_bytes: float
+    most_bytes: float = math.inf
+    caches_dots: bool = True
+    # replaced as a whole: folds of a cross-validation share it between threads
+    _cache: Cache | None = None
+
+    @abstractmethod
+    def read_dots(self, columns: Array, vector: Array) -> Array:
+        """Return ``dots`` from a pass."""
+
+    @abstractmethod
+    def read_add(self, columns: Array, factors: Array, out: Array) -> None:
+        """Do what ``add`` does by a pass."""
+
+    def read_dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        """Return ``dots_with_several`` from a pass, or from one for each vector."""
+        return np.stack([self.read_dots(columns, vector) for vector in np.ascontiguousarray(vectors.T)], axis=1)
+
+    def read_add_several(self, columns: Array, factors: Array, out: Array) -> None:
+        """Do what ``add_several`` does by a pass, or by one for each output."""
+        for number in range(out.shape[1]):
+            column = out[:, number].copy()
+            self.read_add(columns, factors[:, number].copy(), column)
+            out[:, number] = column
+
+    @property
+    def most_near(self) -> int:
+        """Columns of average length that fit into the cache."""
+        n = self.shape[1]
+        return int(self.cache_bytes / max(1.0, self._bytes(np.arange(n)) / n)) if self.caches_dots else n
+
+    def dots(self, columns: Array, vector: Array) -> Array:
+        # without room for all of them, one pass for all is faster than two answers
+        cache = self._with(columns) if self.caches_dots else self._cache
+        cached = self._mask(cache, columns)
+        if cache is None or not cached.any():
+            return self.read_dots(columns, vector)
+        out = np.empty(columns.size)
+        out[cached] = cache.local.dots(cache.place[columns[cached]], vector)
+        if not cached.all():
+            out[~cached] = self.read_dots(columns[~cached], vector)
+        return out
+
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        cache = (self._with(columns) if self.caches_dots else None) or self._cache
+        cached = self._mask(cache, columns)
+        if cache is None or not cached.any():
+            return self.read_dots_with_several(columns, vectors)
+        out = np.empty((columns.size, vectors.shape[1]))
+        out[cached] = cache.local.dots_with_several(cache.place[columns[cached]], vectors)
+        if not cached.all():
+            out[~cached] = self.read_dots_with_several(columns[~cached], vectors)
+        return out
+
+    def _mask(self, cache: Cache | None, columns: Array) -> Array:
+        """Which of the columns are in this cache."""
+        return np.zeros(columns.size, dtype=bool) if cache is None else cache.place[columns] >= 0
+
+    def squares(self, weight: Any, columns: Array) -> Array:
+        local, places = self.local(columns)
+        return local.squares(weight, places)
+
+    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
+        product, error = np.empty((2, columns.size))
+        for there in self._pieces(columns):
+            local, places = self.local(columns[there])
+            product[there], error[there] = local.careful_dots(places, vector)
+        return product, error
+
+    def add(self, columns: Array, factors: Array, out: Array) -> None:
+        cache = self._for_add(columns)
+        if cache is not None:
+            cache.local.add(cache.place[columns], factors, out)
+        elif columns.size:
+            self.read_add(columns, factors, out)
+
+    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
+        cache = self._for_add(columns)
+        if cache is not None:
+            cache.local.add_several(cache.place[columns], factors, out)
+        elif columns.size:
+            self.read_add_several(columns, factors, out)
+
+    def _for_add(self, columns: Array) -> Cache | None:
+        """The cache if all of these columns are in it; they are fetched where there is room and moving is cheap."""
+        if self.caches_dots and columns.size:
+            return self._with(columns)
+        return self._cache if self._cache is not None and bool(self.are_near(columns).all()) else None
+
+    def multiplier(self, keeps: bool) -> Multiplier:
+        return CachedMultiplier(self, keeps)
+
+    def take(self, columns: Array) -> Part:
+        local, places = self.local(columns)
+        return Part(local.matrix, places)
+
+    def are_near(self, columns: Array) -> Array:
+        return self._mask(self._cache, columns)
+
+    def local(self, columns: Array) -> tuple[Local, Array]:
+        """Return the columns in local memory, and their places: cached, or fetched for this once if they are many."""
+        cache = self._with(columns) if columns.size else None
+        if cache is not None:
+            return cache.local, cache.place[columns]
+        self._make_room(self._bytes(columns))
+        return self.fetch(columns), np.arange(columns.size)
+
+    def _pieces(self, columns: Array) -> Iterator[slice]:
+        """Parts of the columns that may be fetched together."""
+        size = max(1, int(columns.size * self.cache_bytes / max(1.0, 2.0 * self._bytes(columns))))
+        return (slice(start, min(start + size, columns.size)) for start in range(0, columns.size, size))
+
+    def _bytes(self, columns: Array) -> float:
+        """What the columns take in local memory."""
+        return (prices.SPARSE_BYTES if self.is_sparse else prices.DENSE_BYTES) * self.entries(columns)
+
+    def _with(self, columns: Array) -> Cache | None:
+        """The cache with these columns in it: they are fetched; None where they have no room."""
+        cache, missing = self._cache, columns[~self.are_near(columns)]
+        if missing.size == 0:
+            return cache
+        if self._bytes(columns) > self.cache_bytes:
+            return None
+        if cache is not None:
+            both = self._bytes(cache.columns) + self._bytes(missing)
+            # for a moment there are those before and all together
+            if both <= self.cache_bytes and 2.0 * both <= self.most_bytes:
+                return self._keep(cache.local.beside(self.fetch(missing)), np.concatenate([cache.columns, missing]))
+        del cache
+        self._make_room(self._bytes(columns))
+        return self._keep(self.fetch(columns), columns.copy())
+
+    def _make_room(self, needed: float) -> None:
+        """Clear the cache where columns of so many bytes have no room beside it."""
+        if self._cache is not None and self._bytes(self._cache.columns) + needed > self.most_bytes:
+            self._cache = None
+
+    def _keep(self, local: Local, columns: Array) -> Cache:
+        place = np.full(self.shape[1], -1, dtype=np.int64)
+        place[columns] = np.arange(columns.size)
+        self._cache = Cache(local, columns, place)
+        return self._cache
+
+
+class CachedMultiplier(Multiplier):
+    """Products of columns that are cached first."""
+
+    def __init__(self, source: Cached, keeps: bool) -> None:
+        self.source, self.keeps = source, keeps
+        self.local: Local | None = None
+        self.inner: Any = None
+
+    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
+        if not self.source.are_near(columns).all():
+            self.forget()  # memory for what comes
+        local, places = self.source.local(columns)
+        if self.local is not local:  # other columns are cached now
+            self.local, self.inner = local, local.multiplier(self.keeps)
+        there = None
+        if means is not None:
+            there = np.zeros(local.shape[1])
+            there[places] = means[columns]
+        self.inner.fill(store, places, left, right, weight, there)
+
+    def forget(self) -> None:
+        self.local = self.inner = None
+
+
+class RemoteMultiplier(Multiplier):
+    """Products computed where the data are."""
+
+    def __init__(self, source: Multiplying) -> None:
+        self.source = source
+
+    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
+        store[np.ix_(left, right)] = self.source.products(columns[left], columns[right], weight, means)

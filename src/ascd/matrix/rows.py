@@ -1,0 +1,325 @@
+"""Data that lie by rows, dense in C order or sparse (CSR), read in place.
+
+Products with a vector are sums over rows, Σ_k v_k·a_k: all columns at once, one row after the other.  Threads share the
+columns of dense rows.  A sparse row scatters its entries over all columns, so threads add up rows of their own, in a
+fixed number of parts: sums do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ascd._core.checks import Array, finite_values
+from ascd._core.jit import at, helper, kernel, wide
+from ascd._core.threads import share
+from ascd.matrix import prices
+from ascd.matrix.base import Survey
+from ascd.matrix.dense import Dense, LocalDense
+from ascd.matrix.prices import TILE, TILE_ROWS
+from ascd.matrix.remote import Cached
+from ascd.matrix.sparse import CSC, LocalSparse
+
+EVERYTHING = np.empty(0, dtype=np.int64)
+
+
+class DenseRows(Cached):
+    """A dense array in C order."""
+
+    def __init__(self, values: Array) -> None:
+        self.values, self.shape = values, values.shape
+        self.cache_bytes = max(prices.NEAR_FLOOR, prices.NEAR_SHARE * values.nbytes)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.values.nbytes)
+
+    def survey(self, weight: Any, vectors: Array) -> Survey:
+        self._count(None)
+        d, n = self.shape
+        out, is_weighted = Survey.nothing(n, len(vectors)), np.ndim(weight) > 0
+        products = out.products
+        if not len(vectors):
+            vectors, products = np.zeros((1, d)), np.zeros((1, n))
+        given = (self.values, weight, is_weighted, vectors, *out[:3], products)
+        share(2.0 * self._price(n), n, survey_rows, *given)
+        if not is_weighted:
+            out.square[:] = weight * out.plain
+        return out
+
+    def read_dots(self, columns: Array, vector: Array) -> Array:
+        self._count(columns)
+        out = np.zeros(columns.size)
+        share(self._price(out.size), out.size, add_row_dots, self.values, self._listed(columns), vector, out)
+        return out
+
+    def read_add(self, columns: Array, factors: Array, out: Array) -> None:
+        self._count(columns)
+        share(self._price(columns.size), out.size, add_to_rows, self.values, self._listed(columns), factors, out)
+
+    def fetch(self, columns: Array) -> LocalDense:
+        self._count(columns)
+        values = np.empty((self.shape[0], columns.size), order="F")
+        for rows in self._row_pieces() if columns.size else ():
+            some = self.values[rows]
+            price = prices.DENSE_ENTRY * columns.size * len(some)
+            share(price, columns.size, copy_columns, some, columns, values[rows])
+        return LocalDense(Dense(values), values.shape)
+
+    def check_finite(self) -> None:
+        self._count(None)
+        for rows in self._row_pieces():
+            finite_values(self.values[rows], "A")
+
+    def _listed(self, columns: Array) -> Array:
+        """The columns as kernels take them: an empty array for all in their order, which are read faster."""
+        are_all = columns.size == self.shape[1] and bool((np.diff(columns) == 1).all())
+        return EVERYTHING if are_all else columns
+
+    def _price(self, count: int) -> float:
+        return 0.5 * prices.DENSE_ENTRY * self.shape[0] * count
+
+    def _count(self, columns: Array | None) -> None:
+        """Count what a pass reads: rows lie together, so each entry costs its cache line or page."""
+        touched = self.nbytes if columns is None else self.shape[0] * columns.size * 64
+        self.bytes_read += min(self.nbytes, touched)
+
+    def _row_pieces(self) -> Iterator[slice]:
+        """Rows of ``prices.BLOCK_BYTES`` at a time."""
+        d = self.shape[0]
+        step = max(1, prices.BLOCK_BYTES * d // max(self.nbytes, 1))
+        return (slice(start, min(start + step, d)) for start in range(0, d, step))
+
+
+class SparseRows(Cached):
+    """Compressed sparse rows: data, indices and offsets (unsigned) as they lie."""
+
+    is_sparse = True
+
+    def __init__(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
+        self.data, self.indices, self.indptr, self.shape = data, indices, indptr, shape
+        self.stored = (data, indices, indptr)
+        self.cache_bytes = max(prices.NEAR_FLOOR, prices.NEAR_SHARE * self.nbytes)
+        self._counts = np.zeros(shape[1], dtype=np.int64)
+        count_columns(indices, self._counts)
+        self.price = prices.SPARSE_ENTRY * data.size
+        self.parts = int(min(prices.SPARSE_PARTS, max(1, data.size // (8 * shape[1]))))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.stored)
+
+    @property
+    def counts(self) -> Array:
+        return self._counts
+
+    def survey(self, weight: Any, vectors: Array) -> Survey:
+        self.bytes_read += self.nbytes
+        sums = np.zeros((self.parts, 3 + len(vectors), self.shape[1]))
+        share(self.price, self.parts, survey_sparse_rows, *self.stored, weight, vectors, sums)
+        square, plain, total, *products = sums.sum(axis=0)
+        return Survey(square, plain, total, np.array(products).reshape(len(vectors), self.shape[1]))
+
+    def read_dots(self, columns: Array, vector: Array) -> Array:
+        self.bytes_read += self.nbytes
+        sums = np.zeros((self.parts, self.shape[1]))
+        share(self.price, self.parts, add_sparse_rows, *self.stored, vector, sums)
+        return np.asarray(sums.sum(axis=0)[columns])
+
+    def read_add(self, columns: Array, factors: Array, out: Array) -> None:
+        self.bytes_read += self.nbytes
+        x = np.zeros(self.shape[1])
+        x[columns] = factors
+        share(self.price, out.size, multiply_sparse_rows, *self.stored, x, out)
+
+    def fetch(self, columns: Array) -> LocalSparse:
+        self.bytes_read += self.nbytes
+        offsets = np.concatenate([[0], np.cumsum(self.counts[columns])])
+        kind = self.indices.dtype
+        data, rows = np.empty(offsets[-1]), np.empty(offsets[-1], dtype=kind)
+        where = np.full(self.shape[1], -1, dtype=np.int64)
+        where[columns] = np.arange(columns.size)
+        if columns.size:
+            pick_columns(*self.stored, where, offsets[:-1].copy(), data, rows)
+        return LocalSparse(CSC(data, rows, offsets.astype(kind)), (self.shape[0], columns.size))
+
+    def check_finite(self) -> None:
+        finite_values(self.data, "A")
+
+
+@kernel
+def survey_rows(
+    values: Array, weight: Any, is_weighted: bool, vectors: Array, square: Array, plain: Array, total: Array,
+    products: Array, start: int, stop: int,
+) -> None:  # fmt: skip
+    """Few rows of few columns at a time, so that a second reading finds them in the cache."""
+    d = values.shape[0]
+    for row in range(0, d, TILE_ROWS):
+        there = slice(row, min(row + TILE_ROWS, d))
+        for first in range(start, stop, TILE):
+            last = min(first + TILE, stop)
+            add_row_sums(values[there], vectors[0, there], plain, total, products[0], first, last)
+            for m in range(1, vectors.shape[0]):
+                add_whole_rows(values[there], vectors[m, there], products[m], first, last)
+            if is_weighted:
+                add_weighted_squares(values, weight, there.start, there.stop, square, first, last)
+
+
+@helper
+def add_weighted_squares(values: Array, weight: Any, row: int, end: int, square: Array, first: int, last: int) -> None:
+    for k in range(row, end):
+        share_of = at(weight, k)
+        for number in range(first, last):
+            j = wide(number)
+            entry = np.float64(values[k, j])
+            square[j] += share_of * entry * entry
+
+
+@helper
+def add_row_sums(
+    values: Array, vector: Array, plain: Array, total: Array, product: Array, first: int, last: int
+) -> None:
+    """Squares, sums and products of these columns, four rows at a time as in ``add_whole_rows``."""
+    d = values.shape[0]
+    for k in range(0, d - d % 4, 4):
+        a, b, c, e = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
+        for number in range(first, last):
+            j = wide(number)
+            p, q = np.float64(values[k, j]), np.float64(values[k + 1, j])
+            r, s = np.float64(values[k + 2, j]), np.float64(values[k + 3, j])
+            plain[j] += (p * p + q * q) + (r * r + s * s)
+            total[j] += (p + q) + (r + s)
+            product[j] += (a * p + b * q) + (c * r + e * s)
+    for k in range(d - d % 4, d):
+        factor = vector[k]
+        for number in range(first, last):
+            j = wide(number)
+            entry = np.float64(values[k, j])
+            plain[j] += entry * entry
+            total[j] += entry
+            product[j] += factor * entry
+
+
+@kernel
+def add_row_dots(values: Array, columns: Array, vector: Array, out: Array, start: int, stop: int) -> None:
+    """out_i += Σ_k v_k·a_k,columns_i; without columns, all in their order.
+
+    Few rows at a time: what is read next lies beside what was read.
+    """
+    d = values.shape[0]
+    for row in range(0, d, TILE_ROWS):
+        end = min(row + TILE_ROWS, d)
+        for first in range(start, stop, TILE):
+            last = min(first + TILE, stop)
+            if columns.size == 0:
+                add_whole_rows(values[row:end], vector[row:end], out, first, last)
+            else:
+                add_some_columns(values, columns, vector, out, row, end, first, last)
+
+
+@helper
+def add_some_columns(
+    values: Array, columns: Array, vector: Array, out: Array, row: int, end: int, first: int, last: int
+) -> None:
+    for k in range(row, end):
+        factor = vector[k]
+        for number in range(first, last):
+            i = wide(number)
+            out[i] += factor * np.float64(values[k, wide(columns[i])])
+
+
+@helper
+def add_whole_rows(values: Array, vector: Array, out: Array, first: int, last: int) -> None:
+    """Four rows at a time: the sums are read and written once for them."""
+    d = values.shape[0]
+    for k in range(0, d - d % 4, 4):
+        a, b, c, e = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
+        for number in range(first, last):
+            j = wide(number)
+            ahead = a * np.float64(values[k, j]) + b * np.float64(values[k + 1, j])
+            out[j] += ahead + (c * np.float64(values[k + 2, j]) + e * np.float64(values[k + 3, j]))
+    for k in range(d - d % 4, d):
+        factor = vector[k]
+        for number in range(first, last):
+            j = wide(number)
+            out[j] += factor * np.float64(values[k, j])
+
+
+@kernel
+def add_to_rows(values: Array, columns: Array, factors: Array, out: Array, start: int, stop: int) -> None:
+    """out_k += Σ_i factors_i·a_k,columns_i."""
+    for number in range(start, stop):
+        k, total = wide(number), 0.0
+        for i in range(factors.size):
+            total += factors[i] * np.float64(values[k, i if columns.size == 0 else wide(columns[i])])
+        out[k] += total
+
+
+@kernel
+def copy_columns(values: Array, columns: Array, out: Array, start: int, stop: int) -> None:
+    for k in range(values.shape[0]):
+        for number in range(start, stop):
+            i = wide(number)
+            out[k, i] = np.float64(values[k, wide(columns[i])])
+
+
+@kernel
+def count_columns(indices: Array, counts: Array) -> None:
+    for p in range(indices.size):
+        counts[wide(indices[p])] += 1
+
+
+@kernel
+def pick_columns(
+    data: Array, indices: Array, indptr: Array, where: Array, reached: Array, picked: Array, rows: Array
+) -> None:
+    """The entries of columns that have a place, column by column; ``reached`` is where each goes on."""
+    for k in range(indptr.size - 1):
+        for p in range(indptr[k], indptr[k + 1]):
+            place = where[wide(indices[p])]
+            if place >= 0:
+                picked[reached[place]] = np.float64(data[p])
+                rows[reached[place]] = k
+                reached[place] += 1
+
+
+@kernel
+def survey_sparse_rows(
+    data: Array, indices: Array, indptr: Array, weight: Any, vectors: Array, sums: Array, start: int, stop: int
+) -> None:
+    d = indptr.size - 1
+    for part in range(start, stop):
+        for k in range(part * d // sums.shape[0], (part + 1) * d // sums.shape[0]):
+            share_of = at(weight, k)
+            for p in range(indptr[k], indptr[k + 1]):
+                j, entry = wide(indices[p]), np.float64(data[p])
+                sums[part, 0, j] += share_of * entry * entry
+                sums[part, 1, j] += entry * entry
+                sums[part, 2, j] += entry
+                for m in range(vectors.shape[0]):
+                    sums[part, 3 + m, j] += vectors[m, k] * entry
+
+
+@kernel
+def add_sparse_rows(
+    data: Array, indices: Array, indptr: Array, vector: Array, sums: Array, start: int, stop: int
+) -> None:
+    d = indptr.size - 1
+    for part in range(start, stop):
+        for k in range(part * d // sums.shape[0], (part + 1) * d // sums.shape[0]):
+            factor = vector[k]
+            for p in range(indptr[k], indptr[k + 1]):
+                sums[part, wide(indices[p])] += factor * np.float64(data[p])
+
+
+@kernel
+def multiply_sparse_rows(
+    data: Array, indices: Array, indptr: Array, x: Array, out: Array, start: int, stop: int
+) -> None:
+    for k in range(start, stop):
+        total = 0.0
+        for p in range(indptr[k], indptr[k + 1]):
+            total += np.float64(data[p]) * x[wide(indices[p])]
+        out[k] += total
