@@ -1,0 +1,356 @@
+"""Remote row chunks: one round trip a step, certificates from sums, and no vector of samples travels."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from pairs import in_pairs
+from solving import LOSSES, make_case
+
+import ascd
+from ascd.matrix.design import DataGone
+from ascd.matrix.distant import Distant
+from ascd.matrix.executors import InTurn
+from ascd.matrix.parted import Parted
+from ascd.matrix.storages import open_design
+from ascd.problem.certificate import certify_from_sums
+from ascd.problem.dual import gap_of_samples, gaps_of_samples
+from ascd.solver import tuning
+from ascd.solver.loop import Solver
+from ascd.solver.rows import LENGTHS, SCALES, Sums, Trial, rows_of, sums_over_rows
+
+pytestmark = pytest.mark.usefixtures("plain_python")
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((90, 6))
+SIGNAL = X @ RNG.standard_normal(6) + RNG.standard_normal(90)
+LABELS = np.where(SIGNAL > 0.0, 1.0, -1.0)
+TARGETS = {
+    "squared": SIGNAL,
+    "huber": SIGNAL,
+    "logistic": LABELS,
+    "squared_hinge": LABELS,
+    "poisson": np.round(SIGNAL**2),
+}
+
+
+class Remote:
+    """Chunks that are remote: what is sent and received is recorded."""
+
+    def __init__(self, parts, fails_at=None):
+        self.inner, self.questions, self.moved, self.fails_at = InTurn(parts), [], [], fails_at
+
+    def ask(self, calls):
+        if len(self.questions) == self.fails_at:
+            raise DataGone("gone")
+        answers = self.inner.ask(calls)
+        self.questions.append(calls[0].question)
+        self.moved.append([size for one in (*(call.arguments for call in calls), answers) for size in sizes(one)])
+        return answers
+
+    def keep(self, parts, values):
+        return [Beside(value) for value in self.inner.keep(parts, values)]
+
+    def changed(self, function, *arguments):
+        return Remote(self.inner.changed(function, *arguments).parts)
+
+
+class Beside(tuple):
+    """What is kept with a part does not travel again."""
+
+    def __new__(cls, rows):
+        return super().__new__(cls, rows)
+
+
+def sizes(values):
+    if isinstance(values, np.ndarray):
+        return [values.size]
+    if isinstance(values, list | tuple) and not isinstance(values, Beside):
+        return [size for value in values for size in sizes(value)]
+    return []
+
+
+def in_parts(A, rows=3, columns=1, fails_at=None):
+    ends = [np.linspace(0, size, count + 1).astype(int) for size, count in zip(A.shape, (rows, columns), strict=True)]
+    parts = [
+        open_design(A[top:bottom, left:right])
+        for top, bottom in itertools.pairwise(ends[0])
+        for left, right in itertools.pairwise(ends[1])
+    ]
+    return Distant(Parted(Remote(parts, fails_at), *ends))
+
+
+def stated(A, loss, share, **how):
+    gradient = ascd.Problem(X, TARGETS[loss], loss).gradient(np.zeros(6))
+    return ascd.Problem(A, TARGETS[loss], loss, ascd.L1(float(np.abs(gradient).max()) / share), **how)
+
+
+@pytest.mark.parametrize(("loss", "intercept"), [*zip(TARGETS, itertools.cycle([False, True]), strict=False)])
+def test_few_rounds_and_no_vector_of_samples(loss, intercept):
+    problem = stated(in_parts(X), loss, 100)
+    found = ascd.solve(problem, tol=1e-6, intercept=intercept)
+    source = problem.design.source
+    assert found.converged
+    assert source.rounds <= (2 if loss == "squared" else 9)
+    assert source.executor.questions == ["first", *["apply"] * (source.rounds - 1)]
+    assert max(max(moved) for moved in source.executor.moved[1:]) <= 6 * max(6, LENGTHS.size + 2)  # G, and products
+    expected = ascd.solve(stated(X, loss, 100), tol=1e-12, intercept=intercept)
+    assert 0.0 <= found.objective - expected.objective + 1e-12 <= found.gap + 1e-11
+
+
+def test_steps_go_farther_than_their_model(compiled):
+    """Far from the minimum a logistic loss is much flatter than its first model."""
+    problem = stated(in_parts(X), "logistic", 100)
+    answers, over_rows = [], problem.design.source.over_rows
+    problem.design.source.over_rows = lambda *given: answers.append(over_rows(*given)) or answers[-1]
+    trace = ascd.solve(problem, tol=1e-6).trace
+    costs = [sums.losses for sums in answers]
+    assert costs[0][LENGTHS == 2.0] < costs[0][LENGTHS == 1.0]
+    assert np.all(np.diff(trace.objective) < 0.0)
+
+
+def sums_at(problem, design, x, constant, intercept):
+    """What one round trip returns of a point."""
+    spans = design.source.spans
+    kept = design.source.keep_beside([rows_of(problem.parts.sample, problem.parts.loss, span) for span in spans])
+    trial = Trial(x, x, np.array([constant, constant]), np.ones(1), np.zeros(1), SCALES, np.arange(x.size), intercept)
+    return design.source.over_rows(sums_over_rows, kept, *trial)
+
+
+def gap_from(problem, x, constant, sums, intercept):
+    return certify_from_sums(problem, problem.terms(), x[:, None], np.array([constant]), sums, SCALES, intercept)
+
+
+@in_pairs(loss=LOSSES, intercept=[False, True], weighted=[False, True])
+def test_a_gap_from_sums_is_never_below_the_truth(loss, intercept, weighted):
+    """Near and far from the minimum it is no less than F − min F; and about that of a certificate without an intercept."""
+    case = make_case(loss, "l1", intercept, weighted, seed=2)
+    problem, design = case.problem(), in_parts(case.A)
+    best = ascd.solve(problem, tol=1e-13, intercept=intercept)
+    seen = 0
+    for number, away in enumerate([1e-9, 1e-5, 1e-2, 1.0]):
+        rng = np.random.default_rng(number)
+        x = best.x * (1.0 + away * rng.standard_normal(5))
+        constant = best.intercept * (1.0 + away * rng.standard_normal())
+        sums = sums_at(problem, design, x, constant, intercept)
+        gap = gap_from(problem, x, constant, sums, intercept)
+        excess = case.objective(x, constant) - best.objective
+        assert gap >= excess - 1e-13 * best.zero_objective
+        seen += gap < np.inf
+        if not intercept and away < 1.0:
+            proved = problem.gap(x)
+            assert gap <= 1.7 * proved + 1e-12 * best.zero_objective
+    assert seen >= 3
+    assert gap_at_the_best(problem, design, best, intercept) <= 1e-9 * best.zero_objective
+
+
+def gap_at_the_best(problem, design, best, intercept):
+    sums = sums_at(problem, design, best.x, best.intercept, intercept)
+    return gap_from(problem, best.x, best.intercept, sums, intercept)
+
+
+def test_coordinates_that_need_an_exact_product_get_no_certificate_from_sums():
+    case = make_case("squared", "none")
+    problem, design = case.problem(), in_parts(case.A)
+    sums = sums_at(problem, design, np.ones(5), 0.0, False)
+    assert gap_from(problem, np.ones(5), 0.0, sums, False) == np.inf
+
+
+def test_raw_gradients_of_one_sign_cannot_be_balanced():
+    problem = ascd.Problem(X, np.ones(90), "logistic", ascd.L1(1.0))
+    sums = sums_at(problem, in_parts(X), np.ones(6), 0.0, True)
+    one_sided = sums._replace(sizes=np.array([sums.sizes.sum(), 0.0]))
+    assert gap_from(problem, np.ones(6), 0.0, one_sided, True) == np.inf
+
+
+def test_sums_of_chunks_add_up():
+    problem = ascd.Problem(X, LABELS, "logistic", ascd.L1(1.0), offset=SIGNAL, sample_weight=np.arange(90.0))
+    x = RNG.standard_normal(6)
+    whole, parts = (sums_at(problem, in_parts(X, rows), x, 0.3, True) for rows in (1, 4))
+    for name in Sums._fields:
+        if name != "moments":
+            np.testing.assert_allclose(getattr(whole, name), getattr(parts, name), rtol=1e-10, err_msg=name)
+    np.testing.assert_allclose(whole.moments.products, parts.moments.products, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "squared"])
+def test_offsets_and_weights(loss):
+    how = {"offset": 0.3 * X[:, 0], "sample_weight": np.where(np.arange(90) % 5, 1.0, 0.0)}
+    found = ascd.solve(stated(in_parts(X), loss, 20, **how), tol=1e-9, intercept=True)
+    expected = ascd.solve(stated(X, loss, 20, **how), tol=1e-11, intercept=True)
+    assert found.converged
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-4)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+def test_a_start_is_evaluated_in_one_round_trip(compiled):
+    first = ascd.solve(stated(X, "logistic", 20), tol=1e-9, intercept=True)
+    problem = stated(in_parts(X), "logistic", 20)
+    found = ascd.solve(problem, tol=1e-6, x0=first.x, intercept=True, intercept0=first.intercept)
+    assert found.converged
+    assert problem.design.source.executor.questions == ["first", "apply"]
+
+
+def test_a_penalty_of_a_path_begins_where_the_last_one_ended():
+    problem = ascd.Problem(in_parts(X), SIGNAL, penalty=ascd.L1(1.0))
+    found = ascd.path(problem, n_alphas=6, eps=0.01, tol=1e-8, intercept=True, early_stop=False)
+    expected = ascd.path(ascd.Problem(X, SIGNAL, penalty=ascd.L1(1.0)), alphas=found.alphas, tol=1e-10, intercept=True)
+    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-8)
+    assert problem.design.source.rounds <= 1 + 6
+
+
+def test_data_that_are_lost_leave_the_best_point(compiled):
+    """The gap is the one that sums have certified there."""
+    problem = stated(in_parts(X, fails_at=3), "logistic", 20)
+    with pytest.warns(RuntimeWarning, match="best point so far"):
+        found = ascd.solve(problem, tol=1e-9)
+    assert str(found.status) == "unreachable"
+    assert found.x.any()
+    here = stated(X, "logistic", 20)
+    assert found.objective == pytest.approx(here.objective(found.x))
+    assert found.gap >= found.objective - ascd.solve(here, tol=1e-12).objective
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ({"max_iter": 2}, "iteration limit"),
+        ({"max_time": 0.0}, "time limit"),
+        ({"callback": lambda now: now.iteration == 2}, "interrupted"),
+    ],
+)
+def test_limits(how, status, compiled):
+    problem = stated(in_parts(X), "logistic", 100)
+    found = ascd.solve(problem, tol=1e-12, **how)
+    assert str(found.status) == status
+    assert found.n_iter <= 2
+    assert found.objective == pytest.approx(stated(X, "logistic", 100).objective(found.x))
+    assert found.gap < np.inf
+
+
+def test_a_constant_column_is_put_where_the_rows_are():
+    fits = [ascd.LinearSVC(dual=False, tol=1e-10).fit(data, LABELS) for data in (in_parts(X), X)]
+    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, atol=1e-6)
+    design = in_parts(X)
+    wider = design.with_constant(2.0)
+    np.testing.assert_allclose(wider.dots(np.arange(7), SIGNAL), np.c_[X, np.full(90, 2.0)].T @ SIGNAL)
+    assert design.source.executor.questions == []
+    assert in_parts(X, 2, 2).with_constant(1.0) is None
+
+
+def test_columns_are_cached_with_their_products(compiled):
+    """One round for each working set after the first."""
+    rng = np.random.default_rng(5)
+    wide = rng.standard_normal((20, 400))
+    b = wide[:, :8] @ rng.standard_normal(8)
+    strength = float(np.abs(wide.T @ b).max()) / 50.0
+    problem = ascd.Problem(in_parts(wide, 1, 6), b, penalty=ascd.L1(strength))
+    found = ascd.solve(problem, tol=1e-8)
+    expected = ascd.solve(ascd.Problem(wide, b, penalty=ascd.L1(strength)), tol=1e-8)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-8)
+    questions = problem.design.source.executor.questions
+    assert questions[:2] == ["first", "columns"]
+    assert set(questions[2:]) == {"dots_and_worst"}
+
+
+def test_the_worst_columns_are_cached_and_no_others():
+    design = in_parts(X, 1, 2)
+    low, high = np.full(6, -20.0), np.full(6, 20.0)
+    products = design.dots_and_worst(np.arange(6), SIGNAL, low, high, 1)
+    np.testing.assert_allclose(products, X.T @ SIGNAL)
+    near = np.flatnonzero(design.are_near(np.arange(6)))
+    outside = np.flatnonzero(np.abs(products) > 20.0)
+    assert near.size > 0
+    assert set(near) <= set(outside)
+    before = len(design.source.executor.questions)
+    np.testing.assert_allclose(design.dots(near, SIGNAL), products[near])
+    assert len(design.source.executor.questions) == before
+
+
+def test_empty_columns_are_not_fetched():
+    empty = sp.csc_array(np.where(np.arange(6) % 3 == 0, 0.0, X))
+    design = Distant(Parted(Remote([open_design(empty)]), np.array([0, 90]), np.array([0, 6]), False))
+    ascd.Problem(design, SIGNAL, penalty=ascd.L1(1.0))
+    assert design.source.executor.questions == ["first"]
+
+
+def test_losses_that_do_not_curve_at_the_start(compiled):
+    """All residuals are far beyond the threshold: there is no model."""
+    b = np.where(SIGNAL > 0.0, 1e6, -1e6)
+    found, expected = (
+        ascd.solve(ascd.Problem(A, b, ascd.Huber(0.001), ascd.L1(0.01)), tol=1e-8, intercept=True, max_iter=30)
+        for A in (in_parts(X), X)
+    )
+    assert str(found.status) == str(expected.status)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-6)
+
+
+# ----------------------------------------------------------------------------- moments of some columns
+
+RNG = np.random.default_rng(1)
+WIDE = RNG.standard_normal((200, 40)) + 0.5 * RNG.standard_normal((200, 1))
+WIDE_SIGNAL = WIDE[:, :4] @ np.array([2.0, -2.0, 1.0, 1.0])
+WIDE_LABELS = np.where(WIDE_SIGNAL + RNG.standard_normal(200) > 0.0, 1.0, -1.0)
+
+
+FEW, FEW_LABELS = WIDE[:50, :10], WIDE_LABELS[:50]
+
+
+def logistic(A, share, labels=WIDE_LABELS):
+    top = np.abs(WIDE[: labels.size].T @ (0.5 * labels)).max()
+    return ascd.Problem(A, labels, "logistic", ascd.L1(float(top) / share))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_moments_of_few_columns_travel(intercept, compiled):
+    problem = logistic(in_parts(WIDE), 3)
+    found = ascd.solve(problem, tol=1e-8, intercept=intercept)
+    expected = ascd.solve(logistic(WIDE, 3), tol=1e-10, intercept=intercept)
+    assert found.converged
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-5)
+    executor = problem.design.source.executor
+    assert executor.questions == ["first", *["apply"] * (problem.design.source.rounds - 1)]
+    moving = np.count_nonzero(found.x)
+    room = moving + tuning.FEWEST_NEXT + int(tuning.NEXT_SHARE * moving)
+    assert max(max(sizes) for sizes in executor.moved[-2:]) <= max(room**2, 12 * 40) < 40**2
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_columns_that_were_left_out_join_when_they_must_move(monkeypatch, intercept, compiled):
+    monkeypatch.setattr(tuning, "FEWEST_NEXT", 0)
+    monkeypatch.setattr(tuning, "NEXT_SHARE", 0.0)
+    problem = logistic(in_parts(FEW), 30, FEW_LABELS)
+    found = ascd.path(problem, n_alphas=5, eps=0.03, tol=1e-8, intercept=intercept, early_stop=False)
+    expected = ascd.path(logistic(FEW, 30, FEW_LABELS), alphas=found.alphas, tol=1e-10, intercept=intercept)
+    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-7)
+    assert set(problem.design.source.executor.questions) == {"first", "apply"}
+
+
+def next_columns(penalty, columns, ends):
+    solver = Solver(ascd.Problem(in_parts(columns), np.zeros(60), penalty=penalty), np.zeros((60, 1)), False, np.zeros(1))
+    return solver.rows._next_columns(ends).tolist()
+
+
+def test_moments_are_requested_of_free_columns_and_the_nearest():
+    n = 60
+    before, end, gradient = np.zeros(n), np.zeros(n), np.linspace(0.0, 0.5, n)
+    before[3], end[5], gradient[[5, 7]] = 1.0, -1.0, [1.0, -1.2]
+    ends = (before, np.zeros(n)), (end, gradient)
+    assert next_columns(ascd.L1(1.0), np.eye(n), ends) == sorted({3, 5, 7} | set(range(n - tuning.FEWEST_NEXT, n)))
+    short = np.diag(np.where(np.arange(n) == 10, 1e-3, 1.0))  # a distance counts in norms of the column
+    assert 10 not in next_columns(ascd.L1(1.0), short, ends)
+    assert next_columns(ascd.L2(1.0), np.eye(n), ends) == list(range(n))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gaps_of_several_scales_are_those_of_each(loss, weighted):
+    case = make_case(loss, "l1", False, weighted, seed=3)
+    problem = case.problem()
+    _, predictor, gradient = problem.evaluate(0.1 * np.ones(5))
+    sample, stated_loss = problem.parts.sample, problem.parts.loss
+    found = gaps_of_samples(sample, stated_loss, predictor, gradient, SCALES)
+    each = [gap_of_samples(sample, stated_loss, predictor, gradient, np.empty(0), scale) for scale in SCALES.tolist()]
+    np.testing.assert_allclose(found, each, rtol=1e-13)
