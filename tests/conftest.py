@@ -42,13 +42,12 @@ def plain_but_huber(request, monkeypatch):
 
 @pytest.fixture
 def compiled_sweeps(monkeypatch):
-    """Kernels run as plain Python, but for sweeps over models of products: most of the time, and one for a penalty."""
-    from ascd.blocks import gram_model as of_blocks
-    from ascd.solver import gram_model
+    """Kernels run as plain Python, but for sweeps over Gram matrices: most of the time, and one for a penalty."""
+    from ascd.solver import models
 
     monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
-    for module in (gram_model, of_blocks):
-        monkeypatch.setattr(module, "sweep_gram", module.sweep_gram.stored)
+    for name in ("sweep_gram", "sweep_blocks"):
+        monkeypatch.setattr(models, name, getattr(models, name).stored)
 
 
 @pytest.fixture

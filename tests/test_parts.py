@@ -91,16 +91,16 @@ def test_what_is_finite():
 
 def test_an_intercept_alone_is_fitted_as_any_column():
     rng = np.random.default_rng(2)
-    curvature, slope = rng.random(MANY) * (rng.random(MANY) < 0.5), rng.standard_normal(MANY)
-    design = ascd.Problem(np.ones((MANY, 1)), slope).design
+    curvature, gradient = rng.random(MANY) * (rng.random(MANY) < 0.5), rng.standard_normal(MANY)
+    design = ascd.Problem(np.ones((MANY, 1)), gradient).design
     quick = fit_to(design, np.arange(0), True, curvature, 1.0, np.empty(0))
     plain = DualFit(np.ones((MANY, 1)), np.sqrt(curvature), np.arange(1))
     assert isinstance(quick, InterceptFit)
-    excess = np.array([slope.sum()])
-    np.testing.assert_allclose(quick.moved(slope, excess), plain.moved(slope, excess), rtol=1e-12, atol=1e-14)
+    excess = np.array([gradient.sum()])
+    np.testing.assert_allclose(quick.moved(gradient, excess), plain.moved(gradient, excess), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(quick.reach(excess)[0], plain.reach(excess)[0], rtol=1e-9)
-    assert np.all(np.abs(quick.moved(slope, excess) - slope) <= quick.reach(excess)[0])
-    assert abs(careful_sum(centred(quick.moved(slope, excess), quick))[0]) <= 1e-15
+    assert np.all(np.abs(quick.moved(gradient, excess) - gradient) <= quick.reach(excess)[0])
+    assert abs(careful_sum(centred(quick.moved(gradient, excess), quick))[0]) <= 1e-15
 
 
 def test_curvatures_whose_sum_overflows_are_fitted_too():
@@ -112,22 +112,20 @@ def test_curvatures_whose_sum_overflows_are_fitted_too():
 
 def test_coordinates_are_screened_and_measured_part_by_part(jobs):
     rng = np.random.default_rng(3)
-    penalty, x = ascd.L1(1.0), np.where(rng.random(MANY) < 0.01, rng.standard_normal(MANY), 0.0)
+    x = np.where(rng.random(MANY) < 0.01, rng.standard_normal(MANY), 0.0)
     estimate, radius, norm = rng.standard_normal(MANY), 0.1 * rng.random(MANY), 1.0 + rng.random(MANY)
-    score, listed = np.empty(MANY), np.empty(MANY, dtype=np.int64)
-    count = screen(penalty, x, estimate, radius, norm, score, listed)
+    terms, interval = CoordinateTerms(ascd.L1(1.0), norm), (x[:, None], estimate[:, None], radius)
     expected = np.flatnonzero((x != 0.0) | (np.abs(estimate) + radius > 1.0))
-    assert listed[:count].tolist() == expected.tolist()
+    assert terms.screen(*interval).tolist() == expected.tolist()
     largest = np.abs(estimate) + radius
-    scale, violation, cost, loose = scale_and_cost(penalty, x, estimate, radius, norm, expected, score)
-    assert scale == pytest.approx(1.0 / largest.max())
+    found = terms.measure(*interval, expected)
+    assert found.scale == pytest.approx(1.0 / largest.max())
     at_kink = np.where(x == 0.0, largest - 1.0, np.abs(estimate + np.sign(x)) + radius)
-    assert violation == pytest.approx(at_kink.max())
-    assert (cost, loose) == (pytest.approx(np.abs(x).sum()), 0.0)
-    terms = np.abs(x) + np.maximum(scale * x * (estimate - radius), scale * x * (estimate + radius))
-    assert add_gap_terms(penalty, x, estimate, radius, expected, scale, 2.0) == (pytest.approx(2.0 + terms.sum()), True)
-    count = open_coordinates(penalty, x, estimate, radius, listed)
-    assert listed[:count].tolist() == expected.tolist()
+    assert found.violation == pytest.approx(at_kink.max())
+    assert (found.cost, found.infeasible) == (pytest.approx(np.abs(x).sum()), 0.0)
+    parts = np.abs(x) + np.maximum(found.scale * x * (estimate - radius), found.scale * x * (estimate + radius))
+    assert terms.quick_gap(*interval, expected, found.scale) == (pytest.approx(parts.sum()), True)
+    assert terms.undecided(*interval).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("keeps", [False, True])

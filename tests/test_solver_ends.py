@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from blocks import PROBLEMS
 from solving import LOSSES, make_case
 
 import ascd
 from ascd.solver import tuning
-from ascd.solver.column_model import ColumnModel
-from ascd.solver.gram_model import GramModel
+from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -79,3 +80,24 @@ def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, model, monkeypat
     assert solution.status is ascd.Status.INTERRUPTED
     assert solution.objective <= solution.zero_objective
     assert solution.objective == pytest.approx(case.objective(solution.x, solution.intercept), rel=1e-12)
+
+
+@pytest.mark.parametrize("model", [BlockColumnModel, BlockGramModel])
+@pytest.mark.parametrize("name", ["group", "rows", "logistic", "softmax rows", "softmax l1"])
+def test_ctrl_c_inside_a_round_of_blocks_never_leaves_a_worse_point(name, model, monkeypatch):
+    problem, minimise = PROBLEMS[name](), model.minimise
+
+    def interrupted(self, *arguments):
+        minimise(self, *arguments)
+        self.x *= 1.0 if problem.loss.is_quadratic else 50.0
+        raise KeyboardInterrupt
+
+    is_gram = model is BlockGramModel
+    monkeypatch.setattr(model, "minimise", interrupted)
+    for limit in ("WIDE", "WIDE_SEVERAL", "LARGEST_COUPLED"):
+        monkeypatch.setattr(tuning, limit, 1000 if is_gram else 0)
+    solution = ascd.solve(problem, tol=1e-12, intercept=True)
+    assert solution.status is ascd.Status.INTERRUPTED
+    assert solution.objective <= solution.zero_objective
+    assert solution.objective == pytest.approx(problem.objective(solution.x, solution.intercept), rel=1e-12)
+    assert np.isfinite(solution.gap)

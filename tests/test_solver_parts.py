@@ -1,4 +1,4 @@
-"""The solver's parts against plain NumPy: intervals, products of columns, the intercept."""
+"""The solver's parts against plain NumPy: balls for the gradient, Gram matrices, the intercept."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from solving import LOSSES, alike, target_of
 
 import ascd
 from ascd._core.threads import crew
-from ascd.problem.at_samples import evaluate_samples, most_curvature
+from ascd.problem.penalties.blocks import BlockNorm
+from ascd.problem.samples import evaluate_samples, most_curvature
 from ascd.problem.tuning import SAMPLES_A_PART
-from ascd.solver.gradient_bounds import GradientBounds
+from ascd.solver.bounds import GradientBounds
 from ascd.solver.gram import Gram
-from ascd.solver.samples import Samples, raise_to_secants
 from ascd.solver.tuning import SLOTS
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -33,49 +33,118 @@ def design_of(rng, shape=(10, 7), storage="dense"):
     return A, (sp.csc_array(A) if storage == "sparse" else A)
 
 
-# ------------------------------------------------------------------------------------- intervals
+# ------------------------------------------------------------------------------------- bounds
 
 
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS, intercept=st.booleans(), storage=st.sampled_from(["dense", "sparse"]), weighted=st.booleans())
 def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted):
-    """Whatever the slopes were, and whichever columns were read at them."""
+    """Whatever the raw gradients were, and whichever columns were read at them."""
     rng = np.random.default_rng(seed)
     A, design = design_of(rng, storage=storage)
     weights = rng.random(10) * (rng.random(10) < 0.8) if weighted else None
-    know = bounds_of(ascd.Problem(design, np.ones(10), sample_weight=weights), intercept)
-    slope, read = rng.standard_normal(10) * 10.0 ** rng.integers(-8, 8), set()
+    bounds = GradientBounds(ascd.Problem(design, np.ones(10), sample_weight=weights), intercept)
+    gradient, read = rng.standard_normal((10, 1)) * 10.0 ** rng.integers(-8, 8), set()
     for _ in range(3 * SLOTS):
-        slope = rng.choice([0.5, 1.0, -2.0]) * slope + 10.0 ** rng.integers(-9, 1) * rng.standard_normal(10)
-        slope = slope - slope.mean() if intercept else slope
-        know.locate(slope)
+        gradient = rng.choice([0.5, 1.0, -2.0]) * gradient + 10.0 ** rng.integers(-9, 1) * rng.standard_normal((10, 1))
+        gradient = gradient - gradient.mean() if intercept else gradient
+        bounds.update(gradient)
         unread = [j for j in range(7) if j not in read]
-        assert np.all(np.isinf(know.radius[unread]))
+        assert np.all(np.isinf(bounds.radius[unread]))
         columns = rng.choice(7, size=rng.integers(1, 8), replace=False)
-        before = know.reads
-        know.read(columns, slope)
-        assert len(columns) <= know.reads - before <= 7  # columns that refer to a forgotten slope are read too
+        before = bounds.reads
+        bounds.read(columns, gradient)
+        assert len(columns) <= bounds.reads - before <= 7  # columns of a reference that is replaced are read too
         read |= set(map(int, columns))
-        exact = A.T @ slope
-        assert np.all(np.abs(exact - know.estimate)[sorted(read)] <= (know.radius + rounding(A, slope))[sorted(read)])
-        assert np.all(know.radius[columns] == 0.0)
-
-
-def bounds_of(problem, intercept):
-    return GradientBounds(problem.design, Samples(problem.parts, intercept), problem.first)
-
-
-def rounding(A, slope):
-    return 1e-14 * np.linalg.norm(A, axis=0) * np.linalg.norm(slope)
+        error = np.abs(A.T @ gradient - bounds.estimate)[:, 0] - bounds.radius
+        allowed = 1e-14 * np.linalg.norm(A, axis=0) * np.linalg.norm(gradient)
+        assert np.all((error <= allowed)[sorted(read)])
+        assert np.all(bounds.radius[columns] == 0.0)
 
 
 def test_an_interval_is_as_narrow_as_cauchy_and_schwarz_allow():
-    a, v = np.array([3.0, 1.0]), np.array([1.0, 0.0])
-    know = bounds_of(ascd.Problem(a[:, None], [1.0, 1.0]), False)
-    know.read(np.array([0]), v)
-    know.locate(np.array([2.0, 0.5]))  # 2·v + 0.5 across it; across v the column is 1 long
-    assert know.estimate[0] == pytest.approx(6.0)
-    assert know.radius[0] == pytest.approx(0.5, rel=1e-6)
+    a, v = np.array([3.0, 1.0]), np.array([[1.0], [0.0]])
+    bounds = GradientBounds(ascd.Problem(a[:, None], [1.0, 1.0]), False)
+    bounds.read(np.array([0]), v)
+    bounds.update(np.array([[2.0], [0.5]]))  # 2·v + 0.5 across it; across v the column is 1 long
+    assert bounds.estimate[0, 0] == pytest.approx(6.0)
+    assert bounds.radius[0] == pytest.approx(0.5, rel=1e-6)
+
+
+GROUPS = [3, 1, 4, 2, 5, 5]
+
+
+def group_problem(outputs=1, penalty=None, d=30, seed=0):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((d, 20)) + rng.standard_normal((d, 1))
+    B = A[:, :3] @ rng.standard_normal((3, outputs)) + rng.standard_normal((d, outputs))
+    return A, ascd.Problem(A, B, penalty=penalty or ascd.GroupL2(2.0, groups=GROUPS)), rng
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_balls_contain_the_gradients_of_blocks(outputs, intercept):
+    A, problem, rng = group_problem(outputs)
+    bounds, every = GradientBounds(problem, intercept), np.arange(len(GROUPS))
+    gradient = rng.standard_normal((30, outputs))
+    for turn in range(40):
+        gradient = 0.9 * gradient + 0.2 * rng.standard_normal(gradient.shape)
+        gradient -= gradient.mean(axis=0) * intercept
+        bounds.update(gradient)
+        error = np.add.reduceat(((A.T @ gradient - bounds.estimate) ** 2).sum(axis=1), problem.groups.starts[:-1])
+        assert (np.sqrt(error) <= bounds.radius * (1.0 + 1e-12))[bounds.slot >= 0].all()
+        bounds.read(every if turn == 0 else np.flatnonzero(rng.random(6) < 0.5 * rng.random()), gradient)
+        assert bounds.used.tolist() == [int((bounds.slot == slot).sum()) for slot in range(SLOTS)]
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_raw_gradient_of_zeros_tells_nothing_of_later_ones(intercept, outputs):
+    """What lay across an earlier reference was kept: columns along it had intervals of almost no width."""
+    rng = np.random.default_rng(3)
+    first, later = rng.standard_normal((2, 12, outputs))
+    first, later = first - first.mean(axis=0), later - later.mean(axis=0)
+    A = np.asfortranarray(first[:, :1] + 1e-4 * rng.standard_normal((12, 6)))
+    problem = ascd.Problem(A, rng.standard_normal((12, outputs)), penalty=ascd.L21(1.0))
+    bounds = GradientBounds(problem, intercept)
+    for gradient in (first, np.zeros_like(first)):
+        bounds.read_all(gradient)
+    bounds.update(later)
+    assert np.all(np.linalg.norm(A.T @ later - bounds.estimate, axis=1) <= bounds.radius)
+
+
+def test_reading_few_blocks_reads_no_others_again():
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((20, 120)), rng.standard_normal((20, 2))
+    bounds = GradientBounds(ascd.Problem(A, B, penalty=ascd.L21(1.0)), False)
+    for part in range(3):  # as many blocks for each of the large references
+        bounds.read(np.arange(120)[part * 40 :], rng.standard_normal(B.shape))
+    before = bounds.reads
+    for _ in range(5):
+        bounds.read(np.array([7, 50, 90]), rng.standard_normal(B.shape))
+    assert bounds.reads - before == 15
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize(("group", "l1", "ridge"), [(2.0, 0.0, 0.0), (1.0, 0.7, 0.0), (0.0, 0.5, 0.0), (1.5, 0.2, 3.0)])
+def test_gradients_within_the_resting_radius_leave_a_block_at_rest(group, l1, ridge, positive):
+    rng, one = np.random.default_rng(1), np.ones(1)
+    penalty = BlockNorm(group * one, l1 * one, ridge * one, positive)
+    (radius,) = penalty.resting_radii()
+    for _ in range(200):
+        u = rng.standard_normal(rng.integers(1, 6)) * (rng.random() < rng.random(1))
+        u[0] += rng.standard_normal()
+        u *= radius * (1.0 - 1e-12) / np.linalg.norm(u)
+        assert penalty.block_conjugate(u, 0.0, 0) == 0.0
+
+
+def test_blocks_that_moved_or_may_move_are_not_screened_out():
+    _, problem, _ = group_problem()
+    x, estimate = np.zeros((20, 1)), np.zeros((20, 1))
+    starts = problem.groups.starts
+    x[0], estimate[starts[[1, 2, 4, 5]], 0] = 1.0, [1.9, 1.9, 2.1, np.nan]
+    radius = np.array([0.0, 0.05, 0.2, np.inf, 0.0, 0.0])
+    assert problem.terms().screen(x, estimate, radius).tolist() == [0, 2, 3, 4, 5]
 
 
 # ------------------------------------------------------------------------------ products of columns
@@ -127,27 +196,27 @@ def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, mon
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("far", [0.0, 1e3, -1e6])
-def test_balance_makes_the_slopes_sum_to_zero(loss, far):
+def test_balance_makes_the_gradients_sum_to_zero(loss, far):
     rng = np.random.default_rng(1)
     A = alike((28, 5), rng)
     b, weights = target_of(loss, A, rng), rng.random(28) * (rng.random(28) < 0.8)
     far = float(np.clip(far, -500.0, 500.0)) if loss == "poisson" else far
-    image = far + 0.1 * rng.standard_normal(28)
-    total, slope = balanced(loss, b, weights, image)
-    assert abs(slope.sum()) <= (1e-12 + 1e-14 * abs(far)) * np.abs(slope).sum()  # z is rounded out there
-    best = optimize.minimize_scalar(lambda c: weights @ LOSSES[loss][0](b, image + c), bracket=(-1.0, 1.0), tol=1e-12)
-    assert total == pytest.approx(weights @ LOSSES[loss][0](b, image), rel=1e-12)
+    predictor = far + 0.1 * rng.standard_normal(28)
+    total, gradient = balanced(loss, b, weights, predictor)
+    assert abs(gradient.sum()) <= (1e-12 + 1e-14 * abs(far)) * np.abs(gradient).sum()  # z is rounded out there
+    best = optimize.minimize_scalar(lambda c: weights @ LOSSES[loss][0](b, predictor + c), bracket=(-1.0, 1.0), tol=1e-12)
+    assert total == pytest.approx(weights @ LOSSES[loss][0](b, predictor), rel=1e-12)
     assert total <= best.fun * (1.0 + 1e-12)
 
 
-def balanced(loss, b, weights, image):
+def balanced(loss, b, weights, predictor):
     parts = ascd.Problem(np.ones((len(b), 1)), b, loss, sample_weight=weights).parts
-    slope, before, most = np.empty(len(b)), image.copy(), parts.loss.curvature_bound() * weights.sum()
-    total, shift = evaluate_samples(parts.sample, parts.loss, image, slope, np.empty(len(b)), most)
-    np.testing.assert_allclose(image, before + shift, rtol=1e-12)
+    gradient, before, most = np.empty(len(b)), predictor.copy(), parts.loss.curvature_bound() * weights.sum()
+    total, shift = evaluate_samples(parts.sample, parts.loss, predictor, gradient, np.empty(len(b)), most)
+    np.testing.assert_allclose(predictor, before + shift, rtol=1e-12)
     with np.errstate(over="ignore"):
-        np.testing.assert_allclose(slope, weights * LOSSES[loss][1](b, image), atol=1e-9)
-    return total, slope
+        np.testing.assert_allclose(gradient, weights * LOSSES[loss][1](b, predictor), atol=1e-9)
+    return total, gradient
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])
@@ -157,79 +226,60 @@ def test_balance_knows_no_unit_of_the_target(loss, unit):
     b, parts = unit * np.array([1.0, 2.0, 4.0, 9.0, 9.5]), ascd.problem.losses
     chosen = parts.Squared() if loss == "squared" else parts.Huber(0.3 * unit)
     sample = ascd.Problem(np.ones((5, 1)), b, chosen).parts.sample
-    image, slope = np.zeros(5), np.empty(5)
-    evaluate_samples(sample, chosen, image, slope, np.empty(5), 5.0)
-    assert abs(slope.sum()) <= 1e-14 * np.abs(slope).sum()
-    assert image[0] / unit == pytest.approx(5.1 if loss == "squared" else 4.0, abs=0.3)
+    predictor, gradient = np.zeros(5), np.empty(5)
+    evaluate_samples(sample, chosen, predictor, gradient, np.empty(5), 5.0)
+    assert abs(gradient.sum()) <= 1e-14 * np.abs(gradient).sum()
+    assert predictor[0] / unit == pytest.approx(5.1 if loss == "squared" else 4.0, abs=0.3)
 
 
 @pytest.mark.parametrize("mean", [50.0, 800.0, 1e6, 1e15])
 def test_balance_finds_large_counts(mean):
     """exp overflows on Newton's way from 0 to log(mean)."""
-    b, image = mean * np.linspace(0.5, 1.5, 11), np.zeros(11)
-    balanced("poisson", b, np.ones(11), image)
-    np.testing.assert_allclose(image, math.log(mean), rtol=1e-13)
+    b, predictor = mean * np.linspace(0.5, 1.5, 11), np.zeros(11)
+    balanced("poisson", b, np.ones(11), predictor)
+    np.testing.assert_allclose(predictor, math.log(mean), rtol=1e-13)
 
 
 @pytest.mark.parametrize(("loss", "target"), [("logistic", 1.0), ("logistic", -1.0), ("poisson", 0.0)])
 def test_balance_ends_where_there_is_no_finite_intercept(loss, target):
-    image = np.zeros(5)
-    total, slope = balanced(loss, np.full(5, target), np.ones(5), image)
-    assert np.isfinite(image).all()
+    predictor = np.zeros(5)
+    total, gradient = balanced(loss, np.full(5, target), np.ones(5), predictor)
+    assert np.isfinite(predictor).all()
     assert total == 0.0
-    assert not slope.any()
+    assert not gradient.any()
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
 @pytest.mark.usefixtures("compiled")
-def test_many_samples_are_looked_at_in_parts(loss):
-    """The same losses, slopes and intercept as a sample alone gives them, and the same bits with every crew."""
+def test_many_samples_are_evaluated_in_parts(loss):
+    """The same losses, gradients and intercept as a sample alone gives them, and the same bits with any number of threads."""
     rng, size = np.random.default_rng(0), 2 * SAMPLES_A_PART + 1000
     targets = {"squared": rng.standard_normal, "logistic": lambda k: rng.choice([-1.0, 1.0], k)}
     b = targets.get(loss, lambda k: rng.poisson(3.0, k).astype(float))(size)
     parts, start = ascd.Problem(np.ones((size, 1)), b, loss).parts, rng.standard_normal(size)
     found = []
     for n_jobs in (1, 3):
-        image, (slope, curvature) = start.copy(), np.empty((2, size))
+        predictor, (gradient, curvature) = start.copy(), np.empty((2, size))
         with crew(n_jobs):
-            given = (parts.sample, parts.loss, image, slope, curvature)
+            given = (parts.sample, parts.loss, predictor, gradient, curvature)
             total, shift = evaluate_samples(*given, most_curvature(parts.sample, parts.loss))
-        assert abs(slope.sum()) <= 1e-11 * np.abs(slope).sum()
+        assert abs(gradient.sum()) <= 1e-11 * np.abs(gradient).sum()
         assert total == pytest.approx(LOSSES[loss][0](b, start + shift).sum(), rel=1e-12)
-        np.testing.assert_allclose(slope, LOSSES[loss][1](b, start + shift), rtol=1e-9, atol=1e-12)
-        found.append((total, shift, slope))
+        np.testing.assert_allclose(gradient, LOSSES[loss][1](b, start + shift), rtol=1e-9, atol=1e-12)
+        found.append((total, shift, gradient))
     assert found[0][:2] == found[1][:2]
     np.testing.assert_array_equal(found[0][2], found[1][2])
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_looking(loss):
-    parts, b, weights, image = samples(loss)
-    slope, curvature = np.empty(28), np.empty(28)
-    total, _ = evaluate_samples(parts.sample, parts.loss, image, slope, curvature, None)
-    assert total == pytest.approx(weights @ LOSSES[loss][0](b, image))
-    np.testing.assert_allclose(slope, weights * LOSSES[loss][1](b, image), atol=1e-12)
-    near = weights * (LOSSES[loss][1](b, image + 1e-6) - LOSSES[loss][1](b, image - 1e-6)) / 2e-6
+def test_values_gradients_and_curvatures(loss):
+    parts, b, weights, predictor = samples(loss)
+    gradient, curvature = np.empty(28), np.empty(28)
+    total, _ = evaluate_samples(parts.sample, parts.loss, predictor, gradient, curvature, None)
+    assert total == pytest.approx(weights @ LOSSES[loss][0](b, predictor))
+    np.testing.assert_allclose(gradient, weights * LOSSES[loss][1](b, predictor), atol=1e-12)
+    near = weights * (LOSSES[loss][1](b, predictor + 1e-6) - LOSSES[loss][1](b, predictor - 1e-6)) / 2e-6
     np.testing.assert_allclose(curvature, near, atol=1e-4)
-
-
-@pytest.mark.parametrize("length", [1e-3, 1.0, 30.0])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_stiffness_is_the_parabola_between_two_tangents(loss, length):
-    """It touches the loss where the step began, and the tangent where it ended; a bound of f'' bounds it too."""
-    parts, b, weights, image = samples(loss)
-    there = image + length * np.random.default_rng(3).standard_normal(28)
-    value, end_value = weights * LOSSES[loss][0](b, image), weights * LOSSES[loss][0](b, there)
-    slope, end = weights * LOSSES[loss][1](b, image), weights * LOSSES[loss][1](b, there)
-    stiffness = np.zeros(28)
-    raise_to_secants(parts.sample, parts.loss, image, there, slope, end, stiffness, 0, 28)
-    assert (stiffness <= weights * parts.loss.curvature_bound() * (1.0 + 1e-6)).all()
-    bent = np.flatnonzero(stiffness)
-    assert bent.size
-    touching = (end - slope)[bent] / stiffness[bent]  # where the parabola's slope is the tangent's
-    parabola = value[bent] + slope[bent] * touching + 0.5 * stiffness[bent] * touching**2
-    tangent = end_value[bent] + end[bent] * (image[bent] + touching - there[bent])
-    np.testing.assert_allclose(parabola, tangent, rtol=1e-6, atol=1e-9)
 
 
 def samples(loss):

@@ -623,7 +623,8 @@ def list_undecided_blocks(
     for i in range(blocks.size):
         b = wide(blocks[i])
         first, last = ends[b], ends[b + 1]
-        rests = radius[b] < math.inf and is_zero(x[first:last]) and penalty.block_cost(x[first:last], b) == 0.0
+        is_known = radius[b] < math.inf and length_of(g[first:last]) < math.inf  # nan is not
+        rests = is_known and is_zero(x[first:last]) and penalty.block_cost(x[first:last], b) == 0.0
         if rests:
             for p in range(first, last):
                 room[p - first] = -g[p]

@@ -35,6 +35,7 @@ class Saved(NamedTuple):
     values: Array
     constant: Array
     seen: Evaluation
+    is_fresh: bool
 
 
 class State:
@@ -128,13 +129,13 @@ class State:
     def saved(self) -> Saved:
         """Return a copy of the present point."""
         rows = self.support
-        return Saved(rows, self.x[rows], self.constant, self.seen)
+        return Saved(rows, self.x[rows], self.constant, self.seen, self.is_fresh)
 
     def restore(self, saved: Saved) -> None:
-        """Go to a point that was saved when its predictor had been computed from x itself."""
+        """Go to a point that was saved."""
         x = np.zeros(self.x.shape)
         x[saved.rows] = saved.values
-        self.set(x, saved.constant, saved.seen, True)
+        self.set(x, saved.constant, saved.seen, saved.is_fresh)
 
     def cost(self) -> float:
         """Return Σ_b Ψ_b(x_b)."""

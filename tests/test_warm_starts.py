@@ -1,4 +1,4 @@
-"""Paths over files: the next penalties share a pass, and what was guessed wrongly is mended."""
+"""Batched warm starts of paths over files: the next penalties share a pass, and wrong warm starts do no harm."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ascd.matrix.filed import Filed
 from ascd.matrix.rows import DenseRows
 from ascd.results.solution import Status
 from ascd.solver import tuning
-from ascd.solver.foresight import Foresight
+from ascd.solver.warm_starts import WarmStarts
 
 D, N = 200, 1000
 RNG = np.random.default_rng(5)
 A = np.asfortranarray(RNG.standard_normal((D, N)) + 0.5 * np.repeat(RNG.standard_normal((D, N // 20)), 20, axis=1))
 B = A[:, ::100] @ RNG.standard_normal(N // 100) + 0.1 * RNG.standard_normal(D)
 LABELS = np.where(np.median(B) < B, 1.0, -1.0)
-#: A third of the data; room for some 300 columns near, and four guesses.
+#: A third of the data; room for some 300 cached columns, and four warm starts.
 MEMORY = 1 << 19
 
 
@@ -45,14 +45,14 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected():
-    return followed(A)
+    return path_of(A)
 
 
 def opened(folder, order="F", memory=MEMORY):
     return FileMatrix(NpyReader(folder / f"{order}.npy"), memory)
 
 
-def followed(data, loss="squared", penalty=None, **options):
+def path_of(data, loss="squared", penalty=None, **options):
     problem = ascd.Problem(data, B if loss == "squared" else LABELS, loss, penalty or ascd.L1(1.0))
     options = {"n_alphas": 30, "eps": 0.05, "tol": 1e-6, "early_stop": False, "intercept": True, **options}
     return ascd.path(problem, **options)
@@ -70,14 +70,14 @@ def followed(data, loss="squared", penalty=None, **options):
 )
 def test_the_path_is_the_arrays_with_less_reading(folder, monkeypatch, loss, penalty):
     data, again = opened(folder), opened(folder)
-    found, expected = followed(data, loss, penalty), followed(A, loss, penalty)
+    found, expected = path_of(data, loss, penalty), path_of(A, loss, penalty)
     assert found.status is Status.CONVERGED
     np.testing.assert_allclose(found.alphas, expected.alphas, rtol=1e-12)
     assert (np.abs(found.objectives - expected.objectives) <= 1e-6 * expected.zero_objective).all()
     assert (found.gaps <= 1e-6 * expected.zero_objective).all()
     assert (found.n_iters[1:] >= 1).all()
-    monkeypatch.setattr(Foresight, "pays", staticmethod(lambda solver: False))
-    followed(again, loss, penalty)
+    monkeypatch.setattr(WarmStarts, "pays", staticmethod(lambda solver: False))
+    path_of(again, loss, penalty)
     assert data.bytes_read < 0.75 * again.bytes_read
 
 
@@ -101,8 +101,8 @@ def test_where_columns_have_no_room_their_products_are_enough(folder, monkeypatc
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_gaps_of_guesses_are_true(folder, order):
-    found = followed(opened(folder, order), intercept=False, n_alphas=12)
+def test_gaps_of_warm_starts_are_true(folder, order):
+    found = path_of(opened(folder, order), intercept=False, n_alphas=12)
     for x, alpha, gap in zip(found.coefs.T, found.alphas, found.gaps, strict=True):
         residual = np.asarray(B - A @ x, dtype=np.longdouble)
         dual = residual * min(1.0, alpha / np.abs(A.T @ residual).max())
@@ -111,9 +111,9 @@ def test_gaps_of_guesses_are_true(folder, order):
         assert gap <= 1e-6 * found.zero_objective
 
 
-def test_wrong_guesses_are_mended_and_dropped(folder, monkeypatch, expected):
-    """Nobody may move but those that have: most guesses miss what comes next."""
-    dropped, end = [], Foresight.end
+def test_wrong_warm_starts_are_dropped(folder, monkeypatch, expected):
+    """No coordinate may move but those that have: most warm starts miss what comes next."""
+    dropped, end = [], WarmStarts.end
 
     def watched(self):
         before = len(self.waiting)
@@ -122,64 +122,67 @@ def test_wrong_guesses_are_mended_and_dropped(folder, monkeypatch, expected):
 
     monkeypatch.setattr(tuning, "WORTH_A_PASS", 0.0)
     monkeypatch.setattr(tuning, "RIGHT_GUESS", 0.0)
-    monkeypatch.setattr(Foresight, "end", watched)
-    monkeypatch.setattr(Foresight, "_score", lambda self, last: np.full(N, -1.0))
-    found = followed(opened(folder))
+    monkeypatch.setattr(WarmStarts, "end", watched)
+    monkeypatch.setattr(WarmStarts, "_score", lambda self, last: np.full(N, -1.0))
+    found = path_of(opened(folder))
     assert any(dropped)
     assert found.status is Status.CONVERGED
     assert (np.abs(found.objectives - expected.objectives) <= 1e-6 * expected.zero_objective).all()
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), DataGone("the disk is gone")])
-def test_a_path_that_ends_while_it_guesses_keeps_what_is_done(folder, monkeypatch, error, expected):
-    guess, calls = Foresight._guess, []
+def test_a_path_that_ends_in_a_batch_keeps_what_is_done(folder, monkeypatch, error, expected):
+    prepare, calls = WarmStarts._prepare, []
 
     def ends(self, factors):
         calls.append(1)
         if len(calls) == 2:
             self._minimum(self.penalty.scaled(factors[0]), np.arange(50))
             raise error
-        guess(self, factors)
+        prepare(self, factors)
 
-    monkeypatch.setattr(Foresight, "_guess", ends)
+    monkeypatch.setattr(WarmStarts, "_prepare", ends)
     is_lost = isinstance(error, DataGone)
     with pytest.warns(RuntimeWarning, match="disk is gone") if is_lost else nullcontext():
-        found = followed(opened(folder))
+        found = path_of(opened(folder))
     assert not found.status.is_answer
     done = found.gaps.size
     assert 1 < done < 30
     assert (np.abs(found.objectives - expected.objectives[:done]) <= 1e-6 * expected.zero_objective).all()
 
 
-def test_guesses_that_are_no_numbers_are_forgotten(folder, monkeypatch, expected):
-    minimum = Foresight._minimum
+def test_warm_starts_that_are_no_numbers_are_dropped(folder, monkeypatch, expected):
+    minimum = WarmStarts._minimum
     monkeypatch.setattr(tuning, "WORTH_A_PASS", 0.0)
-    monkeypatch.setattr(
-        Foresight, "_minimum", lambda self, *args: minimum(self, *args)._replace(slope=np.full(D, np.nan))
-    )
-    found = followed(opened(folder), n_alphas=10)
+
+    def spoiled(self, *given):
+        found = minimum(self, *given)
+        return found._replace(seen=found.seen._replace(raw_gradient=np.full((D, 1), np.nan)))
+
+    monkeypatch.setattr(WarmStarts, "_minimum", spoiled)
+    found = path_of(opened(folder), n_alphas=10)
     ends = expected.objectives[[0, -1]]
     assert found.status is Status.CONVERGED
     assert (np.abs(found.objectives[[0, -1]] - ends) <= 1e-6 * expected.zero_objective).all()
 
 
-def test_no_guess_is_made_when_time_is_over(folder, monkeypatch):
-    monkeypatch.setattr(Foresight, "begin", None)
-    assert followed(opened(folder), max_time=0.0, alphas=[2.0, 1.0, 0.5]).status is Status.TIME_LIMIT
+def test_no_warm_start_is_made_when_time_is_over(folder, monkeypatch):
+    monkeypatch.setattr(WarmStarts, "begin", None)
+    assert path_of(opened(folder), max_time=0.0, alphas=[2.0, 1.0, 0.5]).status is Status.TIME_LIMIT
 
 
-def test_no_guess_is_made_without_rounds_or_room(folder, monkeypatch):
-    monkeypatch.setattr(Foresight, "_minimum", None)
-    followed(A, n_alphas=5)
-    followed(opened(folder), max_iter=0, alphas=[2.0, 1.0, 0.5, 0.2])
+def test_no_warm_start_is_made_without_rounds_or_room(folder, monkeypatch):
+    monkeypatch.setattr(WarmStarts, "_minimum", None)
+    path_of(A, n_alphas=5)
+    path_of(opened(folder), max_iter=0, alphas=[2.0, 1.0, 0.5, 0.2])
     small = opened(folder, memory=2e5)
-    assert followed(small, n_alphas=5, eps=0.5).status is Status.CONVERGED
+    assert path_of(small, n_alphas=5, eps=0.5).status is Status.CONVERGED
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_products_with_several_vectors_take_one_pass(folder, order):
     design, vectors, columns = opened(folder, order), RNG.standard_normal((D, 5)), np.arange(N)
-    design.dots(np.array([3, 9]), vectors[:, 0])  # these are near from now on
+    design.dots(np.array([3, 9]), vectors[:, 0])  # these are cached from now on
     before = design.bytes_read
     found = design.dots_with_several(columns, vectors)
     np.testing.assert_allclose(found, A.T @ vectors, atol=1e-10)
@@ -187,7 +190,7 @@ def test_products_with_several_vectors_take_one_pass(folder, order):
     np.testing.assert_allclose(design.dots_with_several(columns[:4], vectors), A[:, :4].T @ vectors, atol=1e-10)
 
 
-def test_nothing_is_asked_for_in_no_pass(folder):
+def test_no_columns_need_no_pass(folder):
     design, nothing = opened(folder), np.empty(0, dtype=np.int64)
     assert design.dots(nothing, B).shape == (0,)
     assert design.means(nothing, np.ones(D)).shape == (0,)
@@ -195,7 +198,7 @@ def test_nothing_is_asked_for_in_no_pass(folder):
     assert design.bytes_read == 0
 
 
-def test_a_source_that_has_no_way_for_several_is_asked_one_by_one():
+def test_a_source_without_products_of_several_vectors_makes_them_one_by_one():
     rows = np.ascontiguousarray(A[:, :30])
     design, vectors = DenseRows(rows), RNG.standard_normal((D, 3))
     assert not design.answers_several

@@ -1,4 +1,4 @@
-"""Slopes whose squares, or the squares of whose products, leave the range of float64: they tell and prove nothing.
+"""Raw gradients whose squares, or the squares of whose products, leave float64's range: they prove nothing.
 
 With weights of 10⁻¹⁷⁰ every sum of squares was 0, every interval a point at 0, and a path that never left zero was
 called converged with a gap of 0.  With columns of 10¹⁴⁴ the square of a product was infinite, and so was what was taken
@@ -21,7 +21,8 @@ import ascd
 from ascd.problem.dual_samples import dual_length
 from ascd.problem.duality import open_coordinates
 from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
-from ascd.solver.gradient_bounds import pin_all
+from ascd.problem.terms import CoordinateTerms
+from ascd.solver.bounds import fill_widths
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 SCALES = (1e-300, 1e-170, 1e-155, 1e-140, 1e140, 1e155, 1e170, 1e250)
@@ -67,11 +68,11 @@ def test_lazy_rules_end_where_the_reference_tells_nothing(lazy_everywhere, rule,
 
 
 def test_a_product_whose_square_overflows_takes_nothing_from_its_width():
-    """A coordinate at its bound, which was read when the slope was 10⁵⁵: its interval shrank to 10⁻⁶ of its width."""
+    """A coordinate at its bound, which was read when the raw gradient was 10⁵⁵: its interval shrank to 10⁻⁶ of its width."""
     assert judge(draw(9942000003429))[1] == []
 
 
-def test_widths_across_a_slope():
+def test_widths_across_a_raw_gradient():
     assert width_across(1e300, 6e149 * 1e10, 1e-20) == pytest.approx(8e149)
     assert width_across(1e300, 6e199, 1e-100) == pytest.approx(8e149)
     assert width_across(25.0, 3e-170, inverse_square(1e-340)) == pytest.approx(5.0)
@@ -79,8 +80,10 @@ def test_widths_across_a_slope():
 
 
 def test_compiled_widths_are_not_reordered(compiled):
-    width, pinned = np.empty(1), [np.empty(1) for _ in range(3)]
-    pin_all(np.array([6e199]), 1e-100, 0.0, np.array([1e300]), np.zeros(1), pinned[0], width, *pinned[1:], 0, 1)
+    width, block = np.empty(1), np.zeros(1, dtype=np.int64)
+    fill_widths(
+        block, np.array([6e199]), np.array([0, 1]), 1e-100, 0.0, np.array([1e300]), np.zeros(1), width, 0, 1
+    )
     assert width[0] == pytest.approx(8e149)
 
 
@@ -91,7 +94,7 @@ def test_compiled_lengths_divide_by_the_weight_first(compiled, scale):
     assert dual_length(residual * weight, weight) == pytest.approx(np.sqrt(scale * np.sum(residual**2)))
 
 
-def test_what_a_slope_out_of_range_tells():
+def test_what_a_raw_gradient_out_of_range_tells():
     for square in (0.0, 1e-300, 1e305, np.inf, np.nan):
         assert share_along(1.0, square) == 0.0
         assert length_across(0.0, 0.0, square) > 1e300
@@ -103,7 +106,6 @@ def test_what_a_slope_out_of_range_tells():
 
 
 def test_a_product_that_is_no_number_is_not_at_rest():
-    estimate, listed = np.array([np.nan, 0.5, 0.5, 2.0]), np.empty(4, dtype=np.int64)
-    radius = np.array([0.0, 0.0, np.nan, 0.0])
-    count = open_coordinates(ascd.L1(1.0).check(4), np.zeros(4), estimate, radius, listed)
-    assert listed[:count].tolist() == [0, 2, 3]
+    estimate, radius = np.array([[np.nan], [0.5], [0.5], [2.0]]), np.array([0.0, 0.0, np.nan, 0.0])
+    terms = CoordinateTerms(ascd.L1(1.0).check(4), np.ones(4))
+    assert terms.undecided(np.zeros((4, 1)), estimate, radius).tolist() == [0, 2, 3]

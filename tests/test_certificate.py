@@ -1,4 +1,4 @@
-"""Proofs: nothing is called proved that is not.  Rational arithmetic and SciPy are the judges."""
+"""Certificates: nothing is called proved that is not.  Rational arithmetic and SciPy are the judges."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pairs import in_pairs
+from penalty_table import BOUNDED_BELOW
 from solving import LOSSES, make_case
 
 import ascd
@@ -18,7 +20,6 @@ from ascd.problem.dual_fit import fit_to
 from ascd.problem.losses import as_loss
 from ascd.problem.losses.formulas import divergence
 from ascd.results.solution import Status
-from ascd.svm import Clipped
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 
@@ -59,11 +60,6 @@ def test_divergences_are_value_and_conjugate_and_product(name):
         plain = loss.value(y, z) + loss.conjugate(y, u) - u * z
         assert divergence(loss, y, z, u) == pytest.approx(plain, rel=1e-9, abs=1e-12)
         assert divergence(loss, y, z, loss.derivative(y, z)) <= 1e-28
-    clipped = Clipped(np.array([-1.0]), np.array([2.0]))
-    for z in rng.uniform(-4.0, 4.0, 50):
-        plain = clipped.value(0.0, z) + clipped.conjugate(0.0, 0.5) - 0.5 * z
-        assert divergence(clipped, 0.0, z, 0.5) == pytest.approx(plain, rel=1e-12, abs=1e-14)
-        assert divergence(clipped, 0.0, z, 2.5) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -90,17 +86,17 @@ def test_divergences_far_out(name, y, z, u, expected):
 def test_a_fitted_dual_point_has_the_products_asked_for(intercept, scales):
     rng = np.random.default_rng(0)
     A = rng.standard_normal((12, 4)) * scales
-    problem, slope, curvature = ascd.Problem(A, np.ones(12)), rng.standard_normal(12), 0.1 + rng.random(12)
+    problem, gradient, curvature = ascd.Problem(A, np.ones(12)), rng.standard_normal(12), 0.1 + rng.random(12)
     columns, ones = np.array([0, 1, 3]), np.ones(12, dtype=bool)
     fit = fit_to(problem.design, columns, intercept, curvature, ones, np.zeros(3))
     block = np.c_[A[:, columns], np.ones((12, int(intercept)))]
-    fitted = fit.moved(slope, block.T @ slope)
+    fitted = fit.moved(gradient, block.T @ gradient)
     assert fit.used.tolist() == list(range(3 + intercept))
-    norms = np.linalg.norm(block, axis=0) * np.linalg.norm(slope)
+    norms = np.linalg.norm(block, axis=0) * np.linalg.norm(gradient)
     assert np.all(np.abs(block.T @ fitted) <= 1e-12 * norms)
     # the point that fits exactly is within reach: here it is known, from the other side
     excess = 1e-3 * rng.standard_normal(3 + intercept) * np.linalg.norm(block, axis=0)
-    moved = np.abs(fit.moved(slope, excess) - slope)
+    moved = np.abs(fit.moved(gradient, excess) - gradient)
     reach, bound = fit.reach(excess)
     assert np.all(moved <= reach)
     assert np.linalg.norm(moved) <= np.linalg.norm(bound)
@@ -139,7 +135,7 @@ def test_many_unpenalised_coordinates_are_proved_too(compiled):
     assert solution.objective == pytest.approx(0.5 * residual @ residual, rel=1e-8)
 
 
-def test_where_fitting_is_too_dear_first_order_conditions_decide(monkeypatch):
+def test_where_fitting_is_too_expensive_first_order_conditions_decide(monkeypatch):
     monkeypatch.setattr("ascd.problem.tuning.FEW_COLUMNS", 2)
     monkeypatch.setattr("ascd.problem.tuning.MOST_OPERATIONS", 10.0)
     case = make_case("squared", "none", seed=2)
@@ -158,3 +154,96 @@ def test_early_ends_prove_what_they_say(loss, penalty):
         solution = ascd.solve(problem, tol=1e-9, intercept=True, **limits)
         assert solution.objective - minimum <= solution.gap + 1e-9 * abs(minimum)
         assert solution.converged == (solution.gap <= 1e-9 * solution.zero_objective)
+
+
+# ------------------------------------------------------------------- gaps from intervals, and from exact entries
+
+SEEDS = st.integers(0, 10_000)
+#: penalties whose conjugate allows a scaled dual point
+SCALED = ["l1", "elastic net", "l2", "box", "box away from 0, l2"]
+
+
+def measured(problem, terms, x, estimate, radius, listed):
+    """The gap from the listed intervals, the largest violation, the cost, and whether the gap is certain."""
+    _, predictor, gradient = problem.evaluate(x)
+    interval = x[:, None], estimate[:, None], radius, listed
+    found = terms.measure(*interval)
+    gap, is_finite = terms.quick_gap(*interval, found.scale)
+    gap += found.infeasible + problem.loss.quick_gap(predictor.reshape(-1, 1), gradient.reshape(-1, 1), found.scale)
+    return gap, found.violation, found.cost, is_finite and found.infeasible == 0.0
+
+
+def screened_gap(problem, x, estimate, radius):
+    """The same from the coordinates that are not screened out, which must be that of all; and the scores."""
+    terms = problem.terms()
+    listed = terms.screen(x[:, None], estimate[:, None], radius).copy()
+    gap, violation, cost, is_certain = measured(problem, terms, x, estimate, radius, listed)
+    whole = measured(problem, terms, x, estimate, radius, np.arange(x.size))
+    assert (gap, violation, cost) == pytest.approx(whole[:3], rel=1e-12, abs=1e-300)
+    assert is_certain == whole[3]
+    return gap if is_certain else math.inf, violation, cost, terms.score
+
+
+def random_point(case, rng):
+    x = 0.3 * rng.standard_normal(case.A.shape[1]) * (rng.random(case.A.shape[1]) < 0.6)
+    return np.clip(x, case.terms.lower, case.terms.upper)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    seed=SEEDS, loss=st.sampled_from(list(LOSSES)), penalty=st.sampled_from(BOUNDED_BELOW), weighted=st.booleans(),
+    width=st.sampled_from([1e-8, 1e-3, 1.0, 100.0]),
+)  # fmt: skip
+def test_the_gap_from_intervals_bounds_the_exact_gap(seed, loss, penalty, weighted, width):
+    rng = np.random.default_rng(seed)
+    case = make_case(loss, penalty, weighted=weighted, seed=seed)
+    problem, x = case.problem(), random_point(case, rng)
+    gradient, radius = problem.gradient(x), width * rng.random(x.size) * (rng.random(x.size) < 0.7)
+    estimate = gradient + radius * rng.uniform(-1.0, 1.0, x.size)
+    exact_gap, exact_violation, cost, exact_score = screened_gap(problem, x, gradient, np.zeros(x.size))
+    gap, violation, same_cost, score = screened_gap(problem, x, estimate, radius)
+    assert gap >= exact_gap * (1.0 - 1e-12) - 1e-14  # the smallest are rounding of the terms' parts
+    assert violation >= exact_violation - 1e-12
+    assert np.all(score >= exact_score - 1e-9)
+    assert cost == same_cost == pytest.approx(case.cost(x), abs=1e-12)
+
+
+@in_pairs(loss=LOSSES, penalty=SCALED, weighted=[False, True])
+def test_from_exact_entries_it_is_the_gap_of_the_problem(loss, penalty, weighted):
+    case = make_case(loss, penalty, weighted=weighted, seed=3)
+    problem = case.problem()
+    for seed in range(4):
+        x = random_point(case, np.random.default_rng(seed))
+        gap, violation, _, _ = screened_gap(problem, x, problem.gradient(x), np.zeros(x.size))
+        assert problem.gap(x) <= gap * (1.0 + 1e-8) + 1e-14  # the dual point 0 may be better
+        assert case.objective(x) - case.minimum() <= gap * (1.0 + 1e-9)
+        assert violation > 0.0 or gap <= 1e-13
+
+
+def test_the_score_is_the_violation_by_column_norm():
+    case = make_case("squared", "l1", seed=1)
+    problem, x = case.problem(), np.zeros(5)
+    gradient = problem.gradient(x)
+    _, violation, _, score = screened_gap(problem, x, gradient, np.zeros(5))
+    expected = np.abs(gradient) - case.terms.l1
+    assert violation == pytest.approx(expected.max())
+    np.testing.assert_allclose(score, expected / np.where(expected > 0.0, np.linalg.norm(case.A, axis=0), 1.0))
+
+
+def test_a_coordinate_that_is_free_to_move_always_belongs_to_the_working_set():
+    case = make_case("squared", "l1, some free", seed=1)
+    score = screened_gap(case.problem(), np.array([0.0, 0.0, 2.0, 0.0, 0.0]), np.zeros(5), np.zeros(5))[3]
+    assert np.isinf(score).tolist() == [False, True, True, False, True]
+
+
+@in_pairs(
+    loss=LOSSES,
+    penalty=["none", "l1, some free", "half-infinite box", "l1 of strength 0", "l2 weighted, linear"],
+    intercept=[False, True],
+)
+def test_a_dual_point_is_found_for_unpenalised_coordinates(loss, penalty, intercept):
+    """No scale fits them; the certificate moves the dual point instead, and the tolerance is reached."""
+    case = make_case(loss, penalty, intercept, seed=2)
+    solution = ascd.solve(case.problem(), tol=1e-9, intercept=intercept)
+    assert solution.converged
+    assert solution.gap <= 1e-9 * solution.zero_objective

@@ -1,4 +1,4 @@
-"""Rows in parts that are elsewhere: one round a step, proofs from sums, and no vector of samples that travels."""
+"""Remote row chunks: one round trip a step, certificates from sums, and no vector of samples travels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from pairs import in_pairs
 from solving import LOSSES, make_case
 
@@ -32,8 +33,8 @@ TARGETS = {
 }
 
 
-class Elsewhere:
-    """Parts that are far: what goes there and comes back is written down."""
+class Remote:
+    """Chunks that are remote: what is sent and received is recorded."""
 
     is_remote = True
 
@@ -81,8 +82,8 @@ def in_parts(A, rows=3, columns=1, fails_at=None):
 
 
 def stated(A, loss, share, **how):
-    slope = ascd.Problem(X, TARGETS[loss], loss).gradient(np.zeros(6))
-    return ascd.Problem(A, TARGETS[loss], loss, ascd.L1(float(np.abs(slope).max()) / share), **how)
+    gradient = ascd.Problem(X, TARGETS[loss], loss).gradient(np.zeros(6))
+    return ascd.Problem(A, TARGETS[loss], loss, ascd.L1(float(np.abs(gradient).max()) / share), **how)
 
 
 @pytest.mark.parametrize(("loss", "intercept"), [*zip(TARGETS, itertools.cycle([False, True]), strict=False)])
@@ -93,7 +94,7 @@ def test_few_rounds_and_no_vector_of_samples(loss, intercept):
     assert found.converged
     assert source.rounds <= (2 if loss == "squared" else 9)
     assert source.executor.questions == ["first", *["apply"] * (source.rounds - 1)]
-    assert max(max(moved) for moved in source.executor.moved[1:]) <= 6 * max(6, TRIED.size + 2)  # G, and products
+    assert max(max(moved) for moved in source.executor.moved[1:]) <= 6 * max(6, LENGTHS.size + 2)  # G, and products
     expected = ascd.solve(stated(X, loss, 100), tol=1e-12, intercept=intercept)
     assert 0.0 <= found.objective - expected.objective + 1e-12 <= found.gap + 1e-11
 
@@ -104,8 +105,8 @@ def test_steps_go_farther_than_their_model(compiled):
     looks, over_rows = [], problem.design.over_rows
     problem.design.over_rows = lambda *given: looks.append(over_rows(*given)) or looks[-1]
     trace = ascd.solve(problem, tol=1e-6).trace
-    costs = [look.losses for look in looks]
-    assert costs[0][TRIED == 2.0] < costs[0][TRIED == 1.0]
+    costs = [sums.losses for sums in answers]
+    assert costs[0][LENGTHS == 2.0] < costs[0][LENGTHS == 1.0]
     assert np.all(np.diff(trace.objective) < 0.0)
 
 
@@ -117,8 +118,8 @@ def point_and_look(problem, design, x, constant, intercept):
 
 
 @in_pairs(loss=LOSSES, intercept=[False, True], weighted=[False, True])
-def test_a_gap_from_sums_is_one(loss, intercept, weighted):
-    """Near and far from the minimum it is no less than F − min F; and about that of a proof without an intercept."""
+def test_a_gap_from_sums_is_never_below_the_truth(loss, intercept, weighted):
+    """Near and far from the minimum it is no less than F − min F; and about that of a certificate without an intercept."""
     case = make_case(loss, "l1", intercept, weighted, seed=2)
     problem, design = case.problem(), in_parts(case.A)
     best = ascd.solve(problem, tol=1e-13, intercept=intercept)
@@ -127,8 +128,8 @@ def test_a_gap_from_sums_is_one(loss, intercept, weighted):
         rng = np.random.default_rng(number)
         x = best.x * (1.0 + away * rng.standard_normal(5))
         constant = best.intercept * (1.0 + away * rng.standard_normal())
-        look = point_and_look(problem, design, x, constant, intercept)
-        gap = gap_from_sums(problem.parts, problem.parts.penalty, x, constant, look, GRID, intercept)
+        sums = sums_at(problem, design, x, constant, intercept)
+        gap = gap_from(problem, x, constant, sums, intercept)
         excess = case.objective(x, constant) - best.objective
         assert gap >= excess - 1e-13 * best.zero_objective
         seen += gap < np.inf
@@ -140,29 +141,29 @@ def test_a_gap_from_sums_is_one(loss, intercept, weighted):
 
 
 def gap_at_the_best(problem, design, best, intercept):
-    look = point_and_look(problem, design, best.x, best.intercept, intercept)
-    return gap_from_sums(problem.parts, problem.parts.penalty, best.x, best.intercept, look, GRID, intercept)
+    sums = sums_at(problem, design, best.x, best.intercept, intercept)
+    return gap_from(problem, best.x, best.intercept, sums, intercept)
 
 
-def test_coordinates_that_need_an_exact_product_get_no_proof_from_sums():
+def test_coordinates_that_need_an_exact_product_get_no_certificate_from_sums():
     case = make_case("squared", "none")
     problem, design = case.problem(), in_parts(case.A)
-    look = point_and_look(problem, design, np.ones(5), 0.0, False)
-    assert gap_from_sums(problem.parts, problem.parts.penalty, np.ones(5), 0.0, look, GRID, False) == np.inf
+    sums = sums_at(problem, design, np.ones(5), 0.0, False)
+    assert gap_from(problem, np.ones(5), 0.0, sums, False) == np.inf
 
 
-def test_slopes_of_one_sign_cannot_be_balanced():
+def test_raw_gradients_of_one_sign_cannot_be_balanced():
     problem = ascd.Problem(X, np.ones(90), "logistic", ascd.L1(1.0))
-    look = point_and_look(problem, in_parts(X), np.ones(6), 0.0, True)
-    one_sided = look._replace(sizes=np.array([look.sizes.sum(), 0.0]))
-    assert gap_from_sums(problem.parts, problem.parts.penalty, np.ones(6), 0.0, one_sided, GRID, True) == np.inf
+    sums = sums_at(problem, in_parts(X), np.ones(6), 0.0, True)
+    one_sided = sums._replace(sizes=np.array([sums.sizes.sum(), 0.0]))
+    assert gap_from(problem, np.ones(6), 0.0, one_sided, True) == np.inf
 
 
-def test_looks_add_up():
+def test_sums_of_chunks_add_up():
     problem = ascd.Problem(X, LABELS, "logistic", ascd.L1(1.0), offset=SIGNAL, sample_weight=np.arange(90.0))
     x = RNG.standard_normal(6)
-    whole, parts = (point_and_look(problem, in_parts(X, rows), x, 0.3, True) for rows in (1, 4))
-    for name in Look._fields:
+    whole, parts = (sums_at(problem, in_parts(X, rows), x, 0.3, True) for rows in (1, 4))
+    for name in Sums._fields:
         if name != "moments":
             np.testing.assert_allclose(getattr(whole, name), getattr(parts, name), rtol=1e-10, err_msg=name)
     np.testing.assert_allclose(whole.moments.products, parts.moments.products, rtol=1e-10, atol=1e-10)
@@ -178,7 +179,7 @@ def test_offsets_and_weights(loss):
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
 
 
-def test_a_start_is_looked_at_in_one_round(compiled):
+def test_a_start_is_evaluated_in_one_round_trip(compiled):
     first = ascd.solve(stated(X, "logistic", 20), tol=1e-9, intercept=True)
     problem = stated(in_parts(X), "logistic", 20)
     found = ascd.solve(problem, tol=1e-6, x0=first.x, intercept=True, intercept0=first.intercept)
@@ -194,8 +195,8 @@ def test_a_penalty_of_a_path_begins_where_the_last_one_ended():
     assert problem.design.rounds <= 1 + 6
 
 
-def test_data_that_go_away_leave_the_best_point(compiled):
-    """The gap is the one that sums have proved there."""
+def test_data_that_are_lost_leave_the_best_point(compiled):
+    """The gap is the one that sums have certified there."""
     problem = stated(in_parts(X, fails_at=3), "logistic", 20)
     with pytest.warns(RuntimeWarning, match="best point so far"):
         found = ascd.solve(problem, tol=1e-9)
@@ -233,7 +234,7 @@ def test_a_constant_column_is_put_where_the_rows_are():
     assert in_parts(X, 2, 2).with_constant(1.0) is None
 
 
-def test_columns_come_near_with_their_products(compiled):
+def test_columns_are_cached_with_their_products(compiled):
     """One round for each working set after the first."""
     rng = np.random.default_rng(5)
     wide = rng.standard_normal((20, 400))
@@ -248,7 +249,7 @@ def test_columns_come_near_with_their_products(compiled):
     assert set(questions[2:]) == {"dots_and_worst"}
 
 
-def test_the_worst_columns_come_and_no_others():
+def test_the_worst_columns_are_cached_and_no_others():
     design = in_parts(X, 1, 2)
     low, high = np.full(6, -20.0), np.full(6, 20.0)
     products = design.dots_and_worst(np.arange(6), SIGNAL, low, high, 1)
@@ -263,8 +264,6 @@ def test_the_worst_columns_come_and_no_others():
 
 
 def test_empty_columns_are_not_fetched():
-    import scipy.sparse as sp
-
     empty = sp.csc_array(np.where(np.arange(6) % 3 == 0, 0.0, X))
     design = chunked(Elsewhere([open_design(empty)]), np.array([0, 90]), np.array([0, 6]), False)
     ascd.Problem(design, SIGNAL, penalty=ascd.L1(1.0))
@@ -280,3 +279,72 @@ def test_losses_that_do_not_curve_at_the_start(compiled):
     )
     assert str(found.status) == str(expected.status)
     assert found.objective == pytest.approx(expected.objective, rel=1e-6)
+
+
+# ----------------------------------------------------------------------------- moments of some columns
+
+RNG = np.random.default_rng(1)
+WIDE = RNG.standard_normal((200, 40)) + 0.5 * RNG.standard_normal((200, 1))
+WIDE_SIGNAL = WIDE[:, :4] @ np.array([2.0, -2.0, 1.0, 1.0])
+WIDE_LABELS = np.where(WIDE_SIGNAL + RNG.standard_normal(200) > 0.0, 1.0, -1.0)
+
+
+FEW, FEW_LABELS = WIDE[:50, :10], WIDE_LABELS[:50]
+
+
+def logistic(A, share, labels=WIDE_LABELS):
+    top = np.abs(WIDE[: labels.size].T @ (0.5 * labels)).max()
+    return ascd.Problem(A, labels, "logistic", ascd.L1(float(top) / share))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_moments_of_few_columns_travel(intercept, compiled):
+    problem = logistic(in_parts(WIDE), 3)
+    found = ascd.solve(problem, tol=1e-8, intercept=intercept)
+    expected = ascd.solve(logistic(WIDE, 3), tol=1e-10, intercept=intercept)
+    assert found.converged
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-5)
+    executor = problem.design.source.executor
+    assert executor.questions == ["first", *["apply"] * (problem.design.source.rounds - 1)]
+    moving = np.count_nonzero(found.x)
+    room = moving + tuning.FEWEST_NEXT + int(tuning.NEXT_SHARE * moving)
+    assert max(max(sizes) for sizes in executor.moved[-2:]) <= max(room**2, 12 * 40) < 40**2
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_columns_that_were_left_out_join_when_they_must_move(monkeypatch, intercept, compiled):
+    monkeypatch.setattr(tuning, "FEWEST_NEXT", 0)
+    monkeypatch.setattr(tuning, "NEXT_SHARE", 0.0)
+    problem = logistic(in_parts(FEW), 30, FEW_LABELS)
+    found = ascd.path(problem, n_alphas=5, eps=0.03, tol=1e-8, intercept=intercept, early_stop=False)
+    expected = ascd.path(logistic(FEW, 30, FEW_LABELS), alphas=found.alphas, tol=1e-10, intercept=intercept)
+    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-7)
+    assert set(problem.design.source.executor.questions) == {"first", "apply"}
+
+
+def next_columns(penalty, columns, ends):
+    solver = Solver(ascd.Problem(in_parts(columns), np.zeros(60), penalty=penalty), np.zeros((60, 1)), False, np.zeros(1))
+    return solver.rows._next_columns(ends).tolist()
+
+
+def test_moments_are_requested_of_free_columns_and_the_nearest():
+    n = 60
+    before, end, gradient = np.zeros(n), np.zeros(n), np.linspace(0.0, 0.5, n)
+    before[3], end[5], gradient[[5, 7]] = 1.0, -1.0, [1.0, -1.2]
+    ends = (before, np.zeros(n)), (end, gradient)
+    assert next_columns(ascd.L1(1.0), np.eye(n), ends) == sorted({3, 5, 7} | set(range(n - tuning.FEWEST_NEXT, n)))
+    short = np.diag(np.where(np.arange(n) == 10, 1e-3, 1.0))  # a distance counts in norms of the column
+    assert 10 not in next_columns(ascd.L1(1.0), short, ends)
+    assert next_columns(ascd.L2(1.0), np.eye(n), ends) == list(range(n))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gaps_of_several_scales_are_those_of_each(loss, weighted):
+    case = make_case(loss, "l1", False, weighted, seed=3)
+    problem = case.problem()
+    _, predictor, gradient = problem.evaluate(0.1 * np.ones(5))
+    sample, stated_loss = problem.parts.sample, problem.parts.loss
+    found = gaps_of_samples(sample, stated_loss, predictor, gradient, SCALES)
+    each = [gap_of_samples(sample, stated_loss, predictor, gradient, np.empty(0), scale) for scale in SCALES.tolist()]
+    np.testing.assert_allclose(found, each, rtol=1e-13)

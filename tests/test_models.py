@@ -1,0 +1,362 @@
+"""Quadratic models on a working set: all forms find the same minimum, and Newton steps never raise the model."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from blocks import A as COLUMNS
+from blocks import Y as TARGETS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pairs import in_pairs
+
+import ascd
+from ascd.problem.losses.softmax import Softmax
+from ascd.solver import gram as gram_module
+from ascd.solver import tuning
+from ascd.solver.gram import Gram, coupled_gram, gram_of_block, without_constants
+from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
+from ascd.solver.newton import Free, cut_step, find_free, kronecker_newton, take_newton_step, wide_newton
+from ascd.solver.prox_curvature import largest_values
+from ascd.solver.subproblem import Subproblem
+from ascd.solver.working_set import Layout, WorkingSet
+
+pytestmark = pytest.mark.usefixtures("plain_python")
+
+# ------------------------------------------------------------------------------- penalties by coordinate
+
+MODELS = {
+    "l1": ascd.L1(0.7),
+    "elastic net": ascd.L1L2(0.4, 0.3),
+    "l1 weighted": ascd.L1(0.5, np.array([0.0, 1.0, 2.0, 0.0, 1.0, 1.0])),
+    "box": ascd.Box(-0.2, 0.3),
+    "non-negative": ascd.Box(0.0, math.inf, linear=0.2),
+    "l2": ascd.L2(0.4),
+    "none": ascd.Zero(),
+}
+
+
+def model_value(G, g, penalty, start, x):
+    change = x - start
+    return g @ change + 0.5 * change @ G @ change + sum(penalty.cost(float(x[j]), j) for j in range(x.size))
+
+
+def long_descent(G, g, penalty, start, sweeps=4000):
+    """Coordinate descent on Q, for long."""
+    x = start.copy()
+    for _ in range(sweeps):
+        for j in range(x.size):
+            curvature = G[j, j] or 1.0
+            x[j] = penalty.prox(x[j] - (g + G @ (x - start))[j] / curvature, 1.0 / curvature, j)
+    return x
+
+
+def both_models(penalty, intercept, storage, seed):
+    """Q at a random point: its matrix, its gradient, and the two models of it."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((15, 6)) + 0.8 * rng.standard_normal((15, 1))
+    problem = ascd.Problem(sp.csc_array(A) if storage == "sparse" else A, np.ones(15), penalty=penalty)
+    weight, gradient = 0.2 + rng.random(15), rng.standard_normal(15)
+    gradient -= gradient.mean() if intercept else 0.0
+    means = weight @ A / weight.sum() if intercept else np.zeros(6)
+    start = np.clip(rng.standard_normal(6) * (rng.random(6) < 0.5), *bounds_of(penalty))
+    gram = Gram(problem.design, intercept, keeps=False)
+    gram.admit(rng.permutation(6), weight, means)
+    by_gram = GramModel(problem.penalty, gram, (A.T @ gradient)[gram.columns], start[gram.columns])
+    by_columns = ColumnModel(problem.penalty, problem.design, np.arange(6), weight, means, gradient, start.copy())
+    G = (A - means).T @ (weight[:, None] * (A - means))
+    return G, A.T @ gradient, problem.penalty, start, (by_gram, by_columns)
+
+
+def point_of(model):
+    """The coefficients in the order of the columns."""
+    return model.x[np.argsort(model.columns)]
+
+
+def bounds_of(penalty):
+    return getattr(penalty, "lower", -math.inf), getattr(penalty, "upper", math.inf)
+
+
+@in_pairs(name=MODELS, intercept=[False, True], storage=["dense", "sparse"])
+def test_both_models_find_the_minimum_of_a_long_descent(name, intercept, storage):
+    G, g, penalty, start, models = both_models(MODELS[name], intercept, storage, 3)
+    best = model_value(G, g, penalty, start, long_descent(G, g, penalty, start, 1500))
+    for model in models:
+        assert model.minimise(1e-11, 1000) <= 1e-11
+        assert model_value(G, g, penalty, start, point_of(model)) == pytest.approx(best, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_newton_step_never_raises_the_model(name, seed):
+    G, g, penalty, start, models = both_models(MODELS[name], False, "dense", seed)
+    for model in models:
+        if isinstance(model, GramModel):
+            model.gram.learn(np.arange(6))
+        before = model_value(G, g, penalty, start, point_of(model))
+        for _ in range(3):
+            model._newton_step()
+            after = model_value(G, g, penalty, start, point_of(model))
+            assert after <= before + 1e-12
+            before = after
+        if isinstance(model, GramModel):  # the gradient follows
+            expected = (g + G @ (point_of(model) - start))[model.columns]
+            np.testing.assert_allclose(model.gradient, expected, atol=1e-10)
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_steps_are_cut_at_the_ends(seed):
+    rng = np.random.default_rng(seed)
+    low, high = -rng.random(5), rng.random(5)
+    here, direction = low + (high - low) * rng.random(5), rng.standard_normal(5)
+    whole, straight = np.empty(5), np.empty(5)
+    cut = cut_step(here, direction, low, high, whole, straight)
+    there = here + direction
+    np.testing.assert_allclose(here + whole, np.clip(there, low, high))
+    assert cut == bool(np.any((there < low) | (there > high)))
+    first = min(1.0, (np.where(direction > 0.0, high - here, low - here) / direction).min())
+    np.testing.assert_allclose(straight, first * direction, atol=1e-15)
+
+
+def test_coordinates_at_a_kink_are_not_free():
+    x, work, free = np.array([0.0, 1.0, -2.0, 0.0]), np.empty((8, 4)), np.empty(4, dtype=np.int64)
+    penalty = ascd.L1(1.0, np.array([1.0, 1.0, 1.0, 0.0])).check(4)
+    count = find_free(penalty, np.arange(4), np.ones(4, dtype=bool), np.zeros(4), x, free, work)
+    assert free[:count].tolist() == [1, 2, 3]
+    np.testing.assert_array_equal(work[2, :3], [0.0, -math.inf, -math.inf])
+    np.testing.assert_array_equal(work[3, :3], [math.inf, 0.0, math.inf])
+
+
+def test_a_step_that_would_rise_is_not_taken():
+    x, work = np.array([1.0]), np.array([[1.0], [0.0], [-9.0], [9.0], [0.0], [0.0], [0.0], [0.0]])
+    uphill = take_newton_step(np.eye(1), np.array([0]), np.array([0]), np.array([1.0]), work, np.array([1.0]), x)
+    assert uphill == 2
+    assert x[0] == 1.0
+
+
+# ---------------------------------------------------------------------------------- penalties of blocks
+
+BLOCK_PENALTIES = {
+    "groups": (ascd.GroupL2(2.0, groups=3), 1),
+    "groups, ridge": (ascd.GroupL2(1.0, groups=3, ridge=0.5), 1),
+    "groups, not negative": (ascd.GroupL2(1.0, groups=2, positive=True), 1),
+    "sparse groups": (ascd.SparseGroup(0.5, 1.0, groups=3), 2),
+    "rows": (ascd.L21(2.0), 3),
+    "rows, ridge": (ascd.L21(1.0, ridge=0.5), 3),
+    "l1": (ascd.SparseGroup(0.5, 0.0), 2),
+}
+
+
+def block_models(name, intercept, loss="squared", seed=0):
+    """A subproblem at its start with a working set of all blocks, of 40 × 12 numbers."""
+    rng, (penalty, outputs) = np.random.default_rng(seed), BLOCK_PENALTIES[name]
+    A = rng.standard_normal((40, 12)) + intercept
+    Z = A[:, :3] @ rng.standard_normal((3, outputs)) + rng.standard_normal((40, outputs))
+    target = np.argmax(Z, axis=1) if loss == "softmax" else Z if loss == "squared" else np.where(Z > 0.0, 1.0, -1.0)
+    target = target[:, 0] if outputs == 1 else target
+    from ascd.solver.loop import Solver
+
+    problem = ascd.Problem(A, target, loss, penalty)
+    solver = Solver(problem, np.zeros((12, outputs)), intercept, np.zeros(outputs))
+    solver._begin(problem.penalty)
+    working = WorkingSet(problem, np.arange(problem.groups.count))
+    return solver, working, Subproblem(solver.state, solver.bounds)
+
+
+def quadratic_model(solver, working, x, shift):
+    """Q(x, shift) from its definition, at the state of the solver."""
+    state = solver.state
+    A = solver.problem.design.matrix.to_scipy(*solver.problem.design.shape)
+    Z = A[:, working.columns] @ (x - state.x[working.rows]) + shift
+    value = np.vdot(state.raw_gradient, Z) + 0.5 * np.vdot(Z, state.seen.curvature.times(Z))
+    return float(value) + state.terms.cost_on(working.blocks, x)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [*((name, "squared") for name in BLOCK_PENALTIES), ("sparse groups", "softmax"), ("rows", "softmax")],
+)
+def test_block_models_find_the_same_minimum(name, intercept, loss, monkeypatch):
+    found = []
+    for wide, coupled in ((0, 0), (1000, tuning.LARGEST_COUPLED)):
+        monkeypatch.setattr(tuning, "WIDE", wide)
+        monkeypatch.setattr(tuning, "WIDE_SEVERAL", wide)
+        monkeypatch.setattr(tuning, "LARGEST_COUPLED", coupled)
+        monkeypatch.setattr(tuning, "OFF_CENTRE_COLUMNS", wide)
+        solver, working, subproblem = block_models(name, intercept, loss)
+        made = []
+        for model in (BlockColumnModel, BlockGramModel):
+            monkeypatch.setattr(model, "__init__", noting(model.__init__, made))
+        step = subproblem._minimise(working, 1e-10)
+        monkeypatch.undo()
+        assert made == [BlockGramModel if wide else BlockColumnModel]
+        found.append(quadratic_model(solver, working, step.x, step.shift))
+        assert found[-1] < quadratic_model(solver, working, np.zeros(step.x.shape), np.zeros(step.shift.shape))
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+
+
+def noting(init, made):
+    def noted(self, *given):
+        made.append(type(self))
+        init(self, *given)
+
+    return noted
+
+
+@pytest.mark.parametrize("name", BLOCK_PENALTIES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_newton_step_never_raises_a_block_model(name, seed, monkeypatch):
+    solver, working, subproblem = block_models(name, False, seed=seed)
+    checked = []
+    for model in (BlockColumnModel, BlockGramModel):
+        step = model._newton_step
+
+        def watched(self, step=step):
+            before = quadratic_model(solver, working, self.x, np.zeros(self.x.shape[1]))
+            taken = step(self)
+            after = quadratic_model(solver, working, self.x, np.zeros(self.x.shape[1]))
+            checked.append(after <= before + 1e-11 * abs(before))
+            return taken
+
+        monkeypatch.setattr(model, "_newton_step", watched)
+    for wide in (0, 1000):
+        monkeypatch.setattr(tuning, "WIDE", wide)
+        monkeypatch.setattr(tuning, "WIDE_SEVERAL", wide)
+        subproblem._minimise(working, 1e-7)
+    assert checked
+    assert all(checked)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("kinks", ["all", "some", "none"])
+def test_the_step_from_the_samples_is_the_one_from_the_columns(outputs, size, kinks):
+    rng = np.random.default_rng(outputs + size)
+    block, weight = rng.standard_normal((12, 40)), rng.random(12) + 0.1
+    starts = np.arange(0, 40, size)
+    kink = rng.random(starts.size) + 0.5
+    kink[{"all": slice(0), "some": slice(None, None, 2), "none": slice(None)}[kinks]] = 0.0
+    kappa, ridge = np.repeat(kink, size), rng.random(40) + 0.2
+    unit = rng.standard_normal((40, outputs))
+    lengths = np.sqrt(np.add.reduceat((unit**2).sum(axis=1), starts))
+    unit /= np.repeat(lengths, size)[:, None]
+    right = rng.standard_normal((40, outputs))
+    found = Free(np.arange(40), starts, np.zeros(unit.shape), unit, kappa, ridge)
+    gram = block.T @ (weight[:, None] * block)
+    expected = kronecker_newton(gram, kappa, ridge, unit, starts, right)
+    np.testing.assert_allclose(wide_newton(block, weight, found, right), expected, rtol=1e-8, atol=1e-10)
+    whole = np.kron(gram + np.diag(kappa + ridge), np.eye(outputs))
+    for b, first in enumerate(starts):
+        along = np.zeros((40, outputs))
+        along[first : first + size] = unit[first : first + size]
+        whole -= kink[b] * np.outer(along.ravel(), along.ravel())
+    np.testing.assert_allclose(np.linalg.solve(whole, right.ravel()).reshape(right.shape), expected, atol=1e-8)
+
+
+def test_a_penalty_without_curvature_still_gives_a_direction():
+    rng = np.random.default_rng(0)
+    block = np.c_[rng.standard_normal((5, 8)), np.zeros(5)]
+    zero = np.zeros(9)
+    found = Free(np.arange(9), np.arange(9), np.zeros((9, 1)), np.ones((9, 1)), zero, zero)
+    step = wide_newton(block, np.ones(5), found, block.T @ rng.standard_normal((5, 1)))
+    assert np.isfinite(step).all()
+    assert step[8] == 0.0
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    "penalty", [ascd.GroupL2(0.05, 4), ascd.L21(0.05), ascd.SparseGroup(0.01, 0.05, 4)], ids=["group", "rows", "sparse"]
+)
+def test_large_working_sets_reach_the_same_optimum(monkeypatch, penalty, intercept, compiled):
+    """More free columns than samples, read from the columns: the same optimum, with few passes over the data."""
+    X, target = COLUMNS[:15], TARGETS[:15] if isinstance(penalty, ascd.L21) else TARGETS[:15, 0]
+    problem = ascd.Problem(X, target, penalty=penalty)
+    expected = ascd.solve(problem, tol=1e-12, intercept=intercept)
+    monkeypatch.setattr(tuning, "LARGEST_GRAM", 2)
+    found = ascd.solve(problem, tol=1e-12, intercept=intercept)
+    assert found.status is ascd.Status.CONVERGED
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+    assert found.reads <= 1000 * problem.n_features
+
+
+
+@pytest.mark.parametrize("kind", ["random", "correlated", "equal columns", "diagonal", "zero"])
+def test_curvatures_of_steps_are_more_than_half_of_the_largest_eigenvalue(kind):
+    rng = np.random.default_rng(3)
+    columns = rng.standard_normal((8, 50, 12))
+    if kind == "correlated":
+        columns += 5.0 * rng.standard_normal((8, 50, 1))
+    if kind == "equal columns":
+        columns = np.repeat(columns[:, :, :1], 12, axis=2)
+    stack = columns.transpose(0, 2, 1) @ columns
+    if kind == "diagonal":
+        stack = stack * np.eye(12)
+    if kind == "zero":
+        stack = 0.0 * stack
+    exact = np.linalg.eigvalsh(stack)[:, -1]
+    found = largest_values(stack)
+    assert (found >= 0.505 * exact * (1.0 - 1e-12)).all()
+    assert (found <= 1.5 * exact + 1e-300).all()
+
+
+def test_overflowed_products_have_infinite_curvature():
+    stack = np.ones((2, 3, 3))
+    stack[1, 0, 1] = stack[1, 1, 0] = np.inf
+    assert largest_values(stack).tolist()[1] == np.inf
+
+
+# ------------------------------------------------------------------------------------- coupled outputs
+
+D, M, T = 30, 4, 3
+RNG = np.random.default_rng(0)
+BLOCK = RNG.standard_normal((D, M)) * (RNG.random((D, M)) < 0.7)
+BLOCK[7] = 0.0
+LABELS = RNG.integers(0, T, D)
+WEIGHT = RNG.random(D) * (RNG.random(D) < 0.8)
+CURVATURE = Softmax(LABELS, T, WEIGHT).evaluate(RNG.standard_normal((D, T)), False)[2]
+
+
+def hessian():
+    """Of the losses in the coefficients (j, t), as they stand, and then the constants: Σ_k s·(diag(p) − ppᵀ) ⊗ aaᵀ."""
+    total = np.zeros(((M + 1) * T, (M + 1) * T))
+    for k in range(D):
+        if WEIGHT[k] > 0.0:
+            share = CURVATURE.own[k] / WEIGHT[k]
+            own = WEIGHT[k] * (np.diag(share) - np.outer(share, share))
+            row = np.append(BLOCK[k], 1.0)
+            total += np.kron(np.outer(row, row), own)
+    return total
+
+
+@pytest.mark.parametrize("ones", [False, True])
+@pytest.mark.parametrize("share", [0.0, 1.0], ids=["dense rows", "sparse rows"])
+def test_the_matrix_is_the_hessian(share, ones, monkeypatch):
+    """Also where columns stand in another order, and rows are empty."""
+    whole, size = hessian(), (M + ones) * T
+    monkeypatch.setattr(gram_module, "SPARSE_COUPLED", share)
+    monkeypatch.setattr(gram_module, "COUPLED_AT_ONCE", 5 * size)
+    columns = np.array([2, 0, 4, 1])
+    wide = np.zeros((D, 6))
+    wide[:, columns] = BLOCK
+    part = ascd.Problem(sp.csc_array(wide), LABELS, "softmax", ascd.L21(1.0)).design.take(columns)
+    np.testing.assert_allclose(coupled_gram(part, CURVATURE, ones), whole[:size, :size], atol=1e-13)
+
+
+def test_constants_are_at_their_best_after_every_step():
+    whole, size = hessian(), M * T
+    gram, change = without_constants(gram_of_block(np.c_[BLOCK, np.ones(D)], CURVATURE), T)
+    crossed = whole[size:, :size]
+    np.testing.assert_allclose(change, -np.linalg.pinv(whole[size:, size:]) @ crossed, atol=1e-10)
+    np.testing.assert_allclose(gram, whole[:size, :size] + crossed.T @ change, atol=1e-12)
+    np.testing.assert_allclose(change.sum(axis=0), 0.0, atol=1e-12)
+
+
+def test_blocks_keep_their_place_in_flat_layouts():
+    layout = Layout(np.array([1, 3]), np.array([0, 1, 4]), 3).flat
+    assert layout.starts.tolist() == [0, 3, 12]
+    assert (layout.outputs, layout.longest) == (1, 9)
