@@ -10,8 +10,7 @@ import pytest
 import ascd
 from ascd.io.readers import NpyReader
 from ascd.matrix.base import DataGone
-from ascd.matrix.distant import Distant
-from ascd.matrix.filed import Filed
+from ascd.matrix.files import FileMatrix
 from ascd.matrix.rows import DenseRows
 from ascd.results.solution import Status
 from ascd.solver import tuning
