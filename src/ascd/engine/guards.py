@@ -1,7 +1,7 @@
 """Validation of what users' own parts return: the run ends with an error that names the part.
 
 Compiled code does not check an index.  So a user's rule or step is wrapped in one that checks its answer; the wrapper
-stores what was wrong in ``fault`` and raises, and ``raise_complaint`` makes the sentence, which compiled code could not.
+stores what was wrong in ``fault`` and raises, and ``raise_complaint`` makes the sentence, which kernels could not.
 What an oracle wrote into the intervals is checked between pieces of the loop.
 """
 

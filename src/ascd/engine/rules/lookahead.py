@@ -13,8 +13,7 @@ u'_j = 0 for all j outside, whatever ℓ' is.  A step changes both sides of the 
 right one, from which squares are subtracted, is counted.  When it fails, or the window is used up, I is built anew.
 
 A wide window gives a large set that lasts, a narrow one a small set that does not.  Δ is doubled when a set lasted
-for fewer than n/64 steps and halved when it lasted for more than n/8, so that building costs no more than the steps it
-buys.
+for fewer than n/64 steps and halved when for more than n/8, so that building costs no more than the steps it buys.
 """
 
 from __future__ import annotations
