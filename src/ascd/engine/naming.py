@@ -1,6 +1,6 @@
 """Parts by their written name: ``"simulated(0.1)"``, ``"random(printed=True)"``, ``"ascd(pick='largest-lower')"``.
 
-The command line and the experiments use them: a name, with literal arguments in parentheses (nothing else is evaluated).
+The command line and the experiments use them: a name, with literal arguments in parentheses (nothing else is run).
 """
 
 from __future__ import annotations
