@@ -1,9 +1,8 @@
 """Validation of what users' own parts return: the run ends with an error that names the part.
 
-Compiled code does not check an index: a coordinate that does not exist would be read and written all the same.  So a
-user's rule or step is wrapped in one that checks its answer, at the cost of a comparison or two.  The wrapper stores
-what was wrong in ``fault`` and raises; ``raise_complaint`` makes the sentence, which compiled code could not.  What an
-oracle wrote into the intervals is checked between pieces of the loop.
+Compiled code does not check an index.  So a user's rule or step is wrapped in one that checks its answer; the wrapper
+stores what was wrong in ``fault`` and raises, and ``raise_complaint`` makes the sentence, which kernels could not.
+What an oracle wrote into the intervals is checked between pieces of the loop.
 """
 
 from __future__ import annotations

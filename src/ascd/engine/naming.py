@@ -1,7 +1,6 @@
 """Parts by their written name: ``"simulated(0.1)"``, ``"random(printed=True)"``, ``"ascd(pick='largest-lower')"``.
 
-The command line, the experiments and their results files speak of rules and oracles in text.  A text is a name of the
-table, with literal arguments in parentheses where the part takes any; nothing is evaluated but literals.
+The command line and the experiments use them: a name, with literal arguments in parentheses (nothing else is run).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from ascd._core.checks import unknown_name
 
 
 def named_part(text: str, table: Mapping[str, Any], argument: str) -> Any:
-    """The part that a text names.
+    """Return the part that a text names.
 
     Examples
     --------
@@ -38,7 +37,7 @@ def named_part(text: str, table: Mapping[str, Any], argument: str) -> Any:
 
 
 def _literals(arguments: str, argument: str, text: str) -> tuple[list[Any], dict[str, Any]]:
-    """The literal arguments of a call."""
+    """Return the literal arguments of a call."""
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
         assert isinstance(call, ast.Call)

@@ -53,7 +53,7 @@ EDGE_SAFETY = 1e-12
 PICK_BLOCK = 256
 #: Thresholds that "adaptive" compares.
 LEVELS = 64
-#: "look-ahead": a set should last for n/64 to n/8 steps, and its first window is this share of ‖v‖.
+#: "look-ahead": a set should last for n/64 to n/8 steps, and its first window is this share of ‖v‖, or by scores.
 LASTS_AT_LEAST, LASTS_AT_MOST, FIRST_SHARE = 64, 8, 0.01
 #: "working-set": nanoseconds to compute the bounds of one coordinate, and to read one sample in a measurement
 #: (``matrix.prices`` has those of reading a column); visits without a move after which a coordinate leaves the set.

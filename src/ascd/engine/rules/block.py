@@ -42,9 +42,8 @@ class Block(NamedTuple):
         size = as_count(self.size, "Block size")
         share = as_number(self.share, "Block share", low=0.0, high=1.0, strict=True)
         n = parts.norm.size
-        return BlockScan(
-            share, size, np.empty(n), np.empty(n), np.empty(n, dtype=np.int32), np.zeros(2, dtype=np.int64)
-        )
+        work = np.empty(n), np.empty(n), np.empty(n, dtype=np.int32), np.zeros(2, dtype=np.int64)
+        return BlockScan(share, size, *work)
 
 
 class BlockScan(NamedTuple):

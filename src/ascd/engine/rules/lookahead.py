@@ -13,8 +13,7 @@ u'_j = 0 for all j outside, whatever ℓ' is.  A step changes both sides of the 
 right one, from which squares are subtracted, is counted.  When it fails, or the window is used up, I is built anew.
 
 A wide window gives a large set that lasts, a narrow one a small set that does not.  Δ is doubled when a set lasted
-for fewer than n/64 steps and halved when it lasted for more than n/8, so that building costs no more than the steps it
-buys.
+for fewer than n/64 steps and halved when for more than n/8, so that building costs no more than the steps it buys.
 """
 
 from __future__ import annotations
@@ -151,8 +150,13 @@ class WindowedSet(NamedTuple):
 
 @helper
 def first_window(point: Any) -> float:
-    """Return a share of ‖v‖: travel is measured along v."""
-    square = 0.0
+    """Return a window that widens a typical interval by a quarter of the steepest score; else a share of ‖v‖."""
+    steepest, norms, square = 0.0, 0.0, 0.0
+    for j in range(point.x.size):
+        upper = point.intervals.bounds_at(j)[1]
+        steepest = max(steepest, upper if upper < math.inf else 0.0)
+        norms += point.problem.norm[j]
     for k in range(point.raw_gradient.size):
         square += point.raw_gradient[k] * point.raw_gradient[k]
-    return max(FIRST_SHARE * math.sqrt(square), 1e-300)
+    known = steepest > 0.0 and norms > 0.0
+    return 0.25 * steepest * point.x.size / norms if known else max(FIRST_SHARE * math.sqrt(square), 1e-300)
