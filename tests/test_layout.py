@@ -14,7 +14,7 @@ from ascd._core.cache import WITHOUT_KERNELS
 ROOT = Path(ascd.__file__).parent
 #: Every package and public module; each may import those before it.
 FLOORS = (
-    "protocols", "_core", "plotting", "matrix", "problem", "results", "svm", "engine", "solver", "blocks", "estimators",
+    "protocols", "_core", "plotting", "matrix", "problem", "results", "svm", "engine", "solver", "estimators",
     "io", "reproduction", "cli", "__main__",
 )  # fmt: skip
 
@@ -145,12 +145,11 @@ def test_no_two_numbers_have_one_name():
 #: Where the numbers of a package stand, if it has several.  Those of the command line and of reports are no tuning.
 PLACES = {
     "_core": "tuning", "matrix": "prices", "problem": "tuning", "engine": "tuning", "solver": "tuning",
-    "blocks": "tuning",
     "estimators": "_tuning",
 }  # fmt: skip
 #: Facts of arithmetic, which no measurement could change.
 NO_TUNING = {
-    "ascd._core.elementary", "ascd.matrix.careful", "ascd.matrix.sparse", "ascd.engine.rules.scan",
+    "ascd._core.elementary", "ascd.matrix.arithmetic", "ascd.matrix.sparse", "ascd.engine.rules.scan",
     "ascd.engine.rules.working_set",
 }  # fmt: skip
 

@@ -113,7 +113,7 @@ def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) 
     else:
         check_numeric(data)
     if standardize:
-        from ascd.estimators._deviations import deviations
+        from ascd.estimators._data import deviations
 
         scale = deviations(data.X, None)
     penalty = L1(1.0, scale) if ratio == 1.0 else L1L2(ratio * scale, (1.0 - ratio) * scale**2)

@@ -19,12 +19,13 @@ def with_local_columns(problem: Problem) -> Problem:
     if problem.parts.matrix is not None:
         return problem
     design: Any = problem.design
-    if design.is_dear or not hasattr(design, "in_memory"):
+    local = None if design.is_dear else design.in_memory()
+    if local is None:
         raise TypeError(
             f"minimize reads single columns, which must be in local memory; {type(design).__name__} keeps them: use "
             "ascd.solve"
         )
-    local, other = design.in_memory(), copy(problem)
+    other = copy(problem)
     other.design, other.parts = local, problem.parts._replace(matrix=local.matrix)
     return other
 

@@ -324,6 +324,8 @@ class Problem:
         """Return coefficients (n_features, n_outputs), or flat ones for one target, in the order of the blocks."""
         array: Array = as_vector(np.ravel(x), name).reshape(np.shape(x))
         shape = (self.n_features, self.n_outputs)
+        if self.is_by_coordinate and array.shape != shape[:1]:
+            raise ValueError(f"{name} must have length {shape[0]}; got shape {array.shape}")
         if array.shape != shape and not (self.n_outputs == 1 and array.shape == shape[:1]):
             allowed = f"{shape[:1]} or {shape}" if self.n_outputs == 1 else f"{shape}"
             raise ValueError(f"{name} must have the shape {allowed}; got {array.shape}")

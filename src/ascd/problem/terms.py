@@ -602,7 +602,7 @@ def measure_blocks(
         distance = penalty.block_distance(here, g[first:last], b) + radius[b]
         if score[b] < math.inf:
             score[b] = distance / norm[b] if norm[b] > 0.0 else distance
-        steepest = max(steepest, distance)
+        steepest = distance if distance > steepest or not distance >= 0.0 else steepest  # nan stays
         cost += penalty.block_cost(here, b)
         for p in range(u.size):
             u[p] = -g[first + p]

@@ -128,7 +128,7 @@ class WatchedSet(NamedTuple):
         n, best, outside = score.size, 0, 0
         total, inside, members = 0.0, 0.0, 0
         for j in range(n):
-            score[j] = point.intervals.score_at(j, dot(point.problem.matrix, j, point.slope))
+            score[j] = point.intervals.score_at(j, dot(point.problem.matrix, j, point.raw_gradient))
             best = j if score[j] > score[best] else best
             slack = 1e-9 * (1.0 + abs(score[j]))
             outside += score[j] < rule.lower[j] - slack or score[j] > rule.upper[j] + slack

@@ -64,7 +64,7 @@ class GradientBounds:
         self.product, self.estimate = np.zeros((2, n, outputs))
         self.width, self.radius = np.full((2, self.count), np.inf)
         self.everything = np.arange(self.count)
-        self.is_small = n <= tuning.LARGEST_SET and self.matrix.matrix is not None
+        self.is_small = n <= tuning.LARGEST_SET and not (self.matrix.in_rounds or self.matrix.is_dear)
         self.reads = 0
         self.has_moved = False  # has the raw gradient moved since all blocks were read?
 

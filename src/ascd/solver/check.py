@@ -151,10 +151,12 @@ class OptimalityCheck:
         reads = bounds.reads
         given = Products(bounds.estimate, bounds.radius, self._read_dual)
         found = certify(state.problem, state.terms, state.point, given, enough)
-        self.report = self.report._replace(gap=found.gap, is_certain=True)
+        # a penalty whose own violation is no number proves nothing
+        gap = math.inf if math.isnan(self.report.violation) else found.gap
+        self.report = self.report._replace(gap=gap, is_certain=True)
         if bounds.reads > reads:  # at another dual point
             bounds.update(state.raw_gradient)
-        return found
+        return found._replace(gap=gap)
 
     def _read_dual(self, dual: Array) -> Array:
         self.bounds.read_all(dual)

@@ -44,7 +44,7 @@ from ascd.solver.check import OptimalityCheck, Report
 from ascd.solver.models import GramModel, KnownGram
 from ascd.solver.state import State
 
-SCALES, LENGTHS, WHOLE = np.array(tuning.DUAL_SCALES), np.array(tuning.STEP_LENGTHS), np.ones(1)
+SCALES, TRIAL_LENGTHS, WHOLE = np.array(tuning.DUAL_SCALES), np.array(tuning.STEP_LENGTHS), np.ones(1)
 NO_COLUMNS = np.empty(0, dtype=np.int64)
 
 
@@ -369,7 +369,7 @@ class RowNewton:
 
     def _follow(self, point: Iterate, proposal: Proposal) -> Iterate | None:
         """Return the best iterate on the way to the proposal and beyond; the same one where F decreases nowhere."""
-        lengths = WHOLE if self.is_quadratic else LENGTHS
+        lengths = WHOLE if self.is_quadratic else TRIAL_LENGTHS
         ends = (point.x, self._gradient(point)), (proposal.x, proposal.gradient)
         columns = NO_COLUMNS if self.is_quadratic else self._next_columns(ends)
         sums = self._request(point.x, proposal.x, (point.constant, proposal.constant), lengths, columns)
