@@ -116,9 +116,11 @@ class Cached(Remote):
     def _from_both(self, name: str, cache: Cache | None, columns: Array, vectors: Array) -> Array:
         """What the method of this name gives: from the cache, and from a pass for columns that are not in it."""
         read, cached = getattr(self, f"read_{name}"), self._mask(cache, columns)
+        out = np.empty((columns.size, *vectors.shape[1:]))
+        if not columns.size:
+            return out
         if cache is None or not cached.any():
             return np.asarray(read(columns, vectors))
-        out = np.empty((columns.size, *vectors.shape[1:]))
         out[cached] = getattr(cache.local, name)(cache.place[columns[cached]], vectors)
         if not cached.all():
             out[~cached] = read(columns[~cached], vectors)
@@ -172,7 +174,7 @@ class Cached(Remote):
 
     def local(self, columns: Array) -> tuple[Local, Array]:
         """Return the columns in local memory, and their places: cached, or fetched for this once if they are many."""
-        cache = self._with(columns) if columns.size else None
+        cache = self._with(columns)
         if cache is not None:
             return cache.local, cache.place[columns]
         self._make_room(self._bytes(columns))
