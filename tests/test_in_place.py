@@ -104,13 +104,17 @@ def test_solutions_are_those_of_float64_columns(form, compiled_sweeps, monkeypat
 
 
 @pytest.mark.usefixtures("everything_is_large")
-def test_cached_columns_are_not_read_again():
-    design = open_design(FORMS["rows"])
+@pytest.mark.parametrize("form", ["rows", "sparse rows"])
+def test_cached_columns_are_not_read_again(form):
+    design = open_design(FORMS[form])
     design.dots(COLUMNS, VECTORS[0])
     before = design.bytes_read
     design.dots(COLUMNS[:2], VECTORS[1])
     design.add(COLUMNS, np.ones(4), np.zeros(D))
     design.take(COLUMNS)
+    nothing = COLUMNS[:0]
+    assert design.dots(nothing, VECTORS[0]).size == design.means(nothing, WEIGHT).size == 0
+    design.take(nothing)
     assert design.bytes_read == before > 0
     design.dots(np.array([9]), VECTORS[0])
     assert design.bytes_read > before

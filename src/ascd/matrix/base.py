@@ -244,14 +244,11 @@ class Matrix(ABC):
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         """Return A_columnsᵀ·vectors, of shape (columns.size, n_outputs)."""
-        return np.stack([self.dots(columns, vector) for vector in np.ascontiguousarray(vectors.T)], axis=1)
+        return dots_of_each(self.dots, columns, vectors)
 
     def add_several(self, columns: Array, factors: Array, out: Array) -> None:
         """out += A_columns·factors, with ``out`` of shape (n_samples, n_outputs)."""
-        for number in range(out.shape[1]):
-            column = out[:, number].copy()
-            self.add(columns, factors[:, number].copy(), column)
-            out[:, number] = column
+        add_each(self.add, columns, factors, out)
 
     # ---- costs
 
@@ -343,3 +340,16 @@ def as_block(part: Part, d: int) -> Array:
     block = np.zeros((d, part.places.size), order="F")
     fill_block(part.matrix, part.places, block)
     return block
+
+
+def dots_of_each(dots: Callable[[Array, Array], Array], columns: Array, vectors: Array) -> Array:
+    """Return A_columnsᵀ·vectors by ``dots`` for one vector after the other."""
+    return np.stack([dots(columns, vector) for vector in np.ascontiguousarray(vectors.T)], axis=1)
+
+
+def add_each(add: Callable[[Array, Array, Array], None], columns: Array, factors: Array, out: Array) -> None:
+    """out += A_columns·factors by ``add`` for one output after the other."""
+    for number in range(out.shape[1]):
+        column = out[:, number].copy()
+        add(columns, factors[:, number].copy(), column)
+        out[:, number] = column

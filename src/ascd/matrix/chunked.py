@@ -292,13 +292,14 @@ class WideChunks(Chunks, Cached):
 
     def dots_and_worst(self, columns: Array, vector: Array, low: Array, high: Array, most: int) -> Array:
         """Return products; columns for which they are farthest outside −high .. −low come in the same round."""
-        is_far = ~self.are_near(columns)
+        cache = self._cache
+        is_far = ~self._mask(cache, columns)
         far, out = columns[is_far], np.empty(columns.size)
-        taken = 0.0 if self._cache is None else self._bytes(self._cache.columns)
+        taken = 0.0 if cache is None else self._bytes(cache.columns)
         if not far.size or taken + most * self._bytes(far) / far.size > self.cache_bytes:
             return self.dots(columns, vector)
-        if self._cache is not None:
-            out[~is_far] = self._cache.local.dots(self._cache.place[columns[~is_far]], vector)
+        if cache is not None:
+            out[~is_far] = cache.local.dots(cache.place[columns[~is_far]], vector)
         at_most = prices.FEWEST_BROUGHT + int(prices.BROUGHT_SHARE * most) // (self.column_ends.size - 1)
         ends = (_one_if_equal(low[is_far]), _one_if_equal(high[is_far]), at_most)
         new, blocks, product = np.empty(0, dtype=np.int64), [], np.empty(far.size)
@@ -309,8 +310,8 @@ class WideChunks(Chunks, Cached):
         out[is_far] = product
         if new.size:
             local = self._joined(blocks, new.size)
-            if self._cache is not None:
-                local, new = self._cache.local.beside(local), np.concatenate([self._cache.columns, new])
+            if cache is not None:
+                local, new = cache.local.beside(local), np.concatenate([cache.columns, new])
             self._keep(local, new)
         return out
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix import prices
-from ascd.matrix.base import Matrix, Multiplier, Part
+from ascd.matrix.base import Matrix, Multiplier, Part, add_each, dots_of_each
 from ascd.matrix.local import Local
 
 
@@ -92,14 +92,11 @@ class Cached(Remote):
 
     def read_dots_with_several(self, columns: Array, vectors: Array) -> Array:
         """Return ``dots_with_several`` from a pass, or from one for each vector."""
-        return np.stack([self.read_dots(columns, vector) for vector in np.ascontiguousarray(vectors.T)], axis=1)
+        return dots_of_each(self.read_dots, columns, vectors)
 
     def read_add_several(self, columns: Array, factors: Array, out: Array) -> None:
         """Do what ``add_several`` does by a pass, or by one for each output."""
-        for number in range(out.shape[1]):
-            column = out[:, number].copy()
-            self.read_add(columns, factors[:, number].copy(), column)
-            out[:, number] = column
+        add_each(self.read_add, columns, factors, out)
 
     @property
     def most_near(self) -> int:
@@ -110,24 +107,23 @@ class Cached(Remote):
     def dots(self, columns: Array, vector: Array) -> Array:
         # without room for all of them, one pass for all is faster than two answers
         cache = self._with(columns) if self.caches_dots else self._cache
-        cached = self._mask(cache, columns)
-        if cache is None or not cached.any():
-            return self.read_dots(columns, vector)
-        out = np.empty(columns.size)
-        out[cached] = cache.local.dots(cache.place[columns[cached]], vector)
-        if not cached.all():
-            out[~cached] = self.read_dots(columns[~cached], vector)
-        return out
+        return self._from_both("dots", cache, columns, vector)
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         cache = (self._with(columns) if self.caches_dots else None) or self._cache
-        cached = self._mask(cache, columns)
+        return self._from_both("dots_with_several", cache, columns, vectors)
+
+    def _from_both(self, name: str, cache: Cache | None, columns: Array, vectors: Array) -> Array:
+        """What the method of this name gives: from the cache, and from a pass for columns that are not in it."""
+        read, cached = getattr(self, f"read_{name}"), self._mask(cache, columns)
+        out = np.empty((columns.size, *vectors.shape[1:]))
+        if not columns.size:
+            return out
         if cache is None or not cached.any():
-            return self.read_dots_with_several(columns, vectors)
-        out = np.empty((columns.size, vectors.shape[1]))
-        out[cached] = cache.local.dots_with_several(cache.place[columns[cached]], vectors)
+            return np.asarray(read(columns, vectors))
+        out[cached] = getattr(cache.local, name)(cache.place[columns[cached]], vectors)
         if not cached.all():
-            out[~cached] = self.read_dots_with_several(columns[~cached], vectors)
+            out[~cached] = read(columns[~cached], vectors)
         return out
 
     def _mask(self, cache: Cache | None, columns: Array) -> Array:
@@ -163,7 +159,8 @@ class Cached(Remote):
         """The cache if all of these columns are in it; they are fetched where there is room and moving is cheap."""
         if self.caches_dots and columns.size:
             return self._with(columns)
-        return self._cache if self._cache is not None and bool(self.are_near(columns).all()) else None
+        cache = self._cache
+        return cache if cache is not None and bool(self._mask(cache, columns).all()) else None
 
     def multiplier(self, keeps: bool) -> Multiplier:
         return CachedMultiplier(self, keeps)
@@ -177,7 +174,7 @@ class Cached(Remote):
 
     def local(self, columns: Array) -> tuple[Local, Array]:
         """Return the columns in local memory, and their places: cached, or fetched for this once if they are many."""
-        cache = self._with(columns) if columns.size else None
+        cache = self._with(columns)
         if cache is not None:
             return cache.local, cache.place[columns]
         self._make_room(self._bytes(columns))
@@ -194,7 +191,8 @@ class Cached(Remote):
 
     def _with(self, columns: Array) -> Cache | None:
         """The cache with these columns in it: they are fetched; None where they have no room."""
-        cache, missing = self._cache, columns[~self.are_near(columns)]
+        cache = self._cache
+        missing = columns[~self._mask(cache, columns)]
         if missing.size == 0:
             return cache
         if self._bytes(columns) > self.cache_bytes:
@@ -210,14 +208,15 @@ class Cached(Remote):
 
     def _make_room(self, needed: float) -> None:
         """Clear the cache where columns of so many bytes have no room beside it."""
-        if self._cache is not None and self._bytes(self._cache.columns) + needed > self.most_bytes:
+        cache = self._cache
+        if cache is not None and self._bytes(cache.columns) + needed > self.most_bytes:
             self._cache = None
 
     def _keep(self, local: Local, columns: Array) -> Cache:
         place = np.full(self.shape[1], -1, dtype=np.int64)
         place[columns] = np.arange(columns.size)
-        self._cache = Cache(local, columns, place)
-        return self._cache
+        self._cache = cache = Cache(local, columns, place)
+        return cache
 
 
 class CachedMultiplier(Multiplier):

@@ -135,7 +135,7 @@ class SparseRows(Cached):
         share(self.price, out.size, multiply_sparse_rows, *self.stored, x, out)
 
     def fetch(self, columns: Array) -> LocalSparse:
-        self.bytes_read += self.nbytes
+        self.bytes_read += self.nbytes if columns.size else 0
         offsets = np.concatenate([[0], np.cumsum(self.counts[columns])])
         kind = self.indices.dtype
         data, rows = np.empty(offsets[-1]), np.empty(offsets[-1], dtype=kind)
