@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy import sparse
-
-import ascd
 from ascd.blocks import solver, steps, tuning
 from ascd.blocks.coupled_gram import coupled_gram, flat, gram_of_block, without_constants
 from ascd.blocks.pieces import Working
+from scipy import sparse
+
+import ascd
 from ascd.problem.losses.softmax import Softmax
 
 D, M, T = 30, 4, 3

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from ascd.blocks.fit import Fit
 from blocks import CLASSES, PROBLEMS, A, Y, target_of
 
 import ascd
-from ascd.blocks.fit import Fit
 
 
 @pytest.mark.parametrize("unit", [1e-100, 1e-50, 1e50, 1e100])

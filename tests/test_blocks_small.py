@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pairs import in_pairs
-
-import ascd
 from ascd.blocks import solve, tuning
 from ascd.blocks.largest import largest_values
 from ascd.blocks.small import Small, is_small
+from pairs import in_pairs
+
+import ascd
 from ascd.results.limits import as_limits
 
 NO_LIMITS = as_limits(1000, None)

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy import sparse
-
-import ascd
 from ascd.blocks import smooth as smooth_module
 from ascd.blocks.smooth import Coefficients, Line, Pairs, Preconditioned, Smooth, Span, Vector, search, variables_of
 from ascd.blocks.solver import Solver
 from ascd.blocks.tuning import FLAT_ENOUGH, LEAST_FALL
+from scipy import sparse
+
+import ascd
 
 
 def classes(d=60, n=12, count=4, ridge=0.5, **penalty):

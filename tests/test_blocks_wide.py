@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from blocks import A, Y
-
-import ascd
 from ascd.blocks import tuning
 from ascd.blocks.gram_model import kronecker_newton
 from ascd.blocks.newton import wide_newton
 from ascd.blocks.pieces import Free
+from blocks import A, Y
+
+import ascd
 
 
 @pytest.mark.parametrize("outputs", [1, 3])

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from ascd.problem.dual_fit import fit_to
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairs import in_pairs
@@ -16,7 +17,6 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix.arithmetic import careful_sum
-from ascd.problem.dual_fit import fit_to
 from ascd.problem.losses import as_loss
 from ascd.problem.losses.formulas import divergence
 from ascd.results.solution import Status

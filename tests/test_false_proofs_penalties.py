@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from ascd.problem.duality import largest_term, penalty_conjugates
 
 import ascd
 from ascd import L1, L2, Problem, solve
-from ascd.problem.duality import largest_term, penalty_conjugates
 
 INF = math.inf
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, libsvm, npy, parquet, zarr
+from on_disk import COLUMNS, VECTOR, A, B, converted, csv, libsvm, npy, parquet, zarr
 
 import ascd
 from ascd.io import open_data

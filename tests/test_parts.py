@@ -7,16 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
+from ascd.problem.dual_samples import dual_distance, dual_length, is_finite
 
 import ascd
 from ascd._core import threads, tuning
 from ascd.matrix import prices
 from ascd.matrix.arithmetic import careful_sum, elementwise, farthest
 from ascd.matrix.dense import fill_four_dots
-from ascd.problem.dual_fit import DualFit, InterceptFit, centred, fit_to
-from ascd.problem.dual_samples import dual_distance, dual_length, is_finite
-from ascd.problem.duality import open_coordinates
-from ascd.solver.screening import add_gap_terms, scale_and_cost, screen
 
 MANY = 40_000
 

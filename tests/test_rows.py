@@ -7,6 +7,8 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from ascd.problem.at_rows import Step, look_at_rows, rows_of
+from ascd.solver.in_rows import GRID
 from pairs import in_pairs
 from solving import LOSSES, make_case
 
@@ -15,9 +17,6 @@ from ascd.matrix.base import DataGone
 from ascd.matrix.chunked import chunked
 from ascd.matrix.open import open_design
 from ascd.matrix.requests import InTurn
-from ascd.problem.at_rows import Look, Step, look_at_rows, rows_of
-from ascd.problem.proof_from_sums import gap_from_sums
-from ascd.solver.in_rows import GRID, TRIED
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(0)

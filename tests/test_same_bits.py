@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-import ascd
 from ascd.blocks import terms
 from ascd.problem.at_samples import evaluate_samples
-from ascd.problem.problem import Sample, evaluate_at
 from ascd.solver.samples import keep_slope
+
+import ascd
+from ascd.problem.problem import Sample, evaluate_at
 
 SOURCES = sorted(Path(ascd.__file__).parent.rglob("*.py"))
 

@@ -13,6 +13,13 @@ from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from unittest.mock import patch
 
+from ascd.solver.assessment import Assessment
+from ascd.solver.choosing import WorkingSets
+from ascd.solver.column_model import ColumnModel
+from ascd.solver.gradient_bounds import GradientBounds
+from ascd.solver.gram_model import GramModel
+from ascd.solver.samples import Samples
+
 from ascd._core import threads as pool
 from ascd.estimators import _folds
 from ascd.matrix.dense import DenseMultiplier
@@ -20,12 +27,6 @@ from ascd.matrix.local import Local
 from ascd.matrix.sparse import SparseMultiplier
 from ascd.problem import problem
 from ascd.solver import assessment
-from ascd.solver.assessment import Assessment
-from ascd.solver.choosing import WorkingSets
-from ascd.solver.column_model import ColumnModel
-from ascd.solver.gradient_bounds import GradientBounds
-from ascd.solver.gram_model import GramModel
-from ascd.solver.samples import Samples
 from reaching.timing import show
 
 #: phase → functions, each as the object that holds it and its name

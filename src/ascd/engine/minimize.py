@@ -107,7 +107,7 @@ def minimize(
     >>> bool(solution.gap < 1e-3)
     True
     """
-    if not isinstance(problem, Problem):
+    if not isinstance(problem, Problem) or not problem.is_by_coordinate:
         raise TypeError(
             "problem must be an ascd.Problem with single coordinates and one output (ascd.solve takes groups and "
             f"several outputs); got {type(problem).__name__}"

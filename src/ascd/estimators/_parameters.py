@@ -33,7 +33,7 @@ else:
 Class = TypeVar("Class", bound=type)
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
-SHARE = Interval(Real, 0, 1, closed="both")
+UNIT_INTERVAL = Interval(Real, 0, 1, closed="both")
 COUNT = Interval(Integral, 1, None, closed="left")
 #: Where scikit-learn takes max_iter=0: the fit ends where it starts, with a warning.
 NON_NEGATIVE_COUNT = Interval(Integral, 0, None, closed="left")
@@ -55,7 +55,7 @@ def without_effect(*allowed: Any) -> Parameter:
 #: Parameters that mean the same in every estimator that has them.
 SHARED: dict[str, Parameter] = {
     "alpha": Parameter([NON_NEGATIVE], "float", "Strength of the penalty; 0 is none."),
-    "l1_ratio": Parameter([SHARE], "float in [0, 1]", "Share of the L1 penalty; the rest is an L2 penalty."),
+    "l1_ratio": Parameter([UNIT_INTERVAL], "float in [0, 1]", "Share of the L1 penalty; the rest is an L2 penalty."),
     "C": Parameter([Interval(Real, 0, None, closed="right")], "float", "Inverse strength of the penalty; inf is none."),
     "fit_intercept": Parameter(["boolean"], "bool", "Fit a constant, which has no penalty."),
     "precompute": without_effect("boolean", "array-like"),
@@ -121,7 +121,9 @@ SHARED: dict[str, Parameter] = {
         "error of it (glmnet's lambda.1se), which gives a simpler model.",
     ),
 }  # fmt: skip
-RATIOS = Parameter([SHARE, "array-like"], "float or list of floats", "Share of the L1 penalty; the best of several.")
+RATIOS = Parameter(
+    [UNIT_INTERVAL, "array-like"], "float or list of floats", "Share of the L1 penalty; the best of several."
+)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))

@@ -110,7 +110,11 @@ def solve_problem(
     ``energy`` is ½·Σ μ_j w_j² of the coefficients w that a point x stands for, by default x itself; without
     ``closely`` the gap need not bound their error.
     """
-    if problem.is_by_coordinate and x0 is not None and not math.isfinite(cost_of(problem.parts.penalty, np.arange(x0.size), x0)):
+    if (
+        problem.is_by_coordinate
+        and x0 is not None
+        and not math.isfinite(cost_of(problem.parts.penalty, np.arange(x0.size), x0))
+    ):
         x0 = None  # a warm start that other bounds do not allow
     limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
     if not settings.is_auto:

@@ -81,3 +81,5 @@ CANCELLED = 1e-6
 ZERO_STRENGTH = float(np.finfo(np.float64).resolution)
 #: Coefficients drawn at most, the largest ones.
 MOST_LINES = 50
+#: Alphas for penalties that have no largest useful one.
+DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)

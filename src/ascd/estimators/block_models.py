@@ -24,7 +24,7 @@ import numpy as np
 from ascd._core.checks import Array, as_parameter
 from ascd.estimators._base import PenalisedRegressor, finite_strength
 from ascd.estimators._data import Training
-from ascd.estimators._parameters import SHARE, Parameter, estimator
+from ascd.estimators._parameters import UNIT_INTERVAL, Parameter, estimator
 from ascd.problem.penalties.blocks import BlockNorm, SparseGroup
 
 
@@ -59,7 +59,7 @@ class SparseGroupLasso(PenalisedRegressor):
     standardize: bool = False
 
     _own: ClassVar[dict[str, Parameter]] = {
-        "l1_ratio": Parameter([SHARE], "float in [0, 1]", "1 is the Lasso, 0 the group Lasso."),
+        "l1_ratio": Parameter([UNIT_INTERVAL], "float in [0, 1]", "1 is the Lasso, 0 the group Lasso."),
         "standardize": Parameter(
             ["boolean"], "bool",
             "Must be False: the deviations of features are no weights of a group's norm.  Put "

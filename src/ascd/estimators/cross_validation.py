@@ -32,6 +32,7 @@ from ascd.estimators._folds import (
 from ascd.estimators._forms import fit_method
 from ascd.estimators._parameters import RATIOS, Parameter, estimator
 from ascd.estimators._solving import Followed, changed, follow, followed, scaled_penalty, solve_problem
+from ascd.estimators._tuning import DECADES
 from ascd.estimators.block_models import GroupLasso, MultiTaskElasticNet, MultiTaskLasso, SparseGroupLasso
 from ascd.estimators.huber import HuberRegressor
 from ascd.estimators.least_squares import ElasticNet, Lasso
@@ -42,8 +43,6 @@ from ascd.results.solution import Status
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Alphas for penalties that have no largest useful one.
-DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 PRECOMPUTE = Parameter(
     [StrOptions({"auto"}), "array-like", "boolean"], "object", "Accepted as in scikit-learn, without effect."
 )

@@ -34,7 +34,7 @@ from ascd.estimators._forms import (
     put_beside,
     to_numpy,
 )
-from ascd.estimators._parameters import NON_NEGATIVE_COUNT, SHARE, Parameter, estimator
+from ascd.estimators._parameters import NON_NEGATIVE_COUNT, UNIT_INTERVAL, Parameter, estimator
 from ascd.estimators._solving import state_problem
 from ascd.estimators.block_models import row_factors
 from ascd.estimators.paths import as_ratio
@@ -149,7 +149,7 @@ class LogisticRegression(LogOdds):
             'The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0, None is C=inf.  By default l1_ratio '
             "decides.",
         ),
-        "l1_ratio": Parameter([SHARE, None], "float in [0, 1]", "Share of the L1 penalty."),
+        "l1_ratio": Parameter([UNIT_INTERVAL, None], "float in [0, 1]", "Share of the L1 penalty."),
         "max_iter": Parameter([NON_NEGATIVE_COUNT], "int", "Most iterations of the solver."),
         "grouped": Parameter(
             ["boolean"], "bool",

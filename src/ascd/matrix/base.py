@@ -306,6 +306,17 @@ class Matrix(ABC):
         """Return products that stay where the matrix is, or None."""
         return None
 
+    def coupled_gram(self, columns: Array, own: Array, shared: Array | None, ones: bool) -> Array:
+        """Return the Gram matrix of all coefficients of these columns for a loss that couples outputs.
+
+        Sample k has the curvature diag(own_k) − shared_k shared_kᵀ, both of shape (n_samples, n_outputs); coefficient
+        (j, t) is row j·T + t.  With ``ones`` there is a last column of ones.
+        """
+        from ascd.matrix.coupled import gram_of_block
+
+        block = as_block(self.take(columns), self.shape[0])
+        return gram_of_block(np.c_[block, np.ones(self.shape[0])] if ones else block, own, shared)
+
     def with_constant(self, value: float) -> Matrix | None:
         """Return the matrix with one more column, which is constant; None where a chunk beside it does the same."""
         return None

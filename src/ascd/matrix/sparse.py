@@ -24,6 +24,7 @@ from ascd._core.threads import parts_of, share
 from ascd.matrix import prices
 from ascd.matrix.base import Multiplier
 from ascd.matrix.columns import first_at
+from ascd.matrix.coupled import gram_of_rows
 from ascd.matrix.local import Local
 from ascd.matrix.prices import LEFT_BY_MEANS, ROWS_A_PART
 
@@ -114,6 +115,13 @@ class LocalSparse(Local):
         if columns is None or columns.size == self.shape[1]:  # all, in some order
             return int(self.matrix.data.size)
         return int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
+
+    def coupled_gram(self, columns: Array, own: Array, shared: Array | None, ones: bool) -> Array:
+        d, count = self.shape[0], columns.size
+        if self.entries(columns) > prices.SPARSE_COUPLED * d * count:
+            return super().coupled_gram(columns, own, shared, ones)
+        rows = rows_of(self.matrix, columns, np.arange(count), d, np.zeros(count))
+        return gram_of_rows(rows, count, own, shared, ones)
 
     def running_entries(self, columns: Array | None) -> Array:
         offsets = self.matrix.indptr

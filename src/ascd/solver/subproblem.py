@@ -24,7 +24,7 @@ from ascd.problem.losses import Curvature
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.device import DeviceModel, minimise_refined
-from ascd.solver.gram import Gram, coupled_gram, without_constants
+from ascd.solver.gram import Gram, without_constants
 from ascd.solver.line_search import LineSearch, Step
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
 from ascd.solver.prox_curvature import ProxCurvature
@@ -321,7 +321,7 @@ class Subproblem:
     ) -> Array:
         """Minimise on one Gram matrix of all coefficients, which move; return the change of the constants."""
         state, layout, before = self.state, working.layout.flat, x.copy()
-        gram = coupled_gram(self.matrix.take(working.columns), curvature, state.intercept)
+        gram = self.matrix.coupled_gram(working.columns, curvature.own, curvature.shared, state.intercept)
         state.reads += working.columns.size
         constants = np.zeros((state.outputs, x.size))
         if state.intercept:

@@ -266,12 +266,6 @@ LARGEST_GRAM, WIDE, WIDE_SEVERAL = 2500, 2, 8
 OFF_CENTRE_COLUMNS, OFF_CENTRE = 1000, 1e-2
 #: Where outputs meet, all coefficients of a working set have one matrix of products if they are at most so many.
 LARGEST_COUPLED = 1000
-#: Such a matrix is summed up row by row from sparse columns with at most this share of entries (both ways take the
-#: same time at 0.65 to 0.9, for 10 to 100 columns and 3 to 20 outputs), else from dense rows, with so many numbers at
-#: a time.
-SPARSE_COUPLED, COUPLED_AT_ONCE = 0.6, 300_000
-#: The numbers of a pair of columns are filled up to a multiple of this, for vector registers.
-LANES = 4
 #: Sweeps over a model, all in all, and before a Newton step.  With 100 of these, not 40, fits of 100 × 50 numbers to
 #: 1e-10 need none: 2.3 to 2.6 ms instead of 3.0 to 3.2 (groups of 5).
 MOST_BLOCK_SWEEPS, MOST_BETWEEN_STEPS = 400, 100
