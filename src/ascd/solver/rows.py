@@ -271,7 +271,7 @@ class RowNewton:
         x, constant = self.start
         is_state = np.array_equal(x, state.x[:, 0])
         found = self.rows.all_moments(state.seen.curvature.most) if is_state else None
-        if found is None or bounds.has_moved or bounds.radius.any():
+        if found is None or not bounds.is_exact(state.raw_gradient):
             sums = self._request(x, x, (constant, constant), WHOLE, self.columns)
             return self._at(x.copy(), constant, sums, 0, None)
         if not 0.0 < found.total < math.inf:  # no sample curves its loss here
