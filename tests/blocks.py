@@ -14,16 +14,16 @@ def lists_of(groups):
     return [groups.order[groups.starts[b] : groups.starts[b + 1]] for b in range(groups.count)]
 
 
-def loss_of(name, target, weight, image):
-    """Σ_k s_k·loss(y_k, z_k) in the precision of the image."""
+def loss_of(name, target, weight, predictor):
+    """Σ_k s_k·loss(y_k, z_k) in the precision of the predictor."""
     if name == "squared":
-        return (weight[:, None] * 0.5 * (image - target) ** 2).sum()
+        return (weight[:, None] * 0.5 * (predictor - target) ** 2).sum()
     if name == "logistic":
-        return (weight[:, None] * np.logaddexp(0.0, -target * image)).sum()
+        return (weight[:, None] * np.logaddexp(0.0, -target * predictor)).sum()
     rows = np.arange(len(target))
-    largest = image.max(axis=1)
-    total = largest + np.log(np.exp(image - largest[:, None]).sum(axis=1))
-    return (weight * (total - image[rows, target])).sum()
+    largest = predictor.max(axis=1)
+    total = largest + np.log(np.exp(predictor - largest[:, None]).sum(axis=1))
+    return (weight * (total - predictor[rows, target])).sum()
 
 
 def penalty_of(problem, x):
@@ -41,9 +41,9 @@ def penalty_of(problem, x):
 def objective(problem, A, target, x, constant, name="squared"):
     """F(x, c) in long double."""
     x = np.asarray(x, dtype=LONG).reshape(problem.n_features, -1)
-    image = np.asarray(A, dtype=LONG) @ x + np.asarray(constant, dtype=LONG)
-    target = target if name == "softmax" else np.asarray(target, dtype=LONG).reshape(image.shape)
-    return loss_of(name, target, problem.weight.astype(LONG), image) + penalty_of(problem, x)
+    predictor = np.asarray(A, dtype=LONG) @ x + np.asarray(constant, dtype=LONG)
+    target = target if name == "softmax" else np.asarray(target, dtype=LONG).reshape(predictor.shape)
+    return loss_of(name, target, problem.weight.astype(LONG), predictor) + penalty_of(problem, x)
 
 
 RNG = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The block solver: agreement with the plain one and with peers, and gaps that are true."""
+"""Groups, several targets and several classes: agreement with the plain Lasso and with peers, and true gaps."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from blocks import GROUPS, LONG, PROBLEMS, WEIGHT, A, Y, objective, target_of
+from blocks import GROUPS, LONG, PROBLEMS, RNG, WEIGHT, A, Y, objective, target_of
 from scipy import sparse
 from sklearn.linear_model import MultiTaskElasticNet, MultiTaskLasso
 from user_parts.my_blocks import OwnNorm
 
 import ascd
+from ascd.problem.losses.softmax import Softmax
 from ascd.results.solution import Status
+from ascd.solver import tuning
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -105,7 +107,7 @@ def test_more_columns_than_samples():
         assert found.objective <= problem.objective(theirs.coef_.T) + 1e-10 * found.zero_objective
 
 
-def test_settled_blocks_are_not_read_again():
+def test_screened_blocks_are_not_read_again():
     rng = np.random.default_rng(2)
     wide = rng.standard_normal((200, 2000))
     target = wide[:, :5] @ np.ones(5) + rng.standard_normal(200)
@@ -141,9 +143,143 @@ def test_a_penalty_of_ones_own():
         ascd.path(own)
 
 
+# ------------------------------------------------------------------------------------ small least squares
+
+SMALL_PENALTIES = {
+    "rows": (lambda: ascd.L21(6.0), 5),
+    "rows and ridge": (lambda: ascd.L21(6.0, ridge=2.0), 3),
+    "groups": (lambda: ascd.GroupL2(8.0, groups=[4, 1, 5, 2, 8]), 1),
+    "mixed groups": (lambda: ascd.GroupL2(8.0, groups=[[0, 5, 7], [1, 2, 3, 4, 6], list(range(8, 20))]), 1),
+    "groups of targets": (lambda: ascd.GroupL2(8.0, groups=5, weights="sqrt"), 2),
+    "sparse groups": (lambda: ascd.SparseGroup(2.0, 5.0, groups=4), 1),
+    "positive": (lambda: ascd.GroupL2(8.0, groups=4, positive=True), 1),
+    "positive and sparse": (lambda: ascd.SparseGroup(2.0, 3.0, groups=4, positive=True), 1),
+}
+
+
+def problem_of(name, seed=0, shift=0.0):
+    rng, (penalty, outputs) = np.random.default_rng(seed), SMALL_PENALTIES[name]
+    A = rng.standard_normal((40, 20)) + shift
+    target = A[:, :6] @ rng.standard_normal((6, outputs)) + rng.standard_normal((40, outputs)) + shift
+    return ascd.Problem(A, target if outputs > 1 else target[:, 0], penalty=penalty())
+
+
+@pytest.mark.parametrize("name", SMALL_PENALTIES)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_gaps_bound_the_distance_from_the_minimum(name, intercept):
+    for seed in range(3):
+        problem = problem_of(name, seed, shift=5.0 * intercept)
+        best = ascd.solve(problem, tol=1e-13, intercept=intercept)
+        assert best.objective == pytest.approx(problem.objective(best.x, best.intercept), rel=1e-12)
+        for tol in (1e-2, 1e-5, 1e-9):
+            found = ascd.solve(problem, tol=tol, intercept=intercept)
+            assert found.gap <= tol * found.zero_objective
+            assert problem.objective(found.x, found.intercept) - best.objective <= found.gap + 1e-13 * best.objective
+
+
+@pytest.mark.parametrize("name", SMALL_PENALTIES)
+def test_the_gap_of_any_point_is_true(name):
+    """Far from the minimum too, where the dual point is scaled."""
+    problem = problem_of(name)
+    best, rng = ascd.solve(problem, tol=1e-12), np.random.default_rng(1)
+    for size in (1e-6, 1e-2, 1.0):
+        x = np.abs(best.x + size * rng.standard_normal(best.x.shape) * (rng.random(best.x.shape) < 0.5))
+        assert problem.objective(x) - best.objective <= problem.gap(x) + best.gap
+
+
+@pytest.mark.parametrize("what", ["constant column", "constant target", "zero target", "tiny", "huge"])
+def test_numbers_that_rounding_decides(what):
+    rng = np.random.default_rng(0)
+    X, target = rng.standard_normal((30, 6)), rng.standard_normal(30)
+    if what == "constant column":
+        X[:, 2] = 3.0
+    target *= {"constant target": 0.0, "zero target": 0.0, "tiny": 1e-150, "huge": 3e150}.get(what, 1.0)
+    target += 1.0 if what == "constant target" else 0.0
+    found = ascd.solve(ascd.Problem(X, target, penalty=ascd.GroupL2(2.0, groups=2)), tol=1e-8, intercept=True)
+    assert str(found.status) in ("converged", "stalled", "stationary")
+
+
+# ------------------------------------------------------------------------------------- several classes
+
+
+COUPLED = {
+    "l1": ascd.SparseGroup(1.5, 0.0),
+    "l1 and rows": ascd.SparseGroup(0.5, 1.0),
+    "rows": ascd.L21(2.0),
+    "rows, ridge": ascd.L21(1.0, ridge=0.5),
+    "groups": ascd.GroupL2(2.0, groups=3),
+    "groups, not negative": ascd.GroupL2(1.0, groups=2, positive=True),
+}
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", COUPLED)
+def test_both_models_of_softmax_lead_to_the_same_minimum(name, intercept, monkeypatch):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((40, 12)) * (rng.random((40, 12)) < 0.5)
+    labels = (X[:, 0] > 0.0).astype(int) + (X[:, 4] + 0.3 * rng.standard_normal(40) > 0.5)
+    data = sparse.csc_array(X) if intercept else X
+    problem = ascd.Problem(data, labels, "softmax", COUPLED[name], sample_weight=rng.random(40) + 0.5)
+    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    monkeypatch.setattr(tuning, "LARGEST_COUPLED", 0)
+    other = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    assert found.converged
+    assert other.converged
+    assert abs(found.objective - other.objective) <= max(found.gap, other.gap)
+    assert found.objective == pytest.approx(problem.objective(found.x, found.intercept), rel=1e-12)
+    assert np.count_nonzero(found.x) > 0
+
+
+D, T = 30, 3
+LABELS, SOME = RNG.integers(0, T, D), RNG.random(D) * (RNG.random(D) < 0.8)
+
+
+def log_shares(Z):
+    wide = Z.astype(LONG)
+    return wide - np.logaddexp.reduce(wide, axis=1)[:, None]
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 800.0])
+def test_softmax_gradients_and_curvatures(scale):
+    """Probabilities as small as float64 has them; samples without weight count nothing."""
+    Z = scale * np.random.default_rng(2).standard_normal((D, T))
+    value, gradient, curvature, _ = Softmax(LABELS, T, SOME).evaluate(Z.copy(), False)
+    logs, rows = log_shares(Z), np.arange(D)
+    shares = np.exp(logs)
+    expected = shares.copy()
+    expected[rows, LABELS] = 0.0
+    expected[rows, LABELS] = -expected.sum(axis=1)
+    assert value == pytest.approx(float(-(SOME * logs[rows, LABELS]).sum()), rel=1e-12)
+    np.testing.assert_allclose(gradient, (SOME[:, None] * expected).astype(float), rtol=1e-11)
+    np.testing.assert_allclose(curvature.own, (SOME[:, None] * shares).astype(float), rtol=1e-11)
+    np.testing.assert_allclose(curvature.shared, (np.sqrt(SOME)[:, None] * shares).astype(float), rtol=1e-11)
+    for k in np.flatnonzero(SOME):
+        own = (np.diag(shares[k]) - np.outer(shares[k], shares[k])).astype(float)
+        assert SOME[k] * np.linalg.eigvalsh(own)[-1] <= curvature.most[k] + 1e-15
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("spread", [1.0, 30.0, 800.0])
+def test_the_gap_of_softmax_is_its_divergence(spread, scale):
+    """Σ s·KL(q ‖ p) for q = (1 − scale)·e_y + scale·p, and no less."""
+    Z = spread * np.random.default_rng(4).standard_normal((D, T))
+    logs = log_shares(Z)
+    dual = scale * np.exp(logs)
+    dual[np.arange(D), LABELS] += 1.0 - LONG(scale)
+    terms = np.where(dual > 0.0, dual * (np.log(np.where(dual > 0.0, dual, 1.0)) - logs), 0.0)
+    expected, loss = float(SOME @ terms.sum(axis=1)), Softmax(LABELS, T, SOME)
+    found = loss.gap(Z, np.empty(0), np.empty(0), scale)
+    assert expected * (1.0 - 1e-14) - 1e-17 <= found <= expected * (1.0 + 1e-11) + 1e-11
+    assert loss.gap(Z, np.empty(0), np.full(D, 1e-6), scale) >= found
+
+
+# ---------------------------------------------------------------------------------------------- ends
+
+
 def test_limits_and_callbacks_end_a_run():
     problem = PROBLEMS["rows"]()
     assert ascd.solve(problem, tol=1e-12, max_iter=0).status is Status.ITERATION_LIMIT
+    problem = PROBLEMS["softmax rows"]()
     stopped = ascd.solve(problem, tol=1e-12, callback=lambda seen: seen.iteration >= 1)
     assert stopped.status is Status.INTERRUPTED
     assert stopped.n_iter == 1
@@ -151,6 +287,25 @@ def test_limits_and_callbacks_end_a_run():
     warm = ascd.solve(problem, tol=1e-10, intercept=True)
     again = ascd.solve(problem, tol=1e-9, x0=warm.x, intercept=True, intercept0=warm.intercept)
     assert again.n_iter == 0
+
+
+def test_an_iteration_limit_leaves_a_true_gap():
+    problem = PROBLEMS["group"]()
+    stopped, best = ascd.solve(problem, tol=1e-14, max_iter=1), ascd.solve(problem, tol=1e-12).objective
+    assert stopped.objective - best <= stopped.gap <= stopped.objective
+    assert ascd.solve(problem, tol=1e-14, max_iter=0).gap <= stopped.zero_objective * (1.0 + 1e-8)
+
+
+@pytest.mark.parametrize("strength", [0.1, 1e3])
+def test_the_trace_begins_at_zero_and_ends_at_the_solution(strength):
+    rng = np.random.default_rng(0)
+    problem = ascd.Problem(rng.standard_normal((30, 6)), rng.standard_normal(30), penalty=ascd.L21(strength))
+    found = ascd.solve(problem)
+    assert (found.n_iter > 0) == found.x.any()
+    assert found.trace.iteration.tolist() == list(range(found.n_iter + 1))
+    assert found.trace.objective[0] == pytest.approx(problem.objective(np.zeros(6)))
+    assert (found.trace.objective[-1], found.trace.gap[-1]) == (found.objective, found.gap)
+    assert found.trace.reads[-1] == found.reads
 
 
 def test_the_examples_of_the_page_run(interpreted):

@@ -1,4 +1,4 @@
-"""The block solver on hard problems and wrong input."""
+"""Groups, several targets and several classes: hard problems and wrong input."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ascd.blocks.fit import Fit
 from blocks import CLASSES, PROBLEMS, A, Y, target_of
 
 import ascd
+from ascd.solver import tuning
+from ascd.solver.state import State
 
 
 @pytest.mark.parametrize("unit", [1e-100, 1e-50, 1e50, 1e100])
@@ -164,20 +166,21 @@ def test_a_start_whose_squares_are_no_numbers_has_no_proof(monkeypatch, loss):
     assert found.gap == np.inf
 
 
-def test_constants_that_are_nothing_but_rounding_do_not_go_to_and_fro_for_ever(monkeypatch):
+def test_constants_that_are_nothing_but_rounding_do_not_alternate_for_ever(monkeypatch):
     """One output's constant rises where another's falls: neither is a large one that cancels."""
     rng = np.random.default_rng(0)
     problem = ascd.Problem(rng.standard_normal((8, 3)), rng.standard_normal((8, 2)), penalty=ascd.L21(0.1))
-    fit, looks = Fit(problem, np.zeros((3, 2)), True, np.zeros(2)), []
+    state, seen = State(problem, np.zeros((3, 2)), True, np.zeros(2)), []
 
-    def compute(fit):
-        looks.append(fit.constant)
-        assert len(looks) < 10
-        fit.constant = np.array([1e-17, 1e-20])[:: 1 if len(looks) % 2 else -1]
+    def evaluate(state, predictor):
+        seen.append(state.constant)
+        assert len(seen) < 10
+        state.constant = np.array([1e-17, 1e-20])[:: 1 if len(seen) % 2 else -1]
 
-    monkeypatch.setattr(Fit, "_compute", compute)
-    fit.recompute()
-    assert len(looks) > 1
+    monkeypatch.setattr(State, "_evaluate", evaluate)
+    state.constant = np.ones(2)
+    state.recompute()
+    assert len(seen) > 1
 
 
 @pytest.mark.parametrize("mean", [1e8, 1e12])
@@ -202,3 +205,73 @@ def test_a_constant_column_beside_the_intercept_has_nothing_to_gain(value):
     other = ascd.solve(ascd.Problem(np.c_[A, np.full(30, value)], classes, "softmax"), intercept=True)
     assert other.status is ascd.Status.STATIONARY
     assert other.objective == pytest.approx(one.objective, rel=1e-6)
+
+
+# ------------------------------------------------------------------------------------------ far starts
+
+
+@pytest.mark.parametrize("start", [1e3, 1e8, 1e12])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_saturated_softmax_does_not_stall_the_solver(start, intercept):
+    """It once stalled a thousand times and more above F(0)."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((20, 6))
+    problem = ascd.Problem(A, np.arange(20) % 3, loss="softmax", penalty=ascd.GroupL2(1.0, groups=2))
+    near = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    far = ascd.solve(problem, tol=1e-10, x0=start * rng.standard_normal((6, 3)), intercept=intercept)
+    assert far.converged
+    assert abs(far.objective - near.objective) <= far.gap + near.gap + 1e-12
+
+
+@pytest.mark.parametrize("loss", ["logistic", "huber"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_steps_of_a_bounded_length_do_not_go_all_the_way(loss, intercept):
+    """From 10⁸ they would take millions: a thousand rounds ended far above F(0)."""
+    rng = np.random.default_rng(1)
+    A, b = rng.standard_normal((30, 8)), np.sign(rng.standard_normal(30))
+    problem = ascd.Problem(A, b, loss=loss, penalty=ascd.GroupL2(1.0, groups=2))
+    near = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    far = ascd.solve(problem, tol=1e-10, x0=1e8 * rng.standard_normal(8), intercept=intercept, max_iter=60)
+    assert far.converged
+    assert abs(far.objective - near.objective) <= far.gap + near.gap + 1e-12
+
+
+# ----------------------------------------------------------------------------- groups and working sets
+
+
+def test_the_first_working_set_has_few_columns_where_blocks_are_wide():
+    X, widths = np.random.default_rng(0).standard_normal((30, 1200)), []
+    problem = ascd.Problem(X, X[:, 0], penalty=ascd.GroupL2(2.0, 60))
+    ascd.solve(problem, tol=1e-8, callback=lambda snapshot: widths.append(np.count_nonzero(snapshot.x)))
+    assert max(widths[:2]) <= max(tuning.FIRST_COLUMNS, tuning.SMALLEST_SET * 60)
+
+
+@pytest.mark.parametrize(("groups", "outputs"), [(1, 1), (10, 1), (1, 2)])
+def test_columns_far_from_zero_are_no_harder_with_an_intercept(groups, outputs):
+    """Few samples of many columns, far off their centre: sweeps took turns with the intercept, and hardly moved."""
+    rng = np.random.default_rng(0)
+    columns = rng.standard_normal((5, 200))
+    target = columns[:, :outputs] + columns[:, 2:3]
+    runs = [
+        ascd.solve(
+            ascd.Problem(columns + far, target, penalty=ascd.GroupL2(0.25, groups=groups)), intercept=True, max_iter=40
+        )
+        for far in (0.0, 1e3, 1e5)
+    ]
+    assert [run.status.value for run in runs] == ["converged"] * 3
+    for run in runs[1:]:
+        assert abs(run.objective - runs[0].objective) <= run.gap + runs[0].gap + 1e-9 * runs[0].zero_objective
+
+
+def test_lists_and_arrays_of_columns_are_the_same_groups():
+    lists = [[0, 5, 7], [1], [2, 3, 4, 6], list(range(8, 20))]
+    for other in ([np.array(part) for part in lists], [tuple(part) for part in lists]):
+        one, two = (ascd.Problem(A[:, :20], Y[:, 0], penalty=ascd.GroupL2(1.0, groups=given)) for given in (lists, other))
+        assert one.groups.order.tolist() == two.groups.order.tolist()
+        assert one.groups.starts.tolist() == two.groups.starts.tolist()
+
+
+@pytest.mark.parametrize("wrong", [[[0, 1], [1]], [[0], []], [[0, 2], [1]], [[0, 1.0]], [[True, False]], [[0]]])
+def test_lists_that_are_no_partition_are_errors(wrong):
+    with pytest.raises((TypeError, ValueError), match="group"):
+        ascd.Problem(np.eye(2), [1.0, 2.0], penalty=ascd.GroupL2(1.0, groups=wrong))

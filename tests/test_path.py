@@ -127,16 +127,16 @@ def test_it_stops_early_where_everything_is_explained(compiled):
 
 def test_an_early_stop_is_confirmed_like_the_end(monkeypatch, compiled):
     """The last point has had an exact pass, whatever ended the path; gaps before it are bounds from intervals."""
-    from ascd.solver.assessment import Assessment
+    from ascd.solver.check import OptimalityCheck
 
-    confirmed, confirm = [], Assessment.confirm
+    confirmed, confirm = [], OptimalityCheck.confirm
 
     def counted(self, tolerance, is_last):
         if is_last:
-            confirmed.append(self.fit.x.copy())
+            confirmed.append(self.state.x[:, 0].copy())
         return confirm(self, tolerance, is_last)
 
-    monkeypatch.setattr(Assessment, "confirm", counted)
+    monkeypatch.setattr(OptimalityCheck, "confirm", counted)
     A = np.random.default_rng(0).standard_normal((30, 120))
     problem = ascd.Problem(A, A[:, :3] @ np.ones(3), penalty=ascd.L1(1.0))
     stopped = ascd.path(problem, tol=1e-4)

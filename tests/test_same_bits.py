@@ -11,9 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ascd.blocks import terms
-from ascd.problem.at_samples import evaluate_samples
-from ascd.solver.samples import keep_slope
+
+import ascd
+from ascd.problem.losses.shifted import Sample
+from ascd.problem.samples import evaluate_samples
+from ascd.problem.terms import gap_of_blocks, gap_of_coordinates, measure_blocks
+from ascd.solver.bounds import products_with_references
 
 import ascd
 from ascd.problem.problem import Sample, evaluate_at
@@ -130,29 +133,31 @@ def placed(arrays, distance):
     return found
 
 
-def of_terms(x, u, radius, room):
+def of_blocks(x, u, radius, room):
     penalty = ascd.Problem(np.eye(x.size), x, penalty=ascd.GroupL2(0.1, groups=x.size)).penalty
-    ends, blocks = np.array([0, x.size]), np.array([0])
-    return terms.add_terms(penalty, x, u, np.r_[radius[0]], ends, blocks, 0.7, room)
+    ends, blocks, one = np.array([0, x.size]), np.array([0]), np.ones(1)
+    measured = measure_blocks(penalty, x, u, np.abs(radius[:1]), one, ends, blocks, room, np.zeros(1))
+    return gap_of_blocks(penalty, x, u, np.abs(radius[:1]), ends, blocks, 0.7, room), measured
 
 
-def of_samples(target, weight, image, slope):
-    curvature = np.empty(image.size)
-    value = evaluate_samples(Sample(target, np.abs(weight)), ascd.Squared(), image, slope, curvature, None)[0]
-    return value, slope.tobytes()
+def of_coordinates(x, u, radius, _):
+    penalty, listed = ascd.L1L2(0.1, 0.2).check(x.size), np.arange(x.size)
+    return gap_of_coordinates(penalty, x, u, np.abs(radius), listed, listed[:0], 0.7)
 
 
-def of_problem(target, x, image, slope):
-    return evaluate_at(Sample(target, 1.0), ascd.Squared(), ascd.L1(0.3), x, image, slope), slope.tobytes()
+def of_samples(target, weight, predictor, gradient):
+    curvature = np.empty(predictor.size)
+    value = evaluate_samples(Sample(target, np.abs(weight)), ascd.Squared(), predictor, gradient, curvature, None)[0]
+    return value, gradient.tobytes()
 
 
-def of_slopes(slope, place, _, __):
+def of_references(gradient, reference, _, __):
     sums = np.empty((1, 2))
-    keep_slope(slope, place, sums, 0, 1)
-    return sums.tobytes(), place.tobytes()
+    products_with_references(gradient, reference[None], np.zeros(1, dtype=np.int64), sums, 0, 1)
+    return sums.tobytes()
 
 
-@pytest.mark.parametrize("call", [of_terms, of_samples, of_problem, of_slopes])
+@pytest.mark.parametrize("call", [of_blocks, of_coordinates, of_samples, of_references])
 @pytest.mark.parametrize("size", [3, 4, 5, 9, 15, 17, 31, 40])
 def test_sums_do_not_depend_on_places(call, size):
     arrays = np.random.default_rng(size).standard_normal((4, size))

@@ -8,8 +8,12 @@ from blocks import PROBLEMS
 from solving import LOSSES, make_case
 
 import ascd
+from ascd.problem.certificate import certify
 from ascd.solver import tuning
+from ascd.solver.bounds import GradientBounds
+from ascd.solver.line_search import LineSearch
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
+from ascd.solver.state import State
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -80,6 +84,39 @@ def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, model, monkeypat
     assert solution.status is ascd.Status.INTERRUPTED
     assert solution.objective <= solution.zero_objective
     assert solution.objective == pytest.approx(case.objective(solution.x, solution.intercept), rel=1e-12)
+    assert solution.objective - case.minimum() <= solution.gap + 1e-12
+    assert solution.gap <= 2.0 * solution.zero_objective
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", ["GradientBounds.update", "State.set", "LineSearch.take"])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_ctrl_c_at_any_time_leaves_a_true_gap(loss, name, when, monkeypatch):
+    """Products that were read at another point are no proof for this one."""
+    case, (owner, method) = make_case(loss, "l1", False, seed=3), name.split(".")
+    owner = {"GradientBounds": GradientBounds, "State": State, "LineSearch": LineSearch}[owner]
+    original, calls = getattr(owner, method), []
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) == 1 and when == "before":
+            raise KeyboardInterrupt
+        found = original(self, *arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return found
+
+    def checked(problem, terms, point, products, enough):
+        error = np.abs(case.A.T @ point.raw_gradient - products.estimate)[:, 0]
+        assert np.all(error <= products.radius + 1e-12)
+        return certify(problem, terms, point, products, enough)
+
+    monkeypatch.setattr(owner, method, interrupted)
+    monkeypatch.setattr("ascd.solver.check.certify", checked)
+    solution = ascd.solve(case.problem(), tol=1e-13)
+    assert solution.status is ascd.Status.INTERRUPTED
+    assert solution.objective == pytest.approx(case.objective(solution.x), rel=1e-12)
+    assert solution.objective - case.minimum() <= solution.gap + 1e-12
 
 
 @pytest.mark.parametrize("model", [BlockColumnModel, BlockGramModel])

@@ -66,18 +66,25 @@ class GradientBounds:
         self.everything = np.arange(self.count)
         self.is_small = n <= tuning.LARGEST_SET and not (self.matrix.in_rounds or self.matrix.is_dear)
         self.reads = 0
-        self.has_moved = False  # has the raw gradient moved since all blocks were read?
+        self.exact_for: Array | None = None  # the raw gradient at which all blocks were read last, if that is known
 
     def _sums(self, values: Array) -> Array:
         """Return the sums over the columns of each block."""
         return values if self.count == values.size else np.add.reduceat(values, self.starts[:-1])
+
+    def is_exact(self, gradient: Array) -> bool:
+        """Return whether all entries were read at this raw gradient, the array itself.
+
+        A run may be interrupted between a step and ``update``: then the estimates are those of another point.
+        """
+        return self.exact_for is gradient
 
     def update(self, gradient: Array) -> None:
         """Make balls for a raw gradient that has moved, without reading a column; few columns in memory are read."""
         if self.is_small:
             self.read_all(gradient)
             return
-        self.has_moved = True
+        self.exact_for = None
         self._compare(gradient)
         given = (self.place, self.slot, self.product.ravel(), self.ends, self.width, self.mean)
         price = prices.COORDINATE * self.product.size
@@ -108,7 +115,6 @@ class GradientBounds:
             found = products(self.matrix, self.problem.groups.order[self.rows(blocks)], gradient)
         self._set_exact(blocks, found, here, gradient)
         self.reads += found.shape[0]
-        self.has_moved = self.has_moved and not is_all
 
     def read_all(self, gradient: Array) -> None:
         self.read(self.everything, gradient)
@@ -116,14 +122,15 @@ class GradientBounds:
     def read_once(self, blocks: Array, gradient: Array) -> None:
         """Read these blocks for the present raw gradient alone; they keep their references."""
         rows = self.rows(blocks)
-        self.estimate[rows] = products(self.matrix, self.problem.groups.order[rows], gradient)
+        found = products(self.matrix, self.problem.groups.order[rows], gradient)
+        self.exact_for = self.exact_for if self.is_exact(gradient) else None
+        self.estimate[rows] = found
         self.radius[blocks] = 0.0
         self.reads += rows.size
 
     def set_all(self, found: Array, gradient: Array) -> None:
         """Take over the products (n, T) of all columns with this raw gradient."""
         self._set_exact(self.everything, found, 0, gradient)
-        self.has_moved = False
 
     def rows(self, blocks: Array) -> Array:
         """Return the rows of x that belong to these blocks."""
@@ -131,6 +138,7 @@ class GradientBounds:
 
     def _set_exact(self, blocks: Array, found: Array, here: int, gradient: Array) -> None:
         flat, rows = gradient.ravel(), self.rows(blocks)
+        is_exact, self.exact_for = self.is_exact(gradient) or blocks.size == self.count, None
         self.references[here] = flat
         self.length[here] = square_length(flat)
         self.total[here] = gradient.sum(axis=0)
@@ -149,6 +157,7 @@ class GradientBounds:
         share(
             prices.COORDINATE * found.size, blocks.size, fill_widths, *given, self.square, self.mean, self.width
         )  # fmt: skip
+        self.exact_for = gradient if is_exact else None
 
     def _compare(self, gradient: Array) -> None:
         """Fill in ``place``: how the raw gradient lies to the references."""

@@ -60,7 +60,7 @@ class OptimalityCheck:
         """Read the blocks whose balls leave open whether they are optimal; then the report."""
         state, bounds = self.state, self.bounds
         self._screen()
-        if bounds.has_moved:
+        if not bounds.is_exact(state.raw_gradient):
             listed = self.candidates
             undecided = listed[(self.score[listed] > 0.0) & (bounds.radius[listed] > 0.0)]
             if undecided.size and state.matrix.in_rounds:  # one round trip for all of them
@@ -135,7 +135,7 @@ class OptimalityCheck:
 
     def _is_exact(self) -> bool:
         """Return whether the predictor is fresh and all entries are exact, so that nothing need be read again."""
-        return self.state.is_fresh and not self.bounds.has_moved
+        return self.state.is_fresh and self.bounds.is_exact(self.state.raw_gradient)
 
     def _read_anew(self) -> None:
         state = self.state

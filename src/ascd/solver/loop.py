@@ -147,9 +147,12 @@ class Solver:
         return True
 
     def settle(self, enough: float) -> None:
-        """Compute the report anew with its certificate, unless it is one already."""
-        if self.rows is None or not self.rows.is_ahead:
-            self.check.settle(enough)
+        """Compute the report anew with its certificate, unless row chunks have given one already."""
+        if self.rows is not None and self.rows.is_ahead:
+            if self.report.is_certain:
+                return
+            self.rows.follow()
+        self.check.settle(enough)
 
     def settle_without_data(self, enough: float) -> None:
         if self.rows is None or not self.rows.is_ahead:
@@ -178,8 +181,7 @@ class Solver:
         if self.rows.is_ahead:
             self.rows.follow()
         elif self.rows.start[0].any() and not self.state.x.any():
-            self.state.x, self.state.constant = self.rows.start[0][:, None].copy(), np.array([self.rows.start[1]])
-            self.state.recompute()
+            self.state.move_to(self.rows.start[0][:, None].copy(), np.array([self.rows.start[1]]))
             self.bounds.read_all(self.state.raw_gradient)
 
     def _begins_anew(self) -> bool:

@@ -238,10 +238,17 @@ def conjugate_gradients(times: Any, diagonal: Array, right: Array, most_steps: i
 
 
 class BlockGramModel:
-    """Q on a Gram matrix that all outputs share; x and gradient have shape (m, T) and move."""
+    """Q on a Gram matrix that all outputs share; x and gradient have shape (m, T) and move.
 
-    def __init__(self, penalty: Any, layout: Layout, gram: Array, lipschitz: Array, gradient: Array, x: Array) -> None:
+    With ``classes`` > 1 coefficients are (m·classes, 1), and Q's smooth part does not change where all classes of a
+    column move by one number.
+    """
+
+    def __init__(
+        self, penalty: Any, layout: Layout, gram: Array, lipschitz: Array, gradient: Array, x: Array, classes: int = 1
+    ) -> None:
         self.penalty, self.layout, self.gram, self.gradient, self.x = penalty, layout, gram, gradient, x
+        self.classes = classes
         self.lipschitz = lipschitz
         self.rooms = np.empty((3, layout.longest))
         self.past, self.system = rooms_for_past(x.size)
@@ -294,10 +301,23 @@ class BlockGramModel:
         return change, right
 
     def _newton_step(self) -> None:
+        """Take Newton's step; where it is cut, also without what moves all classes of a column by one number.
+
+        The penalty alone bounds that part, so it may be so long that nothing is left of the rest.
+        """
         found = self._direction()
         if found is None:
             return
         change, right = found
+        taken = self._take(change, 0.5 * float(np.vdot(right, change)))
+        if self.classes > 1 and np.vdot(taken, change) < 0.5 * np.vdot(change, change):
+            by_class = change.reshape(-1, self.classes)
+            is_moved = by_class.all(axis=1, keepdims=True)
+            centred = by_class - np.where(is_moved, by_class.mean(axis=1, keepdims=True), 0.0)
+            self._take(centred.reshape(change.shape), 0.5 * float(np.vdot(right.ravel(), centred.ravel())))
+
+    def _take(self, change: Array, predicted: float) -> Array:
+        """Go along a direction as far as Q decreases; return the change of x."""
         rows = np.flatnonzero(change.any(axis=1))
         gram, gradient = self.gram[np.ix_(rows, rows)], self.gradient[rows]
 
@@ -305,11 +325,12 @@ class BlockGramModel:
             here = moved[rows]
             return float(np.vdot(gradient, here) + 0.5 * np.vdot(here, gram @ here))
 
-        predicted = 0.5 * float(np.vdot(right, change))
         taken = try_lengths(self.penalty, self.layout, self.x, change, model, predicted)
-        if taken is not None:
-            self.gradient += self.gram[rows].T @ taken[rows]
-            self.x += taken
+        if taken is None:
+            return np.zeros(change.shape)
+        self.gradient += self.gram[rows].T @ taken[rows]
+        self.x += taken
+        return taken
 
 
 class BlockColumnModel:

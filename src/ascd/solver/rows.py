@@ -223,7 +223,8 @@ class RowNewton:
     @property
     def is_ahead(self) -> bool:
         """Return whether the iterate is one that the state has not followed to."""
-        return self.iterate is not None and self.iterate.sums is not None
+        point = self.iterate
+        return point is not None and (point.sums is not None or not np.array_equal(point.x, self.state.x[:, 0]))
 
     def minimise(self, tolerance: float, limits: Limits, is_ended: Callable[[], bool]) -> Status | None:
         """Run until the gap is at most ``tolerance``; None where the rest needs the samples themselves."""
@@ -242,7 +243,8 @@ class RowNewton:
             if time.perf_counter() - began > limits.max_time:
                 return Status.TIME_LIMIT
             proposal = self._propose(point, tolerance)
-            is_slow = not gap < tuning.HALF_THE_GAP * lowest
+            is_known = point.sums is not None or not self.is_ahead  # else its gap is not
+            is_slow = is_known and not gap < tuning.HALF_THE_GAP * lowest
             if is_slow and not proposal.decrease > tuning.HARDLY_FALLS * tolerance and self._has_all(point):
                 return None
             lowest = min(lowest, gap)
@@ -257,11 +259,9 @@ class RowNewton:
         """Take the state to the iterate: a pass over the data."""
         assert self.iterate is not None
         state = self.state
-        state.x, state.constant = self.iterate.x[:, None].copy(), np.array([self.iterate.constant])
-        state.recompute()
+        state.move_to(self.iterate.x[:, None].copy(), np.array([self.iterate.constant]))
+        self.iterate, self.start = None, (state.x[:, 0], float(state.constant[0]))
         self.check.bounds.read_all(state.raw_gradient)
-        self.iterate = None
-        self.start = state.x[:, 0], float(state.constant[0])
 
     def _begin(self) -> Iterate | None:
         """Return the last iterate; the state from what is known of it; or the start, by a round trip."""
@@ -271,7 +271,7 @@ class RowNewton:
         x, constant = self.start
         is_state = np.array_equal(x, state.x[:, 0])
         found = self.rows.all_moments(state.seen.curvature.most) if is_state else None
-        if found is None or bounds.has_moved or bounds.radius.any():
+        if found is None or not bounds.is_exact(state.raw_gradient):
             sums = self._request(x, x, (constant, constant), WHOLE, self.columns)
             return self._at(x.copy(), constant, sums, 0, None)
         if not 0.0 < found.total < math.inf:  # no sample curves its loss here

@@ -121,10 +121,20 @@ class State:
         self.x, self.constant, self.seen = x, constant, seen
         self.is_fresh = is_fresh and not self.is_invariant
 
+    def move_to(self, x: Array, constant: Array) -> None:
+        """Go to a point whose predictor is computed from it; stay here where that fails or is interrupted."""
+        before = self.saved()
+        try:
+            self.is_fresh = False
+            self.x, self.constant = x, constant
+            self.recompute()
+        except BaseException:
+            self.restore(before)
+            raise
+
     def go_to_zero(self) -> None:
         """Set all coefficients to 0, with the best constants there."""
-        self.x, self.constant = np.zeros(self.x.shape), self.zero_constant
-        self.recompute()
+        self.move_to(np.zeros(self.x.shape), self.zero_constant)
 
     def saved(self) -> Saved:
         """Return a copy of the present point."""

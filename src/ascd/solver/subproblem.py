@@ -327,7 +327,8 @@ class Subproblem:
         if state.intercept:
             gram, constants = without_constants(gram, state.outputs)
         lipschitz = self.prox_curvature.of_gram(layout, gram)
-        model = BlockGramModel(state.penalty, layout, gram, lipschitz, gradient.reshape(-1, 1), x.reshape(-1, 1))
+        flat = gradient.reshape(-1, 1), x.reshape(-1, 1)
+        model = BlockGramModel(state.penalty, layout, gram, lipschitz, *flat, state.outputs)
         model.minimise(target)
         shift: Array = constants @ (x - before).ravel()
         return shift
