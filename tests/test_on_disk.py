@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matrix_answers import check_answers
 from on_disk import COLUMNS, VECTOR, A, B, converted, csv, libsvm, npy, parquet, zarr
 
 import ascd

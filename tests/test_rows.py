@@ -7,16 +7,20 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from ascd.problem.at_rows import Step, look_at_rows, rows_of
-from ascd.solver.in_rows import GRID
 from pairs import in_pairs
 from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix.base import DataGone
-from ascd.matrix.chunked import chunked
-from ascd.matrix.open import open_design
+from ascd.matrix.distant import Distant
 from ascd.matrix.requests import InTurn
+from ascd.matrix.parted import Parted
+from ascd.matrix.open import open_design
+from ascd.problem.certificate import certify_from_sums
+from ascd.problem.dual import gap_of_samples, gaps_of_samples
+from ascd.solver import tuning
+from ascd.solver.loop import Solver
+from ascd.solver.rows import LENGTHS, SCALES, Sums, Trial, rows_of, sums_over_rows
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(0)
@@ -35,8 +39,6 @@ TARGETS = {
 class Remote:
     """Chunks that are remote: what is sent and received is recorded."""
 
-    is_remote = True
-
     def __init__(self, parts, fails_at=None):
         self.inner, self.questions, self.moved, self.fails_at = InTurn(parts), [], [], fails_at
 
@@ -44,7 +46,7 @@ class Remote:
         if len(self.questions) == self.fails_at:
             raise DataGone("gone")
         answers = self.inner.ask(calls)
-        self.questions.append(calls[0].request)
+        self.questions.append(calls[0].question)
         self.moved.append([size for one in (*(call.arguments for call in calls), answers) for size in sizes(one)])
         return answers
 
@@ -52,7 +54,7 @@ class Remote:
         return [Beside(value) for value in self.inner.keep(parts, values)]
 
     def changed(self, function, *arguments):
-        return Elsewhere(self.inner.changed(function, *arguments).chunks)
+        return Remote(self.inner.changed(function, *arguments).parts)
 
 
 class Beside(tuple):
@@ -77,7 +79,7 @@ def in_parts(A, rows=3, columns=1, fails_at=None):
         for top, bottom in itertools.pairwise(ends[0])
         for left, right in itertools.pairwise(ends[1])
     ]
-    return chunked(Elsewhere(parts, fails_at), *ends)
+    return Distant(Parted(Remote(parts, fails_at), *ends))
 
 
 def stated(A, loss, share, **how):
@@ -89,7 +91,7 @@ def stated(A, loss, share, **how):
 def test_few_rounds_and_no_vector_of_samples(loss, intercept):
     problem = stated(in_parts(X), loss, 100)
     found = ascd.solve(problem, tol=1e-6, intercept=intercept)
-    source = problem.design
+    source = problem.design.source
     assert found.converged
     assert source.rounds <= (2 if loss == "squared" else 9)
     assert source.executor.questions == ["first", *["apply"] * (source.rounds - 1)]
@@ -101,19 +103,24 @@ def test_few_rounds_and_no_vector_of_samples(loss, intercept):
 def test_steps_go_farther_than_their_model(compiled):
     """Far from the minimum a logistic loss is much flatter than its first model."""
     problem = stated(in_parts(X), "logistic", 100)
-    looks, over_rows = [], problem.design.over_rows
-    problem.design.over_rows = lambda *given: looks.append(over_rows(*given)) or looks[-1]
+    answers, over_rows = [], problem.design.source.over_rows
+    problem.design.source.over_rows = lambda *given: answers.append(over_rows(*given)) or answers[-1]
     trace = ascd.solve(problem, tol=1e-6).trace
     costs = [sums.losses for sums in answers]
     assert costs[0][LENGTHS == 2.0] < costs[0][LENGTHS == 1.0]
     assert np.all(np.diff(trace.objective) < 0.0)
 
 
-def point_and_look(problem, design, x, constant, intercept):
-    spans = design.spans
-    kept = design.keep_beside([rows_of(problem.parts.sample, problem.parts.loss, span) for span in spans])
-    step = Step(x, x, np.array([constant, constant]), np.ones(1), np.zeros(1), GRID, np.arange(x.size), intercept)
-    return design.over_rows(look_at_rows, kept, *step)
+def sums_at(problem, design, x, constant, intercept):
+    """What one round trip returns of a point."""
+    spans = design.source.spans
+    kept = design.source.keep_beside([rows_of(problem.parts.sample, problem.parts.loss, span) for span in spans])
+    trial = Trial(x, x, np.array([constant, constant]), np.ones(1), np.zeros(1), SCALES, np.arange(x.size), intercept)
+    return design.source.over_rows(sums_over_rows, kept, *trial)
+
+
+def gap_from(problem, x, constant, sums, intercept):
+    return certify_from_sums(problem, problem.terms(), x[:, None], np.array([constant]), sums, SCALES, intercept)
 
 
 @in_pairs(loss=LOSSES, intercept=[False, True], weighted=[False, True])
@@ -183,7 +190,7 @@ def test_a_start_is_evaluated_in_one_round_trip(compiled):
     problem = stated(in_parts(X), "logistic", 20)
     found = ascd.solve(problem, tol=1e-6, x0=first.x, intercept=True, intercept0=first.intercept)
     assert found.converged
-    assert problem.design.executor.questions == ["first", "apply"]
+    assert problem.design.source.executor.questions == ["first", "apply"]
 
 
 def test_a_penalty_of_a_path_begins_where_the_last_one_ended():
@@ -191,7 +198,7 @@ def test_a_penalty_of_a_path_begins_where_the_last_one_ended():
     found = ascd.path(problem, n_alphas=6, eps=0.01, tol=1e-8, intercept=True, early_stop=False)
     expected = ascd.path(ascd.Problem(X, SIGNAL, penalty=ascd.L1(1.0)), alphas=found.alphas, tol=1e-10, intercept=True)
     np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-8)
-    assert problem.design.rounds <= 1 + 6
+    assert problem.design.source.rounds <= 1 + 6
 
 
 def test_data_that_are_lost_leave_the_best_point(compiled):
@@ -229,7 +236,7 @@ def test_a_constant_column_is_put_where_the_rows_are():
     design = in_parts(X)
     wider = design.with_constant(2.0)
     np.testing.assert_allclose(wider.dots(np.arange(7), SIGNAL), np.c_[X, np.full(90, 2.0)].T @ SIGNAL)
-    assert design.executor.questions == []
+    assert design.source.executor.questions == []
     assert in_parts(X, 2, 2).with_constant(1.0) is None
 
 
@@ -243,8 +250,8 @@ def test_columns_are_cached_with_their_products(compiled):
     found = ascd.solve(problem, tol=1e-8)
     expected = ascd.solve(ascd.Problem(wide, b, penalty=ascd.L1(strength)), tol=1e-8)
     assert found.objective == pytest.approx(expected.objective, rel=1e-8)
-    questions = problem.design.executor.questions
-    assert questions[:2] == ["first", "block"]
+    questions = problem.design.source.executor.questions
+    assert questions[:2] == ["first", "columns"]
     assert set(questions[2:]) == {"dots_and_worst"}
 
 
@@ -257,16 +264,16 @@ def test_the_worst_columns_are_cached_and_no_others():
     outside = np.flatnonzero(np.abs(products) > 20.0)
     assert near.size > 0
     assert set(near) <= set(outside)
-    before = len(design.executor.questions)
+    before = len(design.source.executor.questions)
     np.testing.assert_allclose(design.dots(near, SIGNAL), products[near])
-    assert len(design.executor.questions) == before
+    assert len(design.source.executor.questions) == before
 
 
 def test_empty_columns_are_not_fetched():
     empty = sp.csc_array(np.where(np.arange(6) % 3 == 0, 0.0, X))
-    design = chunked(Elsewhere([open_design(empty)]), np.array([0, 90]), np.array([0, 6]), False)
+    design = Distant(Parted(Remote([open_design(empty)]), np.array([0, 90]), np.array([0, 6]), False))
     ascd.Problem(design, SIGNAL, penalty=ascd.L1(1.0))
-    assert design.executor.questions == ["first"]
+    assert design.source.executor.questions == ["first"]
 
 
 def test_losses_that_do_not_curve_at_the_start(compiled):
