@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-
-from ascd.blocks import tuning
 from ascd.blocks.bfgs import Line, Pairs, Vector, pairs_kept, search
 from ascd.blocks.tuning import FLAT_ENOUGH, LEAST_FALL
+
+from ascd.blocks import tuning
 
 # ------------------------------------------------------------------------------------------- directions
 

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from ascd.blocks.smooth import Smooth
+from ascd.blocks.solver import Solver
+from ascd.blocks.variables import Coefficients, Rounded, Span, variables_of
 from scipy import sparse
 
 import ascd
 from ascd.blocks import smooth as smooth_module
-from ascd.blocks.smooth import Smooth
-from ascd.blocks.solver import Solver
-from ascd.blocks.variables import Coefficients, Rounded, Span, variables_of
 
 
 def classes(d=60, n=12, count=4, ridge=0.5, **penalty):

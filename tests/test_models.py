@@ -284,7 +284,6 @@ def test_large_working_sets_reach_the_same_optimum(monkeypatch, penalty, interce
     assert found.reads <= 1000 * problem.n_features
 
 
-
 @pytest.mark.parametrize("kind", ["random", "correlated", "equal columns", "diagonal", "zero"])
 def test_curvatures_of_steps_are_more_than_half_of_the_largest_eigenvalue(kind):
     rng = np.random.default_rng(3)
