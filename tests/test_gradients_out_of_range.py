@@ -67,7 +67,7 @@ def test_lazy_rules_end_where_the_reference_tells_nothing(lazy_everywhere, rule,
 
 
 def test_a_product_whose_square_overflows_takes_nothing_from_its_width():
-    """A coordinate at its bound, which was read when the raw gradient was 10⁵⁵: its interval shrank to 10⁻⁶ of its width."""
+    """A coordinate at its bound, read when the raw gradient was 10⁵⁵: its interval shrank to 10⁻⁶ of its width."""
     assert judge(draw(9942000003429))[1] == []
 
 
@@ -80,9 +80,7 @@ def test_widths_across_a_raw_gradient():
 
 def test_compiled_widths_are_not_reordered(compiled):
     width, block = np.empty(1), np.zeros(1, dtype=np.int64)
-    fill_widths(
-        block, np.array([6e199]), np.array([0, 1]), 1e-100, 0.0, np.array([1e300]), np.zeros(1), width, 0, 1
-    )
+    fill_widths(block, np.array([6e199]), np.array([0, 1]), 1e-100, 0.0, np.array([1e300]), np.zeros(1), width, 0, 1)
     assert width[0] == pytest.approx(8e149)
 
 

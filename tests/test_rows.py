@@ -125,7 +125,7 @@ def gap_from(problem, x, constant, sums, intercept):
 
 @in_pairs(loss=LOSSES, intercept=[False, True], weighted=[False, True])
 def test_a_gap_from_sums_is_never_below_the_truth(loss, intercept, weighted):
-    """Near and far from the minimum it is no less than F − min F; and about that of a certificate without an intercept."""
+    """Near and far from the minimum it is no less than F − min F; without an intercept it is about the usual one."""
     case = make_case(loss, "l1", intercept, weighted, seed=2)
     problem, design = case.problem(), in_parts(case.A)
     best = ascd.solve(problem, tol=1e-13, intercept=intercept)
@@ -330,7 +330,9 @@ def test_columns_that_were_left_out_join_when_they_must_move(monkeypatch, interc
 
 
 def next_columns(penalty, columns, ends):
-    solver = Solver(ascd.Problem(in_parts(columns), np.zeros(60), penalty=penalty), np.zeros((60, 1)), False, np.zeros(1))
+    solver = Solver(
+        ascd.Problem(in_parts(columns), np.zeros(60), penalty=penalty), np.zeros((60, 1)), False, np.zeros(1)
+    )
     return solver.rows._next_columns(ends).tolist()
 
 

@@ -204,7 +204,9 @@ def test_balance_makes_the_gradients_sum_to_zero(loss, far):
     predictor = far + 0.1 * rng.standard_normal(28)
     total, gradient = balanced(loss, b, weights, predictor)
     assert abs(gradient.sum()) <= (1e-12 + 1e-14 * abs(far)) * np.abs(gradient).sum()  # z is rounded out there
-    best = optimize.minimize_scalar(lambda c: weights @ LOSSES[loss][0](b, predictor + c), bracket=(-1.0, 1.0), tol=1e-12)
+    best = optimize.minimize_scalar(
+        lambda c: weights @ LOSSES[loss][0](b, predictor + c), bracket=(-1.0, 1.0), tol=1e-12
+    )
     assert total == pytest.approx(weights @ LOSSES[loss][0](b, predictor), rel=1e-12)
     assert total <= best.fun * (1.0 + 1e-12)
 
@@ -252,7 +254,7 @@ def test_balance_ends_where_there_is_no_finite_intercept(loss, target):
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
 @pytest.mark.usefixtures("compiled")
 def test_many_samples_are_evaluated_in_parts(loss):
-    """The same losses, gradients and intercept as a sample alone gives them, and the same bits with any number of threads."""
+    """The same losses, gradients and intercept as one by one, and the same bits with any number of threads."""
     rng, size = np.random.default_rng(0), 2 * SAMPLES_A_PART + 1000
     targets = {"squared": rng.standard_normal, "logistic": lambda k: rng.choice([-1.0, 1.0], k)}
     b = targets.get(loss, lambda k: rng.poisson(3.0, k).astype(float))(size)
