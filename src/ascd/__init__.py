@@ -193,7 +193,7 @@ _FILES = {
 _HOMES = {name: module for module, names in _FILES.items() for name in names.split()}
 #: Packages and modules that can be asked for as attributes without an import of their own.
 _MODULES = frozenset((
-    "blocks", "cli", "data", "datasets", "engine", "experiments", "files", "plotting", "problem", "protocols",
+    "blocks", "cli", "datasets", "engine", "experiments", "files", "matrix", "plotting", "problem", "protocols",
     "racing", "report", "results", "solver", "svm", "theory",
 ))  # fmt: skip
 
