@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ascd.blocks.fit import Fit
 from blocks import CLASSES, PROBLEMS, A, Y, target_of
 
 import ascd
@@ -266,7 +265,9 @@ def test_columns_far_from_zero_are_no_harder_with_an_intercept(groups, outputs):
 def test_lists_and_arrays_of_columns_are_the_same_groups():
     lists = [[0, 5, 7], [1], [2, 3, 4, 6], list(range(8, 20))]
     for other in ([np.array(part) for part in lists], [tuple(part) for part in lists]):
-        one, two = (ascd.Problem(A[:, :20], Y[:, 0], penalty=ascd.GroupL2(1.0, groups=given)) for given in (lists, other))
+        one, two = (
+            ascd.Problem(A[:, :20], Y[:, 0], penalty=ascd.GroupL2(1.0, groups=given)) for given in (lists, other)
+        )
         assert one.groups.order.tolist() == two.groups.order.tolist()
         assert one.groups.starts.tolist() == two.groups.starts.tolist()
 

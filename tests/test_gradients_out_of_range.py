@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 import pytest
-from ascd.problem.dual_samples import dual_length
 from fuzz.cases import Case
 from fuzz.checks import judge
 from fuzz.draw import draw
@@ -19,6 +18,7 @@ from fuzz.steps import faults
 from pairs import in_pairs
 
 import ascd
+from ascd.problem.dual import dual_length
 from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
 from ascd.problem.terms import CoordinateTerms
 from ascd.solver.bounds import fill_widths
@@ -80,9 +80,7 @@ def test_widths_across_a_raw_gradient():
 
 def test_compiled_widths_are_not_reordered(compiled):
     width, block = np.empty(1), np.zeros(1, dtype=np.int64)
-    fill_widths(
-        block, np.array([6e199]), np.array([0, 1]), 1e-100, 0.0, np.array([1e300]), np.zeros(1), width, 0, 1
-    )
+    fill_widths(block, np.array([6e199]), np.array([0, 1]), 1e-100, 0.0, np.array([1e300]), np.zeros(1), width, 0, 1)
     assert width[0] == pytest.approx(8e149)
 
 

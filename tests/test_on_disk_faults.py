@@ -7,10 +7,10 @@ import pickle
 
 import numpy as np
 import pytest
-from ascd.estimators._deviations import deviations
 from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, csv, npy, parquet, write, zarr
 
 import ascd
+from ascd.estimators._data import deviations
 from ascd.io import open_data
 from ascd.io.opening import as_bytes
 from ascd.matrix import prices

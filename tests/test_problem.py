@@ -12,7 +12,7 @@ import pytest
 from formulas import LOSSES, PENALTIES, feasible, gradient, smooth, targets
 
 import ascd
-from ascd.problem import dual_fit, tuning
+from ascd.problem import dual, tuning
 
 D, N = 12, 4
 WEIGHTS = {"no weights": None, "weights": np.r_[0.0, 0.0, np.linspace(0.2, 3.0, D - 2)]}
@@ -134,7 +134,7 @@ def test_without_projection_the_gap_of_a_free_coordinate_is_useless(monkeypatch)
 
 
 def test_many_unpenalised_columns_cost_no_projection(monkeypatch):
-    monkeypatch.setattr(dual_fit, "as_block", None)  # nobody may gather the columns
+    monkeypatch.setattr(dual, "as_block", None)  # nobody may gather the columns
     monkeypatch.setattr(tuning, "MOST_OPERATIONS", 1.0)
     monkeypatch.setattr(tuning, "FEW_COLUMNS", N - 1)
     A, b, _ = data("squared")
@@ -226,5 +226,5 @@ def test_a_replacement_is_checked(change, word):
 def test_columns_depend_in_units_of_their_own_where_that_is_exact(column, depends):
     halves = np.array([[0.3, 0.0], [0.3, 0.0], [0.0, 7.7], [0.0, 7.7]])
     design = ascd.Problem(np.c_[halves, column], np.arange(4.0)).design
-    fit = dual_fit.fit_to(design, np.arange(3), True, np.ones(4), 1.0, np.zeros(3))
+    fit = dual.fit_to(design, np.arange(3), True, np.ones(4), 1.0, np.zeros(3))
     assert (fit is not None) == depends

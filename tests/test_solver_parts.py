@@ -204,7 +204,9 @@ def test_balance_makes_the_gradients_sum_to_zero(loss, far):
     predictor = far + 0.1 * rng.standard_normal(28)
     total, gradient = balanced(loss, b, weights, predictor)
     assert abs(gradient.sum()) <= (1e-12 + 1e-14 * abs(far)) * np.abs(gradient).sum()  # z is rounded out there
-    best = optimize.minimize_scalar(lambda c: weights @ LOSSES[loss][0](b, predictor + c), bracket=(-1.0, 1.0), tol=1e-12)
+    best = optimize.minimize_scalar(
+        lambda c: weights @ LOSSES[loss][0](b, predictor + c), bracket=(-1.0, 1.0), tol=1e-12
+    )
     assert total == pytest.approx(weights @ LOSSES[loss][0](b, predictor), rel=1e-12)
     assert total <= best.fun * (1.0 + 1e-12)
 
