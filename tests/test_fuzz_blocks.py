@@ -204,7 +204,7 @@ def boastful(monkeypatch, interpreted):
         solution = honest(problem, **{**options, "max_iter": 0})
         return replace(solution, gap=0.1 * solution.gap)
 
-    monkeypatch.setattr(ascd, "solve_blocks", solve)
+    monkeypatch.setattr(ascd, "solve", solve)
 
 
 @pytest.mark.parametrize("loss", ["squared", "softmax"])
@@ -225,7 +225,7 @@ def test_a_false_gap_is_found_shrunk_and_printed(boastful, loss):
 def test_coefficients_below_zero_are_found(monkeypatch, interpreted):
     honest = ascd.solve
     wrong = np.full((4, 2), -1.0)
-    monkeypatch.setattr(ascd, "solve_blocks", lambda problem, **options: replace(honest(problem, **options), x=wrong))
+    monkeypatch.setattr(ascd, "solve", lambda problem, **options: replace(honest(problem, **options), x=wrong))
     assert [violation.kind for violation in judge(block_case(penalty="SparseGroup"))[1]] == ["outside the box"]
 
 
