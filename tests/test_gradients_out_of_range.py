@@ -67,7 +67,7 @@ def test_lazy_rules_end_where_the_reference_tells_nothing(lazy_everywhere, rule,
 
 
 def test_a_product_whose_square_overflows_takes_nothing_from_its_width():
-    """A coordinate at its bound, which was read when the raw gradient was 10⁵⁵: its interval shrank to 10⁻⁶ of its width."""
+    """A coordinate at its bound, read when the raw gradient was 10⁵⁵: its interval shrank to 10⁻⁶ of its width."""
     assert judge(draw(9942000003429))[1] == []
 
 

@@ -134,7 +134,7 @@ def test_without_projection_the_gap_of_a_free_coordinate_is_useless(monkeypatch)
 
 
 def test_many_unpenalised_columns_cost_no_projection(monkeypatch):
-    monkeypatch.setattr(dual, "as_block", None)  # nobody may gather the columns
+    monkeypatch.setattr(dual, "as_block", None)  # the columns must not be gathered
     monkeypatch.setattr(tuning, "MOST_OPERATIONS", 1.0)
     monkeypatch.setattr(tuning, "FEW_COLUMNS", N - 1)
     A, b, _ = data("squared")

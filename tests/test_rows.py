@@ -128,7 +128,7 @@ def gap_from(problem, x, constant, sums, intercept):
 
 @in_pairs(loss=LOSSES, intercept=[False, True], weighted=[False, True])
 def test_a_gap_from_sums_is_never_below_the_truth(loss, intercept, weighted):
-    """Near and far from the minimum it is no less than F − min F; and about that of a certificate without an intercept."""
+    """Near and far from the minimum it is no less than F − min F; without an intercept it is about the usual one."""
     case = make_case(loss, "l1", intercept, weighted, seed=2)
     problem, design = case.problem(), in_parts(case.A)
     best = ascd.solve(problem, tol=1e-13, intercept=intercept)
