@@ -129,7 +129,7 @@ def test_ctrl_c_inside_a_model_states_the_point_that_is_returned(interpreted, ho
 
         return called
 
-    name = "ascd.solver.large_model.violation_at" if host == 0 else "ascd.solver.gram_model.sweep_gram"
+    name = "ascd.solver.device.largest_violation" if host == 0 else "ascd.solver.models.sweep_gram"
     module, _, function = name.rpartition(".")
     monkeypatch.setattr(name, interrupting(getattr(sys.modules[module], function)))
     problem = ascd.Problem(design_of(on_device(A)), b, penalty=ascd.L1(20.0))

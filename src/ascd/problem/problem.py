@@ -39,7 +39,7 @@ from ascd.problem.norms import FirstPass, as_weights, check_norms, gradients_at_
 from ascd.problem.penalties import as_penalty
 from ascd.problem.penalties.blocks import BlockNorm
 from ascd.problem.penalties.entrywise import Entrywise
-from ascd.problem.products import add, products
+from ascd.problem.products import add, nonzero_rows, products
 from ascd.problem.recession import check_bounded
 from ascd.problem.terms import BlockTerms, CoordinateTerms
 from ascd.protocols import BlockPenalty
@@ -273,7 +273,7 @@ class Problem:
         """Return F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
         point = self.as_point(x, "x")
         Z = np.zeros((self.n_samples, self.n_outputs))
-        moved = np.flatnonzero(point.any(axis=1))
+        moved = nonzero_rows(point)
         add(self.design, self.groups.order[moved], point[moved], Z)
         _, gradient, curvature, _ = self.loss.evaluate(Z, False)
 
@@ -308,7 +308,7 @@ class Problem:
         """Return F(x, c), the predictions Ax + c and the gradient ∇f(Ax + c) with respect to them."""
         point = self.as_point(x, "x")
         Z = np.zeros((self.n_samples, self.n_outputs)) + np.asarray(intercept, dtype=np.float64)
-        moved = np.flatnonzero(point.any(axis=1))
+        moved = nonzero_rows(point)
         add(self.design, self.groups.order[moved], point[moved], Z)
         value, gradient, _, _ = self.loss.evaluate(Z, False)
         objective = value + self.cost(point)

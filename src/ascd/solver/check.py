@@ -18,7 +18,6 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix.base import DataGone, as_block
 from ascd.problem.certificate import Certificate, Products, certify
-from ascd.problem.products import products
 from ascd.problem.terms import subgradients
 from ascd.results.solution import Status
 from ascd.solver import tuning
@@ -186,25 +185,27 @@ class OptimalityCheck:
         Beside an intercept a column counts less its mean.
         """
         state, seen, rows = self.state, self.state.seen, self.bounds.rows(blocks)
-        violation = self._own_violations(blocks, rows)
-        if not violation.any():
+        by_coordinate = self._own_violations(rows) if state.terms.is_by_coordinate else None
+        if by_coordinate is not None and not by_coordinate.any():
             return 0.0
         block, total = as_block(state.matrix.take(state.order[rows]), state.d), 0.0
         for t in range(state.outputs):
             own = state.loss.own_curvature(seen, t)
             with np.errstate(all="ignore"):
                 mean = own @ block / own.sum() if state.intercept and own.any() else np.zeros(rows.size)
-                curvature = own @ (block - mean) ** 2
-                step = np.divide(violation[:, t], curvature, out=np.zeros(rows.size), where=violation[:, t] != 0.0)
-                total += float(violation[:, t] @ (np.abs(state.x[rows, t]) + step))
+                centred = block - mean
+                curvature = own @ centred**2
+                # of a constant column beside the intercept nothing is left, neither here nor there
+                gradient = np.abs(seen.raw_gradient[:, t] @ centred) if by_coordinate is None else by_coordinate
+                step = np.divide(gradient, curvature, out=np.zeros(rows.size), where=gradient != 0.0)
+                total += float(gradient @ (np.abs(state.x[rows, t]) + step))
         return total
 
-    def _own_violations(self, blocks: Array, rows: Array) -> Array:
-        """Return, entry by entry, how far the gradient of F is from zero at coordinates that are free to move."""
+    def _own_violations(self, rows: Array) -> Array:
+        """Return how far the gradient of F is from zero at coordinates that are free to move."""
         state = self.state
-        if not state.terms.is_by_coordinate:
-            return np.abs(products(state.matrix, state.order[rows], state.raw_gradient))
         low, high = np.empty((2, state.n))
         subgradients(state.penalty, state.x.ravel(), low, high)
         g = self.bounds.estimate[rows, 0]
-        return np.maximum(0.0, np.maximum(g + low[rows], -g - high[rows]))[:, None]
+        violation: Array = np.maximum(0.0, np.maximum(g + low[rows], -g - high[rows]))
+        return violation

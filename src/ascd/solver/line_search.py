@@ -15,6 +15,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.problem.losses import Curvature
+from ascd.problem.products import nonzero_rows
 from ascd.solver import tuning
 from ascd.solver.state import Evaluation, State
 from ascd.solver.working_set import WorkingSet
@@ -89,9 +90,9 @@ class LineSearch:
         """Return Z at the step's end: from x itself where the working set has all that is not zero, and most moves."""
         state = self.state
         constant = state.constant + step.shift
-        moved = np.flatnonzero(change.any(axis=1))
-        outside = state.support.size - int(np.count_nonzero(state.x[step.rows].any(axis=1)))
-        count = int(np.count_nonzero(step.x.any(axis=1)))
+        moved = nonzero_rows(change)
+        outside = state.support.size - nonzero_rows(state.x[step.rows]).size
+        count = nonzero_rows(step.x).size
         if outside == 0 and tuning.FRESH_SHARE * count <= moved.size:
             return state.predictor_of(step.rows, step.x) + constant, True
         added = state.predictor_of(step.rows[moved], change[moved])

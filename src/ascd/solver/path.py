@@ -21,6 +21,7 @@ from ascd.matrix.base import DataGone
 from ascd.problem.penalties import as_penalty
 from ascd.problem.penalties.entrywise import Entrywise
 from ascd.problem.problem import Problem
+from ascd.problem.products import nonzero_rows
 from ascd.problem.recession import check_bounded
 from ascd.problem.terms import score_blocks
 from ascd.problem.tuning import LAST_PLACES
@@ -158,7 +159,7 @@ class _Walk:
     def _keep(self, before: int) -> None:
         solver, now, zero = self.solver, self.solver.report, self.solver.state.zero_value
         x, is_flat = solver.x, solver.problem.loss.is_flat
-        there = np.flatnonzero(x.any(axis=1))
+        there = nonzero_rows(x)
         self.points.append((there, x[there]))
         explained = 1.0 - solver.loss_value / zero if zero > 0.0 else 0.0
         self.constants.append(float(solver.constant[0]) if is_flat else solver.constant)

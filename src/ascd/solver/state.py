@@ -14,7 +14,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.problem.certificate import Point
-from ascd.problem.products import add
+from ascd.problem.products import add, nonzero_rows
 from ascd.problem.terms import BlockTerms, CoordinateTerms
 from ascd.solver import tuning
 
@@ -82,7 +82,7 @@ class State:
     @property
     def support(self) -> Array:
         """Rows of x that are not zero."""
-        return np.flatnonzero(self.x[:, 0] != 0.0 if self.outputs == 1 else self.x.any(axis=1))
+        return nonzero_rows(self.x)
 
     def evaluate_at(self, predictor: Array, guess: float = 0.0) -> tuple[Evaluation, Array]:
         """Return the loss at a predictor, which the best intercepts move first, and how far: about ``guess``."""
@@ -91,7 +91,7 @@ class State:
 
     def predictor_of(self, rows: Array, x: Array) -> Array:
         """Return A·x for coefficients x of shape (len(rows), T) at these rows."""
-        moved = np.flatnonzero(x.any(axis=1))
+        moved = nonzero_rows(x)
         predictor = np.zeros((self.d, self.outputs))
         add(self.matrix, self.order[rows[moved]], x[moved], predictor)
         self.reads += moved.size
