@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ascd.blocks.fit import Fit
 from blocks import CLASSES, PROBLEMS, A, Y, target_of
 
 import ascd

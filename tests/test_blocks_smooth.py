@@ -6,34 +6,36 @@ import math
 
 import numpy as np
 import pytest
-from ascd.blocks import smooth as smooth_module
-from ascd.blocks.smooth import Coefficients, Line, Pairs, Preconditioned, Smooth, Span, Vector, search, variables_of
-from ascd.blocks.solver import Solver
-from ascd.blocks.tuning import FLAT_ENOUGH, LEAST_FALL
 from scipy import sparse
 
 import ascd
+from ascd.solver import smooth as smooth_module
+from ascd.solver.loop import Solver
+from ascd.solver.smooth import Coefficients, Line, Pairs, Preconditioned, Smooth, Span, Vector, search, variables_of
+from ascd.solver.tuning import FLAT_ENOUGH, LEAST_FALL
 
 
 def classes(d=60, n=12, count=4, ridge=0.5, **penalty):
     rng = np.random.default_rng(3)
     A = rng.standard_normal((d, n))
     labels = np.argmax(A @ rng.standard_normal((n, count)) + rng.gumbel(size=(d, count)), axis=1)
-    return ascd.BlockProblem(A, labels, "softmax", ascd.GroupL2(**{"strength": 0.0, "ridge": ridge, **penalty}))
+    return ascd.Problem(A, labels, "softmax", ascd.GroupL2(**{"strength": 0.0, "ridge": ridge, **penalty}))
 
 
 def smooth(problem):
-    return Smooth(Solver(problem, np.zeros((problem.n_features, problem.n_outputs)), False, np.zeros(1)).fit)
+    return Smooth(
+        Solver(problem, np.zeros((problem.n_features, problem.n_outputs)), False, np.zeros(problem.n_outputs)).state
+    )
 
 
 def test_it_is_for_problems_without_a_kink():
     A, y = np.eye(4), np.arange(4.0)
     assert smooth(classes()).applies()
-    assert smooth(ascd.BlockProblem(A, y, "huber", ascd.GroupL2(0.0, ridge=1.0))).applies()
+    assert smooth(ascd.Problem(A, y, "huber", ascd.GroupL2(0.0, ridge=1.0))).applies()
     for other in (
         classes(strength=0.1), classes(ridge=0.0), classes(positive=True),
-        ascd.BlockProblem(A, y, "squared", ascd.GroupL2(0.0, ridge=1.0)),
-        ascd.BlockProblem(A, y, "poisson", ascd.GroupL2(0.0, ridge=1.0)),
+        ascd.Problem(A, y, "squared", ascd.GroupL2(0.0, ridge=1.0)),
+        ascd.Problem(A, y, "poisson", ascd.GroupL2(0.0, ridge=1.0)),
     ):  # fmt: skip
         assert not smooth(other).applies()
 
@@ -41,8 +43,8 @@ def test_it_is_for_problems_without_a_kink():
 def test_few_coefficients_are_found_to_more_digits(monkeypatch):
     gaps = []
     for most in (48, 49):  # 12 columns, 4 classes
-        monkeypatch.setattr("ascd.blocks.tuning.FEW_COEFFICIENTS", most)
-        gaps.append(ascd.solve_blocks(classes(), tol=1e-4).gap)
+        monkeypatch.setattr("ascd.solver.tuning.FEW_COEFFICIENTS", most)
+        gaps.append(ascd.solve(classes(), tol=1e-4).gap)
     assert gaps[1] < 1e-5 * gaps[0]
 
 
@@ -56,11 +58,11 @@ def test_both_ways_lead_to_one_answer(monkeypatch, loss, intercept):
     rng = np.random.default_rng(4)
     A, b = rng.standard_normal((50, 9)), rng.standard_normal((50, 3))
     target = {"softmax": np.argmax(b, axis=1), "huber": 10.0 * b, "logistic": np.sign(b)}[loss]
-    problem = ascd.BlockProblem(A, target, loss, ascd.GroupL2(0.0, groups=3, ridge=0.7))
-    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    problem = ascd.Problem(A, target, loss, ascd.GroupL2(0.0, groups=3, ridge=0.7))
+    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
     with monkeypatch.context() as patch:
         without_bfgs(patch)
-        other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+        other = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert found.converged
     assert other.converged
     np.testing.assert_allclose(found.x, other.x, atol=1e-3)  # √(2·gap/ridge)
@@ -72,15 +74,15 @@ def test_few_coefficients_on_many_sparse_samples_have_newton_steps(monkeypatch, 
     rng = np.random.default_rng(8)
     A = sparse.random_array((400, 10), density=0.3, format="csc", rng=rng)
     labels = np.argmax(A @ rng.standard_normal((10, 3)) + rng.gumbel(size=(400, 3)), axis=1)
-    problem = ascd.BlockProblem(A, labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))
-    other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    problem = ascd.Problem(A, labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))
+    other = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert smooth(problem).applies()
-    monkeypatch.setattr("ascd.blocks.tuning.FEW_COEFFICIENTS", 30)  # all of them
+    monkeypatch.setattr("ascd.solver.tuning.FEW_COEFFICIENTS", 30)  # all of them
     assert not smooth(problem).applies()
     assert smooth(problem).takes_all()
-    assert not smooth(ascd.BlockProblem(A, labels, "softmax", ascd.L21(1.0))).takes_all()
-    assert smooth(ascd.BlockProblem(A.toarray(), labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))).applies()
-    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    assert not smooth(ascd.Problem(A, labels, "softmax", ascd.L21(1.0))).takes_all()
+    assert smooth(ascd.Problem(A.toarray(), labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))).applies()
+    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert found.converged
     assert found.n_iter <= 5
     assert abs(found.objective - other.objective) <= found.gap + other.gap
@@ -93,17 +95,17 @@ def cost(variables, x):
 
 @pytest.mark.parametrize("shape", [(60, 12), (9, 30)])
 def test_better_variables_are_the_same_problem(shape):
-    """Images, costs and gaps agree at points of which both know; the gradient is that of F."""
+    """Predictors, costs and gaps agree at points of which both know; the gradient is that of F."""
     problem, rng = classes(*shape), np.random.default_rng(5)
-    fit = Solver(problem, 0.1 * rng.standard_normal((shape[1], 4)), True, rng.standard_normal(4)).fit
-    plain, better = Coefficients(fit), Preconditioned(fit)
+    state = Solver(problem, 0.1 * rng.standard_normal((shape[1], 4)), True, rng.standard_normal(4)).state
+    plain, better = Coefficients(state), Preconditioned(state)
     if shape[0] > shape[1]:
-        np.testing.assert_allclose(better.coefficients(better.start), fit.x, atol=1e-12)
-    else:  # of those with the same image the one of the least cost
+        np.testing.assert_allclose(better.coefficients(better.start), state.x, atol=1e-12)
+    else:  # of those with the same predictor the one of the least cost
         assert cost(better, better.start) < cost(plain, plain.start)
     np.testing.assert_allclose(better.predictor(better.start), plain.predictor(plain.start), atol=1e-10)
     w = rng.standard_normal(better.start.shape)
-    x, raw_gradient = better.coefficients(w), rng.standard_normal(fit.slope.shape)
+    x, raw_gradient = better.coefficients(w), rng.standard_normal(state.raw_gradient.shape)
     np.testing.assert_allclose(better.predictor(w), plain.predictor(x), atol=1e-10)
     assert cost(better, w) == pytest.approx(cost(plain, x), rel=1e-10)
     points = (better, w), (plain, x)
@@ -118,8 +120,8 @@ def test_better_variables_are_the_same_problem(shape):
 def test_vectors_of_samples_stand_for_coefficients():
     """X = D⁻¹AᵀB: products with a dual are those of the coefficients in units of their ridges."""
     problem, rng = classes(9, 30), np.random.default_rng(6)
-    fit = Solver(problem, np.zeros((30, 4)), False, np.zeros(4)).fit
-    plain, span = Coefficients(fit), Span(fit)
+    state = Solver(problem, np.zeros((30, 4)), False, np.zeros(4)).state
+    plain, span = Coefficients(state), Span(state)
     b, c, raw_gradient = rng.standard_normal((3, 9, 4))
     x, other = span.coefficients(b), span.coefficients(c)
     np.testing.assert_allclose(span.predictor(b), plain.predictor(x), atol=1e-12)
@@ -136,10 +138,10 @@ def test_vectors_of_samples_stand_for_coefficients():
 def test_which_variables(monkeypatch):
     def chosen(start, d, n):
         x = np.full((n, 4), start)
-        return type(variables_of(Solver(classes(d, n), x, False, np.zeros(4)).fit))
+        return type(variables_of(Solver(classes(d, n), x, False, np.zeros(4)).state))
 
     assert chosen(0.0, 20, 30) is Preconditioned
-    monkeypatch.setattr("ascd.blocks.tuning.SHORT_SIDE", 0)
+    monkeypatch.setattr("ascd.solver.tuning.SHORT_SIDE", 0)
     assert chosen(0.0, 20, 30) is Span
     assert chosen(0.0, 21, 30) is Coefficients  # not so many more columns than samples
     assert chosen(0.1, 20, 30) is Coefficients  # no combination of samples, perhaps
@@ -149,9 +151,9 @@ def test_which_variables(monkeypatch):
 @pytest.mark.parametrize("shape", [(60, 12), (9, 30)])
 def test_all_variables_lead_to_one_answer(monkeypatch, shape, intercept):
     problem = classes(*shape)
-    found = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
-    monkeypatch.setattr("ascd.blocks.tuning.SHORT_SIDE", 0)
-    other = ascd.solve_blocks(problem, tol=1e-10, intercept=intercept)
+    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    monkeypatch.setattr("ascd.solver.tuning.SHORT_SIDE", 0)
+    other = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert found.converged
     assert other.converged
     assert abs(found.objective - other.objective) <= found.gap + other.gap
@@ -161,14 +163,14 @@ def test_all_variables_lead_to_one_answer(monkeypatch, shape, intercept):
 @pytest.mark.parametrize("unit", [1e-140, 1e150])
 def test_numbers_near_the_ends_of_the_range_are_solved_for(unit):
     with np.errstate(all="ignore"):
-        problem = ascd.BlockProblem(unit * np.eye(3), [0, 1, 2], "softmax", ascd.GroupL2(0.0, ridge=1.0))
-    assert 0.0 <= ascd.solve_blocks(problem, tol=1e-6).gap < math.inf
+        problem = ascd.Problem(unit * np.eye(3), [0, 1, 2], "softmax", ascd.GroupL2(0.0, ridge=1.0))
+    assert 0.0 <= ascd.solve(problem, tol=1e-6).gap < math.inf
 
 
 def test_a_path_begins_afresh_with_every_penalty():
-    found = ascd.path_blocks(classes(), alphas=[10.0, 1.0, 0.1], tol=1e-8)
+    found = ascd.path(classes(), alphas=[10.0, 1.0, 0.1], tol=1e-8)
     for k, alpha in enumerate(found.alphas):
-        alone = ascd.solve_blocks(classes(ridge=0.5 * alpha), tol=1e-8)
+        alone = ascd.solve(classes(ridge=0.5 * alpha), tol=1e-8)
         np.testing.assert_allclose(found.coefs[..., k], alone.x, atol=1e-3)
         assert found.gaps[k] <= 1e-8 * found.zero_objective
 
@@ -182,29 +184,29 @@ def test_where_no_length_helps_it_begins_afresh_and_then_the_usual_steps_go_on(m
         return None if len(count) == 4 or lasting else real(at, start, length)
 
     monkeypatch.setattr(smooth_module, "search", fail)
-    assert ascd.solve_blocks(classes(), tol=1e-8).converged
+    assert ascd.solve(classes(), tol=1e-8).converged
     assert len(count) == 1 if lasting else len(count) > 4
 
 
 def test_an_interrupt_keeps_the_lowest_point(monkeypatch):
     problem = classes()
-    look, count = problem.loss.value_and_slope, []
+    evaluate, count = problem.loss.value_and_gradient, []
 
-    def interrupt(image):
+    def interrupt(predictor):
         count.append(1)
         if len(count) == 9:
             raise KeyboardInterrupt
-        return look(image)
+        return evaluate(predictor)
 
-    monkeypatch.setattr(problem.loss, "value_and_slope", interrupt)
-    found = ascd.solve_blocks(problem, tol=1e-12)
+    monkeypatch.setattr(problem.loss, "value_and_gradient", interrupt)
+    found = ascd.solve(problem, tol=1e-12)
     assert found.status is ascd.Status.INTERRUPTED
     assert found.objective < 0.9 * found.zero_objective
-    assert found.objective - ascd.solve_blocks(classes(), tol=1e-12).objective <= found.gap < math.inf
+    assert found.objective - ascd.solve(classes(), tol=1e-12).objective <= found.gap < math.inf
 
 
 def test_a_time_limit_is_kept():
-    found = ascd.solve_blocks(classes(), tol=1e-12, max_time=0.0)
+    found = ascd.solve(classes(), tol=1e-12, max_time=0.0)
     assert found.status is ascd.Status.TIME_LIMIT
     assert 0.0 <= found.gap < math.inf
 
@@ -228,7 +230,7 @@ def recursion(pairs, g, times):
 @pytest.mark.parametrize("has_duals", [False, True])
 @pytest.mark.parametrize("memory", [1, 3, 8])
 def test_directions_are_those_of_the_two_loops(monkeypatch, memory, has_duals):
-    monkeypatch.setattr("ascd.blocks.tuning.SMOOTH_MEMORY", memory)
+    monkeypatch.setattr("ascd.solver.tuning.SMOOTH_MEMORY", memory)
     rng, n = np.random.default_rng(0), 12
     hessian, times = (root @ root.T + np.eye(n) for root in rng.standard_normal((2, n, n)))
     if not has_duals:

@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from ascd.problem.dual_fit import fit_to
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairs import in_pairs
@@ -17,6 +16,8 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix.arithmetic import careful_sum
+from ascd.problem.certificate import predictor_error
+from ascd.problem.dual import fit_to
 from ascd.problem.losses import as_loss
 from ascd.problem.losses.formulas import divergence
 from ascd.results.solution import Status
@@ -247,3 +248,13 @@ def test_a_dual_point_is_found_for_unpenalised_coordinates(loss, penalty, interc
     solution = ascd.solve(case.problem(), tol=1e-9, intercept=intercept)
     assert solution.converged
     assert solution.gap <= 1e-9 * solution.zero_objective
+
+
+@pytest.mark.parametrize("unit", [2.0**-700, 2.0**700])
+def test_errors_of_predictors_are_counted_where_squares_leave_the_range(unit):
+    rng = np.random.default_rng(0)
+    problem = ascd.Problem(rng.standard_normal((6, 4)), rng.standard_normal((6, 3)), penalty=ascd.L21(1.0))
+    x, constant = rng.standard_normal((4, 3)) * np.array([[1.0], [0.0], [2.0], [1.0]]), np.zeros(3)
+    expected = predictor_error(problem, x, constant, 6.0)
+    assert expected > 0.0
+    assert predictor_error(problem, unit * x, constant, 6.0) == unit * expected

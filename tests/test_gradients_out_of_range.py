@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 import pytest
-from ascd.problem.dual_samples import dual_length
 from fuzz.cases import Case
 from fuzz.checks import judge
 from fuzz.draw import draw
@@ -19,6 +18,7 @@ from fuzz.steps import faults
 from pairs import in_pairs
 
 import ascd
+from ascd.problem.dual import dual_length
 from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
 from ascd.problem.terms import CoordinateTerms
 from ascd.solver.bounds import fill_widths

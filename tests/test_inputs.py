@@ -144,8 +144,8 @@ def test_a_start_outside_the_box_is_refused():
 def test_only_problems_are_minimised():
     with pytest.raises(TypeError, match=r"problem must be an ascd\.Problem .*ascd\.solve takes groups.*got ndarray"):
         ascd.minimize(A)
-    blocks = ascd.BlockProblem(A, np.ones((len(A), 2)), penalty=ascd.L21(1.0))
-    with pytest.raises(TypeError, match=r"problem must be .* one output \(ascd\.solve takes .*got BlockProblem"):
+    blocks = ascd.Problem(A, np.ones((len(A), 2)), penalty=ascd.L21(1.0))
+    with pytest.raises(TypeError, match=r"problem must be .* one output \(ascd\.solve takes .*got Problem"):
         ascd.minimize(blocks, intercept=True)
 
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from pairs import in_pairs
 
 import ascd
+from ascd.matrix import coupled, prices
+from ascd.matrix.coupled import gram_of_block
 from ascd.problem.losses.softmax import Softmax
-from ascd.solver import gram as gram_module
 from ascd.solver import tuning
-from ascd.solver.gram import Gram, coupled_gram, gram_of_block, without_constants
+from ascd.solver.gram import Gram, without_constants
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
 from ascd.solver.newton import Free, cut_step, find_free, kronecker_newton, take_newton_step, wide_newton
 from ascd.solver.prox_curvature import largest_values
@@ -339,18 +340,19 @@ def hessian():
 def test_the_matrix_is_the_hessian(share, ones, monkeypatch):
     """Also where columns stand in another order, and rows are empty."""
     whole, size = hessian(), (M + ones) * T
-    monkeypatch.setattr(gram_module, "SPARSE_COUPLED", share)
-    monkeypatch.setattr(gram_module, "COUPLED_AT_ONCE", 5 * size)
+    monkeypatch.setattr(prices, "SPARSE_COUPLED", share)
+    monkeypatch.setattr(coupled, "COUPLED_AT_ONCE", 5 * size)
     columns = np.array([2, 0, 4, 1])
     wide = np.zeros((D, 6))
     wide[:, columns] = BLOCK
-    part = ascd.Problem(sp.csc_array(wide), LABELS, "softmax", ascd.L21(1.0)).design.take(columns)
-    np.testing.assert_allclose(coupled_gram(part, CURVATURE, ones), whole[:size, :size], atol=1e-13)
+    design = ascd.Problem(sp.csc_array(wide), LABELS, "softmax", ascd.L21(1.0)).design
+    found = design.coupled_gram(columns, CURVATURE.own, CURVATURE.shared, ones)
+    np.testing.assert_allclose(found, whole[:size, :size], atol=1e-13)
 
 
 def test_constants_are_at_their_best_after_every_step():
     whole, size = hessian(), M * T
-    gram, change = without_constants(gram_of_block(np.c_[BLOCK, np.ones(D)], CURVATURE), T)
+    gram, change = without_constants(gram_of_block(np.c_[BLOCK, np.ones(D)], CURVATURE.own, CURVATURE.shared), T)
     crossed = whole[size:, :size]
     np.testing.assert_allclose(change, -np.linalg.pinv(whole[size:, size:]) @ crossed, atol=1e-10)
     np.testing.assert_allclose(gram, whole[:size, :size] + crossed.T @ change, atol=1e-12)

@@ -130,9 +130,9 @@ def test_working_sets_are_no_larger_than_what_comes_near(tmp_path, monkeypatch, 
     whole = ascd.solve(ascd.Problem(X, y, penalty=ascd.L1(2.0)), tol=1e-8)
     improve = Subproblem.improve
 
-    def watched(self, task, left):
-        assert task.columns.size <= max(250, np.count_nonzero(self.fit.x) + LARGEST_SET)
-        improve(self, task, left)
+    def watched(self, working, violation):
+        assert working.columns.size <= max(250, np.count_nonzero(self.state.x) + LARGEST_SET)
+        improve(self, working, violation)
 
     monkeypatch.setattr(Subproblem, "improve", watched)
     found = ascd.solve(ascd.Problem(design, y, penalty=ascd.L1(2.0)), tol=1e-8)

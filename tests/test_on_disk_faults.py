@@ -7,10 +7,10 @@ import pickle
 
 import numpy as np
 import pytest
-from ascd.estimators._deviations import deviations
 from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, csv, npy, parquet, write, zarr
 
 import ascd
+from ascd.estimators._data import deviations
 from ascd.io import open_data
 from ascd.io.opening import as_bytes
 from ascd.matrix import prices
@@ -60,7 +60,7 @@ def test_a_file_that_is_written_anew_is_an_error(tmp_path):
         ascd.Lasso(0.1).fit(data, B)
     path.unlink()
     with pytest.raises(OSError, match="can no longer be read"):
-        data.as_design().source.check_finite()
+        data.as_design().check_finite()
 
 
 ZARRS = [{"zarr_format": 2}, {"zarr_format": 3}, {"zarr_format": 3, "shards": (40, 10)}]
@@ -73,16 +73,16 @@ def test_a_zarr_array_that_is_written_to_is_an_error(form, tmp_path):
     array = zarr.create_array(str(path), shape=A.shape, chunks=(20, 5), dtype="f8", fill_value=0.0, **form)
     array[:, :8] = A[:, :8]  # nothing is stored of the last chunks
     data = open_data(path)
-    first = data.as_design().source.dots(np.arange(3), VECTOR)
+    first = data.as_design().dots(np.arange(3), VECTOR)
     array[25, 11] = 7.0
-    np.testing.assert_allclose(data.as_design().source.dots(np.arange(3), VECTOR), first)  # of chunks that are the same
+    np.testing.assert_allclose(data.as_design().dots(np.arange(3), VECTOR), first)  # of chunks that are the same
     with pytest.raises(OSError, match=r"A\.zarr has changed since it was opened: open it again"):
-        data.as_design().source.dots(np.array([11]), VECTOR)
+        data.as_design().dots(np.array([11]), VECTOR)
     again = open_data(path)
-    assert again.as_design().source.dots(np.array([11]), VECTOR) == pytest.approx(7.0 * VECTOR[25])
+    assert again.as_design().dots(np.array([11]), VECTOR) == pytest.approx(7.0 * VECTOR[25])
     array.resize((60, 12))
     with pytest.raises(OSError, match="has changed since it was opened"):
-        again.as_design().source.dots(np.arange(3), VECTOR)
+        again.as_design().dots(np.arange(3), VECTOR)
 
 
 def test_parquet_files_serve_several_threads_and_processes(tmp_path):

@@ -12,15 +12,14 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix.base import DataGone
-from ascd.matrix.distant import Distant
-from ascd.matrix.requests import InTurn
-from ascd.matrix.parted import Parted
+from ascd.matrix.chunked import chunked
 from ascd.matrix.open import open_design
+from ascd.matrix.requests import InTurn
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import gap_of_samples, gaps_of_samples
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
-from ascd.solver.rows import LENGTHS, SCALES, Sums, Trial, rows_of, sums_over_rows
+from ascd.solver.rows import SCALES, TRIAL_LENGTHS, Sums, Trial, rows_of, sums_over_rows
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(0)
@@ -39,6 +38,8 @@ TARGETS = {
 class Remote:
     """Chunks that are remote: what is sent and received is recorded."""
 
+    is_remote = True
+
     def __init__(self, parts, fails_at=None):
         self.inner, self.questions, self.moved, self.fails_at = InTurn(parts), [], [], fails_at
 
@@ -46,7 +47,7 @@ class Remote:
         if len(self.questions) == self.fails_at:
             raise DataGone("gone")
         answers = self.inner.ask(calls)
-        self.questions.append(calls[0].question)
+        self.questions.append(calls[0].request)
         self.moved.append([size for one in (*(call.arguments for call in calls), answers) for size in sizes(one)])
         return answers
 
@@ -54,7 +55,7 @@ class Remote:
         return [Beside(value) for value in self.inner.keep(parts, values)]
 
     def changed(self, function, *arguments):
-        return Remote(self.inner.changed(function, *arguments).parts)
+        return Remote(self.inner.changed(function, *arguments).chunks)
 
 
 class Beside(tuple):
@@ -79,7 +80,7 @@ def in_parts(A, rows=3, columns=1, fails_at=None):
         for top, bottom in itertools.pairwise(ends[0])
         for left, right in itertools.pairwise(ends[1])
     ]
-    return Distant(Parted(Remote(parts, fails_at), *ends))
+    return chunked(Remote(parts, fails_at), *ends)
 
 
 def stated(A, loss, share, **how):
@@ -91,11 +92,13 @@ def stated(A, loss, share, **how):
 def test_few_rounds_and_no_vector_of_samples(loss, intercept):
     problem = stated(in_parts(X), loss, 100)
     found = ascd.solve(problem, tol=1e-6, intercept=intercept)
-    source = problem.design.source
+    source = problem.design
     assert found.converged
     assert source.rounds <= (2 if loss == "squared" else 9)
     assert source.executor.questions == ["first", *["apply"] * (source.rounds - 1)]
-    assert max(max(moved) for moved in source.executor.moved[1:]) <= 6 * max(6, LENGTHS.size + 2)  # G, and products
+    assert max(max(moved) for moved in source.executor.moved[1:]) <= 6 * max(
+        6, TRIAL_LENGTHS.size + 2
+    )  # G, and products
     expected = ascd.solve(stated(X, loss, 100), tol=1e-12, intercept=intercept)
     assert 0.0 <= found.objective - expected.objective + 1e-12 <= found.gap + 1e-11
 
@@ -103,20 +106,20 @@ def test_few_rounds_and_no_vector_of_samples(loss, intercept):
 def test_steps_go_farther_than_their_model(compiled):
     """Far from the minimum a logistic loss is much flatter than its first model."""
     problem = stated(in_parts(X), "logistic", 100)
-    answers, over_rows = [], problem.design.source.over_rows
-    problem.design.source.over_rows = lambda *given: answers.append(over_rows(*given)) or answers[-1]
+    answers, over_rows = [], problem.design.over_rows
+    problem.design.over_rows = lambda *given: answers.append(over_rows(*given)) or answers[-1]
     trace = ascd.solve(problem, tol=1e-6).trace
     costs = [sums.losses for sums in answers]
-    assert costs[0][LENGTHS == 2.0] < costs[0][LENGTHS == 1.0]
+    assert costs[0][TRIAL_LENGTHS == 2.0] < costs[0][TRIAL_LENGTHS == 1.0]
     assert np.all(np.diff(trace.objective) < 0.0)
 
 
 def sums_at(problem, design, x, constant, intercept):
     """What one round trip returns of a point."""
-    spans = design.source.spans
-    kept = design.source.keep_beside([rows_of(problem.parts.sample, problem.parts.loss, span) for span in spans])
+    spans = design.spans
+    kept = design.keep_beside([rows_of(problem.parts.sample, problem.parts.loss, span) for span in spans])
     trial = Trial(x, x, np.array([constant, constant]), np.ones(1), np.zeros(1), SCALES, np.arange(x.size), intercept)
-    return design.source.over_rows(sums_over_rows, kept, *trial)
+    return design.over_rows(sums_over_rows, kept, *trial)
 
 
 def gap_from(problem, x, constant, sums, intercept):
@@ -190,7 +193,7 @@ def test_a_start_is_evaluated_in_one_round_trip(compiled):
     problem = stated(in_parts(X), "logistic", 20)
     found = ascd.solve(problem, tol=1e-6, x0=first.x, intercept=True, intercept0=first.intercept)
     assert found.converged
-    assert problem.design.source.executor.questions == ["first", "apply"]
+    assert problem.design.executor.questions == ["first", "apply"]
 
 
 def test_a_penalty_of_a_path_begins_where_the_last_one_ended():
@@ -198,7 +201,7 @@ def test_a_penalty_of_a_path_begins_where_the_last_one_ended():
     found = ascd.path(problem, n_alphas=6, eps=0.01, tol=1e-8, intercept=True, early_stop=False)
     expected = ascd.path(ascd.Problem(X, SIGNAL, penalty=ascd.L1(1.0)), alphas=found.alphas, tol=1e-10, intercept=True)
     np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-8)
-    assert problem.design.source.rounds <= 1 + 6
+    assert problem.design.rounds <= 1 + 6
 
 
 def test_data_that_are_lost_leave_the_best_point(compiled):
@@ -236,7 +239,7 @@ def test_a_constant_column_is_put_where_the_rows_are():
     design = in_parts(X)
     wider = design.with_constant(2.0)
     np.testing.assert_allclose(wider.dots(np.arange(7), SIGNAL), np.c_[X, np.full(90, 2.0)].T @ SIGNAL)
-    assert design.source.executor.questions == []
+    assert design.executor.questions == []
     assert in_parts(X, 2, 2).with_constant(1.0) is None
 
 
@@ -250,8 +253,8 @@ def test_columns_are_cached_with_their_products(compiled):
     found = ascd.solve(problem, tol=1e-8)
     expected = ascd.solve(ascd.Problem(wide, b, penalty=ascd.L1(strength)), tol=1e-8)
     assert found.objective == pytest.approx(expected.objective, rel=1e-8)
-    questions = problem.design.source.executor.questions
-    assert questions[:2] == ["first", "columns"]
+    questions = problem.design.executor.questions
+    assert questions[:2] == ["first", "block"]
     assert set(questions[2:]) == {"dots_and_worst"}
 
 
@@ -264,16 +267,16 @@ def test_the_worst_columns_are_cached_and_no_others():
     outside = np.flatnonzero(np.abs(products) > 20.0)
     assert near.size > 0
     assert set(near) <= set(outside)
-    before = len(design.source.executor.questions)
+    before = len(design.executor.questions)
     np.testing.assert_allclose(design.dots(near, SIGNAL), products[near])
-    assert len(design.source.executor.questions) == before
+    assert len(design.executor.questions) == before
 
 
 def test_empty_columns_are_not_fetched():
     empty = sp.csc_array(np.where(np.arange(6) % 3 == 0, 0.0, X))
-    design = Distant(Parted(Remote([open_design(empty)]), np.array([0, 90]), np.array([0, 6]), False))
+    design = chunked(Remote([open_design(empty)]), np.array([0, 90]), np.array([0, 6]), False)
     ascd.Problem(design, SIGNAL, penalty=ascd.L1(1.0))
-    assert design.source.executor.questions == ["first"]
+    assert design.executor.questions == ["first"]
 
 
 def test_losses_that_do_not_curve_at_the_start(compiled):
@@ -311,8 +314,8 @@ def test_moments_of_few_columns_travel(intercept, compiled):
     expected = ascd.solve(logistic(WIDE, 3), tol=1e-10, intercept=intercept)
     assert found.converged
     np.testing.assert_allclose(found.x, expected.x, atol=1e-5)
-    executor = problem.design.source.executor
-    assert executor.questions == ["first", *["apply"] * (problem.design.source.rounds - 1)]
+    executor = problem.design.executor
+    assert executor.questions == ["first", *["apply"] * (problem.design.rounds - 1)]
     moving = np.count_nonzero(found.x)
     room = moving + tuning.FEWEST_NEXT + int(tuning.NEXT_SHARE * moving)
     assert max(max(sizes) for sizes in executor.moved[-2:]) <= max(room**2, 12 * 40) < 40**2
@@ -326,7 +329,7 @@ def test_columns_that_were_left_out_join_when_they_must_move(monkeypatch, interc
     found = ascd.path(problem, n_alphas=5, eps=0.03, tol=1e-8, intercept=intercept, early_stop=False)
     expected = ascd.path(logistic(FEW, 30, FEW_LABELS), alphas=found.alphas, tol=1e-10, intercept=intercept)
     np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-7)
-    assert set(problem.design.source.executor.questions) == {"first", "apply"}
+    assert set(problem.design.executor.questions) == {"first", "apply"}
 
 
 def next_columns(penalty, columns, ends):

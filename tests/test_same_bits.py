@@ -18,9 +18,6 @@ from ascd.problem.samples import evaluate_samples
 from ascd.problem.terms import gap_of_blocks, gap_of_coordinates, measure_blocks
 from ascd.solver.bounds import products_with_references
 
-import ascd
-from ascd.problem.problem import Sample, evaluate_at
-
 SOURCES = sorted(Path(ascd.__file__).parent.rglob("*.py"))
 
 # ------------------------------------------------------------------------------------------- loops as they stand

@@ -36,6 +36,13 @@ def design_of(rng, shape=(10, 7), storage="dense"):
 # ------------------------------------------------------------------------------------- bounds
 
 
+def balls_of(problem, intercept):
+    """Bounds that make balls, where few columns in memory would be read instead."""
+    bounds = GradientBounds(problem, intercept)
+    bounds.is_small = False
+    return bounds
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS, intercept=st.booleans(), storage=st.sampled_from(["dense", "sparse"]), weighted=st.booleans())
 def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted):
@@ -43,7 +50,7 @@ def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted)
     rng = np.random.default_rng(seed)
     A, design = design_of(rng, storage=storage)
     weights = rng.random(10) * (rng.random(10) < 0.8) if weighted else None
-    bounds = GradientBounds(ascd.Problem(design, np.ones(10), sample_weight=weights), intercept)
+    bounds = balls_of(ascd.Problem(design, np.ones(10), sample_weight=weights), intercept)
     gradient, read = rng.standard_normal((10, 1)) * 10.0 ** rng.integers(-8, 8), set()
     for _ in range(3 * SLOTS):
         gradient = rng.choice([0.5, 1.0, -2.0]) * gradient + 10.0 ** rng.integers(-9, 1) * rng.standard_normal((10, 1))
@@ -64,7 +71,7 @@ def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted)
 
 def test_an_interval_is_as_narrow_as_cauchy_and_schwarz_allow():
     a, v = np.array([3.0, 1.0]), np.array([[1.0], [0.0]])
-    bounds = GradientBounds(ascd.Problem(a[:, None], [1.0, 1.0]), False)
+    bounds = balls_of(ascd.Problem(a[:, None], [1.0, 1.0]), False)
     bounds.read(np.array([0]), v)
     bounds.update(np.array([[2.0], [0.5]]))  # 2·v + 0.5 across it; across v the column is 1 long
     assert bounds.estimate[0, 0] == pytest.approx(6.0)
@@ -85,7 +92,7 @@ def group_problem(outputs=1, penalty=None, d=30, seed=0):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_balls_contain_the_gradients_of_blocks(outputs, intercept):
     A, problem, rng = group_problem(outputs)
-    bounds, every = GradientBounds(problem, intercept), np.arange(len(GROUPS))
+    bounds, every = balls_of(problem, intercept), np.arange(len(GROUPS))
     gradient = rng.standard_normal((30, outputs))
     for turn in range(40):
         gradient = 0.9 * gradient + 0.2 * rng.standard_normal(gradient.shape)
@@ -106,7 +113,7 @@ def test_a_raw_gradient_of_zeros_tells_nothing_of_later_ones(intercept, outputs)
     first, later = first - first.mean(axis=0), later - later.mean(axis=0)
     A = np.asfortranarray(first[:, :1] + 1e-4 * rng.standard_normal((12, 6)))
     problem = ascd.Problem(A, rng.standard_normal((12, outputs)), penalty=ascd.L21(1.0))
-    bounds = GradientBounds(problem, intercept)
+    bounds = balls_of(problem, intercept)
     for gradient in (first, np.zeros_like(first)):
         bounds.read_all(gradient)
     bounds.update(later)

@@ -73,5 +73,3 @@ def raised_by(check):
 def test_labels_are_judged_as_by_scikit_learn(kind):
     y = LABELS[kind]
     assert raised_by(lambda: classes_of(y)) == raised_by(lambda: check_classification_targets(y))
-
-

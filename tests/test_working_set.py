@@ -16,6 +16,7 @@ from solving import make_case
 import ascd
 from ascd.engine.oracles.reference import HAS_REFERENCE
 from ascd.engine.tuning import BOUNDS_COST, SAMPLE_COST, STEEP_BUCKETS
+from ascd.matrix.dense import entry_price
 from ascd.matrix.prices import VISIT
 
 pytestmark = pytest.mark.usefixtures("interpreted")

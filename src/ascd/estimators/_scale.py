@@ -269,7 +269,7 @@ class _Search:
             return candidate
         if candidate <= self.low and self.low == self.floor:
             return self.floor
-        return math.sqrt(self.low * self.high) if self.high < math.inf else 4.0 * self.sigma
+        return math.sqrt(self.low) * math.sqrt(self.high) if self.high < math.inf else 4.0 * self.sigma
 
 
 def _first_scale(data: _Sample, intercept: bool, known: float | None) -> tuple[float, float, bool]:

@@ -289,10 +289,10 @@ class _Proof:
 
 def predictor_error(problem: Any, x: Array, constant: Array, total: float) -> float:
     """Return ζ: how far the computed predictor can be from Ax + 1cᵀ, in the norm √Σ s·z², as seen from the targets."""
-    lengths = np.abs(x[:, 0]) if x.shape[1] == 1 else np.linalg.norm(x, axis=1)
-    moved = int(np.count_nonzero(lengths))
-    size = float(lengths @ problem.norm[problem.groups.order]) + norm(constant) * math.sqrt(total)
-    return ((moved + 3.0) * UNIT * size if moved else 0.0) + problem.target_error
+    rows = np.flatnonzero(x[:, 0] != 0.0 if x.shape[1] == 1 else x.any(axis=1))
+    lengths = np.hypot.reduce(x[rows], axis=1)  # squares may leave the range of float64
+    size = float(np.abs(lengths) @ problem.norm[problem.groups.order[rows]]) + norm(constant) * math.sqrt(total)
+    return ((rows.size + 3.0) * UNIT * size if rows.size else 0.0) + problem.target_error
 
 
 def bounded_curvature(loss: Any, zeta: float, weight: Array, most: float) -> float:
