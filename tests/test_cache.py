@@ -17,7 +17,7 @@ from ascd._core import jit
 from ascd._core.cache import NotKept, open_folder
 from ascd._core.compilers import _named_apart
 from ascd._core.tuning import SECONDS_KEPT
-from ascd.problem.problem import evaluate_at, fill_curvatures
+from ascd.problem.terms import cost_of, largest_violation
 
 PACKAGE = Path(ascd.__file__).parent
 
@@ -25,13 +25,14 @@ PACKAGE = Path(ascd.__file__).parent
 SCRIPT = """
 import json, numpy as np, ascd
 from ascd._core.jit import debugging
-from ascd.problem.problem import evaluate_at, fill_curvatures
+from ascd.engine.descent import objective_at
+from ascd.problem.terms import cost_of
 with debugging(True):
     problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty={penalty})
-parts, image, room = problem.parts, np.array([2.0, 0.5]), np.empty(2)
-objective = evaluate_at(parts.sample, parts.loss, parts.penalty, image, image, room)
-fill_curvatures(parts, image, room)
-stats = [kernel.stored.stats for kernel in (evaluate_at, fill_curvatures)]
+x = np.array([2.0, 0.5])
+objective = objective_at(problem.parts, x, np.empty(2))
+cost_of(problem.parts.penalty, np.arange(2), x)
+stats = [kernel.stored.stats for kernel in (objective_at, cost_of)]
 hits, misses = ([sum(getattr(s, name).values()) for s in stats] for name in ("cache_hits", "cache_misses"))
 print(json.dumps([objective, hits, misses]))
 """
@@ -142,7 +143,7 @@ def test_kernels_name_their_files_apart(filled):
 
 def test_old_files_of_former_sources_are_removed_and_nothing_else(site, filled, tmp_path):
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
-    (current,) = (path for path in tmp_path.rglob("problem.evaluate_at_*.nbi"))
+    (current,) = (path for path in tmp_path.rglob("terms.cost_of_*.nbi"))
     former = re.sub("_[0-9a-f]{12}-", "_0123456789ab-", current.name)
     old, young, other = (current.with_name(name) for name in (former, former.replace("-", "-9"), "theirs-1.py311.nbi"))
     for path in (old, young, other):
@@ -158,7 +159,7 @@ def test_all_kernels_of_a_folder_look_through_it_once(tmp_path, monkeypatch):
     looked = []
     monkeypatch.setattr("ascd._core.cache.remove_stale", looked.append)
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
-    dispatchers = [jit._make_dispatcher(each.py_func, True, False) for each in (evaluate_at, fill_curvatures)]
+    dispatchers = [jit._make_dispatcher(each.py_func, True, False) for each in (cost_of, largest_violation)]
     (folder,) = {each.stats.cache_path for each in dispatchers}
     assert Path(folder).is_relative_to(tmp_path)
     assert looked == [folder]
