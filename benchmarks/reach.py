@@ -1,7 +1,7 @@
 """How far the solver reaches: threads, storage as it comes, data on disk and on a cluster.
 
     python benchmarks/reach.py [--only threads,storage,disk,dask] [--scale SHARE] [--jobs 2,16] [--repeats N]
-    python benchmarks/reach.py --only threads --phases [--fits dense,LassoCV]       where the time goes
+    python benchmarks/reach.py --only threads [--fits dense,LassoCV]
     python benchmarks/reach.py --only dask --figures rounds          counts, no times
     python benchmarks/reach.py --only dask --figures others [--limit SECONDS]       others, so long at most
 
@@ -25,7 +25,6 @@ def main(given=None):
     parser.add_argument("--scale", type=float, default=1.0, help="of the data's size")
     parser.add_argument("--jobs", default=str(min(2, os.cpu_count() or 1)), help="numbers of threads")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--phases", action="store_true", help="of the part threads: seconds of each phase of a fit")
     parser.add_argument("--fits", default="", help="of the part threads: only fits with one of these words in the name")
     figures = "rounds,overhead,workers,others"
     parser.add_argument("--figures", default=figures, help=f"of the part dask: some of {figures}")

@@ -22,7 +22,11 @@ from ascd.matrix import prices
 from ascd.problem import tuning as work
 from ascd.solver import tuning
 
-COMPILED = ("CONSTANT", "VISITED", "RUN", "MARGIN", "TILE")
+#: Imported by name, most of them by compiled code: setting the module's attribute would not change them.
+IMPORTED = (
+    "ABOVE_HALF", "ABOVE_POWER", "CONSTANT", "CURVATURE_STEPS", "LARGEST_FACTORS", "PAST_SHIFT", "RUN", "STEPS_INSIDE",
+    "VISITED", "SHRINKS", "TILE", "TILE_ROWS", "ROWS_A_PART", "LEFT_BY_MEANS", "LANES", "COUPLED_AT_ONCE",
+)  # fmt: skip
 #: Limits, glmnet's rules for the end of a path, bounds of rounding errors: another value would not be better.
 FIXED = ("DEFAULT_ROUNDS", "LARGEST_INTERCEPT", "FEW_ULPS", "ALMOST_ALL", "HARDLY_MORE", "FEWEST_PENALTIES")
 #: Of the problem's numbers, those that bound what a proof may cost.
@@ -72,7 +76,7 @@ def mean_ratios(now, before) -> tuple[float, float, float]:
 
 
 def is_varied(home: object, name: str, value: object) -> bool:
-    is_listed = name in WORK if home is work else name not in (*COMPILED, *FIXED)
+    is_listed = name in WORK if home is work else name not in (*IMPORTED, *FIXED)
     return is_listed and name.isupper() and isinstance(value, int | float)
 
 

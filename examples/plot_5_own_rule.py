@@ -12,8 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import ascd
-from ascd.reproduction.datasets import make_synthetic
 from ascd.plotting import suboptimality
+from ascd.reproduction.datasets import make_synthetic
 
 
 class BestOfSome(NamedTuple):

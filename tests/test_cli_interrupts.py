@@ -21,13 +21,13 @@ from scipy.sparse import csr_matrix
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
-from ascd.datasets import make_text_like
 from command_line import TELLING, press_ctrl_c, run, start, start_afresh
 from copies import LEAVE, OTHERS, Copy, can_copy
 from sklearn.datasets import dump_svmlight_file
 
 import ascd
 from ascd.cli import INTERRUPTED, TERMINATED
+from ascd.reproduction.datasets import make_text_like
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are sent as POSIX has them")
 #: Seconds that a sleeping command would take, and that one that sleeps or computes is given to get into it.

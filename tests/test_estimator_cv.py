@@ -356,10 +356,7 @@ def test_an_interruption_is_not_swallowed(monkeypatch):
 def test_an_interruption_while_alphas_are_looked_for_is_not_swallowed(monkeypatch, model):
     from ascd.estimators import _solving
 
-    for name in ("path", "path_blocks"):
-        find = getattr(_solving, name)
-        monkeypatch.setattr(
-            _solving, name, lambda *a, find=find, **k: replace(find(*a, **k), status=Status.INTERRUPTED)
-        )
+    find = _solving.path
+    monkeypatch.setattr(_solving, "path", lambda *a, **k: replace(find(*a, **k), status=Status.INTERRUPTED))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)

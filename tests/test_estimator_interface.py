@@ -209,7 +209,7 @@ def test_data_in_the_solvers_layout_are_not_copied_nor_changed():
         assert (abs(kept - data)).max() == 0.0
     rows = np.ascontiguousarray(X)
     model = ours.LinearSVC(fit_intercept=False)
-    assert np.shares_memory(model._read(rows, LABELS, None, order="C", accept_sparse="csr")[0], rows)
+    assert np.shares_memory(model._read(rows, LABELS, None).X.matrix, rows)
 
 
 @pytest.mark.parametrize("form", ["list", "int", "read-only", "memory map", "int64 indices", "coo", "csr matrix"])

@@ -51,13 +51,12 @@ def test_every_estimator_keeps_its_point_and_raises(name, monkeypatch):
     y = data.y[:, None] if name == "MultiTaskLasso" else target_of(name, data)
     make = EVERY.get(name) or getattr(ascd, name)
     how = {"positive": True} if name == "Ridge" else {}  # not by linear algebra
-    for solver in ("solve", "solve_blocks"):
-        plain = getattr(_solving, solver)
+    plain = _solving.solve
 
-        def run(*arguments, plain=plain, **options):
-            return replace(plain(*arguments, **options), status=ascd.Status.INTERRUPTED)
+    def run(*arguments, **options):
+        return replace(plain(*arguments, **options), status=ascd.Status.INTERRUPTED)
 
-        monkeypatch.setattr(_solving, solver, run)
+    monkeypatch.setattr(_solving, "solve", run)
     model = interrupted_fit(make(**how), data.X, y)
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(np.ravel(model.predict(data.X) == model.predict(data.X))).all()

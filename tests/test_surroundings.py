@@ -21,7 +21,7 @@ import json, warnings
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     import numpy as np, ascd
-    from ascd.solver.samples import cost_of
+    from ascd.problem.terms import cost_of
     values = [cost_of(ascd.L1(1.0), np.arange(2), np.array(x)) for x in ([2.0, 0.5], [0.0, 0.0])]
     found = [values, sum(cost_of.stored.stats.cache_hits.values())]
 print(json.dumps([*found, [str(one.message) for one in told]]))
@@ -133,12 +133,12 @@ def test_a_full_disk_leaves_compiled_code_in_memory(tmp_path):
 def test_an_edit_in_a_zip_file_is_seen(tmp_path):
     """Kernels from a zip file are kept where numba can do so; never is an answer that of former sources."""
     site = copy_of_package(tmp_path / "site")
-    norms, archive = site / "ascd" / "problem" / "penalties" / "norms.py", tmp_path / "ascd.zip"
-    source = norms.read_text()
-    once = "at(self.strength, j) * at(self.weights, j) * abs(x) + at(self.linear, j) * x"
+    penalties, archive = site / "ascd" / "problem" / "penalties" / "by_coordinate.py", tmp_path / "ascd.zip"
+    source = penalties.read_text()
+    once = "cost += l1 * abs(x)"
     assert source.count(once) == 1
-    for factor, answer in (("", 2.5), ("2.0 * ", 5.0)):
-        norms.write_text(source.replace(once, factor + once))
+    for changed, answer in ((once, 2.5), ("cost += 2.0 * l1 * abs(x)", 5.0)):
+        penalties.write_text(source.replace(once, changed))
         with zipfile.ZipFile(archive, "w") as packed:
             for path in sorted(each for each in site.rglob("*.*") if each.suffix != ".pyc"):
                 packed.write(path, path.relative_to(site))

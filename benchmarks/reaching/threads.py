@@ -7,21 +7,14 @@ from functools import cache, partial
 import numpy as np
 
 import ascd
-from reaching import generated, phases
+from reaching import generated
 from reaching.timing import in_turns, show
 
 
 def run(options):
-    """Speed-ups against one thread, or where the time goes."""
+    """Speed-ups against one thread."""
     words = options.fits.split(",")
     fits = {name: make(options.scale) for name, make in CASES.items() if any(word in name for word in words)}
-    if options.phases:
-        phases.run(fits, [jobs for jobs in options.jobs if jobs > 1], options.repeats)
-    else:
-        compare(fits, options)
-
-
-def compare(fits, options):
     wanted = [1, *options.jobs]
     rows = []
     for name, fit in fits.items():

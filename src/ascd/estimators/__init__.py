@@ -5,7 +5,7 @@
 ``poisson``, ``huber``, ``logistic``, ``svm`` other losses
 ``paths``, ``cross_validation``,              paths as functions; strengths chosen by cross-validation
 ``logistic_cv``
-``_parameters``, ``_base``                    parameters; fit, predict and score of every estimator
+``_parameters``, ``_base``, ``_mixins``       parameters; fit, predict and score of every estimator; types
 ``_data``, ``_forms``                         where X lives; arrays of other libraries and devices
 ``_solving``, ``_certificate``                problems stated and solved; what is proved of a fit
 ``_normal_equations``, ``_scale``,            exact least squares, Huber's scale, the dual of an SVM

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
@@ -54,6 +52,7 @@ from ascd.estimators._forms import (
     put_beside,
     to_numpy,
 )
+from ascd.estimators._mixins import BaseEstimator, LinearClassifierMixin, RegressorMixin, SparseCoefMixin
 from ascd.estimators._parameters import Parameter, estimator
 from ascd.estimators._solving import Settings, solve_problem, state_problem
 from ascd.matrix.on_dask import is_collection

@@ -252,7 +252,14 @@ class LassoCV(ElasticNetCV, Lasso):  # type: ignore[misc]
 class SparseGroupLassoCV(PathCV, SparseGroupLasso):
     r"""Sparse group Lasso with alpha and l1_ratio chosen by cross-validation.
 
-    Attributes are those of ``ElasticNetCV``.
+    Attributes
+    ----------
+    alpha_, l1_ratio_ : those of the last fit; the l1_ratio is that with the smallest mean error
+    alpha_best_, alpha_1se_ : as in ``ElasticNetCV``
+    alphas_, mse_path_ : the grid and the errors of all folds
+    coef_path_ : sparse matrix of shape (n_features, n_alphas), the mean of the folds' coefficients for ``l1_ratio_``
+    coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------
@@ -297,8 +304,15 @@ class GroupLassoCV(SparseGroupLassoCV, GroupLasso):
 class MultiTaskElasticNetCV(PathCV, MultiTaskElasticNet):
     r"""Multi-task elastic net with alpha and l1_ratio chosen by cross-validation, as scikit-learn's.
 
-    Attributes are those of ``ElasticNetCV`` and ``eps_``, the tolerance; ``coef_path_`` holds norms of the features'
-    coefficients over the targets.
+    Attributes
+    ----------
+    alpha_, l1_ratio_ : those of the last fit; the l1_ratio is that with the smallest mean error
+    alpha_best_, alpha_1se_ : as in ``ElasticNetCV``
+    alphas_, mse_path_ : the grid and the errors of all folds
+    coef_path_ : sparse matrix of shape (n_features, n_alphas), the norms over the targets of the
+        coefficients for ``l1_ratio_``, the mean of the folds
+    coef_, intercept_, dual_gap_, n_iter_, eps_, certificate_ : of the fit to all samples with ``alpha_``
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------

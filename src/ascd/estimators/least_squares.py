@@ -20,13 +20,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 
 from ascd._core.checks import as_finite_vector
 from ascd.estimators._base import LinearRegressor
 from ascd.estimators._certificate import frames_to_the_user
 from ascd.estimators._data import Training
 from ascd.estimators._forms import fit_method
+from ascd.estimators._mixins import MultiOutputMixin
 from ascd.estimators._normal_equations import solve_smooth
 from ascd.estimators._parameters import COUNT, NON_NEGATIVE, Parameter, estimator
 from ascd.estimators._solving import solve_in_turn, solve_problem

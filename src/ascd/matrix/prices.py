@@ -127,9 +127,9 @@ def products(is_sparse: bool, count: int, stored: int, d: int) -> float:
     return DENSE_PRODUCT * count * stored + CALLS
 
 
-#: The Gram matrix of coupled outputs is summed up row by row from sparse columns with at most this share of entries (both ways take the
-#: same time at 0.65 to 0.9, for 10 to 100 columns and 3 to 20 outputs), else from dense rows, with so many numbers at
-#: a time.
+#: The Gram matrix of coupled outputs is summed up row by row from sparse columns with at most this share of entries
+#: (both ways take the same time at 0.65 to 0.9, for 10 to 100 columns and 3 to 20 outputs), else from dense rows, with
+#: so many numbers at a time.
 SPARSE_COUPLED, COUPLED_AT_ONCE = 0.6, 300_000
 #: The numbers of a pair of columns are filled up to a multiple of this, for vector registers.
 LANES = 4

@@ -215,7 +215,7 @@ class ColumnModel:
 def conjugate_gradients(times: Any, diagonal: Array, right: Array, most_steps: int, accuracy: float) -> Array:
     """Return an approximate solution of M·x = right by preconditioned conjugate gradients.
 
-    ``times`` multiplies by M, ``diagonal`` is its diagonal; the squared residual is reduced to ``accuracy`` of its size.
+    ``times`` multiplies by M, ``diagonal`` is its diagonal; the squared residual falls to ``accuracy`` of its size.
     """
     diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
     x, residual = np.zeros(right.shape), right.copy()
@@ -334,9 +334,10 @@ class BlockGramModel:
 
 
 class BlockColumnModel:
-    """Q on columns that are read anew in every sweep; x has shape (m, T) and moves, ``shift`` is the intercepts' change.
+    """Q on columns that are read in every sweep; x has shape (m, T) and moves, ``shift`` is the intercepts' change.
 
-    A sweep takes one prox step a block, with the curvature λ_max(A_bᵀ diag(most) A_b), then the intercepts' Newton step.
+    A sweep takes one prox step a block, with the curvature λ_max(A_bᵀ diag(most) A_b), then the Newton step of the
+    intercepts.
     """
 
     def __init__(

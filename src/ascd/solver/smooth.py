@@ -186,7 +186,7 @@ class Preconditioned:
         inverse = solve_triangular(self.factor, np.eye(ridge.size))
         self.back = back @ inverse if is_wide else inverse
         start = (vectors / root).T @ (state.seen.predictor - state.constant) if is_wide else state.x
-        self.start = self.factor @ start if state.x.any() else np.zeros((ridge.size, state.x.shape[1]))
+        self.start = self.factor @ start if state.x.any() else np.zeros((ridge.size, problem.n_outputs))
         self.unit = 1.0 / math.sqrt(float(curvature.sum()) or 1.0)
 
     def predictor(self, w: Array) -> Array:

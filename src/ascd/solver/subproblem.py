@@ -5,7 +5,7 @@ the present predictor: Newton's method, several steps on a working set until lit
 
 | working set | model |
 |---|---|
-| single coordinates, small | sweeps over the columns until they have cost what a Gram matrix would, then the Gram matrix |
+| single coordinates, small | sweeps over the columns until they have cost as much as a Gram matrix, then that |
 | single coordinates, too large for a Gram matrix | sweeps over the columns, Newton steps by conjugate gradients |
 | single coordinates, Gram matrix kept on a device | proximal steps there (``device``) |
 | blocks, outputs share curvatures | Gram matrix; columns where it would be too large |

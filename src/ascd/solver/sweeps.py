@@ -400,8 +400,8 @@ def update_raw_gradient(
 
 @kernel
 def sweep_block_columns(
-    penalty: Any, matrix: Any, positions: Array, starts: Array, blocks: Array, lipschitz: Array, own: Array, shared: Array,
-    raw_gradient: Array, x: Array, rooms: Array, outputs: int, target: float,
+    penalty: Any, matrix: Any, positions: Array, starts: Array, blocks: Array, lipschitz: Array, own: Array,
+    shared: Array, raw_gradient: Array, x: Array, rooms: Array, outputs: int, target: float,
 ) -> float:  # fmt: skip
     """One prox step a block; the largest violation met.  All arrays of samples and coefficients are flat."""
     violation = 0.0

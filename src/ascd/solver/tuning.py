@@ -262,7 +262,7 @@ COLUMNS_TAKEN = 64
 LARGEST_GRAM, WIDE, WIDE_SEVERAL = 2500, 2, 8
 #: Up to so many columns have one in any case where an intercept leaves this share of a column, in squares, or less:
 #: 5 x 200 normal numbers plus 1e3 or 1e5 take 1 to 4 rounds, and had a gap of 0.2 to 0.9 of F at 0 after 40 rounds of
-#: sweeps (the last test of tests/test_blocks_wide.py).
+#: sweeps (tests/test_blocks_hard.py).
 OFF_CENTRE_COLUMNS, OFF_CENTRE = 1000, 1e-2
 #: Where outputs meet, all coefficients of a working set have one matrix of products if they are at most so many.
 LARGEST_COUPLED = 1000

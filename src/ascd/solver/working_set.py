@@ -1,4 +1,4 @@
-"""Working sets: the blocks that are free to move and the worst violations (Johnson, Guestrin 2015; Massias et al. 2018).
+"""Working sets: the blocks that are free to move and the worst violations (Johnson, Guestrin 2015; Massias 2018).
 
 A set holds at least twice as many blocks as are nonzero, so that few rounds are needed, and grows faster where nearly
 all of the last set have moved.  Where bounds or a square alone act on every coordinate (ridge, SVM duals) nearly all
