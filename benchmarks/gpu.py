@@ -98,7 +98,7 @@ def passes(o):
     rate, limit = source.nbytes / seconds / 1e9, 2 * size / copying / 1e9
     text = f"{seconds * 1e3:.2f} ms, {rate:.0f} GB/s, copy {limit:.0f} GB/s: {rate / limit:.0%}; {kind}"
     show(f"a pass over {source.nbytes / 1e9:.1f} GB", text, "≥ 85 %, aim 95 %")
-    seconds, _ = seconds_of(o.place, lambda: source.survey(1.0, vector[None, :]), 2)
+    seconds, _ = seconds_of(o.place, lambda: source.column_stats(1.0, vector[None, :]), 2)
     show("the first pass (norms, sums, products)", f"{seconds * 1e3:.2f} ms")
 
 

@@ -55,9 +55,9 @@ class Counting(Matrix):
             assert np.ndim(vector) == 0 or np.shape(vector) == self.shape[:1]
         return getattr(self._inner, name)(*arguments)
 
-    def survey(self, weight, vectors):
+    def column_stats(self, weight, vectors):
         assert vectors.shape[1:] == self.shape[:1]
-        return self._forward("survey", np.arange(self.shape[1]), weight, vectors, vectors=[weight])
+        return self._forward("column_stats", np.arange(self.shape[1]), weight, vectors, vectors=[weight])
 
     def squares(self, weight, columns):
         return self._forward("squares", columns, weight, columns, vectors=[weight])

@@ -41,11 +41,11 @@ def check_answers(design, A, columns=None, seed=0, close=1e-12, error=1e-13):
 def check_survey(design, A, weight, vectors, near):
     """With any number of vectors, and with one weight for all samples or one for each."""
     for count, weights in ((2, weight), (1, 1.5), (3, 1.0), (0, weight)):
-        survey = design.survey(weights, vectors[:count])
-        np.testing.assert_allclose(survey.square, np.broadcast_to(weights, len(A)) @ A**2, **near)
-        np.testing.assert_allclose(survey.plain, (A**2).sum(axis=0), **near)
-        np.testing.assert_allclose(survey.total, A.sum(axis=0), **near)
-        np.testing.assert_allclose(survey.products, vectors[:count] @ A, **near)
+        column_stats = design.column_stats(weights, vectors[:count])
+        np.testing.assert_allclose(column_stats.square, np.broadcast_to(weights, len(A)) @ A**2, **near)
+        np.testing.assert_allclose(column_stats.plain, (A**2).sum(axis=0), **near)
+        np.testing.assert_allclose(column_stats.total, A.sum(axis=0), **near)
+        np.testing.assert_allclose(column_stats.products, vectors[:count] @ A, **near)
 
 
 def check_products(design, A, weight, near):

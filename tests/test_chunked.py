@@ -98,7 +98,7 @@ def test_tall_data_give_products_and_no_columns(monkeypatch):
     problem = ascd.Problem(design, tall[:, 0] - tall[:, 5] + rng.standard_normal(300), penalty=ascd.L1(5.0))
     found = ascd.solve(problem, tol=1e-10)
     assert found.gap <= 1e-10 * problem.objective(np.zeros(12))
-    assert design.rounds <= 6  # survey with products; twice the image and the gradient; F at zero
+    assert design.rounds <= 6  # column_stats with products; twice the image and the gradient; F at zero
 
 
 def test_parts_without_a_column_in_question_are_not_asked():

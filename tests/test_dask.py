@@ -126,7 +126,7 @@ def test_a_round_is_one_task_a_worker_and_one_answer(client, monkeypatch):
     data = da.from_array(RNG.standard_normal((400, 6)), chunks=(20, 6)).persist()
     design = open_design(data)
     executor = design.executor
-    design.survey(1.0, np.zeros((1, 400)))
+    design.column_stats(1.0, np.zeros((1, 400)))
     submit, tasks = client.submit, []
     monkeypatch.setattr(client, "submit", lambda *given, **how: tasks.append(given) or submit(*given, **how))
     before = executor.sent, executor.received

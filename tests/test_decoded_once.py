@@ -52,7 +52,7 @@ def stored(reader, columns):
 
 
 QUESTIONS = {
-    "survey": lambda source, _: source.survey(WEIGHT, np.stack([VECTOR, WEIGHT])).products,
+    "column_stats": lambda source, _: source.column_stats(WEIGHT, np.stack([VECTOR, WEIGHT])).products,
     "dots": lambda source, columns: source.read_dots(columns, VECTOR),
     "several": lambda source, columns: source.read_dots_with_several(columns, np.stack([VECTOR, WEIGHT], axis=1)),
     "add": lambda source, columns: source.read_add(columns, np.ones(columns.size), np.zeros(50)),

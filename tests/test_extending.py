@@ -93,9 +93,9 @@ def test_the_other_methods_of_the_page_are_compiled_too(page):
 
 def test_passes_over_the_storage_of_the_page_are_compiled(page, compiled):
     numbers, v, columns = page.genotypes.astype(float), np.linspace(-1.0, 1.0, 40), np.arange(30)
-    survey, image = page.design.survey(1.0, v[None]), np.zeros(40)
-    np.testing.assert_allclose(survey.products, v[None] @ numbers, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(survey.square, np.sum(numbers**2, axis=0), rtol=1e-12)
+    column_stats, image = page.design.column_stats(1.0, v[None]), np.zeros(40)
+    np.testing.assert_allclose(column_stats.products, v[None] @ numbers, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(column_stats.square, np.sum(numbers**2, axis=0), rtol=1e-12)
     np.testing.assert_allclose(page.design.dots(columns, v), v @ numbers, rtol=1e-12, atol=1e-12)
     page.design.add(columns, columns - 7.5, image)
     np.testing.assert_allclose(image, numbers @ (columns - 7.5), rtol=1e-12, atol=1e-12)

@@ -15,7 +15,7 @@ from matrix_answers import check_answers
 from solving import LOSSES, make_case
 
 import ascd
-from ascd._core.threads import crew
+from ascd._core.threads import use_threads
 from ascd.matrix import prices
 from ascd.matrix.base import Matrix, Part
 from ascd.matrix.dense import Dense
@@ -72,7 +72,7 @@ def test_answers_equal_numpys_in_place(form, n_jobs, monkeypatch):
     monkeypatch.setattr("ascd._core.jit.is_interpreted", form in PLAIN)
     design = open_design(FORMS[form])
     assert shares_memory(FORMS[form], design)
-    with crew(n_jobs):
+    with use_threads(n_jobs):
         check_answers(design, A, COLUMNS)
     assert design.entries() == (A.size if isinstance(FORMS[form], np.ndarray) else np.count_nonzero(A))
 

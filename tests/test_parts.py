@@ -23,7 +23,7 @@ MANY = 40_000
 def jobs(request, monkeypatch):
     """So many threads, however little there is to do."""
     monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
-    with threads.crew(request.param):
+    with threads.use_threads(request.param):
         yield request.param
 
 
@@ -63,7 +63,7 @@ def test_the_sum_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
     numbers, found = np.random.default_rng(0).standard_normal(MANY), []
     for jobs in (1, 2, 5):
-        with threads.crew(jobs):
+        with threads.use_threads(jobs):
             found.append((*careful_sum(numbers), dual_distance(numbers, numbers[::-1].copy(), 0.3, np.abs(numbers))))
     assert len(set(found)) == 1
 
@@ -151,7 +151,7 @@ def test_sparse_products_do_not_depend_on_threads(monkeypatch, intercept):
     monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
     for jobs in (1, 3):
         store = np.full((40, 40), np.nan, order="F")
-        with threads.crew(jobs):
+        with threads.use_threads(jobs):
             for pair in ((left, left), (left, right), (right, right)):
                 design.multiplier(False).fill(store, columns, *pair, weight, means)
         for one, other in ((left, left), (left, right), (right, right)):

@@ -57,7 +57,7 @@ def test_an_error_in_any_thread_is_raised():
         if threading.current_thread() is not threading.main_thread():
             raise ValueError("in a thread")
 
-    with threads.crew(2), pytest.raises(ValueError, match="in a thread"):
+    with threads.use_threads(2), pytest.raises(ValueError, match="in a thread"):
         threads.run_together([fail, fail])
 
 
@@ -70,7 +70,7 @@ def test_work_sees_the_context_of_the_call_and_shares_nothing_further():
         barrier.wait()
         seen.append((number.get(), threads.threads_here()))
 
-    with threads.crew(3):
+    with threads.use_threads(3):
         threads.run_together([work] * 3)
     assert seen == [(5, 1)] * 3
 
@@ -78,7 +78,7 @@ def test_work_sees_the_context_of_the_call_and_shares_nothing_further():
 def test_calls_from_many_threads_do_not_hold_each_other_up():
     def one(start):
         out = [0] * 50
-        with threads.crew(4):
+        with threads.use_threads(4):
             threads.share(1e12, 50, lambda first, last: out.__setitem__(slice(first, last), range(first, last)))
         return out == list(range(50))
 

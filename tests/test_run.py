@@ -15,7 +15,7 @@ from copies import OTHERS, ended
 
 import ascd
 from ascd import Status
-from ascd._core.clock import compiling
+from ascd._core.timing import compiling
 from ascd.engine import run
 
 pytestmark = pytest.mark.usefixtures("plain_python")

@@ -13,7 +13,7 @@ from scipy import optimize
 from solving import LOSSES, alike, target_of
 
 import ascd
-from ascd._core.threads import crew
+from ascd._core.threads import use_threads
 from ascd.problem.penalties.blocks import BlockNorm
 from ascd.problem.samples import evaluate_samples, most_curvature
 from ascd.problem.tuning import SAMPLES_A_PART
@@ -269,7 +269,7 @@ def test_many_samples_are_evaluated_in_parts(loss):
     found = []
     for n_jobs in (1, 3):
         predictor, (gradient, curvature) = start.copy(), np.empty((2, size))
-        with crew(n_jobs):
+        with use_threads(n_jobs):
             given = (parts.sample, parts.loss, predictor, gradient, curvature)
             total, shift = evaluate_samples(*given, most_curvature(parts.sample, parts.loss))
         assert abs(gradient.sum()) <= 1e-11 * np.abs(gradient).sum()

@@ -204,15 +204,15 @@ def test_compiled_searches_for_an_intercept_far_away_end(loss, target, intercept
 
 FORKED = """
 import os, numpy as np
-from ascd._core.threads import crew, share
+from ascd._core.threads import use_threads, share
 done = []
-with crew(2):
+with use_threads(2):
     share(1e9, 5000, lambda start, stop: done.append(stop - start))
 assert len(done) > 1
 child = os.fork()
 if child == 0:
     done.clear()
-    with crew(2):
+    with use_threads(2):
         share(1e9, 5000, lambda start, stop: done.append(stop - start))
     os._exit(0 if sum(done) == 5000 else 1)
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
@@ -233,7 +233,7 @@ def test_an_error_in_a_thread_comes_back_when_all_have_ended():
         if start == 0:
             raise ArithmeticError("first")
 
-    with threads.crew(2), pytest.raises(ArithmeticError, match="first"):
+    with threads.use_threads(2), pytest.raises(ArithmeticError, match="first"):
         threads.share(1e9, 8000, part)
     assert 0 in seen
     before = len(seen)

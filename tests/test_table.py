@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from matrix_answers import check_answers
 
 import ascd
-from ascd._core.threads import crew
+from ascd._core.threads import use_threads
 from ascd.matrix import prices
 from ascd.matrix.base import as_block
 from ascd.matrix.table import Codes
@@ -65,7 +65,7 @@ def test_answers_equal_numpys(n_jobs, monkeypatch):
     monkeypatch.setattr("ascd._core.tuning.WORTH_A_THREAD", 1e-9)
     table, A = whole()
     design = table.as_design()
-    with crew(n_jobs):
+    with use_threads(n_jobs):
         check_answers(design, A, np.array([4, 0, 3, 8, 15]))
         check_answers(table._columns[2].part, A[:, 3:6])  # a category by itself
     assert design.entries(np.array([3, 4, 5])) == np.count_nonzero(A[:, 3:6])

@@ -193,7 +193,7 @@ def test_little_memory_beside_the_data(library):
     y = rng.standard_normal(4000)
 
     design, allowed = design_of(X), 0.02 * 4000 * 50_000 * 4 + (16 << 20)
-    assert library.peak_beside(lambda: design.survey(np.ones(4000), y[None])) <= allowed
+    assert library.peak_beside(lambda: design.column_stats(np.ones(4000), y[None])) <= allowed
     assert library.peak_beside(lambda: design.careful_dots(np.arange(200), y)) <= allowed
     assert library.peak_beside(lambda: design.dots(np.arange(25_000), y)) <= allowed
     assert library.peak_beside(lambda: design.add(np.arange(25_000), np.ones(25_000), np.zeros(4000))) <= allowed

@@ -26,13 +26,13 @@ import numpy as np
 
 from ascd._core.blame import compile_error, named_error
 from ascd._core.cache import NotKept, digest, may_be_stored, namesakes, nests, open_folder, tell_not_kept
-from ascd._core.clock import compiling, timed
 from ascd._core.compilers import collector_paused, kernel_options, name_files_apart, part_options
 from ascd._core.contracts import compiled_methods, share_method
 from ascd._core.scalars import at as at
 from ascd._core.scalars import is_one as is_one
 from ascd._core.scalars import teach_numba
 from ascd._core.scalars import wide as wide
+from ascd._core.timing import compiling, timed
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -1,6 +1,6 @@
 """Work shared among threads: compiled kernels let go of Python's lock, so a plain pool of threads is enough.
 
-How many threads there are is a property of the context, set where a run begins (``crew``, ``quiet``): whoever has long
+How many threads there are is a property of the context, set where a run begins (``use_threads``, ``quiet``): whoever has long
 work asks ``share``, and nobody hands numbers of threads down.
 """
 
@@ -51,7 +51,7 @@ def _pool(process: int) -> Pool:
 
 
 def threads_here() -> int:
-    """Threads that work may be shared among in this context; set by ``crew``."""
+    """Threads that work may be shared among in this context; set by ``use_threads``."""
     return _jobs.get()
 
 
@@ -136,7 +136,7 @@ def _work(waiting: deque[Callable[[], Any]]) -> None:
 
 
 @contextmanager
-def crew(n_jobs: int) -> Iterator[None]:
+def use_threads(n_jobs: int) -> Iterator[None]:
     """Our own work is shared among so many threads."""
     token = _jobs.set(n_jobs)
     try:
@@ -169,7 +169,7 @@ def quiet(n_jobs: int, entries: int, library: int = 1) -> Iterator[None]:
     Its threads go on waiting busily after each call, on processors that ours need.  So it has one, unless a run is made
     of its calls, and what it does is shared among ours.  No warnings from NumPy: steps that overflow are taken back.
     """
-    with crew(n_jobs), blas_threads(library, entries), np.errstate(all="ignore"):
+    with use_threads(n_jobs), blas_threads(library, entries), np.errstate(all="ignore"):
         yield
 
 

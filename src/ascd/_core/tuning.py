@@ -16,7 +16,7 @@ MOST_THREADS = 256
 #: need not be held back, which takes longer than such a product.
 WORTH_LIMITING = 10_000
 #: Products in a call of that library that are worth waking its threads for, 0.1 s of them: they stay awake for 2²⁶
-#: ticks of the processor's clock after it (20 ms on x86, 0.5 s on ARM).
+#: ticks of the processor's stopwatch after it (20 ms on x86, 0.5 s on ARM).
 WORTH_THE_LIBRARYS = 1e9
 #: Compiling that takes longer than this many seconds is announced, where somebody asked for it.
 A_MOMENT = 0.5

@@ -152,7 +152,7 @@ def library_bar() -> bool:
 @contextmanager
 def announcing_on(console: Any) -> Iterator[None]:
     """Say on a terminal, and only there, that something is being compiled."""
-    from ascd._core.clock import announcing
+    from ascd._core.timing import announcing
 
     if not console.is_terminal:
         yield

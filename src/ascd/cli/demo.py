@@ -16,7 +16,7 @@ from ascd.cli.options import announce_folder, folder_option
 @common
 def command(epochs: int, out: Path) -> None:
     """Fit a wide Lasso with its proof, race the rules, write a report to open in a browser."""
-    from ascd._core.clock import Stopwatch
+    from ascd._core.timing import Stopwatch
     from ascd._core.tuning import A_MOMENT
     from ascd.reproduction import demo
 

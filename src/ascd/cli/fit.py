@@ -93,7 +93,7 @@ class Choice(NamedTuple):
 
 
 def _fit(data: LabeledData, label: str, estimator: Any, choice: Choice) -> int:
-    from ascd._core.clock import Stopwatch
+    from ascd._core.timing import Stopwatch
     from ascd.cli.explain import examine, explain
 
     data = _checked(data, estimator, choice)

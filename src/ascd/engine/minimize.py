@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import as_finite_vector, as_flag, as_generator, as_number
-from ascd._core.clock import Stopwatch
 from ascd._core.jit import debugging
+from ascd._core.timing import Stopwatch
 from ascd.engine.constant import with_constant, with_local_columns
 from ascd.engine.descent import Point
 from ascd.engine.intervals import start_intervals

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.clock import Stopwatch
 from ascd._core.contracts import confidence_of
+from ascd._core.timing import Stopwatch
 from ascd.engine.descent import Point, count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint, users_part
 from ascd.engine.intervals import EPSILON

@@ -115,7 +115,7 @@ class Opened:
     def moments(self, weight: Array | None) -> tuple[Array, Array]:
         """Return weighted means and variances of the columns."""
         share = shares(weight, self.shape[0])
-        found = self.matrix.survey(share, share[None])
+        found = self.matrix.column_stats(share, share[None])
         means = found.products[0].copy()
         variances = np.maximum(found.square - means * means, 0.0)
         lost = np.flatnonzero((found.square > 0.0) & (variances <= CANCELLED * found.square))
@@ -152,7 +152,7 @@ class Opened:
     def check_finite(self) -> None:
         """Raise a ValueError that names entries that are not finite."""
         with errors_about_x():
-            check_finite(self.matrix, partial(self.matrix.survey, 1.0, np.empty((0, self.shape[0]))))
+            check_finite(self.matrix, partial(self.matrix.column_stats, 1.0, np.empty((0, self.shape[0]))))
 
 
 def as_data(X: Any) -> Any:

@@ -23,7 +23,7 @@ from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 
 from ascd._core.checks import Array, as_finite_vector
-from ascd._core.threads import crew
+from ascd._core.threads import use_threads
 from ascd.estimators import _tuning as tuning
 from ascd.estimators._certificate import ADVICE, frames_to_the_user, warn_of_convergence
 from ascd.estimators._data import Training, rows_only
@@ -203,7 +203,7 @@ def side_by_side(
 
 
 def _with_threads(threads: int, task: Callable[[], Result]) -> Result:
-    with crew(threads):
+    with use_threads(threads):
         return task()
 
 

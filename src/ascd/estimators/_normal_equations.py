@@ -28,8 +28,8 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from ascd._core.checks import Array, as_design
-from ascd._core.clock import Stopwatch
 from ascd._core.threads import blas_threads
+from ascd._core.timing import Stopwatch
 from ascd.estimators import _tuning as tuning
 from ascd.estimators._solving import Settings, certify, curvatures, in_float32, solve_problem
 from ascd.estimators._tuning import EPS, NO_CORRECTION, NO_PIVOT, PRECISE, SMALL_CORRECTION
@@ -51,11 +51,11 @@ def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, int
         same.setdefault(mu.tobytes(), []).append(k)
     solutions: dict[int, Solution] = {}
     for members in same.values():
-        clock = Stopwatch()
+        stopwatch = Stopwatch()
         Y = np.stack([problems[k].parts.sample.target for k in members], axis=1)
         with blas_threads(settings.n_jobs, X.shape[0] * X.shape[1]):
             answer = ridge_coefficients(matrix, Y, weight, mus[members[0]], intercept)
-        share, reads = clock.seconds / len(members), answer.passes * n_features
+        share, reads = stopwatch.seconds / len(members), answer.passes * n_features
         for k, x, constant in zip(members, answer.coefs, answer.intercepts, strict=True):
             start = {"x0": x, "intercept0": float(constant) if intercept else None}
             found = _certified(problems[k], settings, start, intercept, answer.is_exact)

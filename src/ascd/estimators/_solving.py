@@ -24,7 +24,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from ascd._core.checks import Array, unknown_name
-from ascd._core.clock import Stopwatch
+from ascd._core.timing import Stopwatch
 from ascd.engine.constant import with_constant
 from ascd.engine.minimize import minimize
 from ascd.engine.oracles import ORACLES
@@ -328,7 +328,7 @@ def minimize_problem(
     intercept0: float,
 ) -> Solution:
     """Solve by ``minimize`` with ``max_iter`` epochs at most; an intercept is one more coordinate without penalty."""
-    parts, clock = as_parts(settings.solver), Stopwatch()
+    parts, stopwatch = as_parts(settings.solver), Stopwatch()
     state = settings.random_state
     seed = state.randint(np.iinfo(np.int32).max) if isinstance(state, np.random.RandomState) else state
     _check_for_rules(problem, settings.solver)
@@ -352,7 +352,7 @@ def minimize_problem(
     return replace(
         found, x=x, intercept=constant, status=Status.CONVERGED if found.gap <= target else status, zero_objective=zero,
         n_iter=max(1, math.ceil(steps / extended.n_features)), reads=reads, seconds=seconds,
-        compile_seconds=clock.compile_seconds,
+        compile_seconds=stopwatch.compile_seconds,
     )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.clock import Stopwatch
 from ascd._core.threads import quiet
+from ascd._core.timing import Stopwatch
 from ascd.estimators._solving import Settings, added, solve_problem
 from ascd.estimators._tuning import FINEST
 from ascd.problem.problem import Problem
@@ -45,13 +45,13 @@ def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> S
 
 
 def _by_descent(problem: Problem, settings: Settings, zero_objective: float) -> tuple[Solution, BoxResult]:
-    clock = Stopwatch()
+    stopwatch = Stopwatch()
     goal = goal_of(settings.tol, zero_objective, problem.parts.sample.weight)
     with quiet(settings.n_jobs, problem.n_samples * problem.n_features, library=settings.n_jobs):
         outcome = BoxDescent(problem, np.zeros(problem.n_features)).minimise(goal, settings.max_iter)
         status = Status.INTERRUPTED if outcome.is_interrupted else Status.ITERATION_LIMIT
         found = _proved(problem, outcome, settings.tol, zero_objective, status)
-    return replace(found, seconds=clock.seconds, compile_seconds=clock.compile_seconds), outcome
+    return replace(found, seconds=stopwatch.seconds, compile_seconds=stopwatch.compile_seconds), outcome
 
 
 def _proved(problem: Problem, outcome: BoxResult, tol: float, zero_objective: float, status: Status) -> Solution:

@@ -7,7 +7,7 @@ that those who know a faster way replace:
 =======================  =======================================================================================
 must be written          ``dots`` (gradient entries), ``add`` (Ax follows a step), ``take`` (columns in local memory)
 must be set              ``shape``
-passes                   ``survey``, ``squares``, ``careful_dots``, ``means``, ``multiplier``, ``check_finite``
+passes                   ``column_stats``, ``squares``, ``careful_dots``, ``means``, ``multiplier``, ``check_finite``
 several outputs          ``dots_with_several``, ``add_several``
 costs                    ``nbytes``, ``entries``, ``counts``, ``sweep_price``, ``products_price``
 where passes cost much   ``is_dear``, ``in_rounds``, ``at_once``, ``answers_several``, ``brings_columns``,
@@ -45,7 +45,7 @@ class Part(NamedTuple):
     places: Array
 
 
-class Survey(NamedTuple):
+class ColumnStats(NamedTuple):
     """What a first pass over all columns gives: Σ s·a², Σ a², Σ a, and products with vectors, one a row."""
 
     square: Array
@@ -54,7 +54,7 @@ class Survey(NamedTuple):
     products: Array
 
     @classmethod
-    def nothing(cls, columns: int, vectors: int) -> Survey:
+    def nothing(cls, columns: int, vectors: int) -> ColumnStats:
         """Sums over no rows, to which others are added."""
         return cls(np.zeros(columns), np.zeros(columns), np.zeros(columns), np.zeros((vectors, columns)))
 
@@ -196,14 +196,14 @@ class Matrix(ABC):
     def take(self, columns: Array) -> Part:
         """Return these columns in local memory."""
 
-    def survey(self, weight: Any, vectors: Array) -> Survey:
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         """Return norms, sums and products with ``vectors`` (shape (m, n_samples)) of all columns, in one pass.
 
         ``weight`` is a number or has shape (n_samples,).
         """
         every, ones = np.arange(self.shape[1]), np.ones((1, self.shape[0]))
         found = np.ascontiguousarray(self.dots_with_several(every, np.concatenate([vectors, ones]).T).T)
-        return Survey(self.squares(weight, every), self.squares(1.0, every), found[-1], found[:-1])
+        return ColumnStats(self.squares(weight, every), self.squares(1.0, every), found[-1], found[:-1])
 
     def squares(self, weight: Any, columns: Array) -> Array:
         """Return Σ_k s_k·a_kj² of these columns, s a number or a vector of shape (n_samples,)."""

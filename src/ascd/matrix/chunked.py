@@ -22,7 +22,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix import prices
-from ascd.matrix.base import Matrix, RowParts, Survey
+from ascd.matrix.base import ColumnStats, Matrix, RowParts
 from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.local import Local
 from ascd.matrix.remote import Cached, Multiplying, Remote
@@ -94,14 +94,14 @@ class Chunks(Remote):
     def is_sparse(self) -> bool:  # type: ignore[override]
         return self.facts.is_sparse
 
-    def survey(self, weight: Any, vectors: Array) -> Survey:
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         wanted = self.with_products
         found = self._ask("first", None, lambda rows: (_of_rows(weight, rows), vectors[:, rows], wanted))
         known, surveys, moments = zip(*(together("first", column.answers) for column in found), strict=True)
         self._learn(known)
         self._note_moments(weight, moments[0])
         square, *others = (np.concatenate(field, axis=-1) for field in zip(*surveys, strict=True))
-        return Survey(square if square.size else others[0].copy(), *others)
+        return ColumnStats(square if square.size else others[0].copy(), *others)
 
     def _note_moments(self, weight: Any, moments: Moments | None) -> None:
         """Keep moments that a pass has given."""

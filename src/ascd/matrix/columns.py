@@ -155,7 +155,7 @@ def fill_block(matrix: Any, places: Array, block: Array) -> None:
 
 
 @kernel
-def fill_survey(
+def fill_column_stats(
     matrix: Any, scale: float, weights: Array, vectors: Array, square: Array, plain: Array, total: Array,
     products: Array, start: int, stop: int,
 ) -> None:  # fmt: skip

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.threads import crew
+from ascd._core.threads import use_threads
 from ascd.matrix import prices
 from ascd.matrix.base import DataGone
 from ascd.matrix.requests import SUMS, Call, answer, together
@@ -291,7 +291,7 @@ def unpack(wrapped: Wrapped) -> Any:
 def answer_batch(chunks: Sequence[Any], batch: Batch, shared: Sequence[Array]) -> list[Any]:
     """On a worker: return the answers; those that add up come as one, with None for the others."""
     calls = list(batch.unpacked(shared))
-    with crew(_worker_threads()):
+    with use_threads(_worker_threads()):
         answers = [answer(chunk, call.request, call.arguments) for chunk, call in zip(chunks, calls, strict=True)]
     same: dict[Any, list[int]] = {}
     for number, call in enumerate(calls):

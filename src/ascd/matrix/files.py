@@ -23,7 +23,7 @@ import numpy as np
 
 from ascd._core.checks import Array, finite_values
 from ascd.matrix import prices
-from ascd.matrix.base import Survey
+from ascd.matrix.base import ColumnStats
 from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.local import Local
 from ascd.matrix.remote import Cached
@@ -77,11 +77,11 @@ class FileMatrix(Cached):
     def bytes_read(self) -> int:  # type: ignore[override]
         return self.reader.bytes_read
 
-    def survey(self, weight: Any, vectors: Array) -> Survey:
-        out = Survey.nothing(self.shape[1], len(vectors))
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
+        out = ColumnStats.nothing(self.shape[1], len(vectors))
         for rows, there, values in self.pieces.of(None):
             share = weight if np.ndim(weight) == 0 else weight[rows]
-            found = _opened(values).survey(share, np.ascontiguousarray(vectors[:, rows]))
+            found = _opened(values).column_stats(share, np.ascontiguousarray(vectors[:, rows]))
             with np.errstate(all="ignore"):  # what is not finite is named once norms have shown it
                 for mine, theirs in zip(out, found, strict=True):
                     mine[..., there] += theirs

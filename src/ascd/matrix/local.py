@@ -11,8 +11,8 @@ from ascd._core.checks import Array, finite_values
 from ascd._core.threads import share
 from ascd.matrix import prices
 from ascd.matrix.arithmetic import careful_products
-from ascd.matrix.base import Matrix, Part, Survey
-from ascd.matrix.columns import add_columns, fill_dots, fill_squares, fill_survey
+from ascd.matrix.base import ColumnStats, Matrix, Part
+from ascd.matrix.columns import add_columns, fill_column_stats, fill_dots, fill_squares
 
 NO_WEIGHTS = np.empty(0)
 
@@ -43,13 +43,13 @@ class Local(Matrix):
         """Return the nanoseconds of the products of all pairs of so many columns with so many entries."""
         return prices.products(self.is_sparse, count, stored, self.shape[0])
 
-    def survey(self, weight: Any, vectors: Array) -> Survey:
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         n = self.shape[1]
         square, plain, total = np.empty((3, n))
         products = np.empty((len(vectors), n))
         scale, weights = (float(weight), NO_WEIGHTS) if np.ndim(weight) == 0 else (0.0, weight)
-        self._share(None, fill_survey, self.matrix, scale, weights, vectors, square, plain, total, products)
-        return Survey(square, plain, total, products)
+        self._share(None, fill_column_stats, self.matrix, scale, weights, vectors, square, plain, total, products)
+        return ColumnStats(square, plain, total, products)
 
     def squares(self, weight: Any, columns: Array) -> Array:
         out = np.empty(columns.size)

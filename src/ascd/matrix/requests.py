@@ -114,11 +114,11 @@ def facts(chunk: Matrix) -> Facts:
 
 
 def first(chunk: Matrix, weight: Any, vectors: Array, with_products: bool) -> tuple[Any, ...]:
-    """Return facts, survey and, where they are wanted, moments: all that a first pass can give.
+    """Return facts, column_stats and, where they are wanted, moments: all that a first pass can give.
 
     Where all weights are 1, weighted squares are the plain ones, and are left out.
     """
-    square, plain, total, known = chunk.survey(weight, np.ascontiguousarray(vectors))
+    square, plain, total, known = chunk.column_stats(weight, np.ascontiguousarray(vectors))
     is_plain = np.ndim(weight) == 0 and weight == 1.0
     found = moments(chunk, np.arange(chunk.shape[1]), weight, total if is_plain else None) if with_products else None
     return facts(chunk), (square[:0] if is_plain else square, plain, total, known), found

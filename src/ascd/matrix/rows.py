@@ -16,7 +16,7 @@ from ascd._core.checks import Array, finite_values
 from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import prices
-from ascd.matrix.base import Survey
+from ascd.matrix.base import ColumnStats
 from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.prices import TILE, TILE_ROWS
 from ascd.matrix.remote import Cached
@@ -36,15 +36,15 @@ class DenseRows(Cached):
     def nbytes(self) -> int:
         return int(self.values.nbytes)
 
-    def survey(self, weight: Any, vectors: Array) -> Survey:
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         self._count(None)
         d, n = self.shape
-        out, is_weighted = Survey.nothing(n, len(vectors)), np.ndim(weight) > 0
+        out, is_weighted = ColumnStats.nothing(n, len(vectors)), np.ndim(weight) > 0
         products = out.products
         if not len(vectors):
             vectors, products = np.zeros((1, d)), np.zeros((1, n))
         given = (self.values, weight, is_weighted, vectors, *out[:3], products)
-        share(2.0 * self._price(n), n, survey_rows, *given)
+        share(2.0 * self._price(n), n, column_stats_of_rows, *given)
         if not is_weighted:
             out.square[:] = weight * out.plain
         return out
@@ -115,12 +115,12 @@ class SparseRows(Cached):
     def counts(self) -> Array:
         return self._counts
 
-    def survey(self, weight: Any, vectors: Array) -> Survey:
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         self.bytes_read += self.nbytes
         sums = np.zeros((self.parts, 3 + len(vectors), self.shape[1]))
-        share(self.price, self.parts, survey_sparse_rows, *self.stored, weight, vectors, sums)
+        share(self.price, self.parts, column_stats_of_sparse_rows, *self.stored, weight, vectors, sums)
         square, plain, total, *products = sums.sum(axis=0)
-        return Survey(square, plain, total, np.array(products).reshape(len(vectors), self.shape[1]))
+        return ColumnStats(square, plain, total, np.array(products).reshape(len(vectors), self.shape[1]))
 
     def read_dots(self, columns: Array, vector: Array) -> Array:
         self.bytes_read += self.nbytes
@@ -150,7 +150,7 @@ class SparseRows(Cached):
 
 
 @kernel
-def survey_rows(
+def column_stats_of_rows(
     values: Array, weight: Any, is_weighted: bool, vectors: Array, square: Array, plain: Array, total: Array,
     products: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
@@ -286,7 +286,7 @@ def pick_columns(
 
 
 @kernel
-def survey_sparse_rows(
+def column_stats_of_sparse_rows(
     data: Array, indices: Array, indptr: Array, weight: Any, vectors: Array, sums: Array, start: int, stop: int
 ) -> None:
     d = indptr.size - 1

@@ -15,7 +15,7 @@ from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import prices
-from ascd.matrix.base import Matrix, Part, Survey
+from ascd.matrix.base import ColumnStats, Matrix, Part
 from ascd.matrix.chunked import WideChunks
 from ascd.matrix.open import open_design
 from ascd.matrix.requests import InTurn
@@ -248,10 +248,10 @@ class Codes(Matrix):
     def counts(self) -> Array:
         return self._counts
 
-    def survey(self, weight: Any, vectors: Array) -> Survey:
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         plain = self.counts.astype(np.float64)
         products = np.array([self._sums(vector) for vector in vectors]).reshape(len(vectors), self.shape[1])
-        return Survey(self._weighted(weight), plain, plain.copy(), products)
+        return ColumnStats(self._weighted(weight), plain, plain.copy(), products)
 
     def squares(self, weight: Any, columns: Array) -> Array:
         return self._weighted(weight)[columns]

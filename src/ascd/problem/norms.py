@@ -17,7 +17,7 @@ import numpy as np
 from ascd._core.cache import may_be_stored
 from ascd._core.checks import Array, as_parameter
 from ascd._core.jit import at, kernel, wide
-from ascd.matrix.base import Design, Part, Survey
+from ascd.matrix.base import ColumnStats, Design, Part
 from ascd.problem.losses import Squared
 from ascd.problem.samples import evaluate_samples, most_curvature
 from ascd.problem.tuning import SMALLEST_SQUARE
@@ -26,25 +26,25 @@ from ascd.problem.tuning import SMALLEST_SQUARE
 class FirstPass(NamedTuple):
     """Norms and sums of all columns, and the vectors (one a row) that its products belong to."""
 
-    survey: Survey
+    column_stats: ColumnStats
     vectors: Array
 
     def products_at(self, vector: Array) -> Array | None:
         """Return the products of all columns with this vector, if it is one of those, or zero."""
-        for products, known in zip(self.survey.products, self.vectors, strict=True):
+        for products, known in zip(self.column_stats.products, self.vectors, strict=True):
             if np.array_equal(known, vector):
                 return products
-        return None if vector.any() else np.zeros(self.survey.square.size)
+        return None if vector.any() else np.zeros(self.column_stats.square.size)
 
     def without_products(self) -> FirstPass:
         """Return the same norms and sums, for other targets."""
-        return FirstPass(self.survey._replace(products=self.survey.products[:0]), self.vectors[:0])
+        return FirstPass(self.column_stats._replace(products=self.column_stats.products[:0]), self.vectors[:0])
 
 
 def read_first(design: Design, weight: Any, bound: float, vectors: Array) -> FirstPass:
     """Read all columns once, and check their norms for a loss with this curvature bound."""
-    found = FirstPass(design.survey(weight, vectors), vectors)
-    check_norms(design, found.survey, weight, bound)
+    found = FirstPass(design.column_stats(weight, vectors), vectors)
+    check_norms(design, found.column_stats, weight, bound)
     return found
 
 
@@ -75,24 +75,24 @@ def as_weights(sample_weight: Any, n_samples: int) -> Any:
     return as_parameter(sample_weight, "sample_weight", n_samples, low=0.0)
 
 
-def check_norms(design: Any, survey: Survey, weight: Any, bound: float) -> None:
+def check_norms(design: Any, column_stats: ColumnStats, weight: Any, bound: float) -> None:
     """Raise where entries are not finite, or norms overflow or underflow: the norms have seen every entry."""
-    square = survey.square
-    largest = float(np.maximum(square, survey.plain).max())
+    square = column_stats.square
+    largest = float(np.maximum(square, column_stats.plain).max())
     if not math.isfinite(largest):
-        check_finite(design, lambda: survey)
+        check_finite(design, lambda: column_stats)
     if not math.isfinite(largest * (max(bound, 1.0) if bound < math.inf else 1.0)):
         raise ValueError("A has columns whose squared norm overflows float64: rescale A")
     if square.min() < SMALLEST_SQUARE:
         _check_small_columns(design, weight, np.flatnonzero(square < SMALLEST_SQUARE))
 
 
-def check_finite(design: Any, survey: Callable[[], Survey]) -> None:
+def check_finite(design: Any, column_stats: Callable[[], ColumnStats]) -> None:
     """Raise a ValueError that names what is not finite, and the first column whose sum is not."""
     try:
         design.check_finite()
     except ValueError as error:
-        columns, names = np.flatnonzero(~np.isfinite(survey().total)), design.feature_names
+        columns, names = np.flatnonzero(~np.isfinite(column_stats().total)), design.feature_names
         if columns.size == 0:
             raise
         first = f"{columns[0]}" if names is None else repr(names[columns[0]])

@@ -24,8 +24,8 @@ import numpy as np
 
 from ascd._core.checks import Array, as_vector, finite_values
 from ascd._core.contracts import check_methods, methods_of
-from ascd._core.threads import as_n_jobs, crew
-from ascd.matrix.base import Design, Survey
+from ascd._core.threads import as_n_jobs, use_threads
+from ascd.matrix.base import ColumnStats, Design
 from ascd.matrix.open import open_design
 from ascd.problem.certificate import Point, Products, certify
 from ascd.problem.groups import Groups, as_groups
@@ -105,7 +105,7 @@ class Problem:
         threads = as_n_jobs(n_jobs)
         self.design: Design = open_design(A)
         stated = Stated.of(loss, b, offset, self.design.shape[0])
-        with crew(threads):
+        with use_threads(threads):
             self._set_up(stated, penalty, groups, as_weights(sample_weight, self.design.shape[0]), None)
 
     def _set_up(self, stated: Stated, penalty: Any, groups: Any, weight: Any, first: FirstPass | None) -> None:
@@ -169,7 +169,7 @@ class Problem:
         if sample_weight is None:
             first = self.first if is_same else self.first.without_products()
             if not (is_same or stated.is_softmax):
-                check_norms(self.design, first.survey, weight, stated.loss.curvature_bound())
+                check_norms(self.design, first.column_stats, weight, stated.loss.curvature_bound())
         else:
             weight = as_weights(sample_weight, self.n_samples)
         other = Problem.__new__(Problem)
@@ -198,14 +198,14 @@ class Problem:
         return self.stated.n_outputs
 
     @property
-    def survey(self) -> Survey:
+    def column_stats(self) -> ColumnStats:
         """Sums of the columns and of their squares."""
-        return self.first.survey
+        return self.first.column_stats
 
     @cached_property
     def norm(self) -> Array:
         """Column norms, weighted by the samples, in column order."""
-        norm: Array = self._parts.norm if self.is_by_coordinate else np.sqrt(self.survey.square)
+        norm: Array = self._parts.norm if self.is_by_coordinate else np.sqrt(self.column_stats.square)
         return norm
 
     @cached_property
@@ -382,7 +382,7 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
 
 def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty: Any, stated: Stated) -> Parts:
     bound, n = float(loss.curvature_bound()), design.shape[1]
-    square = first.survey.square
+    square = first.column_stats.square
     lipschitz = bound * square if bound < math.inf else np.full(n, bound)
     if not lipschitz.all():
         # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._core.clock import Stopwatch
+from ascd._core.timing import Stopwatch
 from ascd.io import whole_folder
 from ascd.problem.penalties import L1
 from ascd.problem.problem import Problem

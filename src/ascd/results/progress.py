@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from ascd._core.checks import as_flag
-from ascd._core.clock import announcing
+from ascd._core.timing import announcing
 
 Show = Callable[[int, float], None]
 #: Seconds between two pictures of a notebook's bar.
@@ -95,14 +95,14 @@ def notebook_display() -> Any:
 @contextmanager
 def notebook_bar(display: Any, total: int) -> Iterator[Show]:
     """A bar in the cell's output, gone at the end."""
-    clock, start = time.monotonic, time.monotonic()
+    stopwatch, start = time.monotonic, time.monotonic()
     handle, next_at = display.display(display.HTML(""), display_id=True), start
 
     def show(iteration: int, objective: float) -> None:
         nonlocal next_at
-        if clock() >= next_at:
-            next_at = clock() + PAUSE
-            handle.update(display.HTML(bar_html(iteration, total, objective, clock() - start)))
+        if stopwatch() >= next_at:
+            next_at = stopwatch() + PAUSE
+            handle.update(display.HTML(bar_html(iteration, total, objective, stopwatch() - start)))
 
     try:
         yield show

@@ -49,7 +49,7 @@ class GradientBounds:
         (d, n), groups, outputs = problem.design.shape, problem.groups, problem.n_outputs
         self.ends, self.starts, self.count = problem.ends, groups.starts, groups.count
         self.has_one_output = outputs == 1
-        square, total = problem.first.survey.plain[groups.order], problem.first.survey.total[groups.order]
+        square, total = problem.first.column_stats.plain[groups.order], problem.first.column_stats.total[groups.order]
         mean = total / d if intercept else np.zeros(n)
         if intercept:
             square = np.maximum(square - total**2 / d, 0.0) + SQUARE_ROUNDING * square

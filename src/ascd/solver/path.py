@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array, as_count, as_finite_vector, as_flag, as_number
-from ascd._core.clock import Stopwatch
 from ascd._core.contracts import check_methods
 from ascd._core.jit import helper, kernel
 from ascd._core.threads import as_n_jobs, quiet
+from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
 from ascd.problem.penalties import as_penalty
 from ascd.problem.penalties.entrywise import Entrywise
@@ -86,7 +86,7 @@ def path(
     stop_early = alphas is None if early_stop is None else as_flag(early_stop, "early_stop")
     intercept = as_flag(intercept, "intercept")
     x, threads = as_start(problem, x0, intercept), as_n_jobs(n_jobs)
-    clock, penalty = Stopwatch(), problem.penalty
+    stopwatch, penalty = Stopwatch(), problem.penalty
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
     library = 1 if problem.is_by_coordinate else threads
     with quiet(threads, entries, library), progress_bar(progress, steps) as show:
@@ -99,19 +99,25 @@ def path(
             _check_largest(penalty, float(factors.max()), problem.n_features, needed)
             smallest = penalty.scaled(float(factors.min()))
             check_bounded(problem.design, problem.parts._replace(penalty=smallest), intercept)
-        walk = _Walk(solver, penalty, reference, tol, limits, clock)
-        watch = Watch(solver, callback, lambda *_: None, clock)
+        walk = _Walk(solver, penalty, reference, tol, limits, stopwatch)
+        watch = Watch(solver, callback, lambda *_: None, stopwatch)
         status = walk.along(factors, stop_early, watch, show)
-    return walk.result(factors, status, clock.seconds)
+    return walk.result(factors, status, stopwatch.seconds)
 
 
 class _Walk:
     """The points met so far."""
 
     def __init__(
-        self, solver: Solver, penalty: Any, reference: float, tol: float, limits: Limits, clock: Stopwatch
+        self, solver: Solver, penalty: Any, reference: float, tol: float, limits: Limits, stopwatch: Stopwatch
     ) -> None:
-        self.solver, self.penalty, self.reference, self.limits, self.clock = solver, penalty, reference, limits, clock
+        self.solver, self.penalty, self.reference, self.limits, self.stopwatch = (
+            solver,
+            penalty,
+            reference,
+            limits,
+            stopwatch,
+        )
         self.tolerance = tol * reference
         self.points: list[tuple[Array, Array]] = []
         self.constants: list[Any] = []
@@ -125,7 +131,7 @@ class _Walk:
         try:
             for number, factor in enumerate(factors):
                 before, is_last = self.solver.n_iter, number + 1 == factors.size
-                warm = self.warm_starts if number > 0 and self.clock.elapsed < self.limits.max_time else None
+                warm = self.warm_starts if number > 0 and self.stopwatch.elapsed < self.limits.max_time else None
                 if warm:
                     warm.begin(factors[number:])
                 status = self._minimise(float(factor), watch, confirm=is_last)
@@ -149,7 +155,7 @@ class _Walk:
         return worst
 
     def _minimise(self, factor: float, watch: Watch, confirm: bool) -> Status:
-        left = self.limits.max_time - self.clock.elapsed
+        left = self.limits.max_time - self.stopwatch.elapsed
         limits = self.limits._replace(max_time=left)
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)
         if not status.is_answer:

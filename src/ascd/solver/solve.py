@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_finite_vector, as_flag, as_number
-from ascd._core.clock import Stopwatch
 from ascd._core.threads import as_n_jobs, quiet
+from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
@@ -108,14 +108,14 @@ class Start(NamedTuple):
 def _run(
     problem: Problem, start: Start, in_box: bool, tol: float, limits: Limits, callback: Any, show: Any
 ) -> Solution:
-    clock, is_interrupted = Stopwatch(), False
+    stopwatch, is_interrupted = Stopwatch(), False
     solver = Solver(problem, start.x, start.intercept, start.constant)
     reference = as_reference(problem, solver.state)
     if in_box:
         solver, outcome = solver_after_descent(problem, solver, tol * reference, limits)
         is_interrupted = outcome.is_interrupted
         limits = limits._replace(max_iter=limits.max_iter - outcome.n_iter)
-    watch = Watch(solver, callback, show, clock, tol * reference)
+    watch = Watch(solver, callback, show, stopwatch, tol * reference)
     limits = limits._replace(max_iter=0 if is_interrupted else limits.max_iter)
     status = Status.INTERRUPTED
     try:
@@ -129,17 +129,17 @@ def _run(
                 status = Status.CONVERGED
     except DataGone as error:
         status = give_up(solver, tol * reference, error)
-    return solution_of(solver, status, reference, clock, watch)
+    return solution_of(solver, status, reference, stopwatch, watch)
 
 
-def solution_of(solver: Any, status: Status, reference: float, clock: Stopwatch, watch: Watch) -> Solution:
+def solution_of(solver: Any, status: Status, reference: float, stopwatch: Stopwatch, watch: Watch) -> Solution:
     """Return what a run has come to."""
     watch.finish()
     problem, report, constant = solver.problem, solver.report, solver.constant
     return Solution(
         x=problem.as_given(solver.x), objective=float(report.objective), status=status, n_iter=solver.n_iter,
-        gap=float(report.gap), steepness=float(report.violation), reads=int(solver.reads), seconds=clock.seconds,
-        compile_seconds=clock.compile_seconds, trace=watch.trace,
+        gap=float(report.gap), steepness=float(report.violation), reads=int(solver.reads), seconds=stopwatch.seconds,
+        compile_seconds=stopwatch.compile_seconds, trace=watch.trace,
         intercept=float(constant[0]) if problem.loss.is_flat else constant, zero_objective=reference,
     )  # fmt: skip
 
@@ -155,9 +155,14 @@ class Watch:
     """Called in every round: records, shows progress, calls the callback."""
 
     def __init__(
-        self, solver: Any, callback: Callable[[Snapshot], Any] | None, show: Any, clock: Stopwatch, enough: float = 0.0
+        self,
+        solver: Any,
+        callback: Callable[[Snapshot], Any] | None,
+        show: Any,
+        stopwatch: Stopwatch,
+        enough: float = 0.0,
     ) -> None:
-        self.solver, self.callback, self.show, self.clock, self.enough = solver, callback, show, clock, enough
+        self.solver, self.callback, self.show, self.stopwatch, self.enough = solver, callback, show, stopwatch, enough
         self.trace = Trace()
 
     def __call__(self, solver: Any) -> bool:
@@ -180,7 +185,7 @@ class Watch:
         self.trace.add(
             iteration=solver.n_iter, objective=now.objective, bound=now.violation,
             gap=now.gap if now.is_certain else math.inf,
-            active=solver.working, reads=solver.reads, seconds=self.clock.seconds,
+            active=solver.working, reads=solver.reads, seconds=self.stopwatch.seconds,
         )  # fmt: skip
 
 

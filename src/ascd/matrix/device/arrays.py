@@ -266,7 +266,7 @@ class LibraryPasses:
         self.is_by_rows = strides is None or strides[1] <= strides[0]
         self.reason = "there are no kernels for this array"
 
-    def survey(self, weight: Any | None, vectors: Any) -> Any:
+    def column_stats(self, weight: Any | None, vectors: Any) -> Any:
         """Return rows of sums by column: products with vectors (one a row), Σa, Σa², and Σ s·a² with weights s."""
         count = vectors.shape[0] + (2 if weight is None else 3)
         out = self.space.zeros((count, self.n))

@@ -284,7 +284,7 @@ class KernelPasses:
         self.nothing = self.space.put(np.zeros(1, dtype=np.int32))
         self._kernel("along", 1, False, False, False, False, lines.width)
 
-    def survey(self, weight: Any | None, vectors: Any) -> Any:
+    def column_stats(self, weight: Any | None, vectors: Any) -> Any:
         first = vectors[: prices.CUDA_VECTORS - (weight is not None), :]
         found = self._sums(first, weight, squares=True)
         if vectors.shape[0] == first.shape[0]:

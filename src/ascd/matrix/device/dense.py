@@ -16,7 +16,7 @@ from ascd._core.checks import Array, check_shape
 from ascd._core.devices import is_on_device, to_host
 from ascd.matrix import prices
 from ascd.matrix.arithmetic import SMALLEST_ERROR, SPLITTER, TINY, UNIT
-from ascd.matrix.base import Survey
+from ascd.matrix.base import ColumnStats
 from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.device.arrays import LibraryPasses, Space, item_size, space_of
 from ascd.matrix.device.cuda import passes_of
@@ -54,15 +54,15 @@ class DeviceDense(Multiplying):
         """Return products of columns that stay on the device."""
         return DeviceGram(self, intercept, constant)
 
-    def survey(self, weight: Any, vectors: Array) -> Survey:
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         self.note(None)
         with self.space.here():
             weights = None if np.ndim(weight) == 0 else self._put(weight)
-            found = self.space.fetch(self.passes.survey(weights, self._put(vectors)))
+            found = self.space.fetch(self.passes.column_stats(weights, self._put(vectors)))
         count = len(vectors)
         total, plain = found[count], found[count + 1]
         square = weight * plain if weights is None else found[count + 2]
-        return Survey(square, plain, total, np.ascontiguousarray(found[:count]))
+        return ColumnStats(square, plain, total, np.ascontiguousarray(found[:count]))
 
     def squares(self, weight: Any, columns: Array) -> Array:
         self.note(columns)

@@ -16,7 +16,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.devices import is_on_device, library_of
 from ascd.matrix import prices
-from ascd.matrix.base import Survey
+from ascd.matrix.base import ColumnStats
 from ascd.matrix.device.arrays import Space, space_of
 from ascd.matrix.remote import Multiplying
 from ascd.matrix.sparse import LocalSparse
@@ -51,13 +51,13 @@ class DeviceSparse(Multiplying):
     def counts(self) -> Array:
         return self._counts
 
-    def survey(self, weight: Any, vectors: Array) -> Survey:
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         """Return norms, sums and products from one pass: the ones and the weights go beside the vectors."""
         ones, every = np.ones((1, self.shape[0])), np.arange(self.shape[1])
         weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), self.shape[:1])
         found = self._products(every, np.concatenate([vectors, ones]))
         squares = self._products(every, np.concatenate([ones, weights[None]]), _squared, counts=False)
-        return Survey(squares[1], squares[0], found[-1], np.ascontiguousarray(found[:-1]))
+        return ColumnStats(squares[1], squares[0], found[-1], np.ascontiguousarray(found[:-1]))
 
     def squares(self, weight: Any, columns: Array) -> Array:
         weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), self.shape[:1])

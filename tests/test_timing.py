@@ -14,8 +14,8 @@ import pytest
 from copies import OTHERS, ended
 
 import ascd
-from ascd._core import clock as _clock
-from ascd._core.clock import Stopwatch, announcing, compiling, timed
+from ascd._core import timing as _clock
+from ascd._core.timing import Stopwatch, announcing, compiling, timed
 
 A = np.random.default_rng(0).standard_normal((30, 4))
 
