@@ -103,7 +103,10 @@ def test_a_huber_regression_that_is_interrupted_keeps_its_point(in_round):
     last = rounds_of(in_round, model, Y)
     for number in range(2, last - 5, 3):
         in_round(number, KeyboardInterrupt)
-        with pytest.warns(ConvergenceWarning, match=r"stopped early \(interrupted\)"):
+        with (
+            pytest.warns(ConvergenceWarning, match=r"stopped early \(interrupted\)"),
+            pytest.raises(KeyboardInterrupt),
+        ):
             model.fit(as_chunks(X, "rows"), Y)
         assert model.outliers_.shape == (60,)
     in_round(1, KeyboardInterrupt)
