@@ -168,7 +168,7 @@ def test_empty_chunks_are_left_out(client):
 
 
 def test_the_engines_rules_are_refused(client):
-    with pytest.raises(ValueError, match="solver must be 'ascd' for data that are not in memory"):
+    with pytest.raises(ValueError, match="solver must be 'auto' for data that are not in memory"):
         ascd.Lasso(solver="a-ascd").fit(as_chunks(X, "rows"), SIGNAL)
 
 

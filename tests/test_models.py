@@ -184,10 +184,10 @@ def quadratic_model(solver, working, x, shift):
 )
 def test_block_models_find_the_same_minimum(name, intercept, loss, monkeypatch):
     found = []
-    for wide, coupled in ((0, 0), (1000, tuning.LARGEST_COUPLED)):
+    for wide, most in ((0, 0), (1000, tuning.LARGEST_COUPLED)):
         monkeypatch.setattr(tuning, "WIDE", wide)
         monkeypatch.setattr(tuning, "WIDE_SEVERAL", wide)
-        monkeypatch.setattr(tuning, "LARGEST_COUPLED", coupled)
+        monkeypatch.setattr(tuning, "LARGEST_COUPLED", most)
         monkeypatch.setattr(tuning, "OFF_CENTRE_COLUMNS", wide)
         solver, working, subproblem = block_models(name, intercept, loss)
         made = []

@@ -170,9 +170,8 @@ class OptimalityCheck:
         state, gain, listed = self.state, self.report.first_order, self.candidates
         if np.isnan(self.score[listed]).any():  # of a penalty whose subgradient is no number nothing is known
             return False
-        free = listed[np.isinf(self.score[listed])]
-        if not state.terms.is_by_coordinate:
-            free = np.union1d(free, state.terms.free)
+        # scores of blocks are infinite where they are not zero, with a penalty or without
+        free = listed[np.isinf(self.score[listed])] if state.terms.is_by_coordinate else state.terms.free
         for start in range(0, free.size, tuning.COLUMNS_TAKEN):
             if not gain <= tolerance:
                 break

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd.problem.lengths import norm
 from ascd.problem.losses import Curvature
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
@@ -259,11 +260,17 @@ class Subproblem:
 
     # ---- blocks
 
+    def _rounding(self) -> float:
+        """Return the violation of a block that the rounding of its gradient leaves: sweeps do not get below it."""
+        longest = math.sqrt(float(self.bounds.square.max()))
+        rounding = tuning.SUM_ROUNDING * norm(self.state.raw_gradient) * longest
+        return rounding if math.isfinite(rounding) else 0.0
+
     def _minimise_blocks(self, working: WorkingSet, curvature: Curvature, target: float) -> Step:
         state, layout, columns = self.state, working.layout, working.columns
         x, shift = state.x[working.rows], np.zeros(state.outputs)
         self.partial = Step.on(working, x, shift)
-        gradient = self._block_gradient(working)
+        gradient, target = self._block_gradient(working), max(target, self._rounding())
         if self._is_for_gram(working) or self._is_off_centre(working, curvature.most):
             gram = self._block_gram(columns, curvature.most)
             lipschitz = self.prox_curvature.of_gram(layout, gram)
