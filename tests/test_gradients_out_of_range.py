@@ -21,7 +21,7 @@ import ascd
 from ascd.problem.dual import dual_length
 from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
 from ascd.problem.terms import CoordinateTerms
-from ascd.solver.bounds import fill_widths
+from ascd.solver.bounds import set_all_exact
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 SCALES = (1e-300, 1e-170, 1e-155, 1e-140, 1e140, 1e155, 1e170, 1e250)
@@ -79,8 +79,10 @@ def test_widths_across_a_raw_gradient():
 
 
 def test_compiled_widths_are_not_reordered(compiled):
-    width, block = np.empty(1), np.zeros(1, dtype=np.int64)
-    fill_widths(block, np.array([6e199]), np.array([0, 1]), 1e-100, 0.0, np.array([1e300]), np.zeros(1), width, 0, 1)
+    width, rest = np.empty(1), np.empty((3, 1))
+    set_all_exact(
+        np.array([6e199]), 1e-100, 0.0, np.array([1e300]), np.zeros(1), rest[0], width, rest[1], rest[2], 0, 1
+    )
     assert width[0] == pytest.approx(8e149)
 
 

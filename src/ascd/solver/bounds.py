@@ -99,6 +99,7 @@ class GradientBounds:
         With ``wanted``, a remote matrix returns the worst columns too, so that they are cached.
         """
         is_all = blocks.size == self.count
+        blocks = self.everything if is_all else blocks  # in their order
         here = 0 if is_all else int(self.used.argmin())  # the reference with the fewest blocks is replaced
         if not is_all and self.used[here]:
             leaving = self.slot == here
@@ -150,7 +151,7 @@ class GradientBounds:
             self.product[rows] = self.estimate[rows] = found
             self.radius[blocks] = 0.0
             share(cost, blocks.size, fill_widths, blocks, self.ends, inverse, total, *arrays[:4])
-        elif blocks.size == self.count:  # in their order
+        elif blocks is self.everything:
             share(cost, blocks.size, set_all_exact, found.ravel(), inverse, total, *arrays)
         else:
             share(cost, blocks.size, set_exact, blocks, found.ravel(), inverse, total, *arrays)

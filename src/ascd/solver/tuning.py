@@ -271,7 +271,7 @@ LARGEST_COUPLED = 1000
 MOST_BLOCK_SWEEPS, MOST_BETWEEN_STEPS = 400, 100
 #: The gradient of a block is known to this share of the lengths of its columns and of the raw gradient: models of
 #: blocks stop there.  Without it a stalled softmax sweeps 2,200 times a step over rounding errors.
-SUM_ROUNDING = 2.0**-51
+ROUNDING_FLOOR = 2.0**-51
 #: Few columns have more, as many as take so many products, some 10 ms: 400 sweeps leave nearly parallel columns far
 #: from their minimum (30 columns of 15 different samples, ``check_sample_weight_equivalence_on_sparse_data``).
 CHEAP_SWEEPS = 10_000_000
