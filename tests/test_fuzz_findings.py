@@ -71,6 +71,11 @@ def test_numbers_at_the_ends_of_float64(seed):
     assert judge(draw(seed, False, "single"))[1] == []
 
 
+def test_the_point_of_row_chunks_is_the_one_that_is_certified():
+    """Newton's steps on row chunks gave up; the loop went on, and the point where they began was returned as proved."""
+    assert judge(draw(44001000014259))[1] == []
+
+
 def test_an_exponential_of_rounding_may_be_infinite():
     """Products of 2e25 that cancel: where a run on a problem without a minimum ended after 385 passes."""
     truth = truth_of(draw(2103000753807, False, "single"))

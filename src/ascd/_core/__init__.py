@@ -1,1 +1,1 @@
-"""What every other package stands on: the compiler, its cache, the stopwatch, checks of arguments, elementary functions."""
+"""What every other package stands on: the compiler and its cache, threads, checks of arguments, exp and log."""

@@ -180,9 +180,11 @@ class Solver:
         assert self.rows is not None
         if self.rows.is_ahead:
             self.rows.follow()
-        elif self.rows.start[0].any() and not self.state.x.any():
+        elif self.rows.start is not None and self.rows.start[0].any():
             self.state.move_to(self.rows.start[0][:, None].copy(), np.array([self.rows.start[1]]))
             self.bounds.read_all(self.state.raw_gradient)
+        # from here on the state is the point: an iterate of the rows would be an old one
+        self.rows.iterate = self.rows.start = None
 
     def _begins_anew(self) -> bool:
         """Start again from zero where F is lower: far away losses may have gradients and no curvature."""

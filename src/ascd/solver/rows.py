@@ -214,7 +214,8 @@ class RowNewton:
 
     def __init__(self, state: State, check: OptimalityCheck, rows: RowParts, x: Array, constant: float) -> None:
         self.state, self.check, self.rows, self.problem = state, check, rows, state.problem
-        self.start, self.is_quadratic = (x, constant), state.loss.is_quadratic
+        self.start: tuple[Array, float] | None = (x, constant)  # None: at the state
+        self.is_quadratic = state.loss.is_quadratic
         self.kept: list[Any] = []
         self.iterate: Iterate | None = None
         self.damping, self.report = 0.0, check.report
@@ -260,7 +261,7 @@ class RowNewton:
         assert self.iterate is not None
         state = self.state
         state.move_to(self.iterate.x[:, None].copy(), np.array([self.iterate.constant]))
-        self.iterate, self.start = None, (state.x[:, 0], float(state.constant[0]))
+        self.iterate = None
         self.check.bounds.read_all(state.raw_gradient)
 
     def _begin(self) -> Iterate | None:
@@ -268,7 +269,7 @@ class RowNewton:
         state, bounds = self.state, self.check.bounds
         if self.iterate is not None:
             return self.iterate
-        x, constant = self.start
+        x, constant = (state.x[:, 0], float(state.constant[0])) if self.start is None else self.start
         is_state = np.array_equal(x, state.x[:, 0])
         found = self.rows.all_moments(state.seen.curvature.most) if is_state else None
         if found is None or not bounds.is_exact(state.raw_gradient):
