@@ -1,7 +1,7 @@
 """Work shared among threads: compiled kernels let go of Python's lock, so a plain pool of threads is enough.
 
-How many threads there are is a property of the context, set where a run begins (``use_threads``, ``quiet``): whoever has long
-work asks ``share``, and nobody hands numbers of threads down.
+The number of threads is a property of the context, set where a run begins (``use_threads``, ``quiet``): long work is
+passed to ``share``, and no function takes a number of threads.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Intervals that provably contain every gradient entry, and the bounds on scores that follow from them.
 
-For each coordinate j there is an estimate g̃_j and a radius r_j with ∇_j f(x) ∈ [g̃_j − r_j, g̃_j + r_j].  The errors of
-all oracles of the paper but one are multiples of ‖a_i‖‖a_j‖ (norms weighted by the samples), so radii have the form
+For each coordinate j there is an estimate g̃_j and a radius r_j with ∇_j f(x) ∈ [g̃_j − r_j, g̃_j + r_j].  The errors
+of all oracles of the paper but one are multiples of ‖a_i‖‖a_j‖ (norms weighted by the samples), so radii have the form
 
     r_j  =  offset_j + G·‖a_j‖
 

@@ -16,8 +16,8 @@ a Kronecker product less one rank a block.  So K, of the size of the columns, is
 
     Δ = Y + K⁻¹Û(diag(1/κ) − Ûᵀ(K⁻¹⊗I)Û)⁻¹ÛᵀY,     Y = −K⁻¹·gradient,
 
-where the small matrix has one row a block: its entries are Σ_{i∈b, j∈b'} (K⁻¹)_ij⟨x̂_i, x̂_j⟩.  Where there are more free
-columns than samples, K has an inverse from a matrix as large as the samples (Woodbury): with B = H^½AD^(−½) and
+where the small matrix has one row a block: its entries are Σ_{i∈b, j∈b'} (K⁻¹)_ij⟨x̂_i, x̂_j⟩.  Where there are more
+free columns than samples, K has an inverse from a matrix as large as the samples (Woodbury): with B = H^½AD^(−½) and
 LLᵀ = I + BBᵀ,  K⁻¹ = D^(−½)(I − WᵀW)D^(−½),  W = L⁻¹B.  Where outputs are coupled, H_k = diag(h_k) − r_k r_kᵀ, the
 system is one dense matrix with entries Σ_k a_kj a_kj'·(δ_tt' h_kt − r_kt r_kt').
 """
