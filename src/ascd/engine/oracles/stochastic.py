@@ -20,8 +20,8 @@ exponential gaps: one pass over e finds S, a second one all rows.
 of the allowed failure, divided by the n entries that it estimates; the shares sum to 1.  As v may depend on former
 samples but this one is independent of v, **all intervals of a run hold together with probability at least
 1 − failure**.  For rounding δ = (m + d)·SUM_ROUNDING is added to the radius and to ‖e‖/S, 2δ to V̂.  Between samples
-the intervals are inflated as by "norm".  Each is intersected with the previous one; where the intersection is empty one of
-both is wrong, and the column is read.
+the intervals are inflated as by "norm".  Each is intersected with the previous one; where the intersection is empty one
+of both is wrong, and the column is read.
 
 **When.**  A sample costs m rows and two passes over v.  It is drawn when the columns read since the last one come to
 that and the radii have grown by ``patience`` times what the last sample left: near the minimum sampling ceases.
