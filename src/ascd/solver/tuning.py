@@ -241,14 +241,8 @@ SHRINKS = 0.5
 
 # ---- intervals and working sets
 
-#: Slopes remembered; one has as many numbers as samples times outputs.  The last is for reads of few blocks: of at
-#: most this share of those that refer to any other slope.
-#: Blocks in the first working set, at most; fewer where they are so wide that these have more columns than that, but
-#: not fewer than the last.
-FIRST_SET, FIRST_COLUMNS, FEWEST_FIRST = 50, 300, 10
-#: More blocks for least squares on so many entries, where a pass costs more than a larger model: easy sparse with 10
-#: targets (``benchmarks/solver.py``) takes 0.15 s instead of 0.20, with 100 targets 1.0 instead of 1.4.
-LARGE_FIRST, MANY_ENTRIES = 100, 900_000
+#: Columns in the first working set of blocks, about.
+FIRST_COLUMNS = 300
 
 # ---- certificates
 
@@ -316,17 +310,11 @@ FEW_COEFFICIENTS, FINE_SHARE = 500, 1e-8
 
 # ---- line search, intercepts, paths
 
-#: A step is halved at most so often.
-MOST_HALVINGS = 30
-#: Before a path, unpenalised blocks are fitted so often at most, and to this share of F at zero.
-MOST_FIRST_FITS, FINE_FIT = 20, 1e-12
 #: A factor above every alpha that float64's gradients can need, and halvings that find the largest to its last digit.
 WIDEST_ALPHA, ALPHA_HALVINGS = 2.0**1000, 900
 
 # ---- rounding
 
-#: A step this small beside the block is rounding.
-INSIDE_ROUNDING = 1e-15
 
 #: F is a sum with rounding errors: it cannot tell whether a step was good that promises less than this share of it.
 UNSEEN_FALL = 1e-13
