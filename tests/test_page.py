@@ -122,6 +122,7 @@ def page(window, written):
 
 
 def show(window, path, *sections):
+    window.emulate_media(media="screen", color_scheme="light")
     window.goto(write_page(path / "p.html", "P", sections).as_uri())
 
 
