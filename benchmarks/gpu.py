@@ -9,8 +9,6 @@ error, and none begins after ``--seconds``.  ``--small`` has data of a few MB, t
 from __future__ import annotations
 
 import argparse
-import cProfile
-import pstats
 import subprocess
 import sys
 import time
@@ -24,7 +22,6 @@ from on_gpu.products import compare
 
 import ascd
 from ascd.matrix import prices
-from ascd.solver import tuning
 
 BEGAN = time.perf_counter()
 #: 2.4 GB in float64.
@@ -174,31 +171,6 @@ def against_fista(o, X, y, repeats=2, most=20_000):
     return strength, ours
 
 
-def models(o):
-    """Where the model of a working set is best solved: on the host up to so many columns."""
-    X, y = o.large()
-    top, usual = strongest(o.place, X, y), tuning.LARGEST_HOST_MODEL
-    for most in (0, 100, 200, 400, 800, 1600):
-        tuning.LARGEST_HOST_MODEL = most
-        times = [seconds_of(o.place, lambda s=share: fit(o.place, X, y, top / s, 1e-6), 2)[0] for share in (10, 20)]
-        show(f"models up to {most} columns on the host", ", ".join(f"{seconds:.3f} s" for seconds in times))
-    tuning.LARGEST_HOST_MODEL = usual
-
-
-def profile(o):
-    """Where the time goes: the functions of the second run that took longest by themselves."""
-    smaller = make_data(o.place, *PEERS_SIZE, np.float64) if not o.small else o.large()
-    for (X, y), share in ((smaller, 20), (o.large(), 20), (o.large(), 100)):
-        strength = strongest(o.place, X, y) / share
-        fit(o.place, X, y, strength, 1e-6)
-        meter = cProfile.Profile()
-        meter.enable()
-        fit(o.place, X, y, strength, 1e-6)
-        meter.disable()
-        print(f"--- {label(X)}, top/{share}", flush=True)
-        pstats.Stats(meter, stream=sys.stdout).strip_dirs().sort_stats("tottime").print_stats(22)
-
-
 FIRST = """
 import time, sys
 sys.path.insert(0, {here!r})
@@ -222,7 +194,7 @@ def first(o):
 
 ROWS = {
     "warm": warm, "pass": passes, "products": products, "fits": fits, "path": path, "logistic": logistic,
-    "fista": fista_large, "precise": precise, "peers": peers, "first": first, "models": models, "profile": profile,
+    "fista": fista_large, "precise": precise, "peers": peers, "first": first,
 }  # fmt: skip
 
 
@@ -230,7 +202,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", choices=["cupy", "torch", "numpy"])
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--only", default=",".join(list(ROWS)[:-1]), help=f"rows, of {', '.join(ROWS)}")
+    parser.add_argument("--only", default=",".join(ROWS), help=f"rows, of {', '.join(ROWS)}")
     parser.add_argument("--seconds", type=float, default=3600.0, help="no row begins after so many")
     parser.add_argument("--size", default="100000,200000", help="samples and features of the large data")
     options = parser.parse_args()

@@ -3,7 +3,7 @@
     python benchmarks/reach.py [--only threads,storage,disk,dask] [--scale SHARE] [--jobs 2,16] [--repeats N]
     python benchmarks/reach.py --only threads [--fits dense,LassoCV]
     python benchmarks/reach.py --only dask --figures rounds          counts, no times
-    python benchmarks/reach.py --only dask --figures others [--limit SECONDS]       others, so long at most
+    python benchmarks/reach.py --only dask --figures others [--limit SECONDS]       Spark and dask-ml
 
 ``--scale`` makes the generated data smaller.  Ratios are of runs in turns in one process; fits end at equal gaps.
 """

@@ -1,17 +1,14 @@
 """Does approximate steepest selection pay in seconds?  Everything counted, all methods in one run, as ratios.
 
     python benchmarks/selection.py [--data FOLDER] [--quick] [--case NAME] [--problem NAME] [--json FILE]
-                                   [--only iteration|growth|race|default|memory]
+                                   [--only iteration|race|default]
 
-- iteration: time of an iteration against ``uniform`` (bar: a-ascd ≤ 3), against the same steps replayed, and the
-  entries that its columns have, as a multiple of the mean
-- growth: sparse synthetic data with 30 nonzeros a column, n from 1e4 to 1e6 (bar: ≤ 2 beyond uniform's own growth)
+- iteration: time of an iteration against ``uniform`` (bar: a-ascd ≤ 3)
 - race: Lasso to relative suboptimality 1e-4 with coordinate steps; wall-clock and column reads of the best ASCD
   configuration against ``uniform`` and ``cyclic``, reading the start gradient and refreshing included (bars on the
   RCV1-v2 sample: ≤ 1/3 of uniform's and 1/2 of cyclic's time, ≤ 1/5 of uniform's reads)
 - default: ``minimize(problem)`` as it comes against ``uniform`` and ``cyclic``, four kinds of problems (bars: 0.33 of
   uniform's and 0.5 of cyclic's time in the geometric mean, 1.1 of the better at worst, 0.2 of uniform's reads)
-- memory: arrays of rule and oracle, in float64 vectors of length n (bar: 8)
 
 The data folder holds npz files (``scipy.sparse.load_npz`` gives the design, "y" the target); without it, synthetic
 data stand in and are named so.  Every row is stored in benchmarks/results/selection.json as it is measured
@@ -24,8 +21,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from choosing import prices
-from choosing.contest import contest
+from choosing.contest import contest, iteration
 from choosing.data import FOLDER
 from choosing.default import defaults
 from choosing.tables import TABLES
@@ -44,11 +40,9 @@ def main(given=None):
     options = parser.parse_args(given)
     shared = (options.data, options.quick)
     parts = {
-        "iteration": partial(prices.iteration, *shared, options.case),
-        "growth": partial(prices.growth, *shared),
+        "iteration": partial(iteration, *shared, options.case),
         "race": partial(contest, *shared, options.case),
         "default": partial(defaults, *shared, options.case, options.problem),
-        "memory": partial(prices.memory, *shared),
     }
     ledger = Ledger(options.json or place_of("selection", options.quick), "selection.py", given)
     measured(parts, TABLES, ledger, options.only)

@@ -1,4 +1,4 @@
-"""Our solver against its peers at equal, recomputed precision: tables of ratios, JSON, pictures of gap against time.
+"""Our solver against its peers at equal, recomputed precision: tables of ratios, and JSON.
 
     python benchmarks/solver.py [--quick] [--only GROUP,…] [--case NAME,…] [--peers NAME,…] [--targets GAP,…]
                                 [--parts PART,…] [--repeats N] [--budget SECONDS] [--threads one|default|both]
@@ -6,8 +6,8 @@
     python benchmarks/solver.py --tables FILE        all a results file holds, as Markdown
 
 Groups: lasso, path, enet, logistic, cv, svm, with blocks "tasks 10", "tasks 100", "groups of 5", "groups of 3 to 50",
-"sparse groups of 5", "sparse groups of 3 to 50", "multinomial l1", "multinomial l2" (races); tiny, start, memory,
-agreement, once (no races).  Peers that are not installed are named and left out.  How it is done: ``race/protocol.py``;
+"sparse groups of 5", "sparse groups of 3 to 50", "multinomial l1", "multinomial l2" (races); tiny, start, memory
+(no races).  Peers that are not installed are named and left out.  How it is done: ``race/protocol.py``;
 what is asked: ``race/groups.py``; what a gap is: ``race/gaps.py``.  Every race is stored in
 benchmarks/results/solver.json as it ends, in the place of the same race of an earlier run (``common/ledger.py``); the
 tables of the documentation are written from there (``make bench-tables``).
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from common.ledger import Ledger, place_of, read
 from common.tables import markdown_table
-from race import cases, groups, picture, protocol, races, report
+from race import cases, groups, protocol, races, report
 from race.extras import EXTRAS
 from race.peers import installed
 
@@ -71,7 +71,6 @@ def measure(options, given=None, say=print):
     peers = {name: peer.installed_version for name, peer in here.items()}
     settings = {"absent": absent, "repeats": options.repeats, "budget": options.budget, "clock": options.clock}
     ledger = Ledger(options.json, "solver.py", given, peers, **settings)
-    searches = Ledger(searches_of(options.json), "solver.py", given, peers, **settings)
     for peer in here.values():
         peer.clock = options.clock  # those that stop themselves look at the wall's: with other work that is too early
         peer.limit = options.budget * (protocol.PATIENCE if options.clock == "processor" else 1.0)
@@ -87,9 +86,8 @@ def measure(options, given=None, say=print):
             say(f"left out: {what} ({reason})")
         for part in chosen:
             say(f"\n{groups.GROUPS[part].title}")
-            for records, search in races.run(part, here, options, say):
+            for records in races.run(part, here, options, say):
                 ledger.put(report.RACES, report.RACE_KEY, records)
-                searches.put(report.SEARCHES, report.SEARCH_KEY, [search])
                 for record in records:
                     say(report.line(record))
         for part in (part for part in options.only if part in EXTRAS):
@@ -101,22 +99,6 @@ def measure(options, given=None, say=print):
             peer.close()
 
 
-def searches_of(path):
-    """Where all fits of the searches are kept: too many to publish, but the pictures are drawn from them."""
-    return path.with_name(f"{path.stem}-searches.json")
-
-
-def pictures(path):
-    """One picture a group beside the results; the files drawn."""
-    drawn = []
-    searches = read(searches_of(path))["tables"].get(report.SEARCHES, [])
-    for key in dict.fromkeys(search["group"] for search in searches):
-        image = path.with_name(f"{path.stem}_{key}.png")
-        if picture.draw([search for search in searches if search["group"] == key], image):
-            drawn.append(image)
-    return drawn
-
-
 def main(given=None):
     options = arguments(given)
     if options.tables:
@@ -124,7 +106,7 @@ def main(given=None):
         return
     measure(options, given, lambda text: print(text, flush=True))
     print("\n" + report.tables(read(options.json)))
-    print("\nwritten: " + ", ".join(path.name for path in [options.json, *pictures(options.json)]))
+    print(f"\nwritten: {options.json.name}")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
 BLOCK = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 NOTHING = "*Not measured yet.*"
+#: Packages whose versions are shown below a table.
+SHOWN = ("ascd", "numpy", "numba", "scikit-learn", "celer", "skglm", "blitzl1", "glmnet (R)")
 
 
 def simple(file, name, table):
@@ -37,19 +39,19 @@ def simple(file, name, table):
 
 
 def origin(content, rows):
-    """One sentence for each run that the rows come from."""
-    runs = [content["runs"][number] for number in dict.fromkeys(row["run"] for row in rows)]
-    return "<small>" + " ".join(map(_told, runs)) + "</small>"
-
-
-def _told(run):
-    machine = run["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
-    note = f"; {run['note']}" if "note" in run else ""
-    return (
-        f"From `{run['command']}` on {machine['cores']} cores of {machine['processor']} ({machine['architecture']}),"
-        f" {run['date'][:10]}, {versions}{note}."
-    )
+    """Return where rows come from: a sentence for all runs on one kind of machine with the same versions."""
+    groups: dict[str, dict[str, None]] = {}
+    dates: dict[str, set[str]] = {}
+    for number in dict.fromkeys(row["run"] for row in rows):
+        run = content["runs"][number]
+        machine, versions = run["machine"], {name: run["versions"][name] for name in SHOWN if name in run["versions"]}
+        where = f"on {machine['cores']} cores of {machine['processor']} ({machine['architecture']})"
+        told = ", ".join([where, *(f"{name} {version}" for name, version in versions.items())])
+        told += f"; {run['note']}" if "note" in run else ""
+        groups.setdefault(told, {})[f"`{run['command']}`"] = None
+        dates.setdefault(told, set()).add(run["date"][:10])
+    texts = [f"From {', '.join(found)} {told}, {' and '.join(sorted(dates[told]))}." for told, found in groups.items()]
+    return f"<small>{' '.join(texts)}</small>"
 
 
 def races(group):
@@ -159,13 +161,48 @@ def short():
     return "\n\n".join(parts)
 
 
+def quotients_of_rules():
+    """An iteration's time over that of ``uniform``: a row a case, a column a rule."""
+    content = read(RESULTS / "selection.json")
+    found: dict[str, dict[str, float]] = {}
+    for row in content["tables"].get("iteration", []):
+        found.setdefault(f"{row['case']}, λmax/{row['part']}", {})[row["rule"]] = row["seconds"] / row["uniform"]
+    if not found:
+        return NOTHING
+    rules = list(next(iter(found.values())))
+    rows = [[case, *(f"{one[rule]:.1f}" for rule in rules)] for case, one in found.items()]
+    return "\n\n".join([markdown_table(["case", *rules], rows), origin(content, content["tables"]["iteration"])])
+
+
+def means_of_defaults():
+    """``minimize(problem)`` against random and cyclic steps: geometric means over problems and λ, a row a data set."""
+    content = read(RESULTS / "selection.json")
+    rows = content["tables"].get("default", [])
+    if not rows:
+        return NOTHING
+    names, groups = list(rows[0]["quotients"]), {}
+    for row in rows:
+        for group in (row["case"], "all"):
+            groups.setdefault(group, []).append(row["quotients"])
+    groups["all"] = groups.pop("all")  # the last row
+    lines = []
+    for group, found in groups.items():
+        means = [report.geometric_mean([one[name] for one in found]) for name in names]
+        worst = max(one["of the better"] for one in found)
+        lines.append([group, str(len(found)), *(f"{mean:.2f}" for mean in means), f"{worst:.2f}"])
+    head = ["data", "problems", "seconds: of uniform", "of cyclic", "of the better", "reads: of uniform", "worst"]
+    return "\n\n".join([markdown_table(head, lines), origin(content, rows)])
+
+
 TABLES = {
     "short": short,
     "solver-summary": summary,
     **{f"solver-{group}": partial(races, group) for group in GROUPS},
     **{f"solver-{name}": partial(simple, "solver", name, table) for name, table in report.EXTRAS.items()},
     **{f"engine-{name}": partial(simple, "engine", name, table) for name, table in price.TABLES.items()},
-    **{f"selection-{name}": partial(simple, "selection", name, table) for name, table in choosing.TABLES.items()},
+    "selection-race": partial(simple, "selection", "race", choosing.TABLES["race"]),
+    "selection-iteration": quotients_of_rules,
+    "selection-default": means_of_defaults,
     "selection-reads": partial(simple, "selection", "race", choosing.READS),
 }
 

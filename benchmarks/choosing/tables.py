@@ -19,19 +19,9 @@ METHODS = (
 
 
 def _iteration(row):
-    own, base, replayed = (1e9 * row[what] for what in ("seconds", "uniform", "replayed"))
-    times = [f"{own:.0f} ns", f"{base:.0f} ns", f"{own / base:.2f}", f"{replayed:.0f} ns", f"{own / replayed:.2f}"]
-    longer = f"{row['entries']:.2f}" if "entries" in row else "-"
-    return [f"{row['case']}, λmax/{row['part']}", row["rule"], *times, longer]
-
-
-def _growth(row):
-    grown = [f"{row['grown']:.2f}", f"{row['uniform_grown']:.2f}", f"{row['grown'] / row['uniform_grown']:.2f}"]
-    return [f"{row['features']:,}", row["rule"], f"{1e9 * row['seconds']:.0f} ns", *grown]
-
-
-def _memory(row):
-    return [row["rule"], f"{row['norm']:.2f}", f"{row['reference']:.2f}"]
+    own, base = 1e9 * row["seconds"], 1e9 * row["uniform"]
+    times = [f"{own:.0f} ns", f"{base:.0f} ns", f"{own / base:.2f}"]
+    return [f"{row['case']}, λmax/{row['part']}", row["rule"], *times]
 
 
 def _contest(row, what, digits):
@@ -62,16 +52,10 @@ def _default(row):
 
 TABLES = {
     "iteration": Table(
-        "time of an iteration against uniform's (bar 3 for a-ascd), against the same steps replayed, and what it reads",
+        "time of an iteration against uniform's (bar 3 for a-ascd)",
         ("case", "part", "rule"),
-        ("case", "rule", "an iteration", "uniform", "quotient", "its own steps replayed", "quotient", "entries"),
+        ("case", "rule", "an iteration", "uniform", "quotient"),
         _iteration,
-    ),
-    "growth": Table(
-        "growth from n = 1e4 on, sparse synthetic, 30 nonzeros a column (bar: 2 beyond uniform's)",
-        ("features", "rule"),
-        ("n", "rule", "an iteration", "grown", "uniform grown", "beyond it"),
-        _growth,
     ),
     "race": Table(
         "Lasso to relative suboptimality 1e-4, coordinate steps, everything counted: seconds (of uniform's)",
@@ -84,12 +68,6 @@ TABLES = {
         ("case", "problem", "part"),
         ("case", "problem", "uniform", "cyclic", "default", "of uniform", "of cyclic", "of the better", "reads"),
         _default,
-    ),
-    "memory": Table(
-        "arrays of rule and oracle, in float64 vectors of length n (bar 8)",
-        ("rule",),
-        ("rule", "norm", "reference"),
-        _memory,
     ),
 }
 #: The same rows in column reads, a column read once counting 1/n.

@@ -1,6 +1,4 @@
-"""What is no race to a gap: overhead on a tiny problem, the first fit of a fresh process, peak memory, agreement,
-and single fits that take minutes.
-"""
+"""What is no race to a gap: overhead on a tiny problem, the first fit of a fresh process, peak memory."""
 
 from __future__ import annotations
 
@@ -14,8 +12,6 @@ import tracemalloc
 from pathlib import Path
 
 from race import cases, protocol, tasks
-from race.agreement import agreement
-from race.once import once
 
 ROUNDS = 200
 MEMORY_CASES = ("rcv1_sample", "easy sparse", "correlated 0.5", "mice_snp")
@@ -139,4 +135,4 @@ def _status(field):
     return 1024 * int(next(line for line in lines if line.startswith(field)).split()[1])
 
 
-EXTRAS = {"tiny": tiny_overhead, "start": first_fits, "memory": peak_memory, "agreement": agreement, "once": once}
+EXTRAS = {"tiny": tiny_overhead, "start": first_fits, "memory": peak_memory}

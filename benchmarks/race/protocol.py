@@ -20,7 +20,7 @@ import multiprocessing
 import os
 import time
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -135,7 +135,7 @@ class Search:
 def search(peer, task, targets, budget, report):
     """Report every run of the search for each target, the easiest first.
 
-    The milestone before them gives the picture its upper end, and those that get no further a gap to show.
+    The milestone before them gives those that get no further a gap to show.
     """
     looking = Search(peer, task, budget, report)
     for target in sorted({MILESTONE, *targets}, reverse=True):
@@ -143,13 +143,7 @@ def search(peer, task, targets, budget, report):
             looking.reach(target)
 
 
-def one_fit(peer, task, targets, budget, report):
-    """Instead of a search, for tasks of minutes: the tolerance at which a search for each target begins."""
-    for target in targets:
-        report(run(peer, task, peer.start(task, target)))
-
-
-def searched(peer, task, targets, budget, search=search):
+def searched(peer, task, targets, budget):
     """All runs of a search, in a process of its own where that is possible."""
     runs: list[Run] = []
     if not (peer.forked and hasattr(os, "fork")):
@@ -158,7 +152,7 @@ def searched(peer, task, targets, budget, search=search):
         return runs
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_search_in_child, args=(theirs, peer, task, targets, budget, search))
+    child = context.Process(target=_search_in_child, args=(theirs, peer, task, targets, budget))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of forking where threads exist
         child.start()
@@ -172,7 +166,7 @@ def searched(peer, task, targets, budget, search=search):
     return runs
 
 
-def _search_in_child(pipe, peer, task, targets, budget, search):
+def _search_in_child(pipe, peer, task, targets, budget):
     def report(one):
         pipe.send(one)
         _limit_work(peer, budget)
@@ -198,7 +192,7 @@ def first_success(runs, target):
 
 
 def race(peers, task, targets, repeats=3, budget=60.0, threads=(1,)):
-    """{(target, threads): {peer: Result}} and all runs of the searches; searches use one thread."""
+    """{(target, threads): {peer: Result}}; searches use one thread."""
     able = {name: peer for name, peer in peers.items() if task.kind in peer.kinds}
     with threads_limited(1):
         runs = {name: searched(peer, task, targets, budget) for name, peer in able.items()}
@@ -207,7 +201,7 @@ def race(peers, task, targets, repeats=3, budget=60.0, threads=(1,)):
         with threads_limited(count):
             for target in targets:
                 results[target, count] = timings(able, task, target, runs, repeats, count)
-    return results, {name: [asdict(one) for one in found] for name, found in runs.items()}
+    return results
 
 
 def timings(peers, task, target, runs, repeats, threads):

@@ -9,7 +9,7 @@ from race.groups import GROUPS, takes
 
 
 def run(key, peers, options, say):
-    """All races of a group: after every task its records, one a target and number of threads, and all its fits."""
+    """All races of a group: after every task its records, one a target and number of threads."""
     group = GROUPS[key]
     targets = options.targets or group.targets
     for name in cases.names(options.case, options.quick):
@@ -21,14 +21,13 @@ def run(key, peers, options, say):
             continue
         for part in options.parts or group.parts:
             task = tasks.make(case, group.kind, part)
-            results, fits = protocol.race(peers, task, targets, options.repeats, options.budget, options.threads)
+            results = protocol.race(peers, task, targets, options.repeats, options.budget, options.threads)
             what = {"group": key, "case": case.name, "label": task.label, "part": task.part}
             size = {"samples": case.X.shape[0], "features": case.X.shape[1], "storage": case.storage}
-            records = [
+            yield [
                 {**what, **size, "target": target, "threads": threads, "peers": _asdicts(found)}
                 for (target, threads), found in results.items()
             ]
-            yield records, {**what, "fits": fits}
 
 
 def _asdicts(found):

@@ -6,13 +6,11 @@ import math
 
 from common.tables import Table, text_table
 
-from race import agreement, once
 from race.cases import RAW
 from race.groups import GROUPS
 
 OURS = "ascd"
 RACES, RACE_KEY = "races", ("group", "case", "part", "target", "threads")
-SEARCHES, SEARCH_KEY = "searches", ("group", "case", "part")
 
 
 def seconds_of(record, peer):
@@ -183,17 +181,5 @@ EXTRAS = {
         ("case", "peer"),
         ("case", "storage", "library", "traced", "resident"),
         lambda row: [row["case"], row["storage"], row["peer"], _share(row, "traced"), _share(row, "resident")],
-    ),
-    "agreement": Table(
-        "Objectives of the peers beside ours, (F − ours)/ours, each solved to high precision (bar: 1e-7)",
-        ("group", "case", "part"),
-        ("figure", "case", "our gap", "peers", "largest difference"),
-        agreement.cells,
-    ),
-    "once": Table(
-        "One fit each of tasks that take minutes",
-        ("group", "case", "part", "peer", "target"),
-        ("figure", "case", "library", "seconds", "gap"),
-        once.cells,
     ),
 }

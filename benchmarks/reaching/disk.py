@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from reaching import disk_others
 from reaching.timing import show
 
 ROWS = 4000
@@ -58,8 +57,6 @@ def run(options):
             speed = bandwidth(path)
             cases = [(10, 0.1), (20, 0.1), (100, 0.1), (0, 0.1), (0, 1 / 3)] if order == "F" else [(20, 0.1)]
             rows += [row(options, path, size, speed, order, *case) for case in cases]
-            if order == "F":
-                disk_others.run(options, path, size, forget)
             path.unlink()
     head = ["file", "fit", "memory allowed", "passes", "seconds", "of bandwidth's", "memory taken", "gap", "nonzero"]
     show(f"Disk: {size / 1e9:.2f} GB; passes and memory in sizes of the file", head, rows)

@@ -7,16 +7,14 @@ regression do not.
 from __future__ import annotations
 
 from race.peers.adelie import Adelie
-from race.peers.asgl import Asgl
 from race.peers.blitz import Blitz
 from race.peers.celer import Celer
 from race.peers.glmnet import GlmnetPython, GlmnetR
-from race.peers.groupyr import Groupyr
 from race.peers.ours import Ours
 from race.peers.scikit_learn import ScikitLearn, ScikitNewton
 from race.peers.skglm import Skglm
 
-EVERYBODY = (Ours, ScikitLearn, ScikitNewton, Celer, Skglm, Blitz, Adelie, Groupyr, Asgl, GlmnetPython, GlmnetR)
+EVERYBODY = (Ours, ScikitLearn, ScikitNewton, Celer, Skglm, Blitz, Adelie, GlmnetPython, GlmnetR)
 
 
 def installed(wanted=""):

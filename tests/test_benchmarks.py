@@ -1,0 +1,388 @@
+"""The benchmarks: their gaps are true, their protocol is fair, and published tables are what the results files say."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import enet_path
+
+import ascd
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+import bench_tables
+import engine
+import solver
+from choosing.tables import TABLES as SELECTION
+from common import ledger as ledgers
+from common.ledger import Ledger, read
+from common.tables import measured
+from price.tables import TABLES as ENGINE
+from race import block_tasks, cases, class_tasks, gaps, groups, peers, protocol, report, tasks
+from race.peers.base import Answer, Failed, Peer, method_of
+from race.peers.glmnet import GlmnetPython, GlmnetR
+
+BLOCKS = (*block_tasks.KINDS, *class_tasks.KINDS)
+
+
+# ---- gaps
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+@pytest.mark.parametrize("l2", [0.0, 0.7])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_gaps_are_those_of_the_library(interpreted, storage, loss, l2):
+    rng = np.random.default_rng(3)
+    X, y = np.asfortranarray(rng.standard_normal((30, 20))), rng.standard_normal(30)
+    X = X if storage == "dense" else sp.csc_matrix(np.where(np.abs(X) > 0.7, X, 0.0))
+    y = np.sign(y) if loss == "logistic" else y
+    l1, unit = 0.3 * tasks.strongest(X, y, loss), gaps.zero_objective(loss, y)
+    problem = ascd.Problem(X, y, loss=loss, penalty=ascd.L1L2(l1=l1, l2=l2) if l2 else ascd.L1(l1))
+    coefs = np.outer(rng.standard_normal(20) * (rng.random(20) < 0.5), (0.0, 1e-3, 1.0))
+    for x in coefs.T:
+        assert gaps.objective(X, y, loss, l1, l2, x) == pytest.approx(problem.objective(x), rel=1e-12)
+        known = min(gaps.relative_gap(X, y, loss, l1, l2, x) * unit, problem.objective(x))  # 0 is a dual point too
+        assert problem.gap(x) == pytest.approx(known, rel=2e-9)
+    assert gaps.relative_gap(X, y, loss, l1, l2, np.full(20, np.nan)) == math.inf
+    if loss == "squared" and l2 == 0.0:
+        single = [gaps.relative_gap(X, y, loss, l1, 0.0, x) for x in coefs.T]
+        np.testing.assert_allclose(gaps.path_gaps(X, y, np.full(3, l1), coefs), single, rtol=1e-12)
+        assert (gaps.path_gaps(X, y, np.full(3, l1), coefs[:, :2]) == np.inf).all(), "a path that ended early"
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.5])
+def test_the_gap_vanishes_at_a_minimum_found_by_hand_and_bounds_elsewhere(l2):
+    X, y, l1 = np.diag([1.0, 2.0, 3.0]), np.array([3.0, 0.2, -4.0]), 1.0
+    product = X.T @ y
+    best = np.sign(product) * np.maximum(0.0, np.abs(product) - l1) / (np.diag(X) ** 2 + l2)
+    unit, least = gaps.zero_objective("squared", y), gaps.objective(X, y, "squared", l1, l2, best)
+    assert gaps.relative_gap(X, y, "squared", l1, l2, best) < 1e-15
+    for x in (np.zeros(3), 1.1 * best, best + 0.01, -best):
+        excess = gaps.objective(X, y, "squared", l1, l2, x) - least
+        assert 0.0 < excess <= gaps.relative_gap(X, y, "squared", l1, l2, x) * unit
+
+
+def test_the_gap_of_a_fit_with_intercept_is_that_of_centred_data():
+    rng = np.random.default_rng(4)
+    X, y, x = rng.standard_normal((30, 20)), 3.0 + rng.standard_normal(30), rng.standard_normal(20)
+    centred = gaps.relative_gap(X - X.mean(axis=0), y - y.mean(), "squared", 2.0, 0.0, x)
+    assert gaps.centred_gap(sp.csc_matrix(X), y, 2.0, x) == pytest.approx(centred, rel=1e-10)
+
+
+def test_the_lower_bound_of_the_svm_is_tight(interpreted):
+    X, y = np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([1.0, -1.0])
+    task = tasks.make(cases.Case("by hand", X, y, y), "svm", 1.0)
+    assert task.lower == pytest.approx(0.125, abs=1e-9)
+    assert gaps.svm_primal(X, y, 1.0, np.array([0.5, 0.0])) == 0.125
+    assert task.gap(Answer(np.array([0.5, 0.0]))) <= 1e-9
+    assert gaps.svm_dual(X, y, 1.0, np.array([5.0, 5.0])) <= 0.125, "infeasible points are clipped"
+
+
+def problem_of(task):
+    if task.kind in class_tasks.KINDS:
+        penalty = ascd.SparseGroup(task.l1, 0.0) if task.l1 else ascd.L21(0.0, ridge=task.l2)
+        return ascd.Problem(task.X, task.y, "softmax", penalty)
+    if task.kind in block_tasks.TASKS:
+        return ascd.Problem(task.X, task.y, penalty=ascd.L21(task.l1))
+    return ascd.Problem(task.X, task.y, penalty=ascd.SparseGroup(task.single, task.l1, task.groups))
+
+
+@pytest.mark.usefixtures("compiled_sweeps")
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_gaps_of_blocks_are_true_and_peers_find_the_same_minimum(kind):
+    task = tasks.small(kind, "sparse" if kind in block_tasks.SPARSE else "dense")
+    problem, rng = problem_of(task), np.random.default_rng(0)
+    shape, best = (problem.n_features, problem.n_outputs), ascd.solve(problem, tol=1e-12)
+    unit = problem.objective(np.zeros(shape))
+    assert task.gap(Answer(best.x)) <= 1e-11
+    for size in (0.0, 1e-3, 0.3):
+        x = size * rng.standard_normal(shape) * (rng.random((shape[0], 1)) < 0.5)
+        assert task.objective(Answer(x)) == pytest.approx(problem.objective(x), rel=1e-12)
+        assert task.gap(Answer(x)) >= (problem.objective(x) - best.objective) / unit - 1e-9
+    here, _ = peers.installed("scikit-learn,celer")  # skglm compiles for half a minute
+    for name, peer in here.items():
+        if kind in peer.kinds:
+            with protocol.quiet():
+                found = task.objective(peer.fit(task, 1e-9))
+            assert found == pytest.approx(best.objective, rel=1e-7), name
+
+
+@pytest.mark.parametrize("kind", ["tasks 10", "groups of 5", "sparse groups of 5", "multinomial l1"])
+def test_the_strongest_penalty_gives_zero_and_less_does_not(interpreted, kind):
+    task = tasks.small(kind, "dense")
+    problem = problem_of(task)
+    for factor, is_zero in ((1.0 + 1e-9, True), (0.98, False)):
+        stronger = problem.replace(penalty=problem.penalty.scaled(factor * task.part))
+        assert (not ascd.solve(stronger, tol=1e-10).x.any()) == is_zero
+
+
+# ---- the protocol
+
+
+class Blurred(Peer):
+    """Knows the minimum of a diagonal problem and misses it by its tolerance."""
+
+    name, kinds, floor = "blurred", ("lasso",), 1e-14
+
+    def __init__(self, first, slow=0.0):
+        self.first, self.slow = first, slow
+
+    def start(self, task, target):
+        return self.first
+
+    def lasso(self, task, tol):
+        time.sleep(self.slow)
+        product = task.X.T @ task.y
+        return np.sign(product) * np.maximum(0.0, np.abs(product) - task.l1) * (1.0 + tol)
+
+
+@pytest.fixture
+def diagonal():
+    y = np.array([3.0, 0.2, -4.0])
+    return tasks.make(cases.Case("diagonal", np.eye(3), y, np.sign(y)), "lasso", 4.0)
+
+
+@pytest.mark.parametrize("first", [1e-1, 1e-9])
+def test_the_loosest_tolerance_that_reaches_the_gap_counts_wherever_the_search_begins(diagonal, first):
+    peer = Blurred(first)
+    runs = protocol.searched(peer, diagonal, (1e-4, 1e-8), 5.0)
+    for target in (1e-4, 1e-8):
+        found = protocol.first_success(runs, target)
+        assert found.gap <= target
+        assert protocol.run(peer, diagonal, found.tol * peer.factor).gap > target
+
+
+def test_a_gap_that_is_never_reached_is_reported_with_the_best_one(diagonal):
+    peer = Blurred(1e-1)
+    peer.floor = 1e-3
+    result = protocol.race({"blurred": peer}, diagonal, (1e-12,), repeats=1, budget=5.0)[1e-12, 1]["blurred"]
+    assert result.seconds is None
+    assert 1e-12 < result.gap < 1e-2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a search can be stopped only where one can fork")
+@pytest.mark.parametrize("clock", ["wall", "processor"])
+def test_a_fit_beyond_the_budget_is_stopped(diagonal, monkeypatch, clock):
+    class Slow(Blurred):
+        def lasso(self, task, tol):
+            while clock == "processor":
+                pass
+            time.sleep(60.0)
+
+    peer = Slow(1e-1)
+    peer.clock = clock
+    monkeypatch.setattr(protocol, "GRACE", 0.1)
+    began = time.perf_counter()
+    assert protocol.race({"slow": peer}, diagonal, (1e-6,), repeats=1, budget=0.1)[1e-6, 1]["slow"].seconds is None
+    assert time.perf_counter() - began < 30.0
+
+
+def test_a_peer_that_fails_is_left_out_of_what_it_cannot_do(diagonal):
+    class Broken(Blurred):
+        def lasso(self, task, tol):
+            raise TypeError("no such argument")
+
+    class Picky(Blurred):
+        def lasso(self, task, tol):
+            if not isinstance(task.X, np.ndarray):
+                raise Failed("dense only")
+            return np.zeros(task.X.shape[1])
+
+    broken, picky = Broken(1e-1), Picky(1e-1)
+    spent, unable = protocol.warm_up({"broken": broken, "picky": picky}, ("lasso",))
+    assert spent["broken"] == 0.0
+    wrong = {"broken for lasso, dense": "TypeError: no such argument", "picky for lasso, sparse": "dense only"}
+    assert unable == wrong
+    assert (broken.kinds, picky.kinds) == ((), ("lasso",))
+
+
+def test_every_kind_has_a_method_of_its_peers_and_a_group(monkeypatch):
+    for kind in BLOCKS:
+        assert kind in groups.GROUPS
+        for library in peers.EVERYBODY:
+            if kind in library.kinds and library is not GlmnetR:  # which has one way for all
+                assert hasattr(library, method_of(kind)), (library, kind)
+    monkeypatch.setattr("race.peers.glmnet.shutil.which", lambda name: None)
+    here, absent = peers.installed("glmnet,scikit-learn")
+    assert "scikit-learn" in here
+    assert absent["glmnet (R)"] == "Rscript is not installed"
+
+
+@pytest.mark.parametrize("kind", ["lasso", "enet", "path"])
+def test_python_glmnet_is_called_in_its_own_terms(kind, monkeypatch):
+    """It has no wheel; scikit-learn's path, which divides losses by n as well, stands in for it."""
+
+    class ElasticNet:
+        def __init__(self, alpha, lambda_path, tol, **settings):
+            self.ratio, self.alphas, self.tol, self.settings = alpha, lambda_path, tol, settings
+
+        def fit(self, X, y):
+            assert not self.settings["standardize"]
+            assert not self.settings["fit_intercept"]
+            path = enet_path(X, y, l1_ratio=self.ratio, alphas=self.alphas, tol=self.tol, max_iter=100_000)
+            self.coef_path_ = path[1]
+            return self
+
+    monkeypatch.setitem(sys.modules, "glmnet", SimpleNamespace(ElasticNet=ElasticNet))
+    task = tasks.small(kind, "dense")
+    assert task.gap(GlmnetPython().fit(task, 1e-12)) < 1e-8
+
+
+def test_cases_come_as_they_are_described(tmp_path):
+    rng = np.random.default_rng(5)
+    raw = sp.csc_matrix(rng.random((12, 5)))
+    for name, y in (("riboflavin", rng.random(12)), ("news20", np.arange(12) % 4), ("a9a", np.tile([-1.0, 1.0], 6))):
+        sp.save_npz(tmp_path / f"{name}.npz", raw)
+        with np.load(tmp_path / f"{name}.npz") as stored:
+            content = dict(stored)
+        np.savez(tmp_path / f"{name}.npz", **content, y=y)
+    names = ("riboflavin", "riboflavin (raw)", "news20", "a9a")
+    dense, raw_dense, text, binary = (cases.get(name, tmp_path) for name in names)
+    assert dense.X.flags.f_contiguous
+    np.testing.assert_allclose(dense.X.mean(axis=0), 0.0, atol=1e-14)
+    np.testing.assert_array_equal(raw_dense.X, raw.toarray())
+    assert (text.storage, text.labels.sum()) == ("sparse", 3 - 9)
+    np.testing.assert_array_equal(binary.y, binary.labels)
+    assert cases.get("w8a", tmp_path) is None
+    assert np.bincount(class_tasks.classes_of(np.arange(100.0))).tolist() == [20] * 5
+
+
+# ---- reports and tables
+
+
+def record(ours, **others):
+    found = {
+        name: {"seconds": value, "gap": 1e-7, "nonzero": 3, "reads": 60 if name == "ascd" else None}
+        for name, value in {"ascd": ours, **others}.items()
+    }
+    what = {"group": "lasso", "case": "c", "label": "c λmax/10", "part": 10.0, "target": 1e-6, "threads": 1}
+    return {**what, "features": 30, "peers": found}
+
+
+def test_ratios_are_ours_over_the_best_peer_that_got_there():
+    assert report.ratio(record(1.0, celer=2.0, skglm=4.0)) == 0.5
+    assert report.ratio(record(1.0, celer=None, skglm=4.0)) == 0.25
+    assert report.ratio(record(None, celer=2.0)) == math.inf
+    assert report.ratio(record(1.0, celer=None)) is None
+    rows = report.summary([record(1.0, celer=4.0), record(4.0, celer=4.0), record(1.0, celer=None)])
+    assert rows == [["Lasso, one λ", "1e-06", "1", "2", "0.500", "0.500", "1.00 (c λmax/10)", "0.6", "0.33"]]
+    assert "alone" in report.cells(record(1.0, celer=None), ["ascd", "celer"])
+
+
+def test_the_solvers_benchmark_runs_from_end_to_end(tmp_path, capsys):
+    out = tmp_path / "results" / "solver.json"
+    choice = ["--only", "lasso", "--case", "tiny", "--peers", "scikit-learn", "--threads", "one"]
+    given = [*choice, "--repeats", "1", "--budget", "10"]
+    solver.main([*given, "--json", str(out)])
+    assert "tiny λmax/20" in capsys.readouterr().out
+    results = json.loads(out.read_text())
+    assert len(results["tables"]["races"]) == 3 * 2
+    assert results["runs"]["1"]["command"] == "python benchmarks/solver.py " + " ".join(given)
+    for race in results["tables"]["races"]:
+        found = race["peers"]["scikit-learn"]
+        assert found["seconds"] > 0.0
+        assert found["gap"] <= race["target"]
+    solver.main(["--tables", str(out)])
+    assert "| tiny λmax/20 | 1e-06 | 1 |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("wrong", "allowed"), [(["--only", "lassso"], "lasso, path, enet"), (["--case", "nowhere"], "rcv1_sample, news20")]
+)
+def test_options_that_name_nothing_are_errors(capsys, wrong, allowed):
+    with pytest.raises(SystemExit):
+        solver.arguments(wrong)
+    message = capsys.readouterr().err
+    assert wrong[1] in message
+    assert allowed in message
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_the_engines_benchmark_stores_and_prints_its_rows(tmp_path, capsys):
+    path = tmp_path / "results.json"
+    engine.main(["--only", "memory", "--quick", "--json", str(path)])
+    stored, printed = read(path)["tables"]["memory"], capsys.readouterr().out
+    assert len(stored) == 4
+    assert all(ENGINE["memory"].line(row) in printed for row in stored)
+
+
+@pytest.mark.parametrize("page", bench_tables.PAGES, ids=lambda page: page.name)
+def test_published_tables_are_what_the_results_files_say(page):
+    text = page.read_text(encoding="utf-8")
+    assert bench_tables.BLOCK.search(text)
+    assert bench_tables.filled(text) == text, "run `make bench-tables`"
+    with pytest.raises(ValueError, match=r"no table named tinny: there are short, solver-summary"):
+        bench_tables.filled("<!-- table: tinny -->\n<!-- end of table -->")
+
+
+def test_a_new_result_changes_the_page(tmp_path, monkeypatch):
+    content = read(ledgers.RESULTS / "solver.json")
+    race = next(race for race in content["tables"]["races"] if race["case"] == "rcv1_sample")
+    race["peers"]["ascd"]["seconds"] = 123.0
+    (tmp_path / "solver.json").write_text(json.dumps(content))
+    monkeypatch.setattr(bench_tables, "RESULTS", tmp_path)
+    text = bench_tables.PAGES[0].read_text(encoding="utf-8")
+    assert "123000 ms" in bench_tables.filled(text)
+    assert bench_tables.TABLES["engine-dense"]() == bench_tables.NOTHING
+
+
+def test_published_results_name_no_place_and_every_row_its_run():
+    for name in ("engine", "selection", "solver"):
+        content = read(ledgers.RESULTS / f"{name}.json")
+        assert all(row["run"] in content["runs"] for rows in content["tables"].values() for row in rows)
+        for run in content["runs"].values():
+            assert run["command"].startswith(f"python benchmarks/{name}.py")
+            assert {"date", "machine", "versions"} <= set(run)
+            assert set(run["machine"]) == {"processor", "architecture", "cores"}
+            assert "/" not in run["command"].removeprefix("python benchmarks/")
+
+
+def test_a_later_run_replaces_only_its_own_rows(tmp_path):
+    path = tmp_path / "results" / "some.json"
+    first = Ledger(path, "some.py", ["--quick"])
+    first.put("costs", ("rule", "n"), [{"rule": "a", "n": 1, "seconds": 1.0}, {"rule": "a", "n": 2, "seconds": 2.0}])
+    second = Ledger(path, "some.py", ["--only", "costs", "--data", "/home/me", "--json=mine.json"], {"peer": "1.0"})
+    second.put("costs", ("rule", "n"), [{"rule": "a", "n": 2, "seconds": math.inf}])
+    content = read(path)
+    assert content["tables"]["costs"] == [
+        {"rule": "a", "n": 1, "seconds": 1.0, "run": "1"},
+        {"rule": "a", "n": 2, "seconds": None, "run": "2"},
+    ]
+    assert content["runs"]["2"]["command"] == "python benchmarks/some.py --only costs"
+    assert content["runs"]["2"]["versions"]["peer"] == "1.0"
+    Ledger(path, "some.py", []).put("costs", ("rule", "n"), [{"rule": "a", "n": 1, "seconds": 3.0}])
+    assert set(read(path)["runs"]) == {"2", "3"}
+
+
+def test_a_run_cut_short_keeps_what_it_has(tmp_path):
+    path = tmp_path / "cut.json"
+    row = {"case": "c", "part": 20, "rule": "a-ascd", "seconds": 2e-7, "uniform": 1e-7}
+
+    def iteration():
+        yield row
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measured({"iteration": iteration}, SELECTION, Ledger(path, "selection.py", []))
+    assert read(path)["tables"] == {"iteration": [{**row, "run": "1"}]}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_contest_shows_seconds_reads_and_what_was_left():
+    methods = {
+        "uniform": {"seconds": 2.0, "reads": 10.0},
+        "cyclic": {"seconds": None, "reads": None, "left": 3e-3},
+        "a-ascd norm": {"seconds": 1.0, "reads": 4.0},
+    }
+    row = {"case": "c", "part": 20, "methods": methods}
+    assert SELECTION["race"].cells(row)[:4] == ["c, λmax/20", "2.000 (1.00)", "3e-03 left", "1.000 (0.50)"]
