@@ -21,7 +21,7 @@ from on_gpu.places import find_place, make_data, seconds_of
 from on_gpu.products import compare
 
 import ascd
-from ascd.matrix import prices
+from ascd.matrix import costs
 
 BEGAN = time.perf_counter()
 #: 2.4 GB in float64.
@@ -207,7 +207,7 @@ def main():
     parser.add_argument("--size", default="100000,200000", help="samples and features of the large data")
     options = parser.parse_args()
     chosen = options.only.split(",")
-    prices.DEVICE_SMALL = 0
+    costs.DEVICE_SMALL = 0
     place, kept = find_place(options.library), []
     samples, features = (400, 2000) if options.small else (int(word) for word in options.size.split(","))
 

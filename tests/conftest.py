@@ -67,7 +67,7 @@ def lazy_everywhere():
 @pytest.fixture
 def nothing_is_small(monkeypatch):
     """Arrays on a device stay there, however small they are."""
-    monkeypatch.setattr("ascd.matrix.prices.DEVICE_SMALL", 0)
+    monkeypatch.setattr("ascd.matrix.costs.DEVICE_SMALL", 0)
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ class Counting(Matrix):
 
     def __init__(self, inner: Any) -> None:
         self._inner, self.asked, self.shape = inner, Counter(), inner.shape
-        for name in ("at_once", "in_rounds", "is_dear", "is_sparse", "entries", "sweep_price", "products_price"):
+        for name in ("at_once", "in_rounds", "is_dear", "is_sparse", "entries", "sweep_cost", "products_cost"):
             setattr(self, name, getattr(inner, name))
         self.check_finite = inner.check_finite
 

@@ -10,7 +10,7 @@ import numpy as np
 from matrix_answers import check_answers
 
 import ascd
-from ascd.matrix.device.dense import DeviceDense
+from ascd.matrix.device.matrices import DeviceDense
 
 #: Sizes that fill no tile and no vector of a kernel, and ones that fill them.
 SHAPES = ((41, 23), (2100, 36), (64, 1200))

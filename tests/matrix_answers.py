@@ -69,5 +69,5 @@ def check_costs(design, columns):
     """Costs grow with what is read."""
     assert design.nbytes > 0
     assert design.entries(columns[:1]) <= design.entries(columns) <= design.entries() == design.counts.sum()
-    assert design.sweep_price(columns[:1]) <= design.sweep_price(columns)
-    assert design.products_price(columns[:1]) <= design.products_price(columns)
+    assert design.sweep_cost(columns[:1]) <= design.sweep_cost(columns)
+    assert design.products_cost(columns[:1]) <= design.products_cost(columns)

@@ -15,7 +15,7 @@ from penalty_table import BOUNDED_BELOW
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.matrix.arithmetic import careful_sum
+from ascd.matrix.columns import careful_sum
 from ascd.problem.certificate import predictor_error
 from ascd.problem.dual import fit_to
 from ascd.problem.losses import as_loss

@@ -13,11 +13,10 @@ from matrix_answers import check_answers
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.matrix import prices
-from ascd.matrix.chunked import chunked
-from ascd.matrix.dask_cluster import Coded, bytes_of, packed, unpacked
+from ascd.matrix import costs
+from ascd.matrix.chunked import InTurn, add_carefully, chunked, shortest
+from ascd.matrix.on_dask import Coded, bytes_of, packed, unpacked
 from ascd.matrix.open import open_design
-from ascd.matrix.requests import InTurn, add_carefully, shortest
 
 RNG = np.random.default_rng(1)
 A = RNG.standard_normal((20, 9)) * (RNG.random((20, 9)) < 0.6)
@@ -47,7 +46,7 @@ def cut(A, partition, storage="dense"):
 @pytest.mark.parametrize("at_once", [0, 2000])
 def test_answers_equal_numpys(partition, storage, at_once, monkeypatch):
     """Where row chunks give products of columns, and where columns are fetched."""
-    monkeypatch.setattr(prices, "AT_ONCE", at_once)
+    monkeypatch.setattr(costs, "AT_ONCE", at_once)
     check_answers(cut(A, partition, storage), A, np.array([7, 0, 3, 8]))
 
 

@@ -16,7 +16,7 @@ from dask_memory import fit_tall
 from solving import LOSSES, make_case
 
 import ascd
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.open import open_design
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
@@ -137,8 +137,8 @@ def test_a_round_is_one_task_a_worker_and_one_answer(client, monkeypatch):
 
 
 def test_what_many_workers_need_goes_out_once(client, monkeypatch):
-    monkeypatch.setattr(prices, "SENT_TO_EACH", 1)
-    monkeypatch.setattr(prices, "SMALL_MESSAGE", 100)
+    monkeypatch.setattr(costs, "SENT_TO_EACH", 1)
+    monkeypatch.setattr(costs, "SMALL_MESSAGE", 100)
     design = open_design(da.from_array(X, chunks=(90, 2)))
     np.testing.assert_allclose(design.dots(np.arange(8), SIGNAL), X.T @ SIGNAL)
     assert design.executor.sent <= 8 * (90 + 8)  # the vector, and column numbers
@@ -148,7 +148,7 @@ def test_what_many_workers_need_goes_out_once(client, monkeypatch):
 @pytest.mark.parametrize("kind", ["both", "frame"])
 def test_without_a_cluster_the_collections_own_scheduler_is_used(kind, share, monkeypatch):
     """Parts that have no room in memory are computed anew in every round."""
-    monkeypatch.setattr(prices, "MEMORY_SHARE", share)
+    monkeypatch.setattr(costs, "MEMORY_SHARE", share)
     with dask.config.set(scheduler="threads"):
         found = ascd.Lasso(0.05).fit(as_chunks(X, kind), SIGNAL)
     np.testing.assert_allclose(found.coef_, ascd.Lasso(0.05).fit(X, SIGNAL).coef_, atol=1e-12)

@@ -15,8 +15,8 @@ import pytest
 from dask_clusters import as_chunks, kill_a_worker, local_cluster, programs, ready
 
 import ascd
-from ascd.matrix import prices
-from ascd.matrix.dask_cluster import OnCluster
+from ascd.matrix import costs
+from ascd.matrix.on_dask import OnCluster
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 import dask  # noqa: E402
@@ -70,7 +70,7 @@ def test_another_version_is_told_before_any_work(client, version, words, monkeyp
 
 
 def test_a_cluster_without_workers_is_told_of(monkeypatch):
-    monkeypatch.setattr("ascd.matrix.prices.WORKERS_AWAITED", 0.2)
+    monkeypatch.setattr("ascd.matrix.costs.WORKERS_AWAITED", 0.2)
     with local_cluster(0), pytest.raises(RuntimeError, match=r"no worker for 0\.2 seconds: start some"):
         stated(as_chunks(X, "rows"))
 
@@ -187,7 +187,7 @@ def wide():
 @pytest.mark.parametrize(("make", "numbers"), [(tall, (1, -1)), (wide, (2,))])
 def test_a_killed_worker_changes_nothing(client, make, numbers, monkeypatch):
     """In whatever round, the first, the last or another: the chunks are computed again, and no round is lost."""
-    monkeypatch.setattr("ascd.matrix.prices.NEAR_FETCHED", 0)
+    monkeypatch.setattr("ascd.matrix.costs.NEAR_FETCHED", 0)
     problem = make()
     count = in_round(problem, 0, None)
     expected = ascd.solve(problem, tol=1e-9)
@@ -232,7 +232,7 @@ def suicidal(block):
 def test_a_cluster_that_loses_all_workers_ends_with_the_best_point(client, monkeypatch):
     ready(client)
     problem = stated(da.from_array(X, chunks=(15, 10)))
-    monkeypatch.setattr("ascd.matrix.prices.WORKERS_AWAITED", 0.3)
+    monkeypatch.setattr("ascd.matrix.costs.WORKERS_AWAITED", 0.3)
     client.cluster.scale(0)
     with pytest.warns(RuntimeWarning, match=r"no worker for 0\.3 seconds.*best point so far"):
         found = ascd.solve(problem)
@@ -245,7 +245,7 @@ def test_workers_that_die_of_a_chunk_are_told_of(client, monkeypatch):
     """Where Dask does not bring a killed worker back, nobody is left: then all begin anew."""
     ready(client)
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
-    monkeypatch.setattr(prices, "WORKERS_AWAITED", 30.0)
+    monkeypatch.setattr(costs, "WORKERS_AWAITED", 30.0)
     for _ in range(3):
         with pytest.raises((MemoryError, ConnectionError), match=r"want of memory|no worker for 30 seconds") as told:
             stated(da.from_array(X, chunks=40).map_blocks(suicidal, meta=np.empty((0, 0))))

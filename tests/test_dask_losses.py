@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 import ascd
-from ascd.matrix import dask_cluster
+from ascd.matrix import on_dask
 from ascd.matrix.base import DataGone
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
@@ -32,7 +32,7 @@ TWO = np.column_stack([Y, X[:, 1] - Y])
 @pytest.fixture
 def in_round(monkeypatch):
     """Let an error come up in a round, and in all after it unless it is Ctrl-C; yields the count of rounds."""
-    count, ask = [0], dask_cluster.Scheduled.ask
+    count, ask = [0], on_dask.Scheduled.ask
 
     def fail(number, error):
         count[0] = 0
@@ -43,7 +43,7 @@ def in_round(monkeypatch):
                 raise error
             return ask(self, calls)
 
-        monkeypatch.setattr(dask_cluster.Scheduled, "ask", asked)
+        monkeypatch.setattr(on_dask.Scheduled, "ask", asked)
         return count
 
     with dask.config.set(scheduler="sync"):

@@ -11,7 +11,7 @@ from pairs import in_pairs
 
 import ascd
 from ascd.io.readers import NpyReader, ParquetReader, ZarrReader
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.files import FileMatrix
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -92,7 +92,7 @@ def test_a_chunk_larger_than_the_memory_is_decoded_for_each_part(form, reader_of
     reader = reader_of(form)
     memory, first = CHUNKS[form] / 2.0, int(reader.ends[1])
     pieces = [piece for piece in FileMatrix(reader, memory).pieces.of(EVERY) if piece.rows.stop <= first]
-    assert max(piece.values.nbytes for piece in pieces) <= prices.FILE_PART * memory
+    assert max(piece.values.nbytes for piece in pieces) <= costs.FILE_PART * memory
     parts = -(-first // int(first / 8))  # eight, but for rows that cannot be cut
     assert len(pieces) == parts * {"parquet": 12, "zarr": 3, "zarr rows": 1}[form]
     assert sum(piece.values.size for piece in pieces) == first * 12
@@ -111,7 +111,7 @@ def test_nothing_is_read_ahead_of_a_chunk_larger_than_a_piece(form, chunks_allow
 
 @pytest.mark.parametrize("columns_allowed", [2, 5])
 def test_a_fit_takes_the_passes_of_a_plain_file(columns_allowed, reader_of, tmp_path):
-    memory = columns_allowed * 50 * 8.0 / prices.FILE_NEAR
+    memory = columns_allowed * 50 * 8.0 / costs.FILE_NEAR
     readers = NpyReader(npy(tmp_path, "F")), reader_of("parquet")
     for reader, scale in zip(readers, (3.0, 1.0), strict=True):
         found = ascd.solve(ascd.Problem(FileMatrix(reader, memory), B, penalty=ascd.L1(scale)), tol=1e-8)

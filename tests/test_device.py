@@ -16,14 +16,12 @@ from strict_device import on_device, strict
 import ascd
 from ascd import estimators as ours
 from ascd._core.devices import is_on_device
-from ascd.matrix import prices
-from ascd.matrix.chunked import chunked
+from ascd.matrix import costs
+from ascd.matrix.chunked import InTurn, chunked
+from ascd.matrix.dense import Local
 from ascd.matrix.device.arrays import space_of
-from ascd.matrix.device.dense import DeviceDense, compensated_products
-from ascd.matrix.device.sparse import DeviceSparse
-from ascd.matrix.local import Local
+from ascd.matrix.device.matrices import DeviceDense, DeviceSparse, compensated_products
 from ascd.matrix.open import open_design
-from ascd.matrix.requests import InTurn
 
 pytestmark = pytest.mark.usefixtures("nothing_is_small")
 
@@ -51,7 +49,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("place", "dtype", "shape", "order"), ROWS)
 def test_answers_equal_numpys(place, dtype, shape, order, monkeypatch):
-    monkeypatch.setattr(prices, "DEVICE_FLOOR", 4000)  # several chunks
+    monkeypatch.setattr(costs, "DEVICE_FLOOR", 4000)  # several chunks
     check_device(PLACES[place], dtype, order, shape)
 
 
@@ -65,7 +63,7 @@ def test_every_problem_of_the_table(interpreted, name):
 def test_sparse_matrices(interpreted, form, floor, monkeypatch):
     """CuPy's are SciPy's with another namespace; the second floor makes several chunks."""
     dtype = DTYPES[((form is sp.csr_array) + (floor == 3000)) % 2]
-    monkeypatch.setattr(prices, "DEVICE_FLOOR", floor)
+    monkeypatch.setattr(costs, "DEVICE_FLOOR", floor)
     rng = np.random.default_rng(0)
     A = rng.standard_normal((60, 80)) * (rng.random((60, 80)) < 0.2)
     design, A = DeviceSparse(form(A.astype(dtype))), as_read(A, dtype)
@@ -130,7 +128,7 @@ def test_nothing_is_copied_to_the_host(interpreted, monkeypatch):
 
 
 def test_small_arrays_come_to_the_host(monkeypatch):
-    monkeypatch.setattr(prices, "DEVICE_SMALL", 100)
+    monkeypatch.setattr(costs, "DEVICE_SMALL", 100)
     assert isinstance(open_design(on_device(np.ones((9, 9)))), Local)
     assert isinstance(open_design(on_device(np.ones((10, 10)))), DeviceDense)
 

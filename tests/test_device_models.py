@@ -11,7 +11,7 @@ from problems import CASES
 from strict_device import on_device
 
 import ascd
-from ascd.matrix.device.dense import DeviceDense
+from ascd.matrix.device.matrices import DeviceDense
 
 pytestmark = pytest.mark.usefixtures("nothing_is_small")
 

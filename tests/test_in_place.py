@@ -16,7 +16,7 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd._core.threads import use_threads
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import Matrix, Part
 from ascd.matrix.dense import Dense
 from ascd.matrix.open import as_local, open_design
@@ -50,7 +50,7 @@ COMPILED = ("float32 columns", "sparse rows")
 
 @pytest.fixture
 def everything_is_large(monkeypatch):
-    monkeypatch.setattr(prices, "SMALL_DATA", 0)
+    monkeypatch.setattr(costs, "SMALL_DATA", 0)
 
 
 def shares_memory(given, design):
@@ -81,7 +81,7 @@ def test_answers_equal_numpys_in_place(form, n_jobs, monkeypatch):
 @pytest.mark.usefixtures("everything_is_large")
 def test_passes_where_nothing_can_be_cached(form, monkeypatch):
     for name, value in (("NEAR_FLOOR", 0), ("NEAR_SHARE", 0.0), ("BLOCK_BYTES", 1000)):
-        monkeypatch.setattr(prices, name, value)
+        monkeypatch.setattr(costs, name, value)
     monkeypatch.setattr("ascd._core.jit.is_interpreted", form in PLAIN)
     check_answers(open_design(FORMS[form]), A, COLUMNS)
 
@@ -227,7 +227,7 @@ class Halved(Matrix):
 
 def test_three_methods_make_a_matrix(monkeypatch, interpreted):
     check_answers(Halved(A), A, COLUMNS)
-    monkeypatch.setattr(prices, "BLOCK_BYTES", 3 * 8 * D)
+    monkeypatch.setattr(costs, "BLOCK_BYTES", 3 * 8 * D)
     check_answers(Halved(A), A, COLUMNS)
     b = TARGET + np.arange(D) % 3
     for problem in (ascd.Problem(Halved(A), b, penalty=ascd.L1(2.0)), ascd.Problem(A, b, penalty=ascd.L1(2.0))):

@@ -144,12 +144,12 @@ def test_no_two_numbers_have_one_name():
 
 #: Where the numbers of a package stand, if it has several.  Those of the command line and of reports are no tuning.
 PLACES = {
-    "_core": "tuning", "matrix": "prices", "problem": "tuning", "engine": "tuning", "solver": "tuning",
+    "_core": "tuning", "matrix": "costs", "problem": "tuning", "engine": "tuning", "solver": "tuning",
     "estimators": "_tuning",
 }  # fmt: skip
 #: Facts of arithmetic, which no measurement could change.
 NO_TUNING = {
-    "ascd._core.elementary", "ascd.matrix.arithmetic", "ascd.matrix.sparse", "ascd.engine.rules.scan",
+    "ascd._core.elementary", "ascd.matrix.columns", "ascd.matrix.sparse", "ascd.engine.rules.scan",
     "ascd.engine.rules.working_set",
 }  # fmt: skip
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pairs import in_pairs
 
 import ascd
-from ascd.matrix import coupled, prices
-from ascd.matrix.coupled import gram_of_block
+from ascd.matrix import costs
+from ascd.matrix.base import gram_of_block
 from ascd.problem.losses.softmax import Softmax
 from ascd.solver import tuning
 from ascd.solver.gram import Gram, without_constants
@@ -340,8 +340,8 @@ def hessian():
 def test_the_matrix_is_the_hessian(share, ones, monkeypatch):
     """Also where columns stand in another order, and rows are empty."""
     whole, size = hessian(), (M + ones) * T
-    monkeypatch.setattr(prices, "SPARSE_COUPLED", share)
-    monkeypatch.setattr(coupled, "COUPLED_AT_ONCE", 5 * size)
+    monkeypatch.setattr(costs, "SPARSE_COUPLED", share)
+    monkeypatch.setattr(costs, "COUPLED_AT_ONCE", 5 * size)
     columns = np.array([2, 0, 4, 1])
     wide = np.zeros((D, 6))
     wide[:, columns] = BLOCK

@@ -10,7 +10,7 @@ from on_disk import COLUMNS, VECTOR, A, B, converted, csv, libsvm, npy, parquet,
 import ascd
 from ascd.io import open_data
 from ascd.io.readers import NpyReader
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import as_block
 from ascd.matrix.files import FileMatrix
 from ascd.solver.subproblem import Subproblem
@@ -36,7 +36,7 @@ def opened(form, folder, monkeypatch):
 @pytest.mark.parametrize("piece", [200, 10**6])
 @pytest.mark.parametrize("form", FORMS)
 def test_answers_equal_numpys(form, piece, tmp_path, monkeypatch):
-    monkeypatch.setattr(prices, "BLOCK_BYTES", piece)
+    monkeypatch.setattr(costs, "BLOCK_BYTES", piece)
     data, expected = opened(form, tmp_path, monkeypatch)
     design = data.as_design()
     check_answers(design, expected, COLUMNS)
@@ -101,7 +101,7 @@ def test_ctrl_c_returns_the_best_point(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("columns_allowed", [2, 6, 14, 40])
 def test_columns_in_memory_stay_within_what_is_allowed(columns_allowed, tmp_path, monkeypatch):
-    memory = columns_allowed * 50 * 8.0 / prices.FILE_ROOM
+    memory = columns_allowed * 50 * 8.0 / costs.FILE_ROOM
     design = FileMatrix(NpyReader(npy(tmp_path, "F")), memory)
     most, fetch = [], design.fetch
 
@@ -125,7 +125,7 @@ def test_working_sets_are_no_larger_than_what_comes_near(tmp_path, monkeypatch, 
     X = np.asfortranarray(rng.standard_normal((40, 3000)))
     y = X[:, :30] @ rng.standard_normal(30)
     np.save(tmp_path / "wide.npy", X)
-    design = FileMatrix(NpyReader(tmp_path / "wide.npy"), 250 * 40 * 8.0 / prices.FILE_NEAR)
+    design = FileMatrix(NpyReader(tmp_path / "wide.npy"), 250 * 40 * 8.0 / costs.FILE_NEAR)
     assert design.most_near == 250
     whole = ascd.solve(ascd.Problem(X, y, penalty=ascd.L1(2.0)), tol=1e-8)
     improve = Subproblem.improve

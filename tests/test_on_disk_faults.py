@@ -13,7 +13,7 @@ import ascd
 from ascd.estimators._data import deviations
 from ascd.io import open_data
 from ascd.io.opening import as_bytes
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import as_block
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -43,7 +43,7 @@ def test_numbers_of_any_kind_are_read_as_what_they_are(kind, order, tmp_path):
 @pytest.mark.parametrize("scale", [1e25, 1e-25])
 def test_squares_of_float32_rows_are_those_of_float64(scale, monkeypatch):
     """float() of a float32 number is float32 in compiled code: squares overflow, and have seven digits."""
-    monkeypatch.setattr(prices, "SMALL_DATA", 0)
+    monkeypatch.setattr(costs, "SMALL_DATA", 0)
     rows = np.ascontiguousarray(scale * A, dtype=np.float32)
     found = ascd.Problem(rows, B).first.column_stats
     np.testing.assert_allclose(found.square, (rows.astype(float) ** 2).sum(axis=0), rtol=1e-14)

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 import ascd
 from ascd._core import threads, tuning
-from ascd.matrix import prices
-from ascd.matrix.arithmetic import careful_sum, elementwise, farthest
+from ascd.matrix import costs
+from ascd.matrix.columns import careful_sum, elementwise, farthest
 from ascd.matrix.dense import fill_four_dots
 from ascd.problem.dual import DualFit, InterceptFit, centred, dual_distance, dual_length, fit_to, is_finite
 from ascd.problem.terms import CoordinateTerms
@@ -195,7 +195,7 @@ def test_dense_products_in_strips_are_those_of_the_whole(jobs, monkeypatch):
     means = design.means(np.arange(50), weight)
     centred = (A - means)[:, columns]
     exact = centred.T @ (weight[:, None] * centred)
-    monkeypatch.setattr(prices, "STRIP", 12)
+    monkeypatch.setattr(costs, "STRIP", 12)
     left, right = np.arange(3, 40), np.arange(40, 50)
     for one, other in ((left, left), (left, right), (right, left)):
         store, there = np.full((60, 60), np.nan, order="F"), np.ix_(one, other)

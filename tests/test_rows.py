@@ -12,9 +12,8 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix.base import DataGone
-from ascd.matrix.chunked import chunked
+from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.open import open_design
-from ascd.matrix.requests import InTurn
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import gap_of_samples, gaps_of_samples
 from ascd.solver import tuning

@@ -161,7 +161,7 @@ def test_blocks_that_moved_or_may_move_are_not_screened_out():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, monkeypatch):
-    monkeypatch.setattr("ascd.matrix.prices.CHEAP", 0 if seed % 2 else 1000)
+    monkeypatch.setattr("ascd.matrix.costs.CHEAP", 0 if seed % 2 else 1000)
     rng = np.random.default_rng(seed)
     A, design = design_of(rng, (12, 20), storage)
     weight = rng.random(12) * (rng.random(12) < 0.8)

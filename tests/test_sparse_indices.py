@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import ascd
 from ascd._core.checks import check_places
 from ascd.io import read_table
-from ascd.matrix import prices
+from ascd.matrix import costs
 
 D, N = 40, 12
 GOOD = sp.random_array((D, N), density=0.4, random_state=0, format="csc")
@@ -40,7 +40,7 @@ broken_ones = pytest.mark.parametrize(("A", "words"), BROKEN.values(), ids=BROKE
 @pytest.fixture(params=["small", "large"])
 def size(request, monkeypatch):
     """Converted, and read in place."""
-    monkeypatch.setattr(prices, "SMALL_DATA", 0 if request.param == "large" else 10**6)
+    monkeypatch.setattr(costs, "SMALL_DATA", 0 if request.param == "large" else 10**6)
 
 
 @broken_ones

@@ -168,7 +168,7 @@ BROKEN = {
 #: Kernels of every kind, with methods and helpers: an objective, and a strict one that any other order gets wrong.
 SEVERAL = """
 from ascd._core.jit import debugging
-from ascd.matrix.arithmetic import careful_products
+from ascd.matrix.columns import careful_products
 with debugging(True):
     problem, ones = (ascd.Problem(A, [3.0, 1.0, -2.0], penalty=ascd.L1(1.0)) for A in (np.eye(3), np.ones((3, 1))))
 assert [problem.objective(x) for x in ([2.0, 0.0, -1.0], [1.0, 0.0, -1.0])] == [4.5, 5.0]

@@ -9,7 +9,7 @@ from matrix_answers import check_answers
 
 import ascd
 from ascd._core.threads import use_threads
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import as_block
 from ascd.matrix.table import Codes
 
@@ -115,7 +115,7 @@ def test_a_category_takes_its_codes_and_nothing_else():
 
 
 def test_blocks_of_any_kind(monkeypatch):
-    monkeypatch.setattr(prices, "SMALL_DATA", 0)
+    monkeypatch.setattr(costs, "SMALL_DATA", 0)
     series = pandas.Series(np.arange(D), name="rank")
     sparse_frame = pandas.DataFrame.sparse.from_spmatrix(TEXT.tocsc(), columns=list("abcdef"))
     table = ascd.Table([series, sparse_frame, np.ones((D, 2), dtype=np.int8), ascd.Table(frame()[["age"]])])

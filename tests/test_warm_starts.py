@@ -10,8 +10,8 @@ import pytest
 import ascd
 from ascd.io.readers import NpyReader
 from ascd.matrix.base import DataGone
+from ascd.matrix.cached import Cached
 from ascd.matrix.files import FileMatrix
-from ascd.matrix.remote import Cached
 from ascd.matrix.rows import DenseRows
 from ascd.results.solution import Status
 from ascd.solver import tuning
@@ -30,7 +30,7 @@ MEMORY = 1 << 19
 def few_pieces():
     """A pass has a dozen pieces, not a hundred of a few kilobytes: most of the time was spent on handing them over."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd.matrix.prices.FILE_PIECE", 0.25)
+        patch.setattr("ascd.matrix.costs.FILE_PIECE", 0.25)
         yield
 
 

@@ -16,8 +16,8 @@ from solving import make_case
 import ascd
 from ascd.engine.oracles.reference import HAS_REFERENCE
 from ascd.engine.tuning import BOUNDS_COST, SAMPLE_COST, STEEP_BUCKETS
-from ascd.matrix.dense import entry_price
-from ascd.matrix.prices import VISIT
+from ascd.matrix.costs import VISIT
+from ascd.matrix.dense import entry_cost
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -59,7 +59,7 @@ def naive(assembly):
     """The transcription, beside the library's oracle."""
     point, oracle = assembly.point, assembly.oracle
     matrix, n = point.problem.matrix, point.x.size
-    prices = [entry_price(matrix) * (matrix.stop(j) - matrix.start(j)) + VISIT for j in range(n)]
+    prices = [entry_cost(matrix) * (matrix.stop(j) - matrix.start(j)) + VISIT for j in range(n)]
     scan = BOUNDS_COST * n + SAMPLE_COST * point.problem.sample.target.size
     has_reference, looks = hasattr(oracle, "refresh"), []
 

@@ -29,7 +29,7 @@ class Place:
 
     def design(self, X):
         """The path of a device, whatever X is."""
-        from ascd.matrix.device.dense import DeviceDense
+        from ascd.matrix.device.matrices import DeviceDense
 
         return DeviceDense(X)
 

@@ -20,11 +20,11 @@ MEMORY = """
 import sys
 sys.path.insert(0, sys.argv[3])
 import numpy as np, ascd
-from ascd.matrix import prices
+from ascd.matrix import costs
 from reaching.storage import FORMS, Resident, fit
 from reaching import generated
 form = FORMS[sys.argv[1]]
-prices.SMALL_DATA = 0
+costs.SMALL_DATA = 0
 fit(form(generated.dense(400, 300)[0]), generated.dense(400, 300)[1], 200.0)
 A, b = generated.dense(4000, int(sys.argv[2]))
 strength = generated.largest(A, b) / 20

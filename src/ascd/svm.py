@@ -26,7 +26,7 @@ import numpy as np
 
 from ascd._core.checks import Array, as_design, as_finite_vector, as_number, unknown_name
 from ascd._core.jit import at, kernel
-from ascd.matrix.arithmetic import UNIT
+from ascd.matrix.columns import UNIT
 from ascd.problem.dual import dual_length
 from ascd.problem.losses.formulas import apart, check_signs, product_up
 from ascd.problem.penalties import Box

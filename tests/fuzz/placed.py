@@ -21,11 +21,10 @@ from scipy import sparse
 
 import ascd
 from ascd.io.readers import NpyReader
-from ascd.matrix import prices
-from ascd.matrix.chunked import chunked
+from ascd.matrix import costs
+from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.files import FileMatrix
 from ascd.matrix.open import open_design
-from ascd.matrix.requests import InTurn
 
 from .chance import chance, pick
 
@@ -52,7 +51,7 @@ def placed(A: Array, storage: str) -> Any:
         return _table(A, int(rest[0]))
     values = as_held(A, *rest[:2])
     if kind == "held":
-        with changed(prices, "SMALL_DATA", -1):
+        with changed(costs, "SMALL_DATA", -1):
             return open_design(values)
     return _on_disk(values, *map(int, rest[2:]))
 
@@ -152,7 +151,7 @@ def _on_disk(values: Array, rows: int, memory: int | None = None) -> Any:
         weakref.finalize(filed, shutil.rmtree, folder, ignore_errors=True)
         return filed
     data = ascd.open_data(folder / "A.npy")
-    with changed(prices, "BLOCK_BYTES", max(1, rows * values.itemsize * values.shape[1])):
+    with changed(costs, "BLOCK_BYTES", max(1, rows * values.itemsize * values.shape[1])):
         design = data.as_design()
     weakref.finalize(design, shutil.rmtree, folder, ignore_errors=True)
     return data

@@ -17,7 +17,7 @@ from estimators import EVERY, make_data, target_of
 from problems import CASES
 
 import ascd
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import Bends
 
 
@@ -63,7 +63,7 @@ def has_device(name):
 def library(request, monkeypatch):
     if not has_device(request.param):
         pytest.skip(f"{request.param} is not installed, or finds no GPU")
-    monkeypatch.setattr(prices, "DEVICE_SMALL", 0)
+    monkeypatch.setattr(costs, "DEVICE_SMALL", 0)
     return Library(request.param)
 
 

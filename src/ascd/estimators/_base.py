@@ -55,7 +55,7 @@ from ascd.estimators._forms import (
 from ascd.estimators._mixins import BaseEstimator, LinearClassifierMixin, RegressorMixin, SparseCoefMixin
 from ascd.estimators._parameters import Parameter, estimator
 from ascd.estimators._solving import Settings, solve_problem, state_problem
-from ascd.matrix.on_dask import is_collection
+from ascd.matrix.open import is_collection
 from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.results.solution import Status
 

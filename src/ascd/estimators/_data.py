@@ -21,16 +21,12 @@ from ascd._core.checks import Array, as_finite_vector, check_places, refuse_mask
 from ascd._core.devices import to_host
 from ascd.estimators._forms import errors_about_x, to_numpy
 from ascd.estimators._tuning import CANCELLED, EPS, SQUARES_AT_A_TIME
-from ascd.matrix.arithmetic import support
-from ascd.matrix.base import Design, as_block
-from ascd.matrix.chunked import chunked
+from ascd.matrix.base import Matrix, as_block
+from ascd.matrix.cached import Remote
+from ascd.matrix.chunked import InTurn, chunked
+from ascd.matrix.columns import support
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.device.dense import brought_if_small
-from ascd.matrix.device.sparse import is_there
-from ascd.matrix.on_dask import is_collection
-from ascd.matrix.open import is_design, is_read_in_place, open_design
-from ascd.matrix.remote import Remote
-from ascd.matrix.requests import InTurn
+from ascd.matrix.open import brought_if_small, is_collection, is_design, is_read_in_place, is_there, open_design
 from ascd.problem.norms import check_finite
 
 
@@ -95,7 +91,7 @@ class Opened:
     is_local = False
 
     def __init__(self, X: Any) -> None:
-        self.matrix: Design = open_design(X)
+        self.matrix: Matrix = open_design(X)
         self.shape = self.matrix.shape
         self.names = names_of(X)
 

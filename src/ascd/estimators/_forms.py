@@ -27,11 +27,9 @@ from sklearn.utils.extmath import softmax
 
 from ascd._core.checks import Array
 from ascd._core.devices import is_on_device, to_host
-from ascd.matrix.dask_cluster import computed
 from ascd.matrix.device.arrays import space_of
-from ascd.matrix.device.dense import brought_if_small
-from ascd.matrix.device.sparse import is_sparse_on_device, is_there
-from ascd.matrix.on_dask import check_chunk, check_collection, is_collection, is_frame, known_widths
+from ascd.matrix.on_dask import check_chunk, check_collection, computed, is_frame, known_widths
+from ascd.matrix.open import brought_if_small, is_collection, is_sparse_on_device, is_there
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 #: Versions of scikit-learn before this function cannot move arrays between namespaces.

@@ -40,8 +40,8 @@ from ascd.estimators._tuning import (
     SCALE_SHARE,
     SMALLEST_SCALE,
 )
-from ascd.matrix.arithmetic import UNIT
 from ascd.matrix.base import DataGone
+from ascd.matrix.columns import UNIT
 from ascd.problem.problem import Problem
 from ascd.problem.terms import cost_of, penalty_conjugates
 from ascd.results.lost import tell_of_loss

@@ -31,8 +31,8 @@ from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
 from ascd.estimators._forms import errors_about_x
 from ascd.estimators._tuning import FALL, FALLING, FINEST, LAST_DIGITS, ROUNDS
-from ascd.matrix.arithmetic import UNIT
 from ascd.matrix.base import DataGone
+from ascd.matrix.columns import UNIT
 from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.problem.penalties.blocks import BlockNorm, SparseGroup
 from ascd.problem.problem import Problem

@@ -38,7 +38,7 @@ from ascd.estimators._parameters import NON_NEGATIVE_COUNT, UNIT_INTERVAL, Param
 from ascd.estimators._solving import state_problem
 from ascd.estimators.block_models import row_factors
 from ascd.estimators.paths import as_ratio
-from ascd.matrix.on_dask import is_collection
+from ascd.matrix.open import is_collection
 from ascd.problem.penalties.blocks import BlockNorm
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ must be written          ``dots`` (gradient entries), ``add`` (Ax follows a step
 must be set              ``shape``
 passes                   ``column_stats``, ``squares``, ``careful_dots``, ``means``, ``multiplier``, ``check_finite``
 several outputs          ``dots_with_several``, ``add_several``
-costs                    ``nbytes``, ``entries``, ``counts``, ``sweep_price``, ``products_price``
+costs                    ``nbytes``, ``entries``, ``counts``, ``sweep_cost``, ``products_cost``
 where passes cost much   ``is_dear``, ``in_rounds``, ``at_once``, ``answers_several``, ``brings_columns``,
                          ``dots_and_worst``, ``are_near``, ``most_near``, ``expect``, ``kept_products``,
                          ``row_parts``, ``rounds``
@@ -29,9 +29,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ascd._core.checks import Array, finite_values
-from ascd.matrix import prices
-from ascd.matrix.arithmetic import careful_products
-from ascd.matrix.columns import fill_block, fill_squares
+from ascd.matrix import costs
+from ascd.matrix.columns import careful_products, fill_block, fill_squares
 
 
 class DataGone(ConnectionError):
@@ -234,8 +233,8 @@ class Matrix(ABC):
             finite_values(as_block(part, self.shape[0]), "A")
 
     def _portions(self, columns: Array) -> Iterator[tuple[slice, Part]]:
-        """Some of the columns at a time, in local memory: at most ``prices.BLOCK_BYTES`` of them."""
-        step = max(1, prices.BLOCK_BYTES // (8 * self.shape[0]))
+        """Some of the columns at a time, in local memory: at most ``costs.BLOCK_BYTES`` of them."""
+        step = max(1, costs.BLOCK_BYTES // (8 * self.shape[0]))
         for start in range(0, columns.size, step):
             there = slice(start, min(start + step, columns.size))
             yield there, self.take(columns[there])
@@ -266,13 +265,13 @@ class Matrix(ABC):
         """Return how many entries of these columns (all) are stored."""
         return int((self.counts if columns is None else self.counts[columns]).sum())
 
-    def sweep_price(self, columns: Array) -> float:
+    def sweep_cost(self, columns: Array) -> float:
         """Return the nanoseconds of a sweep over these columns."""
-        return prices.sweep(self.is_sparse, columns.size, self.entries(columns))
+        return costs.sweep(self.is_sparse, columns.size, self.entries(columns))
 
-    def products_price(self, columns: Array) -> float:
+    def products_cost(self, columns: Array) -> float:
         """Return the nanoseconds of the products of all pairs of these columns."""
-        return prices.products(self.is_sparse, columns.size, self.entries(columns), self.shape[0])
+        return costs.products(self.is_sparse, columns.size, self.entries(columns), self.shape[0])
 
     # ---- matrices whose passes cost much
 
@@ -312,8 +311,6 @@ class Matrix(ABC):
         Sample k has the curvature diag(own_k) − shared_k shared_kᵀ, both of shape (n_samples, n_outputs); coefficient
         (j, t) is row j·T + t.  With ``ones`` there is a last column of ones.
         """
-        from ascd.matrix.coupled import gram_of_block
-
         block = as_block(self.take(columns), self.shape[0])
         return gram_of_block(np.c_[block, np.ones(self.shape[0])] if ones else block, own, shared)
 
@@ -324,10 +321,6 @@ class Matrix(ABC):
     def in_memory(self) -> Matrix | None:
         """Return a copy with all columns in local memory; None where there is none."""
         return None
-
-
-#: The name that callers use until they are renamed.
-Design = Matrix
 
 
 class BlockMultiplier(Multiplier):
@@ -364,3 +357,18 @@ def add_each(add: Callable[[Array, Array, Array], None], columns: Array, factors
         column = out[:, number].copy()
         add(columns, factors[:, number].copy(), column)
         out[:, number] = column
+
+
+def gram_of_block(block: Array, own_curvature: Array, shared: Array | None) -> Array:
+    """Return G of ``Matrix.coupled_gram`` for the columns of a dense block, some rows at a time."""
+    (d, m), outputs = block.shape, own_curvature.shape[1]
+    gram, step = np.zeros((m * outputs, m * outputs)), max(1, costs.COUPLED_AT_ONCE // (m * outputs))
+    for start in range(0, d, step):
+        some, own = block[start : start + step], own_curvature[start : start + step]
+        if shared is not None:
+            across = some[:, :, None] * shared[start : start + step, None, :]
+            across = across.reshape(some.shape[0], m * outputs)
+            gram -= across.T @ across
+        for t in range(outputs):
+            gram[t::outputs, t::outputs] += some.T @ (own[:, t, None] * some)
+    return gram

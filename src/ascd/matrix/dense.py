@@ -1,18 +1,90 @@
-"""Dense columns in memory, of any type of number; sums are float64, products come from the linear algebra library."""
+"""A matrix in the memory of this process; what depends on the storage is left to ``dense`` and ``sparse``."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array
+from ascd._core.checks import Array, finite_values
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
-from ascd.matrix import prices
-from ascd.matrix.base import Multiplier
-from ascd.matrix.local import Local
+from ascd.matrix import costs
+from ascd.matrix.base import ColumnStats, Matrix, Multiplier, Part
+from ascd.matrix.columns import add_columns, careful_products, fill_column_stats, fill_dots, fill_squares
+
+NO_WEIGHTS = np.empty(0)
+
+
+class Local(Matrix):
+    """Columns in memory; ``matrix`` is their compiled storage.  Threads share every pass."""
+
+    def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
+        self.matrix, self.shape = matrix, shape
+
+    @abstractmethod
+    def beside(self, other: Any) -> Local:
+        """Return these columns followed by those of another matrix of this kind."""
+
+    @abstractmethod
+    def running_entries(self, columns: Array | None) -> Array | None:
+        """Return the cumulated numbers of stored entries of these columns; None where all have the same number."""
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.matrix)
+
+    def pass_cost(self, columns: Array | None = None) -> float:
+        """Return the nanoseconds to read these columns (all) once."""
+        return costs.reading(self.is_sparse, self.entries(columns))
+
+    def cost_of_products(self, count: int, stored: int) -> float:
+        """Return the nanoseconds of the products of all pairs of so many columns with so many entries."""
+        return costs.products(self.is_sparse, count, stored, self.shape[0])
+
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
+        n = self.shape[1]
+        square, plain, total = np.empty((3, n))
+        products = np.empty((len(vectors), n))
+        scale, weights = (float(weight), NO_WEIGHTS) if np.ndim(weight) == 0 else (0.0, weight)
+        self._share(None, fill_column_stats, self.matrix, scale, weights, vectors, square, plain, total, products)
+        return ColumnStats(square, plain, total, products)
+
+    def squares(self, weight: Any, columns: Array) -> Array:
+        out = np.empty(columns.size)
+        self._share(columns, fill_squares, self.matrix, columns, weight, out)
+        return out
+
+    def dots(self, columns: Array, vector: Array) -> Array:
+        out = np.empty(columns.size)
+        self._share(columns, fill_dots, self.matrix, columns, vector, out)
+        return out
+
+    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
+        product, error = np.empty((2, columns.size))
+        self._share(columns, careful_products, self.matrix, columns, vector, product, error)
+        return product, error
+
+    def add(self, columns: Array, factors: Array, out: Array) -> None:
+        share(self.pass_cost(columns), self.shape[0], add_columns, self.matrix, columns, factors, out)
+
+    def take(self, columns: Array) -> Part:
+        return Part(self.matrix, columns)
+
+    def in_memory(self) -> Local:
+        return self
+
+    def check_finite(self) -> None:
+        finite_values(self.matrix.stored(), "A")
+
+    def _share(self, columns: Array | None, kernel: Any, *arguments: Any) -> None:
+        """Share a pass over these columns (all) among threads, in parts with equally many entries."""
+        size = self.shape[1] if columns is None else columns.size
+        cost = self.pass_cost(columns)
+        share(cost, size, kernel, *arguments, weigh=lambda: self.running_entries(columns))
+
 
 NO_MEANS = np.empty(0)
 
@@ -63,7 +135,7 @@ class LocalDense(Local):
 
     def dots(self, columns: Array, vector: Array) -> Array:
         """Four columns at a time where the data are larger than the cache: memory answers several streams faster."""
-        if self.matrix.values.size <= prices.SMALL_DATA:
+        if self.matrix.values.size <= costs.SMALL_DATA:
             return super().dots(columns, vector)
         out = np.empty(columns.size)
         self._share(columns, fill_four_dots, self.matrix.values, columns, vector, out)
@@ -81,7 +153,7 @@ class LocalDense(Local):
 
     def _runs(self, columns: Array) -> Iterator[tuple[slice, Array]]:
         """Some columns at a time: a view where they are neighbours, a copy where they are not."""
-        step = max(1, prices.BLOCK // self.shape[0])
+        step = max(1, costs.BLOCK // self.shape[0])
         for start in range(0, columns.size, step):
             there = slice(start, min(start + step, columns.size))
             chosen = columns[there]
@@ -99,11 +171,11 @@ class DenseMultiplier(Multiplier):
         self.values, self.keeps = values, keeps
 
     def is_cheap(self, count: int, size: int) -> bool:
-        return self.keeps or count * size * self.values.shape[0] <= prices.CHEAP
+        return self.keeps or count * size * self.values.shape[0] <= costs.CHEAP
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
         """Strips of the left columns, one at a time, so that work space is small beside the products."""
-        root, size = np.sqrt(weight), prices.STRIP
+        root, size = np.sqrt(weight), costs.STRIP
         if left.size <= 2 * size:  # all at once is faster: it is symmetric
             self._fill(store, columns, left, right, root, means)
             return
@@ -115,7 +187,7 @@ class DenseMultiplier(Multiplier):
 
     def _fill(self, store: Array, columns: Array, left: Array, right: Array, root: Array, means: Array | None) -> None:
         block = np.zeros((left.size, right.size))
-        step = min(max(64, prices.BLOCK // (left.size + right.size)), root.size)
+        step = min(max(64, costs.BLOCK // (left.size + right.size)), root.size)
         # made once: a process that gives memory back at once (a Dask worker) pays for every new page of it
         rooms = [np.empty(side.size * step) for side in ((left,) if left is right else (left, right))]
         product = np.empty((left.size, right.size))
@@ -123,16 +195,16 @@ class DenseMultiplier(Multiplier):
             there = root[start : start + step]
             first = self._gather(columns[left], start, there, means, rooms[0])
             second = first if left is right else self._gather(columns[right], start, there, means, rooms[1])
-            price = prices.DENSE_PRODUCT * first.size * right.size
-            share(price, left.size, add_strip, first, second, left is right, product, block)
+            cost = costs.DENSE_PRODUCT * first.size * right.size
+            share(cost, left.size, add_strip, first, second, left is right, product, block)
         place(block, left, right, left is right, store)
 
     def _gather(self, columns: Array, row: int, root: Array, means: Array | None, room: Array) -> Array:
         """Weighted and centred rows from ``row`` on, a column a row."""
         part = room[: columns.size * root.size].reshape(columns.size, root.size)
         mean = NO_MEANS if means is None else means[columns]
-        price = prices.DENSE_ENTRY * part.size
-        share(price, columns.size, gather_rows, self.values, columns, row, root, mean, part)
+        cost = costs.DENSE_ENTRY * part.size
+        share(cost, columns.size, gather_rows, self.values, columns, row, root, mean, part)
         return part
 
 
@@ -182,7 +254,7 @@ def place(block: Array, left: Array, right: Array, upper: bool, store: Array) ->
             store[left[a], right[b]] = block[b, a] if upper and a > b else block[a, b]
 
 
-def entry_price(matrix: Any) -> float:
+def entry_cost(matrix: Any) -> float:
     """Return the nanoseconds to read one entry of a compiled storage; a sweep reads it twice."""
     columns = getattr(matrix, "columns", matrix)  # blocks of columns have those of another storage
-    return prices.reading(not isinstance(columns, Dense), 1)
+    return costs.reading(not isinstance(columns, Dense), 1)

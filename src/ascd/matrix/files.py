@@ -22,11 +22,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ascd._core.checks import Array, finite_values
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
-from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.local import Local
-from ascd.matrix.remote import Cached
+from ascd.matrix.cached import Cached
+from ascd.matrix.dense import Dense, Local, LocalDense
 from ascd.matrix.rows import DenseRows
 from ascd.matrix.sparse import LocalSparse
 
@@ -63,7 +62,7 @@ class FileMatrix(Cached):
     def __init__(self, reader: Reader, memory: float) -> None:
         self.reader, self.shape, self.is_sparse = reader, reader.shape, reader.is_sparse
         self.pieces, self._size = Pieces(reader, memory), int(min(reader.size, memory))
-        self.cache_bytes, self.most_bytes = prices.FILE_NEAR * memory, prices.FILE_ROOM * memory
+        self.cache_bytes, self.most_bytes = costs.FILE_NEAR * memory, costs.FILE_ROOM * memory
 
     @property
     def nbytes(self) -> int:
@@ -162,12 +161,12 @@ class Pieces:
 
     def __init__(self, reader: Reader, memory: float) -> None:
         self.reader, self.shape, self.memory = reader, reader.shape, memory
-        self.piece = int(min(prices.BLOCK_BYTES, prices.FILE_PIECE * memory))
+        self.piece = int(min(costs.BLOCK_BYTES, costs.FILE_PIECE * memory))
 
     def of(self, columns: Array | None) -> Iterator[Piece]:
         """Yield what is requested in the order of the file; the next pieces are read ahead, unless they are large."""
         tallest = int(np.diff(self.reader.ends).max())
-        is_large = not self.reader.rows_apart and self._chunk(tallest) > prices.FILE_PIECE * self.memory
+        is_large = not self.reader.rows_apart and self._chunk(tallest) > costs.FILE_PIECE * self.memory
         with closing(_read_ahead(self.reader, list(self._spans(columns)), 1 if is_large else 2)) as pieces:
             yield from pieces
 
@@ -201,7 +200,7 @@ class Pieces:
         """Rows of a piece, of so many that take ``size`` bytes together."""
         if self.reader.is_sparse or (not self.reader.rows_apart and size <= self.memory):
             return height
-        limit = self.piece if self.reader.rows_apart else prices.FILE_PART * self.memory
+        limit = self.piece if self.reader.rows_apart else costs.FILE_PART * self.memory
         return min(height, max(1, int(height * limit / size)))
 
 

@@ -9,19 +9,23 @@ dask is imported only by those who pass one of its collections.
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Callable
-from typing import Any
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
 from ascd._core.checks import Array, check_places, check_shape
-from ascd.matrix import prices
-from ascd.matrix.base import Matrix
-from ascd.matrix.chunked import chunked
-from ascd.matrix.dask_cluster import executor_for, is_future
-from ascd.matrix.requests import Call
+from ascd._core.threads import use_threads
+from ascd.matrix import costs
+from ascd.matrix.base import DataGone, Matrix
+from ascd.matrix.chunked import SUMS, Call, answer, chunked, together
 
 #: Kinds of numbers that a column may have.
 REAL = "fiub"
@@ -32,11 +36,6 @@ INSTEAD = {
     "Series": "its to_frame() is a DataFrame of one column",
     "Index": "its to_frame() is a DataFrame of one column",
 }
-
-
-def is_collection(A: Any) -> bool:
-    """Return True for a Dask collection or future: nothing else has both of these; a Delayed has every attribute."""
-    return (hasattr(A, "__dask_graph__") and hasattr(A, "to_delayed")) or is_future(A)
 
 
 def is_frame(A: Any) -> bool:
@@ -143,7 +142,7 @@ def _frame_chunks(A: Any, opener: Callable[[Any], Matrix]) -> tuple[list[Any], N
 
 def _is_by_columns(columns: Array) -> bool:
     """Row chunks that hold all columns give products of them: columns lie together for that."""
-    return bool(columns.size == 2 and columns[-1] <= prices.AT_ONCE)
+    return bool(columns.size == 2 and columns[-1] <= costs.AT_ONCE)
 
 
 def open_block(chunk: Any, opener: Callable[[Any], Matrix], by_columns: bool, block_info: Any = None) -> Any:
@@ -178,3 +177,412 @@ class Empty:
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
+
+
+PACKAGE = __name__.partition(".")[0]
+
+
+def executor_for(collection: Any, chunks: Sequence[Any]) -> Scheduled | OnCluster:
+    """Return the executor of delayed chunks: the scheduler is the one that would compute the collection."""
+    client = client_of(collection)
+    return Scheduled(collection, chunks) if client is None else OnCluster.of(client, chunks)
+
+
+def client_of(collection: Any) -> Any:
+    """Return the client of the cluster that would compute the collection; None where another scheduler would."""
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(collections=[collection]), "__self__", None)
+    return client if hasattr(client, "who_has") else None
+
+
+def computed(collection: Any) -> Array:
+    """Return a Dask vector as a NumPy array."""
+    if type(collection).__name__ == "Future":
+        with translated(collection.client):
+            return np.asarray(collection.result())
+    client = client_of(collection)
+    with nullcontext() if client is None else translated(client):
+        return np.asarray(collection.compute())
+
+
+class Scheduled:
+    """No cluster: the collection's own scheduler computes every round.
+
+    Chunks are kept in memory where they have room; else every round computes them anew, from file to file, say.
+    """
+
+    is_remote = True
+
+    def __init__(self, collection: Any, chunks: Sequence[Any]) -> None:
+        import dask
+
+        # a DataFrame's is not known
+        size = float(collection.nbytes) if hasattr(collection, "chunks") else math.nan
+        is_small = not size > costs.MEMORY_SHARE * _free_bytes()
+        self.chunks = list(dask.persist(*chunks)) if is_small else list(chunks)
+
+    def only(self, chunks: Sequence[int]) -> None:
+        """Drop all chunks but these."""
+        self.chunks = [self.chunks[number] for number in chunks]
+
+    def ask(self, calls: Sequence[Call]) -> list[Any]:
+        import dask
+
+        make = dask.delayed(answer_batch, pure=False, traverse=False)
+        tasks = [make([self.chunks[call.chunk]], Batch([call], {}), []) for call in calls]
+        return [found[0] for found in dask.compute(*tasks)]
+
+    def keep(self, chunks: Sequence[int], values: Sequence[Any]) -> list[Any]:
+        return list(values)
+
+    def changed(self, function: Callable[..., Any], *arguments: Any) -> Scheduled:
+        import dask
+
+        make = dask.delayed(function, pure=False, traverse=False)
+        return Scheduled(None, [make(chunk, *arguments) for chunk in self.chunks])
+
+
+def _free_bytes() -> float:
+    """Free memory; infinite where the system does not say."""
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+class OnCluster:
+    """Chunks on the workers of a cluster, as futures; ``sent`` and ``received`` count bytes of arrays."""
+
+    is_remote = True
+
+    def __init__(self, client: Any, chunks: Sequence[Any]) -> None:
+        self.client, self.chunks = client, chunks
+        self.sent = self.received = 0
+        self.homes: dict[int, str] = {}
+        self.is_loaded = False
+
+    @classmethod
+    def of(cls, client: Any, chunks: Sequence[Any]) -> OnCluster:
+        """Start computing delayed chunks."""
+        check_workers(client)
+        with translated(client):
+            return cls(client, client.compute(list(chunks)))
+
+    def changed(self, function: Callable[..., Any], *arguments: Any) -> OnCluster:
+        with translated(self.client):
+            chunks = [self.client.submit(function, chunk, *arguments, pure=False) for chunk in self.chunks]
+        return OnCluster(self.client, chunks)
+
+    def only(self, chunks: Sequence[int]) -> None:
+        """Drop all chunks but these."""
+        self.chunks = [self.chunks[number] for number in chunks]
+        self.homes.clear()
+
+    def ask(self, calls: Sequence[Call]) -> list[Any]:
+        """One task a worker; Dask sends it to another, and computes the chunks again, where a worker is lost."""
+        tasks: list[Any] = []
+        with translated(self.client), _large_graphs():
+            try:
+                groups = self._groups(calls)
+                shared = _in_many(groups.values(), calls)
+                stored = [self._stored(one) for one in shared.values()]
+                tasks += stored
+                places = {key: number for number, key in enumerate(shared)}
+                for home, numbers in groups.items():
+                    tasks.append(self._task(home, [calls[number] for number in numbers], places, stored))
+                wait_until_done(self.client, tasks[len(stored) :])
+                found = self.client.gather(tasks[len(stored) :])
+            except BaseException:  # Ctrl-C too: nobody waits for them any more
+                self.homes.clear()
+                self._cancel(tasks if self.is_loaded else [*tasks, *self.chunks])
+                raise
+        self.received += bytes_of(found)
+        answers: list[Any] = [None] * len(calls)
+        for numbers, some in zip(groups.values(), found, strict=True):
+            for number, one in zip(numbers, some, strict=True):
+                answers[number] = one
+        return answers
+
+    def keep(self, chunks: Sequence[int], values: Sequence[Any]) -> list[Any]:
+        """As tasks, not by ``scatter``: what a lost worker had is made again from here."""
+        with translated(self.client), _large_graphs():
+            self._find_missing(chunks)
+            return [self._stored(one, self.homes[chunk]) for chunk, one in zip(chunks, values, strict=True)]
+
+    def _stored(self, one: Any, home: str = "") -> Any:
+        """A task whose result is this value."""
+        short = packed(one, {})
+        self.sent += bytes_of(short)
+        # wrapped: Dask looks for futures inside lists and tuples
+        return self.client.submit(unpack, Wrapped(short), pure=False, **_at(home))
+
+    def _task(self, home: str, calls: list[Call], places: dict[int, int], stored: list[Any]) -> Any:
+        from distributed import Future
+
+        beside = [one for call in calls for one in call.arguments if isinstance(one, Future)]
+        places = {**places, **{id(one): len(stored) + number for number, one in enumerate(beside)}}
+        batch = Batch(calls, places)
+        self.sent += batch.nbytes
+        chunks = [self.chunks[call.chunk] for call in calls]
+        return self.client.submit(answer_batch, chunks, batch, [*stored, *beside], pure=False, **_at(home))
+
+    def _groups(self, calls: Sequence[Call]) -> dict[str, list[int]]:
+        """Numbers of calls by the worker that has their chunk."""
+        self._find_missing([call.chunk for call in calls])
+        groups: dict[str, list[int]] = {}
+        for number, call in enumerate(calls):
+            groups.setdefault(self.homes[call.chunk], []).append(number)
+        return groups
+
+    def _find_missing(self, chunks: Sequence[int]) -> None:
+        """Find where the chunks are, once they are computed; any worker will do for those that are nowhere."""
+        if all(chunk in self.homes for chunk in chunks):
+            return
+        wait_until_done(self.client, self.chunks)
+        self.is_loaded = True
+        where = self.client.who_has(self.chunks)
+        for number, chunk in enumerate(self.chunks):
+            self.homes[number] = next(iter(sorted(where.get(chunk.key, ()))), "")
+
+    def _cancel(self, tasks: list[Any]) -> None:
+        if tasks and self.client.status == "running":
+            self.client.cancel(tasks, reason="the round was given up")
+
+
+def _at(home: str) -> dict[str, Any]:
+    """On this worker, if it is there."""
+    return {"workers": [home], "allow_other_workers": True} if home else {}
+
+
+def _large_graphs() -> Any:
+    """No warning that tasks are large: vectors are what a round is about."""
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+
+
+def _in_many(groups: Any, calls: Sequence[Call]) -> dict[int, Array]:
+    """Large arrays that more than a few workers need, by their id."""
+    counts: dict[int, int] = {}
+    known: dict[int, Array] = {}
+    for numbers in groups:
+        arguments = (one for number in numbers for one in calls[number].arguments)
+        for key, one in {id(one): one for one in arguments if isinstance(one, np.ndarray)}.items():
+            counts[key], known[key] = counts.get(key, 0) + 1, one
+    return {
+        key: one for key, one in known.items() if counts[key] > costs.SENT_TO_EACH and one.nbytes > costs.SMALL_MESSAGE
+    }
+
+
+# ---- what travels
+
+
+class Batch:
+    """The calls to the chunks of a worker, as one thing that travels; ``shared`` are ids of arrays that go apart."""
+
+    def __init__(self, calls: Sequence[Call], shared: dict[int, int]) -> None:
+        known: dict[int, Any] = {key: Shared(number) for key, number in shared.items()}
+        self.calls = [
+            call._replace(
+                arguments=tuple(known[id(one)] if id(one) in shared else packed(one, known) for one in call.arguments)
+            )
+            for call in calls
+        ]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays, each counted once."""
+        arguments = {id(one): one for call in self.calls for one in call.arguments}
+        return sum(map(bytes_of, arguments.values()))
+
+    def unpacked(self, shared: Sequence[Array]) -> Iterator[Call]:
+        """Yield the calls as they were; an array that stands in several of them is unpacked once."""
+        found: dict[int, Any] = {}
+        for call in self.calls:
+            for one in call.arguments:
+                if id(one) not in found:
+                    found[id(one)] = shared[one.number] if isinstance(one, Shared) else unpacked(one)
+            yield call._replace(arguments=tuple(found[id(one)] for one in call.arguments))
+
+
+class Shared:
+    """Stands for an array that many batches have in common."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Wrapped:
+    """A value that Dask does not look into."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def unpack(wrapped: Wrapped) -> Any:
+    """On a worker: return the value as it was."""
+    return unpacked(wrapped.value)
+
+
+def answer_batch(chunks: Sequence[Any], batch: Batch, shared: Sequence[Array]) -> list[Any]:
+    """On a worker: return the answers; those that add up come as one, with None for the others."""
+    calls = list(batch.unpacked(shared))
+    with use_threads(_worker_threads()):
+        answers = [answer(chunk, call.request, call.arguments) for chunk, call in zip(chunks, calls, strict=True)]
+    same: dict[Any, list[int]] = {}
+    for number, call in enumerate(calls):
+        same.setdefault((call.request, call.column) if call.request in SUMS else number, []).append(number)
+    out: list[Any] = [None] * len(calls)
+    for numbers in same.values():
+        out[numbers[0]] = together(calls[numbers[0]].request, [answers[number] for number in numbers])
+    return out
+
+
+def _worker_threads() -> int:
+    """Threads of the worker that this runs on: one task is all it has to do in a round."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return int(distributed.get_worker().state.nthreads) if distributed else 1
+    except ValueError:  # no worker: the threads of a local scheduler have a chunk each
+        return 1
+
+
+class Coded(NamedTuple):
+    """A vector of few different values: ``values[codes]``."""
+
+    codes: Array
+    values: Array
+
+
+def packed(one: Any, known: dict[int, Any]) -> Any:
+    """Return an array, or a named tuple with some in it, in fewer bytes and without loss; anything else as it is.
+
+    Column indices take 32 bits; vectors of few different values (labels, and gradients at zero that follow from them) a
+    byte an entry.  ``known`` has what was packed already by its id: an array in several places is packed once.
+    """
+    if isinstance(one, np.ndarray):
+        if id(one) not in known:
+            known[id(one)] = _short(one) if one.dtype == np.int64 else _coded(one)
+        return known[id(one)]
+    return one._make(packed(part, known) for part in one) if hasattr(one, "_make") else one
+
+
+def unpacked(one: Any) -> Any:
+    """Return what ``packed`` was given."""
+    if isinstance(one, Coded):
+        return one.values[one.codes]
+    if isinstance(one, np.ndarray) and one.dtype == np.int32:
+        return one.astype(np.int64)
+    return one._make(map(unpacked, one)) if hasattr(one, "_make") else one
+
+
+def bytes_of(one: Any) -> int:
+    """Return the bytes of the arrays in something that travels."""
+    if isinstance(one, np.ndarray):
+        return int(one.nbytes)
+    if isinstance(one, list | tuple):
+        return sum(map(bytes_of, one))
+    return sum(map(bytes_of, (one.data, one.indices, one.indptr))) if hasattr(one, "indptr") else 0
+
+
+def _short(one: Array) -> Array:
+    is_short = not one.size or int(np.abs(one).max()) <= np.iinfo(np.int32).max
+    return one.astype(np.int32) if is_short else one
+
+
+def _coded(one: Array) -> Any:
+    """As codes where it is worth it; a few entries show mostly that it is not.  Compared as bits: −0 is not 0."""
+    if one.dtype != np.float64 or one.size < costs.WORTH_CODES:
+        return one
+    bits = np.ascontiguousarray(one).view(np.int64)
+    few = np.unique(bits.ravel()[:: max(1, one.size // costs.WORTH_CODES)])
+    if few.size > costs.MOST_CODES:
+        return one
+    codes = np.minimum(np.searchsorted(few, bits), few.size - 1).astype(np.uint8)
+    return Coded(codes, few.view(np.float64)) if np.array_equal(few[codes], bits) else one
+
+
+# ---- what can go wrong
+
+
+def check_workers(client: Any) -> None:
+    """Raise an error unless scheduler and workers have this version."""
+    if client.asynchronous:
+        raise TypeError("the client must not be asynchronous: fits wait for their rounds; use Client(...) without it")
+    with translated(client):
+        found = client.get_versions(packages=[PACKAGE])
+        if not found["workers"]:  # they may still be starting
+            _wait_for_a_worker(client, RuntimeError)
+            found = client.get_versions(packages=[PACKAGE])
+    here = _version(found["client"])
+    others = {"the scheduler": found["scheduler"], **found["workers"]}
+    wrong = {name: _version(info) for name, info in others.items() if info and _version(info) != here}
+    if wrong:
+        name, version = next(iter(wrong.items()))
+        has = f"{PACKAGE} {version}" if version else f"no {PACKAGE}"
+        raise RuntimeError(
+            f"{PACKAGE} {here} is here, but {len(wrong)} of {len(others)} places on the cluster differ: {name} has "
+            f"{has}; install {PACKAGE}=={here} there, where scheduler and workers run"
+        )
+
+
+def wait_until_done(client: Any, futures: Sequence[Any]) -> None:
+    """Wait however long they take, unless nobody is left to compute them."""
+    from distributed import wait
+
+    while True:
+        try:
+            wait(futures, timeout=costs.WORKERS_AWAITED)
+            return
+        except (TimeoutError, asyncio.TimeoutError):
+            _wait_for_a_worker(client, DataGone)
+
+
+def _wait_for_a_worker(client: Any, kind: type[Exception]) -> None:
+    try:
+        client.wait_for_workers(1, timeout=costs.WORKERS_AWAITED)
+    except TimeoutError as error:
+        raise kind(
+            f"the cluster has had no worker for {costs.WORKERS_AWAITED:g} seconds: start some (dask worker ADDRESS), "
+            "or look at what its workers say when they start"
+        ) from error
+
+
+def _version(info: Any) -> str | None:
+    version = info["packages"].get(PACKAGE)
+    return None if version in (None, "MISSING") else str(version)
+
+
+@contextmanager
+def translated(client: Any) -> Iterator[None]:
+    """Turn what Dask raises into errors that say what to do."""
+    from distributed.comm import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise MemoryError(
+            f"workers were killed again and again while they worked on one task ({error.task}), most likely for want "
+            "of memory. Make chunks smaller (X.rechunk), so that a worker can hold its chunks twice; give workers more "
+            "memory or use more of them; keep data in float32 or sparse"
+        ) from error
+    except CancelledError as error:
+        if "connection-lost" in str(error) or "scheduler-restart" in str(error) or client.status != "running":
+            raise DataGone(_SCHEDULER_GONE) from error
+        raise DataGone(
+            "chunks of X are lost and cannot be computed again: they were on a worker that is gone, and were put there "
+            "by client.scatter or by a future that has no graph. Make X from files or from functions "
+            "(dask.array.from_delayed, read_parquet), or scatter with broadcast=True"
+        ) from error
+    except Exception as error:  # a chunk's file may be missing, say: that passes as it is
+        if isinstance(error, CommClosedError) or client.status != "running" or "trying to connect" in str(error):
+            raise DataGone(_SCHEDULER_GONE) from error
+        raise
+
+
+_SCHEDULER_GONE = (
+    "the cluster's scheduler has gone away, and the chunks with it. Start it again (or another one), make a new Client "
+    "and fit again"
+)

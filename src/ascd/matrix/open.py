@@ -1,20 +1,20 @@
-"""Deciding what kind of matrix an input becomes: the one list of inputs."""
+"""Deciding what kind of matrix an input becomes: the one list of inputs, and of the places where they can be.
+
+Modules for rows, Dask and devices are imported when such an input comes.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from ascd._core.checks import Array, as_design, as_matrix, check_sparse, unlocked
-from ascd._core.devices import is_on_device
-from ascd.matrix import prices
+from ascd._core.checks import Array, as_design, as_matrix, check_shape, check_sparse, unlocked
+from ascd._core.devices import is_on_device, library_of, to_host
+from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.device.dense import DeviceDense, brought_if_small
-from ascd.matrix.device.sparse import DeviceSparse, is_sparse_on_device
-from ascd.matrix.on_dask import is_collection, open_collection
-from ascd.matrix.rows import DenseRows, SparseRows
 from ascd.matrix.sparse import CSC, LocalSparse, short_width, unsigned
 
 #: Numbers that are read where they are; others are converted.
@@ -26,10 +26,15 @@ def open_design(A: Any) -> Matrix:
 
     A ``Matrix`` is taken as it is, and what opens as one (``as_design``) is opened; the chunks of Dask's collections
     are opened where they are.  Small data are converted to column-major float64, for which everything is compiled
-    already; data of more than ``prices.SMALL_DATA`` entries are read in place where they can be.  Arrays on a device
+    already; data of more than ``costs.SMALL_DATA`` entries are read in place where they can be.  Arrays on a device
     stay there, unless they are small.
     """
+    if type(A) is np.ndarray and A.dtype == np.float64 and A.flags.f_contiguous and A.flags.writeable:
+        check_shape(A.shape)
+        return LocalDense(Dense(A), A.shape)
     if is_collection(A):
+        from ascd.matrix.on_dask import open_collection
+
         return open_collection(A, open_design)
     if is_design(A):
         design = A.as_design() if hasattr(A, "as_design") else A
@@ -37,30 +42,15 @@ def open_design(A: Any) -> Matrix:
             raise TypeError(f"A: {type(design).__name__} must be a subclass of ascd.matrix.base.Matrix")
         return design
     A = brought_if_small(A)
-    if is_sparse_on_device(A):
-        return DeviceSparse(A)
-    if is_on_device(A):
-        return DeviceDense(A)
+    if is_there(A):
+        from ascd.matrix.device.matrices import DeviceDense, DeviceSparse
+
+        return DeviceSparse(A) if is_sparse_on_device(A) else DeviceDense(A)
     if hasattr(A, "tocsc"):
         check_sparse(A)
         return _sparse_in_place(A) if is_read_in_place(A) else as_local(A)
     array = as_matrix(A)
     return _dense_in_place(array) if is_read_in_place(array) else as_local(array)
-
-
-def is_design(A: Any) -> bool:
-    """Return True for a matrix, or what opens as one; no array has these attributes."""
-    return isinstance(A, Matrix) or hasattr(A, "careful_dots") or hasattr(A, "as_design") or is_collection(A)
-
-
-def is_read_in_place(A: Any) -> bool:
-    """Return True for an array or a sparse matrix that is not converted."""
-    if hasattr(A, "tocsc"):
-        is_large = A.format in ("csc", "csr") and A.nnz > prices.SMALL_DATA and A.has_canonical_format
-    else:
-        is_large = isinstance(A, np.ndarray) and A.ndim == 2 and A.size > prices.SMALL_DATA
-        is_large = is_large and (A.flags.c_contiguous or A.flags.f_contiguous)
-    return bool(is_large and A.dtype in READ_IN_PLACE)
 
 
 def as_local(A: Any) -> LocalDense | LocalSparse:
@@ -71,15 +61,59 @@ def as_local(A: Any) -> LocalDense | LocalSparse:
     return LocalSparse(CSC(*map(unlocked, unsigned(given, short_width(given)))), given.shape)
 
 
+def is_design(A: Any) -> bool:
+    """Return True for a matrix, or what opens as one; no array has these attributes."""
+    if isinstance(A, np.ndarray):
+        return False
+    return isinstance(A, Matrix) or hasattr(A, "careful_dots") or hasattr(A, "as_design") or is_collection(A)
+
+
+def is_collection(A: Any) -> bool:
+    """Return True for a Dask collection or future: nothing else has both of these; a Delayed has every attribute."""
+    is_future = library_of(A) == "distributed" and type(A).__name__ == "Future"
+    return is_future or (hasattr(A, "__dask_graph__") and hasattr(A, "to_delayed"))
+
+
+def is_there(A: Any) -> bool:
+    """Return True for an array on a device, dense or sparse."""
+    return not isinstance(A, np.ndarray) and (is_on_device(A) or is_sparse_on_device(A))
+
+
+def is_sparse_on_device(A: Any) -> bool:
+    """Return True for a sparse matrix of CuPy."""
+    return library_of(A) == "cupyx" and hasattr(A, "tocsc")
+
+
+def brought_if_small(A: Any) -> Any:
+    """Return an array on a device with few entries on the host; anything else as it is."""
+    return to_host(A) if is_on_device(A) and math.prod(A.shape) < costs.DEVICE_SMALL else A
+
+
+def is_read_in_place(A: Any) -> bool:
+    """Return True for an array or a sparse matrix that is not converted."""
+    if hasattr(A, "tocsc"):
+        is_large = A.format in ("csc", "csr") and A.nnz > costs.SMALL_DATA and A.has_canonical_format
+    else:
+        is_large = isinstance(A, np.ndarray) and A.ndim == 2 and A.size > costs.SMALL_DATA
+        is_large = is_large and (A.flags.c_contiguous or A.flags.f_contiguous)
+    return bool(is_large and A.dtype in READ_IN_PLACE)
+
+
 def _dense_in_place(array: Array) -> Matrix:
     values = _readable(array.view(np.ndarray))
-    return LocalDense(Dense(values), array.shape) if array.flags.f_contiguous else DenseRows(values)
+    if array.flags.f_contiguous:
+        return LocalDense(Dense(values), array.shape)
+    from ascd.matrix.rows import DenseRows
+
+    return DenseRows(values)
 
 
 def _sparse_in_place(A: Any) -> Matrix:
     _, indices, indptr = map(unlocked, unsigned(A, short_width(A)))
     if A.format == "csc":
         return LocalSparse(CSC(_readable(A.data), indices, indptr), A.shape)
+    from ascd.matrix.rows import SparseRows
+
     return SparseRows(_readable(A.data), indices, indptr, A.shape)
 
 

@@ -15,11 +15,11 @@ import numpy as np
 from ascd._core.checks import Array, finite_values
 from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
+from ascd.matrix.cached import Cached
+from ascd.matrix.costs import TILE, TILE_ROWS
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.prices import TILE, TILE_ROWS
-from ascd.matrix.remote import Cached
 from ascd.matrix.sparse import CSC, LocalSparse
 
 EVERYTHING = np.empty(0, dtype=np.int64)
@@ -30,7 +30,7 @@ class DenseRows(Cached):
 
     def __init__(self, values: Array) -> None:
         self.values, self.shape = values, values.shape
-        self.cache_bytes = max(prices.NEAR_FLOOR, prices.NEAR_SHARE * values.nbytes)
+        self.cache_bytes = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * values.nbytes)
 
     @property
     def nbytes(self) -> int:
@@ -44,7 +44,7 @@ class DenseRows(Cached):
         if not len(vectors):
             vectors, products = np.zeros((1, d)), np.zeros((1, n))
         given = (self.values, weight, is_weighted, vectors, *out[:3], products)
-        share(2.0 * self._price(n), n, column_stats_of_rows, *given)
+        share(2.0 * self._cost(n), n, column_stats_of_rows, *given)
         if not is_weighted:
             out.square[:] = weight * out.plain
         return out
@@ -52,20 +52,20 @@ class DenseRows(Cached):
     def read_dots(self, columns: Array, vector: Array) -> Array:
         self._count(columns)
         out = np.zeros(columns.size)
-        share(self._price(out.size), out.size, add_row_dots, self.values, self._listed(columns), vector, out)
+        share(self._cost(out.size), out.size, add_row_dots, self.values, self._listed(columns), vector, out)
         return out
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         self._count(columns)
-        share(self._price(columns.size), out.size, add_to_rows, self.values, self._listed(columns), factors, out)
+        share(self._cost(columns.size), out.size, add_to_rows, self.values, self._listed(columns), factors, out)
 
     def fetch(self, columns: Array) -> LocalDense:
         self._count(columns)
         values = np.empty((self.shape[0], columns.size), order="F")
         for rows in self._row_pieces() if columns.size else ():
             some = self.values[rows]
-            price = prices.DENSE_ENTRY * columns.size * len(some)
-            share(price, columns.size, copy_columns, some, columns, values[rows])
+            cost = costs.DENSE_ENTRY * columns.size * len(some)
+            share(cost, columns.size, copy_columns, some, columns, values[rows])
         return LocalDense(Dense(values), values.shape)
 
     def check_finite(self) -> None:
@@ -78,8 +78,8 @@ class DenseRows(Cached):
         are_all = columns.size == self.shape[1] and bool((np.diff(columns) == 1).all())
         return EVERYTHING if are_all else columns
 
-    def _price(self, count: int) -> float:
-        return 0.5 * prices.DENSE_ENTRY * self.shape[0] * count
+    def _cost(self, count: int) -> float:
+        return 0.5 * costs.DENSE_ENTRY * self.shape[0] * count
 
     def _count(self, columns: Array | None) -> None:
         """Count what a pass reads: rows lie together, so each entry costs its cache line or page."""
@@ -87,9 +87,9 @@ class DenseRows(Cached):
         self.bytes_read += min(self.nbytes, touched)
 
     def _row_pieces(self) -> Iterator[slice]:
-        """Rows of ``prices.BLOCK_BYTES`` at a time."""
+        """Rows of ``costs.BLOCK_BYTES`` at a time."""
         d = self.shape[0]
-        step = max(1, prices.BLOCK_BYTES * d // max(self.nbytes, 1))
+        step = max(1, costs.BLOCK_BYTES * d // max(self.nbytes, 1))
         return (slice(start, min(start + step, d)) for start in range(0, d, step))
 
 
@@ -101,11 +101,11 @@ class SparseRows(Cached):
     def __init__(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
         self.data, self.indices, self.indptr, self.shape = data, indices, indptr, shape
         self.stored = (data, indices, indptr)
-        self.cache_bytes = max(prices.NEAR_FLOOR, prices.NEAR_SHARE * self.nbytes)
+        self.cache_bytes = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * self.nbytes)
         self._counts = np.zeros(shape[1], dtype=np.int64)
         count_columns(indices, self._counts)
-        self.price = prices.SPARSE_ENTRY * data.size
-        self.parts = int(min(prices.SPARSE_PARTS, max(1, data.size // (8 * shape[1]))))
+        self.cost = costs.SPARSE_ENTRY * data.size
+        self.parts = int(min(costs.SPARSE_PARTS, max(1, data.size // (8 * shape[1]))))
 
     @property
     def nbytes(self) -> int:
@@ -118,21 +118,21 @@ class SparseRows(Cached):
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         self.bytes_read += self.nbytes
         sums = np.zeros((self.parts, 3 + len(vectors), self.shape[1]))
-        share(self.price, self.parts, column_stats_of_sparse_rows, *self.stored, weight, vectors, sums)
+        share(self.cost, self.parts, column_stats_of_sparse_rows, *self.stored, weight, vectors, sums)
         square, plain, total, *products = sums.sum(axis=0)
         return ColumnStats(square, plain, total, np.array(products).reshape(len(vectors), self.shape[1]))
 
     def read_dots(self, columns: Array, vector: Array) -> Array:
         self.bytes_read += self.nbytes
         sums = np.zeros((self.parts, self.shape[1]))
-        share(self.price, self.parts, add_sparse_rows, *self.stored, vector, sums)
+        share(self.cost, self.parts, add_sparse_rows, *self.stored, vector, sums)
         return np.asarray(sums.sum(axis=0)[columns])
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         self.bytes_read += self.nbytes
         x = np.zeros(self.shape[1])
         x[columns] = factors
-        share(self.price, out.size, multiply_sparse_rows, *self.stored, x, out)
+        share(self.cost, out.size, multiply_sparse_rows, *self.stored, x, out)
 
     def fetch(self, columns: Array) -> LocalSparse:
         self.bytes_read += self.nbytes if columns.size else 0

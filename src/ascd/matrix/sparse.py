@@ -21,12 +21,11 @@ from ascd._core.checks import Array, unlocked
 from ascd._core.jit import helper, kernel, wide
 from ascd._core.scalars import fetch
 from ascd._core.threads import parts_of, share
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import Multiplier
 from ascd.matrix.columns import first_at
-from ascd.matrix.coupled import gram_of_rows
-from ascd.matrix.local import Local
-from ascd.matrix.prices import LEFT_BY_MEANS, ROWS_A_PART
+from ascd.matrix.costs import LANES, LEFT_BY_MEANS, ROWS_A_PART
+from ascd.matrix.dense import Local
 
 #: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
 LARGEST_SHORT = 2**31 - 1
@@ -118,7 +117,7 @@ class LocalSparse(Local):
 
     def coupled_gram(self, columns: Array, own: Array, shared: Array | None, ones: bool) -> Array:
         d, count = self.shape[0], columns.size
-        if self.entries(columns) > prices.SPARSE_COUPLED * d * count:
+        if self.entries(columns) > costs.SPARSE_COUPLED * d * count:
             return super().coupled_gram(columns, own, shared, ones)
         rows = rows_of(self.matrix, columns, np.arange(count), d, np.zeros(count))
         return gram_of_rows(rows, count, own, shared, ones)
@@ -137,13 +136,13 @@ class LocalSparse(Local):
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         out = np.zeros((columns.size, vectors.shape[1]))
-        price = vectors.shape[1] * self.pass_price(columns)
-        share(price, columns.size, fill_several, self.matrix, columns, vectors, out)
+        cost = vectors.shape[1] * self.pass_cost(columns)
+        share(cost, columns.size, fill_several, self.matrix, columns, vectors, out)
         return out
 
     def add_several(self, columns: Array, factors: Array, out: Array) -> None:
-        price = out.shape[1] * self.pass_price(columns)
-        share(price, self.shape[0], add_to_several, self.matrix, columns, factors, out)
+        cost = out.shape[1] * self.pass_cost(columns)
+        share(cost, self.shape[0], add_to_several, self.matrix, columns, factors, out)
 
     def multiplier(self, keeps: bool) -> SparseMultiplier:
         return SparseMultiplier(self, keeps)
@@ -224,19 +223,19 @@ class SparseMultiplier(Multiplier):
         right_rows, right_less = self._list(columns, right, means)
         left_rows, left_less = (right_rows, right_less) if left is right else self._list(columns, left, means)
         filled = min(left_rows.filled, right_rows.filled, key=len)
-        price = prices.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
+        cost = costs.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
         # columns that a thread multiplies while it reads all rows once
-        parts = min(parts_of(price), int(price / (2.0 * prices.FILLED_ROW * max(1, filled.size))))
-        passing = min(prices.PASSING, -(-right.size // max(1, parts)))
+        parts = min(parts_of(cost), int(cost / (2.0 * costs.FILLED_ROW * max(1, filled.size))))
+        passing = min(costs.PASSING, -(-right.size // max(1, parts)))
         given = (left, left_rows, right, right_rows, filled, left is right, weight, store, passing)
-        share(price, -(-right.size // passing), add_products, *given, room=lambda: right_rows.offsets[filled])
-        price = prices.STORED * left.size * right.size
+        share(cost, -(-right.size // passing), add_products, *given, room=lambda: right_rows.offsets[filled])
+        cost = costs.STORED * left.size * right.size
         if means is not None:
             left_mean, right_mean = means[columns[left]] - left_less, means[columns[right]] - right_less
             total = float(weight.sum())
-            share(price, right.size, centre_products, left, right, left_mean, right_mean, total, store)
+            share(cost, right.size, centre_products, left, right, left_mean, right_mean, total, store)
         if left is right:
-            share(price, left.size, mirror_upper, left, store)
+            share(cost, left.size, mirror_upper, left, store)
 
     def _list(self, columns: Array, positions: Array, means: Array | None) -> Listed:
         """The entries of the columns at these positions, row by row."""
@@ -335,11 +334,11 @@ def rows_of(matrix: Any, columns: Array, names: Array, d: int, less: Array) -> R
     """Return the entries of these columns row by row, each less a number of its column; ``names`` stand for columns."""
     stored = int(stored_in(matrix, columns).sum())
     offsets, counts = np.zeros(d + 1, dtype=np.int64), np.empty((-(-d // ROWS_A_PART), 2), dtype=np.int64)
-    price = 0.5 * (prices.LISTED * stored + prices.SUMMED * d)  # every row is visited
-    share(price, len(counts), count_rows, matrix, columns, offsets, counts)
+    cost = 0.5 * (costs.LISTED * stored + costs.SUMMED * d)  # every row is visited
+    share(cost, len(counts), count_rows, matrix, columns, offsets, counts)
     filled = np.empty(int(counts[:, 1].sum()), dtype=np.int64)
     rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
-    share(price, len(counts), list_rows, matrix, columns, names, less, rows, np.cumsum(counts, axis=0) - counts)
+    share(cost, len(counts), list_rows, matrix, columns, names, less, rows, np.cumsum(counts, axis=0) - counts)
     return rows
 
 
@@ -387,3 +386,60 @@ def list_rows(
             rows.name[offsets[k]] = name
             rows.number[offsets[k]] = matrix.entry(p, j) - less[i]
             offsets[k] += 1
+
+
+def gram_of_rows(rows: Any, m: int, own: Array, shared: Array | None, ones: bool) -> Array:
+    """G for m sparse columns, whose names are 0 .. m − 1, and a last one of ones where these are wanted."""
+    outputs = own.shape[1]
+    shared = np.zeros(own.shape) if shared is None else shared
+    count, pairs = outputs * (outputs + 1) // 2, (m + ones) * (m + ones + 1) // 2
+    sums, room = np.zeros((pairs, -(-count // LANES) * LANES)), np.zeros(-(-count // LANES) * LANES)
+    add_pairs(rows, own, shared, room, sums, m if ones else -1)
+    gram = np.empty(((m + ones) * outputs, (m + ones) * outputs))
+    spread_pairs(sums, outputs, gram)
+    if ones:  # rows without entries, too
+        gram[m * outputs :, m * outputs :] = np.diag(own.sum(axis=0)) - shared.T @ shared
+    return gram
+
+
+@helper
+def add_multiple(out: Array, factor: float, values: Array) -> None:
+    for q in range(values.size):
+        out[q] += factor * values[q]
+
+
+@kernel
+def add_pairs(rows: Any, own: Array, shared: Array, room: Array, sums: Array, ones: int) -> None:
+    """Σ_k a_ki a_kj·H_k for i ≥ j, in row i(i + 1)/2 + j: the lower half of H_k, row by row.
+
+    ``ones`` is the number of the column of ones, negative without it.
+    """
+    for f in range(rows.filled.size):
+        k, at = wide(rows.filled[f]), 0
+        for t in range(own.shape[1]):
+            for other in range(t + 1):
+                room[at + other] = -shared[k, t] * shared[k, other]
+            at += t + 1
+            room[at - 1] += own[k, t]
+        first, last = wide(rows.offsets[k]), wide(rows.offsets[k + 1])
+        for p in range(first, last):
+            i, entry = wide(rows.name[p]), rows.number[p]
+            for q in range(first, p + 1):
+                add_multiple(sums[i * (i + 1) // 2 + wide(rows.name[q])], entry * rows.number[q], room)
+            if ones >= 0:
+                add_multiple(sums[ones * (ones + 1) // 2 + i], entry, room)
+
+
+@kernel
+def spread_pairs(sums: Array, outputs: int, gram: Array) -> None:
+    """From the lower halves of pairs i ≥ j to the whole matrix."""
+    columns = gram.shape[0] // outputs
+    for i in range(columns):
+        for j in range(i + 1):
+            pair, at = sums[i * (i + 1) // 2 + j], 0
+            for t in range(outputs):
+                for other in range(t + 1):
+                    value = pair[at + other]
+                    gram[i * outputs + t, j * outputs + other] = gram[i * outputs + other, j * outputs + t] = value
+                    gram[j * outputs + other, i * outputs + t] = gram[j * outputs + t, i * outputs + other] = value
+                at += t + 1

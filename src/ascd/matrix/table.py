@@ -14,11 +14,10 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, Part
-from ascd.matrix.chunked import WideChunks
+from ascd.matrix.chunked import InTurn, WideChunks
 from ascd.matrix.open import open_design
-from ascd.matrix.requests import InTurn
 from ascd.matrix.sparse import CSC, LocalSparse
 
 #: Levels of categories, by block and column.
@@ -265,7 +264,7 @@ class Codes(Matrix):
     def add(self, columns: Array, factors: Array, out: Array) -> None:
         coefficients = np.zeros(self.shape[1])
         coefficients[columns] = factors
-        share(prices.DENSE_ENTRY * out.size, out.size, add_levels, self.codes, coefficients, out)
+        share(costs.DENSE_ENTRY * out.size, out.size, add_levels, self.codes, coefficients, out)
 
     def take(self, columns: Array) -> Part:
         return Part(self._local(columns).matrix, np.arange(columns.size))
@@ -278,9 +277,9 @@ class Codes(Matrix):
 
     def _sums(self, vector: Array) -> Array:
         """Σ vector_k over the rows of each level; rows are added up in a fixed number of parts."""
-        parts = int(min(prices.SPARSE_PARTS, max(1, self.codes.size // (8 * max(1, self.shape[1])))))
+        parts = int(min(costs.SPARSE_PARTS, max(1, self.codes.size // (8 * max(1, self.shape[1])))))
         sums = np.zeros((parts, self.shape[1]))
-        share(prices.DENSE_ENTRY * self.codes.size, parts, sum_levels, self.codes, vector, sums)
+        share(costs.DENSE_ENTRY * self.codes.size, parts, sum_levels, self.codes, vector, sums)
         return np.asarray(sums[0] if parts == 1 else sums.sum(axis=0))
 
     def _local(self, columns: Array) -> LocalSparse:

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.arithmetic import UNIT, careful_sum
+from ascd.matrix.columns import UNIT, careful_sum
 from ascd.problem import tuning
 from ascd.problem.dual import dual_distance, dual_length, is_finite, unweighted
 from ascd.problem.lengths import lengths_of_blocks, norm

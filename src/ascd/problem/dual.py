@@ -32,9 +32,9 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
-from ascd.matrix import prices
-from ascd.matrix.arithmetic import careful_sum, elementwise, support
-from ascd.matrix.base import Design, as_block
+from ascd.matrix import costs
+from ascd.matrix.base import Matrix, as_block
+from ascd.matrix.columns import careful_sum, elementwise, support
 from ascd.problem import tuning
 from ascd.problem.losses.formulas import divergence
 from ascd.problem.optimality import square_over
@@ -68,7 +68,7 @@ def dual_length(vector: Array, weight: Any) -> float:
 def dual_distance(vector: Array, other: Array, scale: float, weight: Any) -> float:
     """Return the length of the vector less ``scale`` times the other."""
     sums = np.empty(-(-vector.size // SAMPLES_A_PART))
-    share(prices.SUMMED * vector.size, sums.size, square_sums, vector, other, scale, weight, sums)
+    share(costs.SUMMED * vector.size, sums.size, square_sums, vector, other, scale, weight, sums)
     return math.sqrt(float(sums.sum()))
 
 
@@ -87,7 +87,7 @@ def square_sums(vector: Array, other: Array, scale: float, weight: Any, sums: Ar
 def movable(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float) -> Array:
     """Return the curvatures, 0 for samples whose θ_k is so near the end of its domain that it must not be moved."""
     out = np.empty(dual.size)
-    share(prices.CURVED_SAMPLE * out.size, out.size, movable_curvatures, sample, loss, dual, curvature, typical, out)
+    share(costs.CURVED_SAMPLE * out.size, out.size, movable_curvatures, sample, loss, dual, curvature, typical, out)
     return out
 
 
@@ -275,7 +275,7 @@ def centred(dual: Array, fit: DualFit | InterceptFit) -> Array:
 
 
 def fit_to(
-    design: Design, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
+    design: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
 ) -> DualFit | InterceptFit | None:
     """Return a fit for these columns; None where it is out of reach or cannot be proved.
 

@@ -17,7 +17,7 @@ import numpy as np
 from ascd._core.cache import may_be_stored
 from ascd._core.checks import Array, as_parameter
 from ascd._core.jit import at, kernel, wide
-from ascd.matrix.base import ColumnStats, Design, Part
+from ascd.matrix.base import ColumnStats, Matrix, Part
 from ascd.problem.losses import Squared
 from ascd.problem.samples import evaluate_samples, most_curvature
 from ascd.problem.tuning import SMALLEST_SQUARE
@@ -41,7 +41,7 @@ class FirstPass(NamedTuple):
         return FirstPass(self.column_stats._replace(products=self.column_stats.products[:0]), self.vectors[:0])
 
 
-def read_first(design: Design, weight: Any, bound: float, vectors: Array) -> FirstPass:
+def read_first(design: Matrix, weight: Any, bound: float, vectors: Array) -> FirstPass:
     """Read all columns once, and check their norms for a loss with this curvature bound."""
     found = FirstPass(design.column_stats(weight, vectors), vectors)
     check_norms(design, found.column_stats, weight, bound)
@@ -99,7 +99,7 @@ def check_finite(design: Any, column_stats: Callable[[], ColumnStats]) -> None:
         raise ValueError(f"{error}; the first column with such is {first}") from None
 
 
-def _check_small_columns(design: Design, weight: Any, columns: Array) -> None:
+def _check_small_columns(design: Matrix, weight: Any, columns: Array) -> None:
     """Raise where a column has entries but a squared norm below float64's range: nothing can be proved of it."""
     columns = columns[design.counts[columns] > 0]  # a column may just be empty
     part: Part = design.take(columns)

@@ -25,7 +25,7 @@ import numpy as np
 from ascd._core.checks import Array, as_vector, finite_values
 from ascd._core.contracts import check_methods, methods_of
 from ascd._core.threads import as_n_jobs, use_threads
-from ascd.matrix.base import ColumnStats, Design
+from ascd.matrix.base import ColumnStats, Matrix
 from ascd.matrix.open import open_design
 from ascd.problem.certificate import Point, Products, certify
 from ascd.problem.groups import Groups, as_groups
@@ -103,7 +103,7 @@ class Problem:
     ) -> None:  # fmt: skip
         loss = as_loss(loss)
         threads = as_n_jobs(n_jobs)
-        self.design: Design = open_design(A)
+        self.design: Matrix = open_design(A)
         stated = Stated.of(loss, b, offset, self.design.shape[0])
         with use_threads(threads):
             self._set_up(stated, penalty, groups, as_weights(sample_weight, self.design.shape[0]), None)

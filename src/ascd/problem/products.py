@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.base import Design
+from ascd.matrix.base import Matrix
 
 
-def products(matrix: Design, columns: Array, V: Array) -> Array:
+def products(matrix: Matrix, columns: Array, V: Array) -> Array:
     """Return A_columnsᵀV, of shape (len(columns), n_outputs), for V of shape (n_samples, n_outputs)."""
     if V.shape[1] == 1:
         return matrix.dots(columns, V.ravel())[:, None]
     return matrix.dots_with_several(columns, V)
 
 
-def add(matrix: Design, columns: Array, change: Array, Z: Array) -> None:
+def add(matrix: Matrix, columns: Array, change: Array, Z: Array) -> None:
     """Add A_columns·change to Z in place; change has shape (len(columns), n_outputs)."""
     if Z.shape[1] == 1:
         matrix.add(columns, change.ravel(), Z.reshape(-1))

@@ -20,13 +20,13 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import at, kernel, wide
 from ascd._core.threads import share
-from ascd.matrix import prices
-from ascd.matrix.base import Design, as_block
+from ascd.matrix import costs
+from ascd.matrix.base import Matrix, as_block
 from ascd.problem import tuning
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, FARTHEST, INFINITE
 
 
-def check_bounded(design: Design, parts: Any, intercept: bool = False) -> None:
+def check_bounded(design: Matrix, parts: Any, intercept: bool = False) -> None:
     """Raise where F falls for ever."""
     if falls_forever(design, parts, intercept):
         raise ValueError(
@@ -36,11 +36,11 @@ def check_bounded(design: Design, parts: Any, intercept: bool = False) -> None:
         )
 
 
-def falls_forever(design: Design, parts: Any, intercept: bool = False) -> bool:
+def falls_forever(design: Matrix, parts: Any, intercept: bool = False) -> bool:
     """True if some direction lowers F without end; with an intercept, it may move too."""
     n, d = parts.norm.size, parts.sample.target.size
     up, down = np.empty(n), np.empty(n)
-    share(prices.COORDINATE * n, n, penalty_at_infinity, parts.penalty, up, down)
+    share(costs.COORDINATE * n, n, penalty_at_infinity, parts.penalty, up, down)
     falling = np.minimum(up, down) < 0.0
     if not falling.any():
         return False
@@ -74,7 +74,7 @@ def loss_at_infinity(sample: Any, loss: Any, up: Array, down: Array) -> None:
         down[k] = -weight * loss.derivative(target, -FAR) if weight > 0.0 else 0.0
 
 
-def _program_is_negative(design: Design, parts: Any, up: Array, down: Array, intercept: bool) -> bool:
+def _program_is_negative(design: Matrix, parts: Any, up: Array, down: Array, intercept: bool) -> bool:
     block = as_block(design.take(np.arange(parts.norm.size)), parts.sample.target.size)
     if intercept:
         block = np.c_[block, np.ones(block.shape[0])]

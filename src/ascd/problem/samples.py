@@ -18,8 +18,8 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
-from ascd.matrix import prices
-from ascd.matrix.arithmetic import elementwise, farthest
+from ascd.matrix import costs
+from ascd.matrix.columns import elementwise, farthest
 from ascd.problem.losses.formulas import weighted_value
 from ascd.problem.tuning import BALANCED, LONGER_STRIDE, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 
@@ -35,7 +35,7 @@ def most_curvature(sample: Any, loss: Any) -> float:
 
 def price_of(loss: Any) -> float:
     """Return the nanoseconds for the loss of a sample with its gradient and curvature."""
-    return prices.SAMPLE if loss.is_quadratic() else prices.CURVED_SAMPLE
+    return costs.SAMPLE if loss.is_quadratic() else costs.CURVED_SAMPLE
 
 
 def evaluate_samples(

@@ -24,8 +24,8 @@ from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import share, share_list
 from ascd._core.tuning import LISTED_A_PART
-from ascd.matrix import prices
-from ascd.matrix.arithmetic import UNIT
+from ascd.matrix import costs
+from ascd.matrix.columns import UNIT
 from ascd.problem.lengths import length_of
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties.formulas import cost_size
@@ -77,14 +77,14 @@ class CoordinateTerms:
         A score is positive where the coordinate may violate optimality, infinite where it is free to move.
         """
         given = (self.penalty, x.ravel(), estimate.ravel(), radius, self.norm, self.score)
-        count = share_list(prices.COORDINATE * self.count, self._listed, screen_coordinates, *given)
+        count = share_list(costs.COORDINATE * self.count, self._listed, screen_coordinates, *given)
         return self._listed[:count]
 
     def measure(self, x: Array, estimate: Array, radius: Array, listed: Array) -> Measured:
         """Return what the intervals of the ``listed`` coordinates say; their scores follow their intervals."""
         found = np.empty((4, parts_of(listed.size)))
         given = (self.penalty, x.ravel(), estimate.ravel(), radius, self.norm, listed, self.score, found)
-        share(prices.COORDINATE * listed.size, found.shape[1], measure_coordinates, *given)
+        share(costs.COORDINATE * listed.size, found.shape[1], measure_coordinates, *given)
         scale = float(found[0].min())
         scale = scale * (1.0 - LAST_PLACES) if scale < 1.0 else scale
         return Measured(scale, float(found[1].max()), float(found[2].sum()), float(found[3].sum()))
@@ -93,14 +93,14 @@ class CoordinateTerms:
         """Return the sum of the finite terms, rounding not counted, and whether all are finite."""
         found = np.empty((2, parts_of(listed.size)))
         given = (self.penalty, x.ravel(), estimate.ravel(), radius, listed, scale, found)
-        share(prices.COORDINATE * listed.size, found.shape[1], quick_coordinate_gaps, *given)
+        share(costs.COORDINATE * listed.size, found.shape[1], quick_coordinate_gaps, *given)
         return float(found[0].sum()), not found[1].any()
 
     def undecided(self, x: Array, estimate: Array, radius: Array, length: Array | None = None) -> Array:
         """Return the coordinates that are not at rest for certain, rounding errors counted."""
         given = (self.penalty, x.ravel(), estimate.ravel(), radius)
         listed = np.empty(self.count, dtype=np.int64)
-        count = share_list(prices.COORDINATE * self.count, listed, list_undecided_coordinates, *given)
+        count = share_list(costs.COORDINATE * self.count, listed, list_undecided_coordinates, *given)
         return listed[:count]
 
     def scale(self, estimate: Array, radius: Array, listed: Array, margin: float) -> float:
@@ -131,7 +131,7 @@ class CoordinateTerms:
         """
         required, products = np.empty(self.count), estimate.ravel()
         given = (self.penalty, x.ravel(), products, radius, is_tight, required)
-        share(prices.COORDINATE * self.count, self.count, required_products, *given)
+        share(costs.COORDINATE * self.count, self.count, required_products, *given)
         kept = before[np.isnan(required[before])]
         required[kept] = products[kept]
         fixed = np.flatnonzero(~np.isnan(required))

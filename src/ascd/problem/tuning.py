@@ -7,7 +7,7 @@ what a proof may cost; ``python benchmarks/tuning.py`` halves and doubles them.
 
 from __future__ import annotations
 
-from ascd.matrix.arithmetic import UNIT
+from ascd.matrix.columns import UNIT
 
 # ---- rounding: losses and penalties
 

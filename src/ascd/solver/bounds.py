@@ -22,7 +22,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.problem.lengths import length_of
 from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
 from ascd.problem.products import products
@@ -87,7 +87,7 @@ class GradientBounds:
         self.exact_for = None
         self._compare(gradient)
         given = (self.place, self.slot, self.product.ravel(), self.ends, self.width, self.mean)
-        price = prices.COORDINATE * self.product.size
+        price = costs.COORDINATE * self.product.size
         if self.count == self.product.size:
             share(price, self.count, move_intervals, *given, self.estimate.ravel(), self.radius)
         else:
@@ -145,7 +145,7 @@ class GradientBounds:
         self.total[here] = gradient.sum(axis=0)
         self._refer(blocks, here)
         inverse = inverse_square(self.length[here]) if self.has_one_output else 0.0
-        total, cost = abs(float(self.total[here].sum())), prices.COORDINATE * found.size
+        total, cost = abs(float(self.total[here].sum())), costs.COORDINATE * found.size
         arrays = (self.square, self.mean, self.product.ravel(), self.width, self.estimate.ravel(), self.radius)
         if self.count < self.product.size:
             self.product[rows] = self.estimate[rows] = found
@@ -171,7 +171,7 @@ class GradientBounds:
         """Fill in ``place``: how the raw gradient lies to the references."""
         flat, slots = gradient.ravel(), np.flatnonzero(self.used)
         sums = np.zeros((-(-flat.size // SAMPLES_A_PART), 1 + slots.size))
-        price = prices.SAMPLE * flat.size
+        price = costs.SAMPLE * flat.size
         share(price, len(sums), products_with_references, flat, self.references, slots, sums)
         size, *along = sums.sum(axis=0).tolist()
         shares = np.array([share_along(one, self.length[r]) for one, r in zip(along, slots, strict=True)])
@@ -189,7 +189,7 @@ def square_length(vector: Array) -> float:
     """Return ‖vector‖², summed up in parts of fixed size."""
     sums = np.zeros((-(-vector.size // SAMPLES_A_PART), 1))
     share(
-        prices.SUMMED * vector.size, len(sums), products_with_references, vector, vector[None, :0],
+        costs.SUMMED * vector.size, len(sums), products_with_references, vector, vector[None, :0],
         np.empty(0, dtype=np.int64), sums,
     )  # fmt: skip
     return float(sums.sum())

@@ -16,7 +16,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import kernel
-from ascd.matrix.base import Design
+from ascd.matrix.base import Matrix
 from ascd.problem.losses.softmax import solve_singular
 
 
@@ -26,7 +26,7 @@ class Gram:
     Where curvatures will change (``reweigh``), the multiplier keeps what does not depend on them.
     """
 
-    def __init__(self, design: Design, intercept: bool, keeps: bool) -> None:
+    def __init__(self, design: Matrix, intercept: bool, keeps: bool) -> None:
         self.intercept, n = intercept, design.shape[1]
         self.multiplier = design.multiplier(keeps)
         self.position = np.full(n, -1, dtype=np.int32)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.base import Design, as_block
+from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.columns import add_columns
 from ascd.problem.losses import Curvature
 from ascd.problem.losses.softmax import constant_step
@@ -139,7 +139,7 @@ class ColumnModel:
     """
 
     def __init__(
-        self, penalty: Any, matrix: Design, columns: Array, weight: Array, means: Array, gradient: Array, x: Array
+        self, penalty: Any, matrix: Matrix, columns: Array, weight: Array, means: Array, gradient: Array, x: Array
     ) -> None:
         self.penalty, self.columns, self.x = penalty, columns, x
         self.matrix, self.positions = matrix.take(columns)
@@ -341,7 +341,7 @@ class BlockColumnModel:
     """
 
     def __init__(
-        self, penalty: Any, matrix: Design, columns: Array, layout: Layout, lipschitz: Array, curvature: Curvature,
+        self, penalty: Any, matrix: Matrix, columns: Array, layout: Layout, lipschitz: Array, curvature: Curvature,
         gradient: Array, x: Array, intercept: bool,
     ) -> None:  # fmt: skip
         self.penalty, self.matrix, self.columns, self.layout = penalty, matrix, columns, layout

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.base import Design, as_block
+from ascd.matrix.base import Matrix, as_block
 from ascd.solver import tuning
 from ascd.solver.sweeps import fill_curvatures, fill_largest
 from ascd.solver.working_set import Layout
@@ -19,7 +19,7 @@ from ascd.solver.working_set import Layout
 class ProxCurvature:
     """L_b of blocks, kept where ``keeps``."""
 
-    def __init__(self, matrix: Design, count: int, keeps: bool) -> None:
+    def __init__(self, matrix: Matrix, count: int, keeps: bool) -> None:
         self.matrix, self.keeps, self.known = matrix, keeps, np.full(count, np.nan)
 
     def of_gram(self, layout: Layout, gram: Array) -> Array:

@@ -31,7 +31,7 @@ import numpy as np
 from ascd._core.cache import may_be_stored
 from ascd._core.checks import Array, unlocked
 from ascd.matrix.base import RowParts
-from ascd.matrix.requests import Moments, add_moments, moments
+from ascd.matrix.chunked import Moments, add_moments, moments
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import dual_length, gaps_of_samples, unweighted
 from ascd.problem.losses.shifted import Sample, Shifted

@@ -157,7 +157,7 @@ class Subproblem:
             return 0
         if self.is_quadratic and self.matrix.entries(columns) > tuning.FEW_ENTRIES * columns.size * columns.size:
             return 0
-        affordable = int(self.matrix.products_price(columns) / self.matrix.sweep_price(columns))
+        affordable = int(self.matrix.products_cost(columns) / self.matrix.sweep_cost(columns))
         return min(affordable, tuning.MOST_TRIED, working.most_sweeps - 1)
 
     def _gradient(self, columns: Array, gradient: Array) -> Array:

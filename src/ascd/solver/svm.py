@@ -31,7 +31,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import dot
-from ascd.matrix.local import Local
+from ascd.matrix.dense import Local
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Parts, Problem
@@ -110,7 +110,7 @@ class BoxDescent:
         self.violation, self.gap, self.n_iter, self.reads = math.inf, math.inf, 0, 0
         self.before, self.model_cost = x.copy(), 0.0
         self.sweep_cost, self.since_interior, self.last_cost = 0.0, 0.0, 0.0
-        self.visit_cost = self.design.sweep_price(self.order) / n + tuning.BOX_VISIT
+        self.visit_cost = self.design.sweep_cost(self.order) / n + tuning.BOX_VISIT
         self.counts = self.design.counts.astype(np.float64)
         self.has_interior, self.interior_cost = self._is_short(), math.inf
 
@@ -226,7 +226,7 @@ class BoxDescent:
         counts = self.counts[columns]
         systems = tuning.INTERIOR_PRODUCT * float(counts @ counts)
         systems += tuning.INTERIOR_CUBE * float(self.raw_gradient.size) ** 3
-        passes = tuning.INTERIOR_PASSES * self.design.pass_price(columns) + tuning.INTERIOR_VISIT * columns.size
+        passes = tuning.INTERIOR_PASSES * self.design.pass_cost(columns) + tuning.INTERIOR_VISIT * columns.size
         return tuning.INTERIOR_STEPS * (systems + passes + tuning.INTERIOR_CALLS)
 
     def _interior(self, wanted: float) -> None:
@@ -333,7 +333,7 @@ def largest_affordable(design: Local, budget: float) -> int:
     size, best = tuning.FEWEST_FREE, 0
     while size <= tuning.MOST_FREE:
         cost = model_cost(size, tuning.FREE_SWEEPS, tuning.FREE_NEWTONS)
-        if design.price_of_products(size, int(size * entries)) + cost > budget:
+        if design.cost_of_products(size, int(size * entries)) + cost > budget:
             break
         size, best = 2 * size, size
     return best
@@ -364,7 +364,7 @@ def minimise_over(
     design.add(columns, values - x[columns], predictor)
     x[columns] = values
     raw_gradient += weight * predictor
-    return design.products_price(columns) + model_cost(size, model.sweeps, model.newtons)
+    return design.products_cost(columns) + model_cost(size, model.sweeps, model.newtons)
 
 
 # ---- interior point

@@ -34,8 +34,8 @@ from ascd.engine.tuning import (
     STEEP_BUCKETS,
     SWEEPS_A_REFRESH,
 )
-from ascd.matrix.dense import entry_price
-from ascd.matrix.prices import VISIT
+from ascd.matrix.costs import VISIT
+from ascd.matrix.dense import entry_cost
 
 #: Rows of ``SweepState.queue``: the next place, coordinates kept for the next sweep, size of the working set, moves in
 #: this sweep, the coordinate visited last, length of this sweep, whether it is a short one.
@@ -70,11 +70,11 @@ class WorkingSetSweeps(NamedTuple):
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> SweepState:
         price = as_number(self.price, "WorkingSetSweeps price", low=0.0, strict=True)
         share = as_number(self.share, "WorkingSetSweeps share", low=0.0, strict=True)
-        n, d, entry = parts.norm.size, parts.sample.target.size, entry_price(parts.matrix)
+        n, d, entry = parts.norm.size, parts.sample.target.size, entry_cost(parts.matrix)
         refresh = entry * parts.matrix.stored().size + VISIT * n
         return SweepState(
             oracle=oracle,
-            entry_price=entry,
+            entry_cost=entry,
             scan_after=price * (BOUNDS_COST * n + SAMPLE_COST * d),
             refresh_after=share * refresh,
             sweep_until=SWEEPS_A_REFRESH * refresh,
@@ -104,7 +104,7 @@ class SweepState(NamedTuple):
     """The working set, how often each coordinate was visited without moving, and the accounts (in nanoseconds)."""
 
     oracle: Any
-    entry_price: float
+    entry_cost: float
     scan_after: float
     refresh_after: float
     sweep_until: float
@@ -158,7 +158,7 @@ class SweepState(NamedTuple):
 
     @helper
     def visit_cost(self, matrix: Any, j: int) -> float:
-        return self.entry_price * (matrix.stop(j) - matrix.start(j)) + VISIT
+        return self.entry_cost * (matrix.stop(j) - matrix.start(j)) + VISIT
 
     @helper
     def end_sweep(self, point: Any, t: int, rng: Any) -> None:

@@ -7,7 +7,7 @@ imported here: an array that came from one says that it has been.  Whatever the 
 ``LibraryPasses`` convert a tile at a time to float64 and multiply it.  Entries of float32 (or of fewer digits) are
 float64 numbers too, so what is summed is what a host would sum, and rounding errors are those of float64:
 (d + 8)·2⁻⁵³·‖a_j‖‖v‖ for any order of summation, as certificates count them.  A tile and what is computed from it take
-``prices.DEVICE_SHARE`` of the data at most.
+``costs.DEVICE_SHARE`` of the data at most.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.devices import fetched, library_of
-from ascd.matrix import prices
+from ascd.matrix import costs
 
 
 class Space:
@@ -143,10 +143,10 @@ class CupySpace(Space):
         library.gemmEx(
             self.xp.cuda.device.get_cublas_handle(), turned if first_by_columns else plain,
             plain if second_by_columns else turned, right.shape[1], left.shape[1], left.shape[0],
-            one.ctypes.data, right.data.ptr, prices.CUDA_HALF, first_stride,
-            left.data.ptr, prices.CUDA_HALF, second_stride, one.ctypes.data,
-            out.data.ptr, prices.CUDA_SINGLE, out.strides[0] // out.itemsize,
-            library.CUBLAS_COMPUTE_32F, prices.CUBLAS_DEFAULT,
+            one.ctypes.data, right.data.ptr, costs.CUDA_HALF, first_stride,
+            left.data.ptr, costs.CUDA_HALF, second_stride, one.ctypes.data,
+            out.data.ptr, costs.CUDA_SINGLE, out.strides[0] // out.itemsize,
+            library.CUBLAS_COMPUTE_32F, costs.CUBLAS_DEFAULT,
         )  # fmt: skip
 
     def times_into(self, matrix: Any, vector: Any, out: Any) -> None:
@@ -260,8 +260,8 @@ class LibraryPasses:
     def __init__(self, values: Any, space: Space) -> None:
         self.values, self.space = values, space
         self.d, self.n = values.shape
-        room = prices.DEVICE_SHARE * self.d * self.n * item_size(values)
-        self.most = int(min(prices.DEVICE_BLOCK, max(prices.DEVICE_FLOOR, room)) // prices.DEVICE_ENTRY)
+        room = costs.DEVICE_SHARE * self.d * self.n * item_size(values)
+        self.most = int(min(costs.DEVICE_BLOCK, max(costs.DEVICE_FLOOR, room)) // costs.DEVICE_ENTRY)
         strides = strides_of(values)
         self.is_by_rows = strides is None or strides[1] <= strides[0]
         self.reason = "there are no kernels for this array"

@@ -29,7 +29,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.devices import library_of
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import Advanced, Bends
 from ascd.matrix.device.arrays import LibraryPasses, Space, item_size, strides_of
 from ascd.matrix.sparse import LARGEST_SHORT
@@ -285,7 +285,7 @@ class KernelPasses:
         self._kernel("along", 1, False, False, False, False, lines.width)
 
     def column_stats(self, weight: Any | None, vectors: Any) -> Any:
-        first = vectors[: prices.CUDA_VECTORS - (weight is not None), :]
+        first = vectors[: costs.CUDA_VECTORS - (weight is not None), :]
         found = self._sums(first, weight, squares=True)
         if vectors.shape[0] == first.shape[0]:
             return found
@@ -298,8 +298,8 @@ class KernelPasses:
 
     def dots(self, columns: Array | None, vectors: Any) -> Any:
         found = [
-            self._sums(vectors[start : start + prices.CUDA_VECTORS, :], None, squares=False, columns=columns)
-            for start in range(0, vectors.shape[0], prices.CUDA_VECTORS)
+            self._sums(vectors[start : start + costs.CUDA_VECTORS, :], None, squares=False, columns=columns)
+            for start in range(0, vectors.shape[0], costs.CUDA_VECTORS)
         ]
         return found[0] if len(found) == 1 else self.space.join(found)
 
@@ -308,7 +308,7 @@ class KernelPasses:
             return self.space.zeros((self.chunks.d,))
         if self.lines.are_columns:
             return self._across(factors[None, :], None, False, self._as_list(columns), None)[0, :]
-        if columns is not None and columns.size > prices.CUDA_PICKED * self.chunks.n:
+        if columns is not None and columns.size > costs.CUDA_PICKED * self.chunks.n:
             return self.add(None, self._spread(factors, columns))
         return self._along(factors[None, :], None, False, None, self._as_list(columns))[0, :]
 
@@ -318,7 +318,7 @@ class KernelPasses:
             return self.space.zeros((vectors.shape[0] + 2 * squares + (weight is not None), 0))
         if self.lines.are_columns:
             return self._along(vectors, weight, squares, self._as_list(columns), None)
-        if columns is not None and columns.size > prices.CUDA_PICKED * self.chunks.n:
+        if columns is not None and columns.size > costs.CUDA_PICKED * self.chunks.n:
             everything = self._across(vectors, weight, squares, None, None)
             return self.space.take(everything, self.space.put(np.asarray(columns, dtype=np.int64)), axis=1)
         return self._across(vectors, weight, squares, None, self._as_list(columns))
@@ -335,19 +335,19 @@ class KernelPasses:
     def _along(self, vectors: Any, weight: Any | None, squares: bool, lines: Any | None, places: Any | None) -> Any:
         count, length = self._sizes(lines, places)
         width = 1 if places is not None else self.lines.width
-        parts = -(-length // prices.CUDA_TILE)
-        groups = min(prices.CUDA_GROUPS, max(1, count * parts // (prices.CUDA_LINES * prices.CUDA_BLOCKS)))
-        grid = (-(-count // (prices.CUDA_LINES * groups)), parts)
+        parts = -(-length // costs.CUDA_TILE)
+        groups = min(costs.CUDA_GROUPS, max(1, count * parts // (costs.CUDA_LINES * costs.CUDA_BLOCKS)))
+        grid = (-(-count // (costs.CUDA_LINES * groups)), parts)
         return self._launch("along", width, grid, vectors, weight, squares, lines, places, groups, (parts, count))
 
     def _across(self, vectors: Any, weight: Any | None, squares: bool, lines: Any | None, places: Any | None) -> Any:
         count, length = self._sizes(lines, places)
         width = 1 if places is not None or self.lines.length % self.lines.width else self.lines.width
-        blocks = -(-length // (prices.CUDA_THREADS * width))
+        blocks = -(-length // (costs.CUDA_THREADS * width))
         sums = int(vectors.shape[0]) + 2 * squares + (weight is not None)
         # sums of parts are added up later
-        room = self.chunks.most * prices.DEVICE_ENTRY // (8 * max(1, sums) * length)
-        parts = max(1, min(-(-prices.CUDA_BLOCKS // blocks), -(-count // prices.CUDA_FEWEST), room))
+        room = self.chunks.most * costs.DEVICE_ENTRY // (8 * max(1, sums) * length)
+        parts = max(1, min(-(-costs.CUDA_BLOCKS // blocks), -(-count // costs.CUDA_FEWEST), room))
         span = -(-count // parts)
         parts = -(-count // span)
         grid = (blocks, parts)
@@ -395,7 +395,7 @@ def lines_of(values: Any) -> Lines | None:
         stride, count, length, are_columns = along if n > 1 else d, n, d, True
     else:
         return None
-    if length > prices.CUDA_TILE * prices.CUDA_MOST_BLOCKS:
+    if length > costs.CUDA_TILE * costs.CUDA_MOST_BLOCKS:
         return None
     size = item_size(values)
     width = min(4, 16 // size)
@@ -420,7 +420,7 @@ def compiled_by_cupy(kernel: CudaKernel, device: str) -> Launch:
     made.compile()
 
     def launch(grid: tuple[int, int], arguments: list[Any]) -> None:
-        made(grid, (prices.CUDA_THREADS,), tuple(np.int32(one) if isinstance(one, int) else one for one in arguments))
+        made(grid, (costs.CUDA_THREADS,), tuple(np.int32(one) if isinstance(one, int) else one for one in arguments))
 
     return launch
 
@@ -433,7 +433,7 @@ def compiled_by_torch(kernel: CudaKernel, device: str) -> Launch:
     made = torch.cuda._compile_kernel(kernel.text, kernel.name)
 
     def launch(grid: tuple[int, int], arguments: list[Any]) -> None:
-        made(grid=(*grid, 1), block=(prices.CUDA_THREADS, 1, 1), args=arguments)
+        made(grid=(*grid, 1), block=(costs.CUDA_THREADS, 1, 1), args=arguments)
 
     return launch
 
@@ -453,9 +453,9 @@ def halves_of(passes: Any, columns: Array, root: Any, means: Any | None, shares:
     def gather(rows: slice) -> Any:
         span = rows.stop - rows.start
         number, length = (columns.size, span) if lines.are_columns else (span, columns.size)
-        pitch = -(-length // prices.CUDA_ALIGNED) * prices.CUDA_ALIGNED
+        pitch = -(-length // costs.CUDA_ALIGNED) * costs.CUDA_ALIGNED
         out = space.empty((number, pitch), half)
-        grid = -(-length // prices.CUDA_THREADS), min(number, prices.CUDA_BLOCKS)
+        grid = -(-length // costs.CUDA_THREADS), min(number, costs.CUDA_BLOCKS)
         launch(grid, [
             passes.chunks.values, lines.stride, listed, columns.size, rows.start, span, root,
             shares if means is None else means, shares, pitch, out,

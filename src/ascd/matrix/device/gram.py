@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import Advanced, Bends
 from ascd.matrix.device.arrays import LibraryPasses, item_size
 from ascd.matrix.device.cuda import advance, halves_of
@@ -93,21 +93,21 @@ class Short(Wide):
 def multiply(left: Wide, right: Wide | None = None) -> Any:
     """Return products of columns with others, or with each other, on the device."""
     chunks, other = left.chunks, right or left
-    pitch = -(-other.count // prices.CUDA_ALIGNED) * prices.CUDA_ALIGNED
+    pitch = -(-other.count // costs.CUDA_ALIGNED) * costs.CUDA_ALIGNED
     out = left.space.zeros((left.count, pitch), left.sums)[:, : other.count]
     width = left.count + (right.count if right else 0)
-    room = max(64, chunks.most * prices.DEVICE_ENTRY // (left.bytes * max(1, width)))
+    room = max(64, chunks.most * costs.DEVICE_ENTRY // (left.bytes * max(1, width)))
     for top in range(0, chunks.d, room):
         rows = slice(top, min(top + room, chunks.d))
         a = left.rows(rows)
         _add_products(left, out, a, right.rows(rows) if right else None)
-    return mirrored(out) if right is None and left.count > prices.DEVICE_CUT else out
+    return mirrored(out) if right is None and left.count > costs.DEVICE_CUT else out
 
 
 def _add_products(left: Wide, out: Any, a: Any, b: Any | None) -> None:
     """All of them; without b, those of a with itself on and above the diagonal."""
     count = out.shape[0]
-    step = strip_of(count) if b is None and count > prices.DEVICE_CUT else count
+    step = strip_of(count) if b is None and count > costs.DEVICE_CUT else count
     for start in range(0, count, max(1, step)):
         stop, first = min(start + step, count), start if b is None else 0
         left.add(out[start:stop, first:], a[:, start:stop], (a if b is None else b)[:, first:])
@@ -115,7 +115,7 @@ def _add_products(left: Wide, out: Any, a: Any, b: Any | None) -> None:
 
 def strip_of(count: int) -> int:
     """Return the rows of a strip: one of so many, beginning where memory is aligned."""
-    return -(-count // (prices.DEVICE_STRIPS * prices.CUDA_ALIGNED)) * prices.CUDA_ALIGNED
+    return -(-count // (costs.DEVICE_STRIPS * costs.CUDA_ALIGNED)) * costs.CUDA_ALIGNED
 
 
 def mirrored(out: Any) -> Any:
@@ -220,7 +220,7 @@ class DeviceGram:
     def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
         """(G + curvature)⁻¹·right on the free coordinates, the diagonal raised by a share; None if singular."""
         own, lengths = self.diagonal[free], self.own_lengths[free]
-        diagonal, shift = own + curvature, shift if self.is_exact else max(shift, prices.SHORT_SHIFT)
+        diagonal, shift = own + curvature, shift if self.is_exact else max(shift, costs.SHORT_SHIFT)
         raised = (np.where(diagonal > 0.0, diagonal * (1.0 + shift), 1.0) - own) / lengths**2
         scaled = right / lengths
         largest = float(np.abs(scaled).max(initial=0.0)) or 1.0
@@ -235,7 +235,7 @@ class DeviceGram:
         square = self.source.squares(self.weight, columns)
         total = float(self.weight.sum())
         own = square if self.means is None else varying_of(square, total * self.means[columns] ** 2, self.constant)
-        if not np.all((own == 0.0) | ((own > prices.SMALLEST_SCALED) & (own < 1.0 / prices.SMALLEST_SCALED))):
+        if not np.all((own == 0.0) | ((own > costs.SMALLEST_SCALED) & (own < 1.0 / costs.SMALLEST_SCALED))):
             return None
         self.lengths[columns] = np.where(own > 0.0, np.sqrt(own / self.weight.size), 1.0)
         return own

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.base import Design
+from ascd.matrix.base import Matrix
 from ascd.problem.dual import ExactDual, FittedDual, fit_to, gap_of_samples, movable, unweighted
 from ascd.problem.losses.curvature import Curvature
 from ascd.problem.losses.shifted import Sample, Stated
@@ -99,7 +99,7 @@ class Outputs:
         typical = math.sqrt(float(per_sample @ per_sample) / per_sample.size)
         return movable(self.sample, self.loss, gradient, own.ravel(), typical).reshape(own.shape)
 
-    def dual_fit(self, matrix: Design, columns: Array, required: Array, point: Any) -> ExactDual | FittedDual | None:
+    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> ExactDual | FittedDual | None:
         """Return what moves a dual point to the products (k, T) that ``columns`` require, and to sums of 0.
 
         None where that is out of reach.  For a quadratic loss all outputs are moved with the same factors.

@@ -28,8 +28,8 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import share
-from ascd.matrix.arithmetic import UNIT
-from ascd.matrix.base import Design
+from ascd.matrix.base import Matrix
+from ascd.matrix.columns import UNIT
 from ascd.problem.lengths import norm, row_lengths
 from ascd.problem.losses.curvature import Curvature
 from ascd.problem.tuning import (
@@ -118,7 +118,7 @@ class Softmax:
         size = np.abs(seen.raw_gradient[:, t])
         return size - np.divide(size**2, self.weight, out=np.zeros(size.size), where=self.counted)
 
-    def dual_fit(self, matrix: Design, columns: Array, required: Array, point: Any) -> SoftmaxDual | None:
+    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> SoftmaxDual | None:
         """Return how far the dual point is that has sums of 0; None where columns require products."""
         return None if columns.size else SoftmaxDual(self, point)
 

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix import prices
+from ascd.matrix import costs
 from ascd.matrix.base import Matrix, Multiplier, Part, add_each, dots_of_each
-from ascd.matrix.local import Local
+from ascd.matrix.dense import Local
 
 
 class Remote(Matrix):
@@ -50,7 +50,7 @@ class Multiplying(Remote):
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Return A_firstᵀ H A_second, of columns less their means; ``means`` are those of all columns."""
 
-    def sweep_price(self, columns: Array) -> float:
+    def sweep_cost(self, columns: Array) -> float:
         """Infinite: columns are not fetched where their products can be."""
         return math.inf
 
@@ -187,7 +187,7 @@ class Cached(Remote):
 
     def _bytes(self, columns: Array) -> float:
         """What the columns take in local memory."""
-        return (prices.SPARSE_BYTES if self.is_sparse else prices.DENSE_BYTES) * self.entries(columns)
+        return (costs.SPARSE_BYTES if self.is_sparse else costs.DENSE_BYTES) * self.entries(columns)
 
     def _with(self, columns: Array) -> Cache | None:
         """The cache with these columns in it: they are fetched; None where they have no room."""
