@@ -20,7 +20,7 @@ from ascd.problem.losses.softmax import Softmax
 from ascd.solver import tuning
 from ascd.solver.gram import Gram, without_constants
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
-from ascd.solver.newton import Free, cut_step, find_free, kronecker_newton, take_newton_step, wide_newton
+from ascd.solver.newton import Pieces, cut_step, find_free, gram_newton, take_newton_step, wide_newton
 from ascd.solver.prox_curvature import largest_values
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.working_set import Layout, WorkingSet
@@ -249,9 +249,9 @@ def test_the_step_from_the_samples_is_the_one_from_the_columns(outputs, size, ki
     lengths = np.sqrt(np.add.reduceat((unit**2).sum(axis=1), starts))
     unit /= np.repeat(lengths, size)[:, None]
     right = rng.standard_normal((40, outputs))
-    found = Free(np.arange(40), starts, np.zeros(unit.shape), unit, kappa, ridge)
+    found = Pieces(np.ones(unit.shape, dtype=bool), unit, unit, kappa, ridge, np.repeat(np.arange(starts.size), size))
     gram = block.T @ (weight[:, None] * block)
-    expected = kronecker_newton(gram, kappa, ridge, unit, starts, right)
+    expected = gram_newton(gram, found, right)
     np.testing.assert_allclose(wide_newton(block, weight, found, right), expected, rtol=1e-8, atol=1e-10)
     whole = np.kron(gram + np.diag(kappa + ridge), np.eye(outputs))
     for b, first in enumerate(starts):
@@ -265,7 +265,8 @@ def test_a_penalty_without_curvature_still_gives_a_direction():
     rng = np.random.default_rng(0)
     block = np.c_[rng.standard_normal((5, 8)), np.zeros(5)]
     zero = np.zeros(9)
-    found = Free(np.arange(9), np.arange(9), np.zeros((9, 1)), np.ones((9, 1)), zero, zero)
+    unit = np.ones((9, 1))
+    found = Pieces(unit > 0.0, unit, unit, zero, zero, np.arange(9))
     step = wide_newton(block, np.ones(5), found, block.T @ rng.standard_normal((5, 1)))
     assert np.isfinite(step).all()
     assert step[8] == 0.0

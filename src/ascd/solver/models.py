@@ -30,12 +30,10 @@ from ascd.solver import tuning
 from ascd.solver.gram import Gram
 from ascd.solver.newton import (
     Pieces,
+    coupled_newton,
     cut_step,
-    direct_newton,
-    direct_newton_of_gram,
     find_free,
-    free_rows,
-    kronecker_newton,
+    gram_newton,
     newton_direction,
     pieces_of,
     take_newton_step,
@@ -281,24 +279,10 @@ class BlockGramModel:
 
     def _direction(self) -> tuple[Array, Array] | None:
         """Return Newton's direction on the free coefficients and the right side; None where there is none."""
-        found = free_rows(self.penalty, self.layout, self.x)
-        if found is None:
-            pieces = pieces_of(self.penalty, self.layout, self.x)
-            if pieces.is_free.sum() > tuning.LARGEST_DENSE:
-                return None
-            right = np.where(pieces.is_free, -(self.gradient + pieces.derivative), 0.0)
-            direct = direct_newton_of_gram(self.gram, pieces, self.layout.starts, right)
-            return None if direct is None else (direct, right)
-        rows, change, right = found.rows, np.zeros(self.x.shape), np.zeros(self.x.shape)
-        if rows.size == 0:
-            return None
-        right[rows] = -(self.gradient[rows] + found.derivative)
-        own = self.gram[np.ix_(rows, rows)]
-        step = kronecker_newton(own, found.kappa, found.ridge, found.unit, found.starts, right[rows])
-        if step is None:
-            return None
-        change[rows] = step
-        return change, right
+        found = pieces_of(self.penalty, self.layout, self.x)
+        right = np.where(found.is_free, -(self.gradient + found.derivative), 0.0)
+        step = gram_newton(self.gram, found, right)
+        return None if step is None else (step, right)
 
     def _newton_step(self) -> None:
         """Take Newton's step; where it is cut, also without what moves all classes of a column by one number.
@@ -447,50 +431,29 @@ class BlockColumnModel:
         return bool(np.any(was_moving & (self.x == 0.0)))
 
     def _direction(self, found: Pieces, right: Array) -> Array:
-        """Return Newton's direction, from one dense matrix where that is small."""
-        wide = self._wide_direction(right)
-        if wide is not None:
-            return wide
-        constant = -self.raw_gradient.sum(axis=0)
-        count = int(found.is_free.sum())
-        work = count**2 * (self.raw_gradient.shape[0] + count)
-        if count <= tuning.LARGEST_DENSE and work <= tuning.MOST_DENSE_WORK:
-            rows = np.flatnonzero(found.is_free.any(axis=1))
-            starts = np.searchsorted(rows, self.layout.starts)
-            some = Pieces(*(part[rows] for part in found))
-            solved = direct_newton(
-                self._dense()[:, rows], self.curvature, some, starts, right[rows], constant if self.intercept else None
-            )
-            if solved is not None:
-                change = np.zeros(right.shape)
-                change[rows] = solved[0]
-                return change
-        return self._conjugate_gradients(found, right, constant * self.intercept)
+        """Return Newton's direction, by Cholesky's method where a matrix is small, else by conjugate gradients."""
+        (d, _), change = self.raw_gradient.shape, np.zeros(right.shape)
+        rows = np.flatnonzero(found.is_free.any(axis=1))
+        some, count, step = found.take(rows), int(found.is_free.sum()), None
+        is_wide = self.has_one_curvature and rows.size >= d and d * self.columns.size <= tuning.LARGEST_WIDE
+        if is_wide and some.is_free.all():
+            block, weight = self._dense()[:, rows], self.curvature.most
+            if self.intercept:
+                block = block - (weight @ block) / weight.sum()
+            self.reads += rows.size
+            step = wide_newton(block, weight, some, right[rows])
+        if step is None and count <= tuning.LARGEST_DENSE and count**2 * (d + count) <= tuning.MOST_DENSE_WORK:
+            step = coupled_newton(self._dense()[:, rows], self.curvature, some, right[rows], self.intercept)
+        if step is None:
+            return self._conjugate_gradients(found, right, -self.raw_gradient.sum(axis=0) * self.intercept)
+        change[rows] = step
+        return change
 
     def _dense(self) -> Array:
         """Return the columns as a dense block."""
         if self.block is None:
             self.block = as_block(self.part, self.raw_gradient.shape[0])
         return self.block
-
-    def _wide_direction(self, right: Array) -> Array | None:
-        """Return Newton's direction where outputs share curvatures and free columns outnumber the samples."""
-        d = self.raw_gradient.shape[0]
-        if not self.has_one_curvature or self.columns.size < d or d * self.columns.size > tuning.LARGEST_WIDE:
-            return None
-        found = free_rows(self.penalty, self.layout, self.x)
-        if found is None or found.rows.size < d:
-            return None
-        block, weight = self._dense()[:, found.rows], self.curvature.most
-        if self.intercept:
-            block = block - (weight @ block) / weight.sum()
-        self.reads += found.rows.size
-        step = wide_newton(block, weight, found, right[found.rows])
-        if step is None or not np.isfinite(step).all():
-            return None
-        change = np.zeros(right.shape)
-        change[found.rows] = step
-        return change
 
     def _best_constant(self, predictor: Array) -> Array:
         """Return the intercepts' change that lowers Q most after a step with this predictor."""

@@ -16,10 +16,11 @@ a Kronecker product less one rank a block.  So K, of the size of the columns, is
 
     Δ = Y + K⁻¹Û(diag(1/κ) − Ûᵀ(K⁻¹⊗I)Û)⁻¹ÛᵀY,     Y = −K⁻¹·gradient,
 
-where the small matrix has one row a block: its entries are Σ_{i∈b, j∈b'} (K⁻¹)_ij⟨x̂_i, x̂_j⟩.  Where there are more
-free columns than samples, K has an inverse from a matrix as large as the samples (Woodbury): with B = H^½AD^(−½) and
-LLᵀ = I + BBᵀ,  K⁻¹ = D^(−½)(I − WᵀW)D^(−½),  W = L⁻¹B.  Where outputs are coupled, H_k = diag(h_k) − r_k r_kᵀ, the
-system is one dense matrix with entries Σ_k a_kj a_kj'·(δ_tt' h_kt − r_kt r_kt').
+where the small matrix has one row a block: its entries are Σ_{i∈b, j∈b'} (K⁻¹)_ij⟨x̂_i, x̂_j⟩.  With one output the
+ranks are subtracted from K itself.  Where outputs have free coefficients of their own, or are coupled by
+H_k = diag(h_k) − r_k r_kᵀ, the system is written with one output: coefficient (j, t) is row jT + t.  Where free columns
+outnumber the samples, K has an inverse from a matrix as large as the samples (Woodbury): with B = H^½AD^(−½) and
+LLᵀ = I + BBᵀ,  K⁻¹ = D^(−½)(I − WᵀW)D^(−½),  W = L⁻¹B.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from ascd._core.threads import library_helps
 from ascd.problem.lengths import length_of
 from ascd.problem.losses import Curvature
 from ascd.solver import tuning
+from ascd.solver.gram import without_constants
 from ascd.solver.working_set import Layout
 
 # ---- single coordinates
@@ -147,53 +149,45 @@ def newton_direction(gram: Array, free: Array, work: Array, right: Array) -> Arr
 # ---- blocks
 
 
-class Free(NamedTuple):
-    """Rows that are free in all outputs, with their penalty's derivative and what its Hessian is made of."""
-
-    rows: Array
-    starts: Array
-    derivative: Array
-    unit: Array
-    kappa: Array
-    ridge: Array
-
-
 class Pieces(NamedTuple):
-    """Entry by entry: is it free, the penalty's derivative, x/‖x_b‖; κ_b and m_b for every row."""
+    """The penalty around x: which entries are free, its derivative and x/‖x_b‖; for rows κ_b, m_b and the block b."""
 
     is_free: Array
     derivative: Array
     unit: Array
     kappa: Array
     ridge: Array
+    block: Array
+
+    def take(self, rows: Array) -> Pieces:
+        return Pieces(*(part[rows] for part in self))
+
+    @property
+    def flat(self) -> Pieces:
+        """The same with one output."""
+        outputs = self.unit.shape[1]
+        return Pieces(*(np.repeat(part, outputs) if part.ndim == 1 else part.reshape(-1, 1) for part in self))
+
+    @property
+    def starts(self) -> Array:
+        """The first row of every block."""
+        return np.flatnonzero(np.diff(self.block, prepend=-1))
 
 
 def pieces_of(penalty: Any, working: Layout, x: Array) -> Pieces:
-    """The penalty around x."""
+    """Return the pieces of the penalty that x of shape (m, T) lies on."""
     derivative, unit = np.empty(x.shape), np.zeros(x.shape)
     kink, ridge, length = np.empty((3, working.blocks.size))
     fill_pieces(penalty, working.blocks, working.starts, x.ravel(), derivative.ravel(), kink, ridge, length, x.shape[1])
-    sizes = np.diff(working.starts)
+    block = np.repeat(np.arange(working.blocks.size), np.diff(working.starts))
     is_free = ~np.isnan(derivative)
     with np.errstate(all="ignore"):
         # a single coefficient has no direction to turn to: |x| is straight
         kink[np.add.reduceat(is_free.sum(axis=1), working.starts[:-1]) == 1] = 0.0
-        away = np.repeat(length, sizes)[:, None]
+        away = length[block][:, None]
         np.divide(x, away, out=unit, where=(away > 0.0) & is_free)
         kappa = np.divide(kink, length, out=np.zeros(kink.size), where=length > 0.0)
-    return Pieces(is_free, derivative, unit, np.repeat(kappa, sizes), np.repeat(ridge, sizes))
-
-
-def free_rows(penalty: Any, working: Layout, x: Array) -> Free | None:
-    """The free rows; None where a row is free in some outputs and held in others."""
-    found = pieces_of(penalty, working, x)
-    is_free = found.is_free.all(axis=1)
-    if (found.is_free.any(axis=1) != is_free).any():
-        return None
-    rows = np.flatnonzero(is_free)
-    block = np.repeat(np.arange(working.blocks.size), np.diff(working.starts))[rows]
-    starts = np.flatnonzero(np.diff(block, prepend=-1))
-    return Free(rows, starts, found.derivative[rows], found.unit[rows], found.kappa[rows], found.ridge[rows])
+    return Pieces(is_free, derivative, unit, kappa[block], ridge[block], block)
 
 
 def try_lengths(
@@ -266,57 +260,139 @@ def blocks_cost(penalty: Any, blocks: Array, starts: Array, x: Array, outputs: i
     return total
 
 
-def kronecker_newton(gram: Array, kappa: Array, ridge: Array, unit: Array, starts: Array, right: Array) -> Array | None:
-    """Solve Newton's system; ``kappa``, ``ridge`` one number a row, ``unit`` x̂ by rows, ``starts`` of the blocks."""
-    diagonal, bent = np.diagonal(gram) + kappa + ridge, np.flatnonzero(kappa[starts] > 0.0)
+# ---- Newton's systems for blocks; ``right`` is minus the gradient on the free entries, 0 elsewhere
+
+
+def gram_newton(gram: Array, found: Pieces, right: Array) -> Array | None:
+    """Return Newton's step, of shape (m, T), for outputs that share the Gram matrix of the columns; None if none."""
+    step, outputs = np.zeros(right.shape), right.shape[1]
+    rows = np.flatnonzero(found.is_free.any(axis=1))
+    if found.is_free[rows].all():
+        solved = _solve(gram[np.ix_(rows, rows)], found.take(rows), right[rows]) if rows.size else None
+        step[rows] = 0.0 if solved is None else solved
+        return None if solved is None else step
+    free = np.flatnonzero(found.is_free)
+    if free.size > tuning.LARGEST_DENSE:
+        return None
+    row, output = np.divmod(free, outputs)
+    matrix = np.where(output[:, None] == output, gram[np.ix_(row, row)], 0.0)
+    solved = _solve(matrix, found.flat.take(free), right.reshape(-1, 1)[free])
+    step.reshape(-1, 1)[free] = 0.0 if solved is None else solved
+    return None if solved is None else step
+
+
+def coupled_newton(block: Array, curvature: Curvature, found: Pieces, right: Array, intercept: bool) -> Array | None:
+    """Return Newton's step, of shape (m, T), where outputs are coupled; None where there is none.
+
+    ``block`` holds the columns, of shape (d, m).  The constants are a column of ones that is eliminated.
+    """
+    m, outputs = right.shape
+    is_free = np.concatenate([found.is_free, np.ones((int(intercept), outputs), dtype=np.bool_)])
+    block = np.c_[block, np.ones(block.shape[0])] if intercept else block
+    listed = [np.flatnonzero(one) for one in is_free.T]
+    ends = np.concatenate([[0], np.cumsum([one.size for one in listed])])
+    gram = np.empty((ends[-1], ends[-1]))
+    for t in range(outputs):
+        for other in range(t + 1):
+            weight = curvature.own[:, t] if other == t else np.zeros(block.shape[0])
+            if curvature.shared is not None:
+                weight = weight - curvature.shared[:, t] * curvature.shared[:, other]
+            part = block[:, listed[t]].T @ (weight[:, None] * block[:, listed[other]])
+            gram[ends[t] : ends[t + 1], ends[other] : ends[other + 1]] = part
+            gram[ends[other] : ends[other + 1], ends[t] : ends[t + 1]] = part.T
+    order = np.argsort(np.concatenate([one * outputs + t for t, one in enumerate(listed)]))
+    gram = gram[np.ix_(order, order)]
+    if intercept:
+        gram, _ = without_constants(gram, outputs)
+    free, step = np.flatnonzero(found.is_free), np.zeros((m * outputs, 1))
+    solved = _solve(gram, found.flat.take(free), right.reshape(-1, 1)[free])
+    step[free] = 0.0 if solved is None else solved
+    return None if solved is None else step.reshape(m, outputs)
+
+
+def wide_newton(block: Array, weight: Array, found: Pieces, right: Array) -> Array | None:
+    """Return Newton's step for free columns that outnumber the samples, H = diag(weight); None where there is none."""
+    from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+    scaled = np.sqrt(weight)[:, None] * block
+    floor = tuning.WIDE_SHIFT * np.einsum("kj,kj->j", scaled, scaled)
+    root = np.sqrt(np.maximum(found.kappa + found.ridge, np.where(floor > 0.0, floor, 1.0)))[:, None]
+    scaled /= root.T
+    inner = scaled @ scaled.T
+    inner[np.diag_indices_from(inner)] += 1.0
+    try:
+        across = solve_triangular(cholesky(inner, lower=True), scaled, lower=True)
+    except (LinAlgError, ValueError):
+        return None
+
+    def solve(right: Array) -> Array:
+        plain = right / root
+        solved: Array = (plain - across.T @ (across @ plain)) / root
+        return solved
+
+    first, unit, starts = solve(right), found.unit / root, found.starts
+    if unit.shape[1] > 1:
+        inverse = -(across.T @ across)
+        inverse[np.diag_indices_from(inverse)] += 1.0
+        small = sums_of_blocks(inverse * (unit @ unit.T), starts)
+    else:
+        sums = np.add.reduceat(across * unit[:, 0], starts, axis=1)
+        small = np.diag(np.add.reduceat(unit[:, 0] ** 2, starts)) - sums.T @ sums
+    step = _with_kinks(first, small, solve, found)
+    return step if step is not None and np.isfinite(step).all() else None
+
+
+def _solve(gram: Array, found: Pieces, right: Array) -> Array | None:
+    """Return the step on rows that are free in all outputs; the diagonal is shifted where the matrix is singular."""
+    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs  # here, so that importing ascd stays cheap
+
+    diagonal, is_flat = np.diagonal(gram) + (found.kappa + found.ridge), right.shape[1] == 1
     for shift in tuning.BLOCK_SHIFTS:
         matrix = gram.copy()
-        np.fill_diagonal(matrix, np.diagonal(gram) + (kappa + ridge + shift * diagonal))
-        if bent.size and right.shape[1] > 1:
-            step = _with_kinks(matrix, right, kappa[starts], unit, starts, bent)
-        else:
-            subtract_ranks(matrix, kappa, unit, starts)
-            step = _cholesky_solved(matrix, right)
+        np.fill_diagonal(matrix, diagonal + shift * (diagonal + diagonal.mean()))
+        if is_flat:
+            subtract_ranks(matrix, found.kappa, found.unit, found.starts)
+        factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric, and by columns as LAPACK has it
+        if failed:
+            continue
+        step = dpotrs(factor, right, lower=1)[0]
+        if not is_flat and found.kappa.any():
+            lower = dpotri(factor, lower=1)[0]
+            inverse = np.tril(lower) + np.tril(lower, -1).T
+            small = sums_of_blocks(inverse * (found.unit @ found.unit.T), found.starts)
+            step = _with_kinks(step, small, inverse.__matmul__, found)
         if step is not None and np.isfinite(step).all():
             return step
     return None
 
 
-def _with_kinks(matrix: Array, right: Array, kink: Array, unit: Array, starts: Array, bent: Array) -> Array | None:
-    """The step with the parts along x̂ taken out of the Hessian, one rank a block with a kink."""
-    inverse = _inverse(matrix)
-    if inverse is None:
-        return None
-    first: Array = inverse @ right
-    weighed = sums_of_blocks(inverse * (unit @ unit.T), starts)
-    along = shares_of_kinks(weighed, first, kink, unit, starts, bent)
-    step: Array | None = None if along is None else first + inverse @ along
-    return step
+def _with_kinks(first: Array, small: Array, solve: Callable[[Array], Array], found: Pieces) -> Array | None:
+    """Return K⁻¹(right + Û(diag(1/κ) − small)⁻¹Ûᵀ·first), first = K⁻¹·right; None where that is not positive definite.
 
-
-def _cholesky_solved(matrix: Array, right: Array) -> Array | None:
-    """matrix⁻¹·right for a positive definite matrix, None where it is not; the matrix is overwritten."""
+    ``small`` is Ûᵀ(K⁻¹⊗I)Û, one row a block; blocks without a kink have κ = 0.
+    """
     from scipy.linalg.lapack import dpotrf, dpotrs
 
-    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric, and by columns as LAPACK has it
+    starts = found.starts
+    kink = found.kappa[starts]
+    bent = np.flatnonzero(kink > 0.0)
+    if bent.size == 0:
+        return first
+    factor, failed = dpotrf(np.diag(1.0 / kink[bent]) - small[np.ix_(bent, bent)], lower=1)
     if failed:
         return None
-    solved: Array = dpotrs(factor, right, lower=1)[0]
-    return solved
+    share = np.zeros(starts.size)
+    share[bent] = dpotrs(factor, np.add.reduceat((found.unit * first).sum(axis=1), starts)[bent], lower=1)[0]
+    sizes = np.diff(np.append(starts, first.shape[0]))
+    return first + solve(np.repeat(share, sizes)[:, None] * found.unit)
 
 
-def _inverse(matrix: Array) -> Array | None:
-    """The inverse of a positive definite matrix, None where it is not; the matrix is overwritten."""
-    from scipy.linalg.lapack import dpotrf, dpotri
-
-    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)
-    if failed:
-        return None
-    found, failed = dpotri(factor, lower=1)
-    if failed:
-        return None
-    inverse: Array = np.tril(found) + np.tril(found, -1).T
-    return inverse
+def sums_of_blocks(matrix: Array, starts: Array) -> Array:
+    """Return the sum of each block of rows and columns."""
+    if starts.size == matrix.shape[0]:
+        return matrix
+    sums: Array = np.add.reduceat(np.add.reduceat(matrix, starts, axis=0), starts, axis=1)
+    return sums
 
 
 @kernel
@@ -328,151 +404,3 @@ def subtract_ranks(matrix: Array, kappa: Array, unit: Array, starts: Array) -> N
             for i in range(first, last):
                 for j in range(first, last):
                     matrix[i, j] -= kappa[first] * unit[i, 0] * unit[j, 0]
-
-
-def direct_newton(
-    block: Array, curvature: Curvature, found: Pieces, starts: Array, right: Array, right_constant: Array | None
-) -> tuple[Array, Array] | None:
-    """The step of the coefficients and of the intercepts; None where the matrix is not positive definite.
-
-    ``block`` holds the columns of the working set; ``right_constant`` is None without an intercept.
-    """
-    m, outputs = right.shape
-    wide = block if right_constant is None else np.c_[block, np.ones(block.shape[0])]
-    rows = wide.shape[1]
-    is_free = np.zeros((outputs, rows), dtype=np.bool_)
-    is_free[:, :m], is_free[:, m:] = found.is_free.T, True
-    listed = [np.flatnonzero(one) for one in is_free]
-    positions = np.concatenate([[0], np.cumsum([one.size for one in listed])])
-    matrix = np.zeros((positions[-1], positions[-1]))
-    for t in range(outputs):
-        for other in range(t + 1):
-            weight = curvature.own[:, t] if other == t else np.zeros(wide.shape[0])
-            if curvature.shared is not None:
-                weight = weight - curvature.shared[:, t] * curvature.shared[:, other]
-            part = wide[:, listed[t]].T @ (weight[:, None] * wide[:, listed[other]])
-            matrix[positions[t] : positions[t + 1], positions[other] : positions[other + 1]] = part
-    _add_penalty(matrix, found, starts, listed, positions, m)
-    sides = [right[one[one < m], t] for t, one in enumerate(listed)]
-    if right_constant is not None:
-        sides = [np.append(side, right_constant[t]) for t, side in enumerate(sides)]
-    solved = _regularised_solved(matrix, np.concatenate(sides))
-    if solved is None:
-        return None
-    step = np.zeros((outputs, rows))
-    step[is_free] = solved
-    return step[:, :m].T.copy(), step[:, m] if right_constant is not None else np.zeros(outputs)
-
-
-def direct_newton_of_gram(gram: Array, found: Pieces, starts: Array, right: Array) -> Array | None:
-    """The same from products of columns, which all outputs share: where outputs have other free coefficients each."""
-    is_free = found.is_free.T
-    listed = [np.flatnonzero(one) for one in is_free]
-    positions = np.concatenate([[0], np.cumsum([one.size for one in listed])])
-    matrix = np.zeros((positions[-1], positions[-1]))
-    for t, one in enumerate(listed):
-        matrix[positions[t] : positions[t + 1], positions[t] : positions[t + 1]] = gram[np.ix_(one, one)]
-    _add_penalty(matrix, found, starts, listed, positions, gram.shape[0])
-    solved = _regularised_solved(matrix, np.concatenate([right[one, t] for t, one in enumerate(listed)]))
-    if solved is None:
-        return None
-    step = np.zeros(is_free.shape)
-    step[is_free] = solved
-    return step.T.copy()
-
-
-def wide_newton(block: Array, weight: Array, found: Free, right: Array) -> Array | None:
-    """Newton's step for columns that outnumber the samples, H = diag(weight); None where it is not to be had."""
-    from scipy.linalg import LinAlgError, cholesky, solve_triangular
-
-    scaled = np.sqrt(weight)[:, None] * block
-    floor = tuning.WIDE_SHIFT * np.einsum("kj,kj->j", scaled, scaled)
-    root = np.sqrt(np.maximum(found.kappa + found.ridge, np.where(floor > 0.0, floor, 1.0)))
-    scaled /= root
-    inner = scaled @ scaled.T
-    inner[np.diag_indices_from(inner)] += 1.0
-    try:
-        across = solve_triangular(cholesky(inner, lower=True), scaled, lower=True)
-    except (LinAlgError, ValueError):
-        return None
-
-    def solve(sides: Array) -> Array:
-        plain = sides / root[:, None]
-        solved: Array = (plain - across.T @ (across @ plain)) / root[:, None]
-        return solved
-
-    first, unit = solve(right), found.unit / root[:, None]
-    bent = np.flatnonzero(found.kappa[found.starts] > 0.0)
-    if bent.size == 0:
-        return first
-    small = _inner_products(across, unit, found.starts)
-    along = shares_of_kinks(small, first, found.kappa[found.starts], found.unit, found.starts, bent)
-    return None if along is None else first + solve(along)
-
-
-def _inner_products(across: Array, unit: Array, starts: Array) -> Array:
-    """Σ_t over rows i of one block and j of another of (I − WᵀW)_ij u_it u_jt."""
-    if unit.shape[1] > 1:
-        inverse = -(across.T @ across)
-        inverse[np.diag_indices_from(inverse)] += 1.0
-        return sums_of_blocks(inverse * (unit @ unit.T), starts)
-    sums = np.add.reduceat(across * unit[:, 0], starts, axis=1)
-    return np.diag(np.add.reduceat(unit[:, 0] ** 2, starts)) - sums.T @ sums
-
-
-def sums_of_blocks(matrix: Array, starts: Array) -> Array:
-    """The sum of each block of rows and columns."""
-    if starts.size == matrix.shape[0]:
-        return matrix
-    sums: Array = np.add.reduceat(np.add.reduceat(matrix, starts, axis=0), starts, axis=1)
-    return sums
-
-
-def shares_of_kinks(small: Array, first: Array, kink: Array, unit: Array, starts: Array, bent: Array) -> Array | None:
-    """What the parts along x̂, one rank a block with a kink, add to the right side; None where that has no sense.
-
-    ``small`` is Ûᵀ(K⁻¹⊗I)Û, one row a block, and ``first`` the step without these parts.
-    """
-    from scipy.linalg.lapack import dpotrf, dpotrs
-
-    factor, failed = dpotrf(np.diag(1.0 / kink[bent]) - small[np.ix_(bent, bent)], lower=1)
-    if failed:
-        return None
-    share = np.zeros(starts.size)
-    share[bent] = dpotrs(factor, np.add.reduceat((unit * first).sum(axis=1), starts)[bent], lower=1)[0]
-    sizes = np.diff(np.append(starts, unit.shape[0]))
-    along: Array = np.repeat(share, sizes)[:, None] * unit
-    return along
-
-
-def _regularised_solved(matrix: Array, right: Array) -> Array | None:
-    """By Cholesky's method; a matrix that is not regular (the same constant for all classes) is made so."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-    diagonal = np.diagonal(matrix).copy()
-    size = float(np.mean(diagonal)) if diagonal.size else 1.0
-    for shift in tuning.BLOCK_SHIFTS[1:]:
-        np.fill_diagonal(matrix, diagonal + shift * (diagonal + size))
-        try:
-            solved: Array = cho_solve(cho_factor(matrix, lower=True), right)
-        except (LinAlgError, ValueError):
-            continue
-        if np.isfinite(solved).all():
-            return solved
-    return None
-
-
-def _add_penalty(matrix: Array, found: Pieces, starts: Array, listed: list[Array], positions: Array, m: int) -> None:
-    """κ_b(I − x̂_b x̂_bᵀ) + m_b·I, in the lower half."""
-    block_of = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-    for t, one in enumerate(listed):
-        mine = one[one < m]
-        here = positions[t] + np.arange(mine.size)
-        matrix[here, here] += found.kappa[mine] + found.ridge[mine]
-        for other in range(t + 1):
-            theirs = listed[other][listed[other] < m]
-            bent = (block_of[mine][:, None] == block_of[theirs][None, :]) & (found.kappa[mine] > 0.0)[:, None]
-            if bent.any():
-                product = np.outer(found.unit[mine, t] * found.kappa[mine], found.unit[theirs, other])
-                there = positions[other] + np.arange(theirs.size)
-                matrix[np.ix_(here, there)] -= np.where(bent, product, 0.0)
