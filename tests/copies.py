@@ -80,7 +80,7 @@ OTHERS = ("scipy.sparse", "scipy.linalg", "sklearn.linear_model")
 COMMANDS = (
     "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg", "pandas",
     "rich.progress", "sklearn.linear_model", "sklearn.model_selection", "ascd.cli.app",
-    *(f"ascd.cli.{name}" for name in ("convert", "demo", "fit", "info", "path", "predict", "reproduce")),
+    *(f"ascd.cli.{name}" for name in ("commands", "fit", "path", "predict")),
     "ascd.estimators", "ascd.solver", "ascd.io.converting", "ascd.reproduction.demo",
 )  # fmt: skip
 can_copy = sys.platform == "linux"

@@ -20,10 +20,10 @@ pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed"
 pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
 from command_line import run, start  # noqa: E402
 
-from ascd.cli import ERROR, INTERRUPTED, USAGE, main  # noqa: E402
+from ascd.cli import ERROR, INTERRUPTED, USAGE, Stopped, commands, main  # noqa: E402
 from ascd.cli.app import COMMANDS  # noqa: E402
-from ascd.cli.estimators import COMMON, MODELS, make_estimator  # noqa: E402
-from ascd.cli.fit import command as fit_command  # noqa: E402
+from ascd.cli.fit import fit as fit_command  # noqa: E402
+from ascd.cli.models import COMMON, MODELS, make_estimator  # noqa: E402
 from ascd.cli.options import UNUSED  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -161,7 +161,7 @@ MISUSED = [
 GAP = "1 missing or infinite value, the first in feature 'a', row 4"
 FAILING = [
     *((f"{command} gap.csv", GAP) for command in ("fit", "path", "predict m.npz")),
-    ("convert gap.csv new.parquet", "column 'a' has no value in row 4; --drop leaves out such rows, --impute mean"),
+    ("convert gap.csv new.parquet", f"{GAP}: --drop leaves out such rows, --impute mean"),
     *(
         (f"{command} ragged.csv", "line 3 has 4 fields, and there are 3 columns")
         for command in ("fit", "predict m.npz")
@@ -380,22 +380,18 @@ def test_info_and_reproduce_for_machines(capsys, tmp_path):
 
 
 def test_completion_of_figures():
-    from ascd.cli.reproduce import Figure
-
-    assert [item.value for item in Figure().shell_complete(None, None, "2")] == ["2", "2a", "2b", "2c", "2d"]
+    assert commands.complete_figures(None, None, "2") == ["2", "2a", "2b", "2c", "2d"]
 
 
 def test_an_interrupt_that_compiled_code_swallows_is_repeated(monkeypatch, capsys):
     """LLVM's callbacks drop exceptions; Python's hook for these repeats the interrupt."""
-    from ascd.cli import info
-    from ascd.cli.interrupts import Stopped
 
     def swallowing():
         sys.unraisablehook(type("Report", (), {"exc_value": Stopped()})())
         for _ in range(500):  # the repetition arrives between two bytecodes
             time.sleep(0.01)
 
-    monkeypatch.setattr(info, "facts", swallowing)
+    monkeypatch.setattr(commands, "facts", swallowing)
     before = signal.getsignal(signal.SIGINT), sys.unraisablehook
     code, _, error = run(capsys, "info")
     assert (code, error) == (INTERRUPTED, "ascd: interrupted\n")
@@ -427,6 +423,6 @@ def test_errors_go_nowhere_where_standard_error_is_closed(capsys, tmp_path, monk
 
 def test_a_thread_that_is_half_started_does_not_change_the_code():
     half_started = "threading.enumerate = lambda: [threading.main_thread(), threading.Thread()]"
-    code = f"import threading; from ascd.cli.interrupts import leave; {half_started}; leave(143)"
+    code = f"import threading; from ascd.cli import _leave; {half_started}; _leave(143)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr) == (143, "")

@@ -74,7 +74,7 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
         ("ascd.io.converting:label", ["convert", "houses.csv", "houses.parquet"]),
         ("ascd.cli.predict:load", ["predict", "model.npz", "houses.csv", "--out", "p.csv"]),
         ("ascd.reproduction.demo:fits", ["demo"]),
-        ("ascd.cli.info:facts", ["info"]),
+        ("ascd.cli.commands:facts", ["info"]),
         ("ascd.reproduction.reproduce:text_source", ["reproduce", "3a"]),
     ],
 )

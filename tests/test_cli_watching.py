@@ -52,7 +52,7 @@ def after(clock, seconds, *round_):
 
 def test_the_time_left_follows_from_the_gaps_fall():
     clock = Clock()
-    forecast = Forecast(clock)
+    forecast = Forecast(now=clock)
     assert forecast.words() == "no gap known yet, 0 s"
     forecast(after(clock, 1.0, 1, 0, 5.0, math.inf, 1e-6))
     assert math.isnan(forecast.left())
@@ -70,7 +70,7 @@ def test_the_time_left_follows_from_the_gaps_fall():
 
 def test_another_run_is_counted_anew():
     clock = Clock()
-    forecast = Forecast(clock)
+    forecast = Forecast(now=clock)
     for seconds, gap in ((1.0, 1.0), (2.0, 1e-9)):
         forecast(after(clock, seconds, int(seconds), 0, 1.0, gap, 1e-8))
     forecast(after(clock, 3.0, 1, 0, 1.0, 2.0, 1e-8))
@@ -80,6 +80,6 @@ def test_another_run_is_counted_anew():
 
 
 def test_a_run_whose_end_is_not_known_has_no_guess():
-    forecast = Forecast(Clock())
+    forecast = Forecast(now=Clock())
     forecast(Round(1, 3, 5.0, 1e-3))
     assert forecast.words() == "gap 1.0e-03, 0 s"

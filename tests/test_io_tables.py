@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ascd.io import Choices, Dialect, Recipe, guess_format, read_table, whole_file, whole_folder, write_text
-from ascd.io import dialect as dialects
+from ascd.io import Choices, Dialect, Recipe, csv_files, guess_format, read_table, whole_file, whole_folder, write_text
 
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 
@@ -89,7 +88,7 @@ def test_what_options_and_files_say(write, content, given, expected, notes):
         ("name,2019,2020\nAnn,1,2\nBob,3,4\n", {}, r"\(2019, 2020\)"),
         ("a,b,y\n1,2,3\n4,5,6\n", {"header": False}, r"has words \(a, b, y\) above columns of numbers"),
         ("a;b;y\n1,5;1.5;2\n2,5;2;3\n", {}, r"decimal points \(1\.5\) and with decimal commas \(1,5\): .*--decimal"),
-        ("a;b;y\n1;2;3\n4;5;6\n", {"sep": ","}, r"2 samples and 0 features: .*; name the separator with --sep ';'"),
+        ("a;b;y\n1;2;3\n4;5;6\n", {"sep": ","}, "2 samples and 0 features: .*; name the separator with --sep"),
         ("a\n1\n2\n", {}, "2 samples and 0 features: with the separator none"),
         ("a:b\n1:2\n3:4\n", {}, "2 samples and 0 features"),
         ("a,b,y\n1,2,3\n1,2\n3,4,5,6\n", {}, "t.csv: line 4 has 4 fields, and there are 3 columns: is the separator"),
@@ -113,13 +112,16 @@ def test_files_that_cannot_be_read(write, content, given, message):
 
 
 def test_columns_far_from_the_beginning(write, tmp_path, monkeypatch):
-    monkeypatch.setattr(dialects, "SAMPLE", 1 << 11)
+    monkeypatch.setattr(csv_files, "SAMPLE", 1 << 11)
     numbers = np.random.default_rng(0).integers(0, 9, (6, 600))
     head = ";".join([*(f"f{j}" for j in range(599)), "y"])
     data = read_table(write("\n".join([head, *(";".join(f"{value},5" for value in row) for row in numbers)])))
     np.testing.assert_array_equal(data.X, numbers[:, :-1] + 0.5)
     rows = "".join(f"{k},{k % 7},w{k % 3}\n" for k in range(4000)).encode()
-    assert read_table(write(b"a,b,y\n" + rows + b"1,2,caf\xe9\n")).y[-1] == "café", "beyond what was looked at"
+    path = write(b"a,b,y\n" + rows + b"1,2,caf\xe9\n")
+    with pytest.raises(ValueError, match=r"t.csv is not utf-8-sig in all its lines .*: .*--encoding cp1252"):
+        read_table(path)
+    assert read_table(path, dialect=Dialect(encoding="cp1252")).y[-1] == "café"
 
 
 def test_words_like_numbers_stay_words(write):

@@ -28,7 +28,7 @@ print(json.dumps([*found, [str(one.message) for one in told]]))
 """
 #: What of the kernels in use is kept where, and what ``ascd info`` says of all.
 FOLDERS = "from ascd._core.jit import cache_folders; print(json.dumps(cache_folders()))"
-INFORMATION = 'from ascd.cli.info import facts; print(json.dumps(facts()["cache"]))'
+INFORMATION = 'from ascd.cli.commands import facts; print(json.dumps(facts()["cache"]))'
 ANSWERS = [2.5, 0.0]
 NOT_KEPT = "compiled code is not kept on disk, so every process compiles anew"
 
@@ -110,7 +110,7 @@ def test_a_cache_folder_that_cannot_be_made_is_not_believed(tmp_path):
 
 def test_information_about_kernels_that_are_not_compiled(interpreted):
     pytest.importorskip("rich", reason="the extra 'cli' is not installed")
-    from ascd.cli.info import facts
+    from ascd.cli.commands import facts
 
     found = facts()["cache"]
     assert found.pop("kept") == "not on disk: kernels are not compiled: NUMBA_DISABLE_JIT is set"

@@ -1,26 +1,88 @@
 """The command line ``ascd``: fit, predict, path, convert, demo, reproduce, info.
 
 Built on click (extra ``cli``), for its tab completion in bash, zsh and fish, its checked paths and choices, and its
-one-line usage errors; argparse has no completion of its own.  Each command has a module of its own, prints through
-``console.py`` and does no mathematics.
+one-line usage errors; argparse has no completion of its own.  Commands print through ``console.py`` and do no
+mathematics.
 
 Exit codes: 0 done; 1 data that cannot be read or used, or work that fails; 2 wrong usage (``options.py``); 3 done, but
 short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is one line.
+
+Ctrl-C and SIGTERM stop a command at once, and nothing half done is written.  Functions of the library answer a
+``KeyboardInterrupt`` with the best point so far; a command would go on with the next method and write half a result.
+So commands are stopped by ``Stopped``, which the library does not catch.
 """
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import os
+import signal
 import sys
-
-from ascd.cli.interrupts import Stopped, Watch, ignore_signals, leave, stoppable
+import threading
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False  #: as in ``typing``, which is not waited for before Ctrl-C has its handler
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 ERROR, USAGE, UNCONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
+#: Seconds after which an interrupt that got lost is repeated, and that threads are given to end.
+AGAIN, GRACE = 0.05, 1.0
+
+
+class Stopped(BaseException):
+    """The user pressed Ctrl-C, or the process was asked to end."""
+
+
+class Watch:
+    """Records that Ctrl-C was pressed, and repeats it where a callback of compiled code lost it."""
+
+    def __init__(self) -> None:
+        self.seen, self.is_terminated = False, False
+        self.hook = sys.unraisablehook
+        self.repeats: list[threading.Timer] = []
+
+    def stop(self, number: int, frame: Any) -> None:
+        """Handle the signal."""
+        self.seen, self.is_terminated = True, self.is_terminated or number == signal.SIGTERM
+        raise Stopped
+
+    def lost(self, report: Any) -> None:
+        """Serve as Python's hook for exceptions that cannot be raised."""
+        if not isinstance(report.exc_value, Stopped):
+            self.hook(report)
+            return
+        self.repeats.append(threading.Timer(AGAIN, _thread.interrupt_main))
+        self.repeats[-1].start()
+
+
+@contextmanager
+def stoppable(watch: Watch) -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into ``Stopped``."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for number in handlers:
+            signal.signal(number, watch.stop)
+        sys.unraisablehook = watch.lost
+        yield
+    finally:
+        for repeat in watch.repeats:
+            repeat.cancel()
+        sys.unraisablehook = watch.hook
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def ignore_signals() -> None:
+    """Ignore further interrupts, so that the ending of the command is not changed by them."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -93,7 +155,7 @@ def _is_absent(error: Exception) -> bool:
 
     What the system reports by itself has a number (errno): that is work that fails.
     """
-    from ascd.io.columns import ColumnError
+    from ascd.io.tables import ColumnError
 
     is_named = isinstance(error, FileNotFoundError | FileExistsError) and error.errno is None
     return is_named or isinstance(error, ColumnError)
@@ -103,8 +165,20 @@ def _interrupted(own_process: bool, is_terminated: bool) -> int:
     code, word = (TERMINATED, "terminated") if is_terminated else (INTERRUPTED, "interrupted")
     print(f"ascd: {word}", file=sys.stderr)
     if own_process:
-        leave(code)
+        _leave(code)
     return code
+
+
+def _leave(code: int) -> None:
+    """End the process at once; Python would wait for threads that go on fitting, and for a compilation."""
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    for thread in others:
+        with suppress(RuntimeError):  # one that the signal found half started cannot be waited for
+            thread.join(GRACE / len(others))
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _one_line(text: str) -> str:

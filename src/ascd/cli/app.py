@@ -23,7 +23,7 @@ Exit codes:       0 done · 1 error · 2 usage · 3 tolerance not reached · 130
 
 
 class Commands(click.Group):
-    """Commands with a module each, imported when it is called."""
+    """Commands that are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -31,7 +31,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"ascd.cli.{cmd_name}").command
+        module = cmd_name if cmd_name in ("fit", "path", "predict") else "commands"
+        command: click.Command = getattr(import_module(f"ascd.cli.{module}"), cmd_name)
         return command
 
     def resolve_command(

@@ -15,10 +15,9 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.cli.console import advancing, say, show_table
-from ascd.cli.estimators import CLASSIFIERS, plain_again
-from ascd.io.columns import counted
-from ascd.io.encoding import LabeledData
+from ascd.cli.models import CLASSIFIERS, plain_again
 from ascd.io.models import Model
+from ascd.io.tables import LabeledData, counted
 
 #: Shares of the fits from which on a feature is called stable, or fair.
 STABLE, FAIR = 0.9, 0.6

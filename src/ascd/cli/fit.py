@@ -13,12 +13,20 @@ import numpy as np
 
 from ascd.cli import UNCONVERGED, options
 from ascd.cli.console import answer, common, fitting, rounds_shown, say, show_table
-from ascd.cli.data import check_classes, check_counts, check_numeric, one_target, read_data, report_reading
-from ascd.cli.estimators import CLASSIFIERS, MODELS, SEVERAL_TARGETS, cv_error, make_estimator
-from ascd.io.columns import counted
-from ascd.io.encoding import LabeledData
-from ascd.io.groups import groups_of, read_groups
-from ascd.io.models import Model, as_classes, model_of, save
+from ascd.cli.models import (
+    CLASSIFIERS,
+    MODELS,
+    SEVERAL_TARGETS,
+    checked_target,
+    cv_error,
+    groups_of,
+    make_estimator,
+    one_target,
+    read_groups,
+)
+from ascd.cli.options import read_data, report_reading
+from ascd.io.models import Model, model_of, save
+from ascd.io.tables import LabeledData, counted
 
 #: Coefficients of a table, and tables of a model with several classes or targets.
 MOST_SHOWN, MOST_TABLES = 10, 20
@@ -50,7 +58,7 @@ of_explain = partial(options.option, heading="Explanation")
 @of_explain("--resamples", type=click.IntRange(5), default=50, show_default=True, help="Half-samples that are fitted.")
 @options.file_options(Path("model.npz"), "The model file.")
 @common
-def command(
+def fit(
     source: options.DataOptions, model: str, cv: int | None, classes: bool, explained: bool, resamples: int, out: Path,
     force: bool, **given: Any,
 ) -> int:  # fmt: skip
@@ -96,7 +104,12 @@ def _fit(data: LabeledData, label: str, estimator: Any, choice: Choice) -> int:
     from ascd._core.timing import Stopwatch
     from ascd.cli.explain import examine, explain
 
-    data = _checked(data, estimator, choice)
+    if choice.groups is not None:
+        estimator.set_params(groups=groups_of(choice.groups, data))
+    data = data._replace(y=checked_target(data, choice.model, choice.classes))
+    folds = estimator.get_params().get("cv") or 0
+    if folds > len(data.y):
+        raise click.UsageError(f"--cv must be at most the number of samples, {len(data.y):,}; got {folds}")
     report_reading(data, label)
     stopwatch, is_on_disk = Stopwatch(), hasattr(data.X, "bytes_read")
     shown = fitting(f"fitting {choice.model}", estimator, choice.has_folds)
@@ -122,30 +135,6 @@ def _fit(data: LabeledData, label: str, estimator: Any, choice: Choice) -> int:
         found["classes"] = fitted.classes.tolist()
     answer({**header, **found, "model_file": choice.out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
-
-
-def _checked(data: LabeledData, estimator: Any, choice: Choice) -> LabeledData:
-    """Return the data with the target as the model takes it; raise errors for one that it cannot take."""
-    model = choice.model
-    if choice.groups is not None:
-        estimator.set_params(groups=groups_of(choice.groups, data))
-    if model in CLASSIFIERS:
-        if np.ndim(data.y) == 2:
-            raise one_target(model, data.y.shape[1])
-        check_classes(data, choice.classes)
-        data = data._replace(y=as_classes(data.y))
-    else:
-        check_numeric(data)
-        if model in SEVERAL_TARGETS:
-            data = data._replace(y=np.asarray(data.y).reshape(len(data.y), -1))
-        elif np.ndim(data.y) == 2:
-            raise one_target(model, data.y.shape[1])
-        if model == "poisson":
-            check_counts(data, model)
-    folds = estimator.get_params().get("cv") or 0
-    if folds > len(data.y):
-        raise click.UsageError(f"--cv must be at most the number of samples, {len(data.y):,}; got {folds}")
-    return data
 
 
 def _score(estimator: Any, data: LabeledData) -> float:

@@ -1,6 +1,6 @@
-"""Options that several commands share: the data file and how to read it, where to write, and checks of both.
+"""The data file of a command: its options, reading it, and checks of both; where commands write.
 
-What can be known from the command line and from which files exist is checked here, before any file is read and before
+What can be known from the command line and from which files exist is checked before any file is read and before
 anything heavy is imported: wrong usage, exit code 2.
 """
 
@@ -14,12 +14,26 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
+import numpy as np
 from click.core import ParameterSource
 
-from ascd.io.dialect import WHITESPACE, Dialect, check_separator
-from ascd.io.encoding import DATES, FILLS, Choices, LabeledData
-from ascd.io.opening import PARQUET, as_bytes, not_on_disk
+from ascd.cli.console import say
+from ascd.io.csv_files import WHITESPACE, Dialect, check_separator
+from ascd.io.opening import PARQUET, as_bytes, not_on_disk, open_data, parquet_names
+from ascd.io.readers import is_sparse_folder
 from ascd.io.reading import FORMATS, guess_format, read_table
+from ascd.io.tables import (
+    DATES,
+    FILLS,
+    Choices,
+    LabeledData,
+    Recipe,
+    as_target,
+    check_complete,
+    check_target,
+    counted,
+    find_target,
+)
 
 Decorator = Callable[[Any], Any]
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -142,34 +156,22 @@ FILE = (
     of_file("--encoding", help="Of a CSV file, such as utf-8, cp1252 or utf-16.  [found]"),
     of_file("--na", multiple=True, help="A text that stands for a missing value; repeat for several."),
 )
-WITHOUT = of_columns("--without", multiple=True, help="A column to leave out; repeat for several.")
-DROP = of_columns("--drop", is_flag=True, help="Leave out rows in which a value is missing.")
-COLUMNS = (
-    WITHOUT,
-    DROP,
-    of_columns(
-        "--impute",
-        type=click.Choice(FILLS),
-        help="Fill missing numbers with this, missing words with the most frequent.",
-    ),
-    of_columns(
-        "--levels",
-        type=click.IntRange(1),
-        default=MOST_LEVELS,
-        show_default=True,
-        help="A text column becomes 0/1 columns if it has at most so many different values.",
-    ),
-    of_columns(
-        "--dates", type=click.Choice(DATES), help="Columns of dates as numbers of days, or left out.  [as text]"
-    ),
-)
-MEMORY = of_file("--memory", help="Read DATA chunk by chunk, with so much memory (2GB): Parquet, or from ascd convert.")
-
-
-TARGET = of_columns("--target", help="The target's column of a table.  [target, y or label, else the last]")
 TARGETS = of_columns(
     "--target", multiple=True, help="The target's column; repeat for several.  [target, y or label, else the last]"
 )
+TARGET = of_columns("--target", help="The target's column of a table.  [target, y or label, else the last]")
+WITHOUT = of_columns("--without", multiple=True, help="A column to leave out; repeat for several.")
+DROP = of_columns("--drop", is_flag=True, help="Leave out rows in which a value is missing.")
+FILL_WORDS = "Fill missing numbers with this, missing words with the most frequent."
+LEVEL_WORDS = "A text column becomes 0/1 columns if it has at most so many different values."
+COLUMNS = (
+    WITHOUT,
+    DROP,
+    of_columns("--impute", type=click.Choice(FILLS), help=FILL_WORDS),
+    of_columns("--levels", type=click.IntRange(1), default=MOST_LEVELS, show_default=True, help=LEVEL_WORDS),
+    of_columns("--dates", type=click.Choice(DATES), help="Dates as numbers of days, or left out.  [as text]"),
+)
+MEMORY = of_file("--memory", help="Read DATA chunk by chunk, with so much memory (2GB): Parquet, or from ascd convert.")
 
 
 def data_options(*options: Decorator) -> Callable[[Command], Command]:
@@ -189,6 +191,66 @@ def data_options(*options: Decorator) -> Callable[[Command], Command]:
         return made
 
     return decorate
+
+
+def read_data(source: DataOptions) -> LabeledData:
+    """Read the data file, or open data that stay on their disk."""
+    if source.stays_on_disk:
+        return _open(source)
+    data = source.read()
+    check_complete(data, source.data.name, "--drop leaves out their rows, --impute mean fills them")
+    check_target(data, source.data.name, "--drop leaves them out")
+    return data._replace(notes=(*data.notes, *_copies_of_target(data)))
+
+
+def _open(source: DataOptions) -> LabeledData:
+    """Open data that are read chunk by chunk, and read their target."""
+    for name, given in (("--drop", source.drop), ("--impute", source.impute)):
+        if given:
+            raise click.UsageError(f"{name} needs the data in memory; ascd convert {name} does it once")
+    if isinstance(source.target, tuple):
+        raise click.UsageError(
+            f"several targets need the data in memory: leave out --memory; got {', '.join(source.target)}"
+        )
+    names, target = parquet_names(source.data)
+    left = [name for name in names if name not in source.without]
+    target = find_target(left, source.target or target, optional=False) if left else source.target
+    data = open_data(source.data, target=target, without=source.without, memory=source.memory)
+    if data.y is None:
+        raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")
+    note = f"{data.size / 1e6:,.1f} MB, read chunk by chunk"
+    is_sparse = is_sparse_folder(source.data)
+    recipe = Recipe(written={"first": data.reader.index["first"]}) if is_sparse else Recipe()
+    found = LabeledData(data, as_target(data.y), data.feature_names, target, (note,), recipe)
+    check_target(found, source.data.name, "leave them out of the file")
+    return found
+
+
+def _copies_of_target(data: LabeledData) -> list[str]:
+    """Return a warning where a column of numbers equals the target: the fit would use the target to predict itself."""
+    if data.frame is None or np.ndim(data.y) != 1 or data.y.dtype.kind not in "fiub" or len(data.y) < 2:
+        return []
+    numbers = data.frame.select_dtypes("number")
+    first = numbers.columns[numbers.iloc[0].to_numpy() == data.y[0]]
+    same = [name for name in first if np.array_equal(numbers[name].to_numpy(), data.y)]
+    return [f"WARNING: column {name!r} equals the target; --without {name!r} leaves it out" for name in same[:1]]
+
+
+def report_reading(data: LabeledData, label: str) -> None:
+    """Print how a file was read: what was found and what was done."""
+    if data.notes:
+        shape = f"{counted(data.X.shape[0], 'row')}, {counted(data.X.shape[1], 'feature')}"
+        say(f"read {label}: {shape}{', ' + data.target_words.removeprefix('the ') if data.target else ''}")
+        for note in data.notes:
+            say(f"  {' '.join(note.split())}")  # a name may have line breaks
+
+
+def check_numeric(data: LabeledData) -> None:
+    """Raise a ValueError for a target of words where numbers are needed."""
+    if data.y.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{data.target_words} must be numbers here, its first value is {data.y[0]!r}; classes need logistic or svm"
+        )
 
 
 def given_options() -> frozenset[str]:

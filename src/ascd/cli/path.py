@@ -12,8 +12,8 @@ import numpy as np
 
 from ascd.cli import UNCONVERGED, options
 from ascd.cli.console import answer, common, library_bar, say, show_table, working
-from ascd.cli.data import check_numeric, read_data, report_reading, target_words
-from ascd.io.encoding import LabeledData
+from ascd.cli.options import check_numeric, read_data, report_reading
+from ascd.io.tables import LabeledData
 from ascd.io.writing import whole_folder
 
 #: Coefficients that are drawn, the largest ones; rows that are printed.
@@ -49,7 +49,7 @@ of_path = partial(options.option, heading="The path")
 @of_path("--tol", type=options.Number(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
 @options.folder_option("path")
 @common
-def command(
+def path(
     source: options.DataOptions,
     model: str,
     l1_ratio: float,
@@ -94,7 +94,7 @@ def command(
 
 def _no_path(data: LabeledData) -> ValueError:
     return ValueError(
-        f"{target_words(data)} is constant, or no feature varies with it: every penalty makes all coefficients 0, so "
+        f"{data.target_words} is constant, or no feature varies with it: every penalty makes all coefficients 0, so "
         "there is no path; name another column with --target"
     )
 

@@ -12,17 +12,14 @@ import numpy as np
 
 from ascd.cli import options
 from ascd.cli.console import answer, common, output, readable, say
-from ascd.cli.data import check_complete
 from ascd.cli.fit import score_text
-from ascd.io.columns import TRUTHS, has_target, word_of
-from ascd.io.encoding import LabeledData
-from ascd.io.models import Model, load
+from ascd.io.models import UNFILLED, Model, load
 from ascd.io.reading import column_name
+from ascd.io.tables import TRUTHS, LabeledData, check_complete, has_target, word_of
 from ascd.io.writing import write_text
 
 #: What need not be said of a CSV file.
 PLAIN = ("separator ',', header",)
-WAY = "a model that was fitted with --impute fills them"
 
 
 @click.command(cls=options.GroupedCommand)
@@ -34,7 +31,7 @@ WAY = "a model that was fitted with --impute fills them"
 @options.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
 @options.file_options(None, "A CSV file; printed by default.")
 @common
-def command(model_file: Path, source: options.DataOptions, probabilities: bool, out: Path | None, force: bool) -> None:
+def predict(model_file: Path, source: options.DataOptions, probabilities: bool, out: Path | None, force: bool) -> None:
     """Predict with a fitted model.
 
     MODEL_FILE was written by `ascd fit`.  Features are matched by name where both sides have names, else by position;
@@ -83,7 +80,7 @@ def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
         )
         if "not seen" in note or not (is_usual or output().json):
             click.echo(readable(f"{source.data.name}: {' '.join(note.split())}"), err=True)
-    check_complete(data._replace(y=None), source.data.name, WAY, WAY)
+    check_complete(data, source.data.name, UNFILLED, UNFILLED)
     return data
 
 

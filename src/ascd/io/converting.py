@@ -19,22 +19,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.io.columns import check_names, find_target, has_target, numbers_or_words
-from ascd.io.dialect import Dialect, Layout, detect, unpacked, unpacking
-from ascd.io.encoding import Choices, Recipe, label
+from ascd.io.csv_files import Dialect, Layout, detect, parsing, read_csv, unpacked, unpacking
 from ascd.io.opening import OnDisk, as_bytes, open_data
 from ascd.io.readers import GROUP_FILES, INDEX, TARGET_KEY, VERSION, group_name, is_sparse_folder
-from ascd.io.reading import (
-    DETECT,
-    FORMATS,
-    absent,
-    check_index,
-    check_width,
-    column_name,
-    guess_format,
-    parse_libsvm,
-    parsing,
-    read_csv,
+from ascd.io.reading import DETECT, FORMATS, absent, check_index, check_width, column_name, guess_format, parse_libsvm
+from ascd.io.tables import (
+    Choices,
+    LabeledData,
+    Recipe,
+    check_complete,
+    check_names,
+    check_target,
+    find_target,
+    has_target,
+    label,
+    target_values,
 )
 from ascd.io.writing import DRAFT, whole_file
 
@@ -147,9 +146,8 @@ def _write_parquet(plan: Plan, out: Path, layout: Layout, note: Report) -> None:
         raise ImportError("converting CSV files needs pyarrow: pip install ascd[parquet]") from error
     for one in layout.notes:
         note(one)
-    without = plan.choices.without
-    check_names(without, "column", layout.names)
-    names = [name for name in layout.names if name not in without]
+    check_names(plan.choices.without, "column", layout.names)
+    names = [name for name in layout.names if name not in plan.choices.without]
     target = find_target(names, column_name(plan.target, layout.dialect.header), optional=False)
     features = [name for name in names if name != target]
     check_width((0, len(features)), plan.source, layout.dialect)
@@ -158,74 +156,62 @@ def _write_parquet(plan: Plan, out: Path, layout: Layout, note: Report) -> None:
         raise ValueError(
             f"{plan.source.name} has a column without a name: --without {nameless!r} leaves it out, or name it"
         )
-    y = _target(plan, layout, target)
-    numbers = pyarrow.from_numpy_dtype(plan.dtype)
-    kind = pyarrow.string() if y.dtype.kind == "O" else pyarrow.from_numpy_dtype(y.dtype)
-    fields = [*((name, numbers) for name in features), (target, kind)]
+    kind, recipe = _target_type(plan, layout, target)
+    if plan.choices.impute:
+        recipe = recipe._replace(fills=_fills(plan, layout, features, target, recipe))
+    fields = [*((name, pyarrow.from_numpy_dtype(plan.dtype)) for name in features), (target, kind)]
     schema, rows = pyarrow.schema(fields, metadata={TARGET_KEY: target.encode()}), 0
     plain = {"compression": "NONE", "use_dictionary": False}
     with whole_file(out) as draft, ParquetWriter(draft, schema, **plain) as file:
-        for start, frame, kept in _portions(plan, layout, features, y):
-            columns = {name: _rounded(frame[name].to_numpy()[kept], plan) for name in features}
-            columns[target] = y[start : start + len(frame)][kept]
-            file.write_table(pyarrow.table(columns, schema=schema))
+        for where, data in _portions(plan, layout, features, target, recipe):
+            if not (plan.choices.drop or plan.choices.impute):
+                check_complete(data, where, WAY)
+                check_target(data, where, WAY)
+            kept = has_target(data.y) & ~data.missing().any(axis=1)
+            columns = {name: _rounded(data.frame[name].to_numpy()[kept], plan) for name in features}
+            file.write_table(pyarrow.table({**columns, target: data.y[kept]}, schema=schema))
             rows += int(kept.sum())
             plan.progress(rows)
         if not rows:
             raise ValueError(f"--drop would leave out all rows of {plan.source}")
 
 
-def _target(plan: Plan, layout: Layout, target: str) -> Array:
-    """Return the target of all rows, numbers or words; what is missing must be allowed to be left out."""
-    column = read_csv(plan.source, layout, plan.na, as_text=[target], usecols=[target])[target]
-    y = numbers_or_words(column, (layout.dialect.decimal or ".", layout.dialect.thousands))
-    if y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.round(y)).all() and np.abs(y).max() < 2**53:
-        y = y.astype(np.int64)
-    known = has_target(y)
-    if not known.all() and not (plan.choices.drop or plan.choices.impute):
-        row = int(np.argmin(known)) + 1
-        raise ValueError(f"{plan.source.name}: the target {target!r} has no finite value in row {row}; {WAY}")
-    return np.asarray(y)
+def _target_type(plan: Plan, layout: Layout, target: str) -> tuple[Any, Recipe]:
+    """Return the type of the target in the Parquet file, and the recipe by which portions are read."""
+    import pyarrow
 
-
-def _portions(plan: Plan, layout: Layout, features: list[str], y: Array) -> Iterator[tuple[int, Any, Array]]:
-    """Yield the first row of each portion, its features as a frame of numbers, and which rows are kept."""
-    drop, impute = plan.choices.drop, plan.choices.impute
-    fills = _means(plan, layout, features) if impute == "mean" else dict.fromkeys(features, 0.0)
-    for start, frame in _frames(plan, layout, features):
-        gone = ~np.isfinite(frame.to_numpy())
-        kept = has_target(y[start : start + len(frame)])
-        if impute:
-            frame = frame.mask(gone).fillna(fills)
-        elif drop:
-            kept &= ~gone.any(axis=1)
-        elif gone.any():
-            row, column = np.argwhere(gone)[0]
-            what = "no value" if np.isnan(frame.iloc[row, column]) else "an infinite value"
-            raise ValueError(
-                f"{plan.source.name}: column {features[column]!r} has {what} in row {start + row + 1}; {WAY}"
-            )
-        yield start, frame, kept
-
-
-def _frames(plan: Plan, layout: Layout, features: list[str]) -> Iterator[tuple[int, Any]]:
-    """Yield the first row of each portion of a CSV file, and its features as a frame of numbers."""
-    rows, start = max(1, int(PORTION * plan.memory / (8.0 * len(layout.names)))), 0
+    column = read_csv(plan.source, layout, plan.na, as_text=[target], usecols=[target])
     recipe = Recipe(written={"thousands": layout.dialect.thousands, "decimal": layout.dialect.decimal})
-    with parsing(plan.source, layout), read_csv(plan.source, layout, plan.na, chunksize=rows) as frames:
+    y = target_values(column, target, marks=recipe.marks)
+    if y.dtype.kind == "O":
+        return pyarrow.string(), recipe._replace(levels={target: []})
+    is_whole = np.isfinite(y).all() and (y == np.round(y)).all() and np.abs(y).max() < 2**53
+    return pyarrow.int64() if is_whole else pyarrow.float64(), recipe
+
+
+def _portions(
+    plan: Plan, layout: Layout, features: list[str], target: str, recipe: Recipe
+) -> Iterator[tuple[str, LabeledData]]:
+    """Yield portions of a CSV file as features of numbers and target, with words for where they are."""
+    rows, start = max(1, int(PORTION * plan.memory / (8.0 * len(layout.names)))), 0
+    words = list(recipe.levels)
+    with parsing(plan.source, layout), read_csv(plan.source, layout, plan.na, words, chunksize=rows) as frames:
         for frame in frames:
-            where = f"{plan.source.name}, rows from {start + 1:,} on"
-            yield start, label(frame[features], where, None, True, features, Choices(), recipe).frame
+            where = plan.source.name if not start else f"{plan.source.name}, rows from {start + 1:,} on"
+            frame = frame[[*features, target]].reset_index(drop=True)
+            yield where, label(frame, where, target, False, features, Choices(), recipe)
             start += len(frame)
 
 
-def _means(plan: Plan, layout: Layout, features: list[str]) -> dict[str, float]:
-    """Return the means of the columns, from a pass of their own."""
+def _fills(plan: Plan, layout: Layout, features: list[str], target: str, recipe: Recipe) -> dict[str, float]:
+    """Return what fills missing values: zeros, or the means of the columns, from a pass of their own."""
+    if plan.choices.impute == "zero":
+        return dict.fromkeys(features, 0.0)
     sums, counts = np.zeros(len(features)), np.zeros(len(features))
-    for _, frame in _frames(plan, layout, features):
-        values = frame.to_numpy()
-        known = np.isfinite(values)
-        sums, counts = sums + np.where(known, values, 0.0).sum(axis=0), counts + known.sum(axis=0)
+    for _, data in _portions(plan, layout, features, target, recipe):
+        known = ~data.missing()
+        sums += np.where(known, data.frame.to_numpy(), 0.0).sum(axis=0)
+        counts += known.sum(axis=0)
     if not counts.all():
         empty = features[int(np.argmin(counts))]
         raise ValueError(f"column {empty!r} has no value at all: leave it out (--without {empty!r})")

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.io.columns import word_of
-from ascd.io.dialect import is_number
-from ascd.io.encoding import Choices, LabeledData, Recipe, label, missing_values, predictor
+from ascd.io.csv_files import is_number
 from ascd.io.reading import DAMAGED_ARCHIVE, absent
+from ascd.io.tables import Choices, LabeledData, Recipe, check_complete, label, predictor
 from ascd.io.writing import whole_file
 
 VERSION = 2
+UNFILLED = "a model that was fitted with --impute fills them"
 
 
 class Model(NamedTuple):
@@ -106,26 +106,8 @@ class Model(NamedTuple):
             raise ValueError("the model's features have no names: give an array with the columns in their order")
         target = self.header["data"]["target"]
         found = label(frame.copy(), "X", target, True, self.names.tolist(), Choices(), self.recipe._replace(written={}))
-        gone = missing_values(found)
-        if gone.any():
-            column = found.frame.columns[int(np.argmax(gone.any(axis=0)))]
-            raise ValueError(f"X has missing or infinite values, in {column!r} for one: the fit filled none (--impute)")
+        check_complete(found, "X", UNFILLED, UNFILLED)
         return found
-
-
-def as_classes(y: Any) -> Any:
-    """Return labels of classes: numbers that are not whole, which scikit-learn takes for quantities, become text.
-
-    Examples
-    --------
-    >>> from ascd.io.models import as_classes
-    >>> as_classes([1.5, 2.0]).tolist(), as_classes([1.0, 2.0]).tolist()
-    (['1.5', '2'], [1.0, 2.0])
-    """
-    y = np.asarray(y)
-    if y.dtype.kind != "f" or (y == np.round(y)).all():
-        return y
-    return np.array([word_of(value) for value in y], dtype=object)
 
 
 def model_of(estimator: Any, header: dict[str, Any], names: list[str] | None) -> Model:

@@ -12,8 +12,8 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.io import readers
-from ascd.io.columns import ColumnError
 from ascd.io.reading import DEFAULT_MEMORY, FORMATS
+from ascd.io.tables import ColumnError
 
 PARQUET = FORMATS["parquet"]
 #: The least memory that works at all, in bytes.

@@ -1,6 +1,6 @@
 """Readers of data that stay on disk: .npy files, Parquet files, Zarr arrays, and folders of sparse row groups.
 
-Each has the attributes of ``ascd.matrix.pieces.Reader``.  Files are read with ordinary calls, not through a memory map:
+Each has the attributes of ``ascd.matrix.files.Reader``.  Files are read with ordinary calls, not through a memory map:
 a file that has become shorter is an error with a sentence, where a map would end the process.  Before each read, a file
 must be as it was when it was opened, because columns that are cached would not be those of a file written since.
 
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array, check_places
-from ascd.io.columns import check_names
+from ascd.io.tables import check_names
 
 #: What NumPy raises for a damaged .npy file, by where the damage lies.
 DAMAGED_ARRAY = (ValueError, EOFError, SyntaxError, TokenError)
@@ -44,21 +44,16 @@ def state_of(path: Path) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-class Seal:
-    """A file's state when it was opened."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.state = path, state_of(path)
-
-    def check(self) -> None:
-        """Raise an OSError if the file has changed."""
-        now = state_of(self.path)
-        if now is None:
-            raise OSError(f"{self.path} can no longer be read: No such file or directory")
-        if self.state is not None and now[1] < self.state[1]:
-            raise OSError(f"{self.path} has become shorter than it was: {now[1]:,} of {self.state[1]:,} bytes are left")
-        if now != self.state:
-            raise OSError(f"{self.path} has changed since it was opened: open it again")
+def check_same(path: Path, before: tuple[int, int, int] | None) -> None:
+    """Raise an OSError if a file is not in the state that it had ``before``."""
+    now = state_of(path)
+    if now == before:
+        return
+    if now is None:
+        raise OSError(f"{path} can no longer be read: No such file or directory")
+    if before is not None and now[1] < before[1]:
+        raise OSError(f"{path} has become shorter than it was: {now[1]:,} of {before[1]:,} bytes are left")
+    raise OSError(f"{path} has changed since it was opened: open it again")
 
 
 @contextmanager
@@ -77,13 +72,13 @@ class Numbers:
 
     def __init__(self, path: Path) -> None:
         self.path, self.bytes_read = path, 0
-        self.seal = Seal(path)
+        self.state = state_of(path)
         self.shape, self.is_fortran, self.dtype, self.offset = _npy_header(path)
         self.size = math.prod(self.shape) * self.dtype.itemsize
 
     def take(self, start: int, count: int) -> Array:
         """Return ``count`` numbers from ``start`` on; booleans as bytes."""
-        self.seal.check()
+        check_same(self.path, self.state)
         with reading(self.path):
             found = np.fromfile(self.path, self.dtype, count, offset=self.offset + start * self.dtype.itemsize)
         self.bytes_read += found.nbytes
@@ -121,12 +116,10 @@ class NpyReader:
             return self.numbers.take(spans[0][1] * d, chosen.size * d).reshape(-1, d).T
         kind = np.dtype(np.uint8) if self.dtype == np.bool_ else self.dtype
         out = np.empty((height, chosen.size), dtype=kind, order="F")
-        for there, first, last in spans:
-            if height == d:
-                out[:, there] = self.numbers.take(first * d, (last - first) * d).reshape(-1, d).T
-                continue
-            for place, column in zip(range(there.start, there.stop), range(first, last), strict=True):
-                out[:, place] = self.numbers.take(column * d + rows.start, height)
+        for there, first, last in spans if height == d else ():
+            out[:, there] = self.numbers.take(first * d, (last - first) * d).reshape(-1, d).T
+        for place, column in enumerate(chosen.tolist()) if height < d else ():
+            out[:, place] = self.numbers.take(column * d + rows.start, height)
         return out
 
 
@@ -179,7 +172,7 @@ class ParquetReader:
     together, rows_apart, is_sparse = 1, False, False
 
     def __init__(self, paths: Sequence[Path], without: Sequence[str] = (), target: str | None = None) -> None:
-        self.paths, self.bytes_read = list(paths), 0
+        self.paths, self.states, self.bytes_read = list(paths), [*map(state_of, paths)], 0
         self._open()
         first = self.files[0].schema_arrow
         columns = parquet_columns(self.files[0])
@@ -201,36 +194,33 @@ class ParquetReader:
                 raise TypeError(f"{path}: the target {target!r} holds {found}, in {paths[0]} it holds {before}")
         kinds = {str(file.schema_arrow.field(name).type) for file in self.files for name in self.names}
         self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
-        heights = [file.metadata.row_group(g).num_rows for file, g in self.groups]
+        heights = [self.files[k].metadata.row_group(g).num_rows for k, g in self.groups]
         self.ends = np.concatenate([[0], np.cumsum(heights)]).astype(np.int64)
         self.shape = (int(self.ends[-1]), len(self.names))
         self.size = 8 * self.shape[0] * self.shape[1]
         self.counts = np.full(self.shape[1], self.shape[0])
 
     def _open(self) -> None:
-        self.files, self.seals = [open_parquet(path) for path in self.paths], [*map(Seal, self.paths)]
-        self.lock = Lock()
-        groups = [(file, g) for file in self.files for g in range(file.num_row_groups)]
-        self.groups = [(file, g) for file, g in groups if file.metadata.row_group(g).num_rows]
+        self.files, self.lock = [open_parquet(path) for path in self.paths], Lock()
+        groups = [(k, g) for k, file in enumerate(self.files) for g in range(file.num_row_groups)]
+        self.groups = [(k, g) for k, g in groups if self.files[k].metadata.row_group(g).num_rows]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("files", "groups", "lock")}
+        return {name: value for name, value in vars(self).items() if name not in ("files", "lock")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        seals = self.seals
         self._open()
-        self.seals = seals
 
     def read(self, rows: slice, columns: Array | None) -> Array:
         """Return columns of one row group in Fortran order; all its rows are decoded, some converted."""
         number = int(np.searchsorted(self.ends, rows.start, side="right")) - 1
         names = self.names if columns is None else [self.names[j] for j in columns.tolist()]
-        file, group = self.groups[number]
+        k, group = self.groups[number]
         with self.lock:
-            self.seals[self.files.index(file)].check()
-            table = self._table(file, group, names)
-            meta, wanted = file.metadata.row_group(group), set(names)
+            check_same(self.paths[k], self.states[k])
+            table = self._table(k, group, names)
+            meta, wanted = self.files[k].metadata.row_group(group), set(names)
             stored = (meta.column(k) for k in range(meta.num_columns))
             self.bytes_read += sum(one.total_compressed_size for one in stored if one.path_in_schema in wanted)
         table = table.slice(rows.start - int(self.ends[number]), rows.stop - rows.start)
@@ -241,12 +231,12 @@ class ParquetReader:
 
     def column(self, name: str) -> Array:
         """Return one column of all rows as it is (the target may be text)."""
-        parts = [self._table(file, g, [name]).column(name).to_pandas().to_numpy() for file, g in self.groups]
+        parts = [self._table(k, g, [name]).column(name).to_pandas().to_numpy() for k, g in self.groups]
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def _table(self, file: Any, group: int, names: Sequence[str]) -> Any:
-        with reading(self.paths[self.files.index(file)]):
-            return file.read_row_group(group, columns=list(names))
+    def _table(self, k: int, group: int, names: Sequence[str]) -> Any:
+        with reading(self.paths[k]):
+            return self.files[k].read_row_group(group, columns=list(names))
 
 
 def open_parquet(path: Path) -> Any:
@@ -360,24 +350,26 @@ class SparseReader:
             self.y = load_npy(folder / "target.npy")
         except FileNotFoundError as error:
             raise self._differs(f"{error.filename} is missing") from error
-        if self.y.shape != (self.shape[0],):
-            raise self._differs(f"target.npy has shape {self.y.shape}, not {(self.shape[0],)}")
+        self._check_shape("target.npy", self.y, self.shape[0])
         self.counts = np.sum([np.diff(offsets) for _, _, offsets in self.groups], axis=0)
         self.size = sum(data.size + rows.size for data, rows, _ in self.groups)
 
     def _opened(self, number: int) -> tuple[Numbers, Numbers, Array]:
-        files = [self.folder / f"{group_name(number)}.{name}.npy" for name in GROUP_FILES]
-        data, rows, offsets = Numbers(files[0]), Numbers(files[1]), load_npy(files[2])
-        if offsets.shape != (self.shape[1] + 1,):
-            raise self._differs(f"{files[2].name} has shape {offsets.shape}, not {(self.shape[1] + 1,)}")
+        names = [f"{group_name(number)}.{name}.npy" for name in GROUP_FILES]
+        data, rows = (Numbers(self.folder / name) for name in names[:2])
+        offsets = load_npy(self.folder / names[2])
+        self._check_shape(names[2], offsets, self.shape[1] + 1)
         if offsets.dtype.kind not in "iu" or rows.dtype.kind not in "iu":
-            raise self._differs(f"{files[1].name} or {files[2].name} holds no whole numbers")
+            raise self._differs(f"{names[1]} or {names[2]} holds no whole numbers")
         if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
-            raise self._differs(f"{files[2].name} has columns that begin before the last one's end")
-        for one, file in ((data, files[0]), (rows, files[1])):
-            if one.shape != (int(offsets[-1]),):
-                raise self._differs(f"{file.name} has shape {one.shape}, not {(int(offsets[-1]),)}")
+            raise self._differs(f"{names[2]} has columns that begin before the last one's end")
+        self._check_shape(names[0], data, int(offsets[-1]))
+        self._check_shape(names[1], rows, int(offsets[-1]))
         return data, rows, offsets
+
+    def _check_shape(self, name: str, array: Any, length: int) -> None:
+        if array.shape != (length,):
+            raise self._differs(f"{name} has shape {array.shape}, not {(length,)}")
 
     def _differs(self, how: str) -> ValueError:
         return ValueError(f"{self.folder} is not what its {INDEX} says: {how}. Run ascd convert again, with --force")

@@ -10,21 +10,17 @@ npz             ``scipy.sparse.save_npz`` with an array ``y`` added, or arrays `
 
 from __future__ import annotations
 
-import re
-import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import check_places, unknown_name
-from ascd.io.columns import as_target, counted
-from ascd.io.dialect import MISSING, Dialect, Layout, detect, longer_line, numbered, separator_name, unpacked, unpacking
-from ascd.io.encoding import Choices, LabeledData, Recipe, fill, label
+from ascd.io.csv_files import Dialect, detect, numbered, read_csv, separator_name, unpacked, unpacking
+from ascd.io.tables import Choices, LabeledData, Recipe, as_target, counted, fill, label
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
@@ -104,12 +100,13 @@ def _read_csv_table(
 ) -> LabeledData:  # fmt: skip
     """Return the data of a CSV file, written and encoded as a model's recipe says where the file does not."""
     na = na or recipe.written.get("na", ())
-    known = list(dict.fromkeys(recipe.source(name) for name in features or ()))
+    known = recipe.sources(features or ())
     model = Dialect(**{name: recipe.written.get(name) for name in KEPT}) if recipe.written else None
     layout = detect(path, dialect, model, known)
     frame, found = read_csv(path, layout, na, as_text=list(recipe.levels)), layout.dialect
     target = column_name(target, found.header)
-    frame.columns = _matched_names(list(frame.columns), target, found, model, known)
+    if model is not None and known and found.header != model.header:
+        frame.columns = _names_by_position(list(frame.columns), target, found.header, known)
     recipe = recipe._replace(written={**{name: getattr(found, name) for name in KEPT}, "na": list(na)})
     data = label(frame, path.name, target, target_optional, features, choices, recipe)
     check_width(data.X.shape, path, found)
@@ -150,87 +147,18 @@ def column_name(given: Any, has_header: bool | None) -> Any:
     return f"column {given}" if has_header is False and isinstance(given, str) and given.isdigit() else given
 
 
-def read_csv(path: Path, layout: Layout, na: Sequence[str], as_text: Sequence[str] = (), **options: Any) -> Any:
-    """Return the frame of a CSV file, or an iterator of frames where ``options`` has chunksize.
-
-    Parameters
-    ----------
-    as_text : columns of words, in which 07 must not become 7
-    """
-    import pandas
-
-    dialect, names, _ = layout
-    missing = {word for one in MISSING for word in (one, one.upper(), one.title())}
-    try:
-        with parsing(path, layout):
-            frame = pandas.read_csv(
-                path,
-                sep=dialect.sep or ",",
-                decimal=dialect.decimal or ".",
-                header=0 if dialect.header else None,
-                names=names,
-                index_col=False,
-                encoding=dialect.encoding,
-                na_values=[*missing, *na],
-                skipinitialspace=True,
-                dtype={name: str for name in as_text if name in names},
-                low_memory=False,  # else pandas takes rows in turns, and 07 is 7 where these hold numbers only
-                **options,
-            )
-    except UnicodeDecodeError:  # beyond what was looked at
-        layout = layout._replace(dialect=dialect._replace(encoding="cp1252"))
-        return read_csv(path, layout, na, as_text, **options)
-    if "chunksize" not in options and not len(frame):
-        raise ValueError(f"{path.name} has a header of {counted(len(names), 'column')} and no rows")
-    return frame
-
-
-@contextmanager
-def parsing(path: Path, layout: Layout) -> Iterator[None]:
-    """Translate errors of a file that pandas cannot parse; they name the line."""
-    from pandas.errors import EmptyDataError, ParserError, ParserWarning
-
-    try:
-        with unpacking(path), warnings.catch_warnings():
-            warnings.simplefilter("error", ParserWarning)  # about fields that no column would take
-            yield
-    except (ParserError, ParserWarning, EmptyDataError) as error:
-        raise _not_csv(error, path, layout) from None
-
-
-def _not_csv(error: Exception, path: Path, layout: Layout) -> ValueError:
-    quote = re.search(r"EOF inside string starting at row (\d+)", str(error))
-    if quote:  # pandas counts from 0
-        return ValueError(f"{path.name}: a quote that is opened in row {int(quote[1]) + 1} of the file is never closed")
-    longer = longer_line(path, layout)
-    if longer is None:
-        return ValueError(f"{path} is not a table in CSV: {error}")
-    return ValueError(
-        f"{path.name}: line {longer[0]} has {longer[1]} fields, and there are {len(layout.names)} columns: is the "
-        f"separator {separator_name(layout.dialect.sep or ',')} right (--sep), does a field lack its quotes, or the "
-        "header a name (as R writes files with names of rows)?"
-    )
-
-
 def check_width(shape: tuple[int, int], path: Path, dialect: Dialect) -> None:
     """Raise a ValueError where one column leaves no features: the separator must be another one."""
-    if shape[1]:
-        return
-    better = detect(path, Dialect(header=True, encoding=dialect.encoding)).dialect.sep
-    advice = f"--sep {better!r}" if better and better != dialect.sep else "--sep"
-    raise ValueError(
-        f"{path.name} has {counted(shape[0], 'sample')} and 0 features: with the separator "
-        f"{separator_name(dialect.sep)} its lines are one column, the target; name the separator with {advice}"
-    )
+    if not shape[1]:
+        raise ValueError(
+            f"{path.name} has {counted(shape[0], 'sample')} and 0 features: with the separator "
+            f"{separator_name(dialect.sep)} its lines are one column, the target; name the separator with --sep"
+        )
 
 
-def _matched_names(
-    names: list[str], target: Any, found: Dialect, model: Dialect | None, known: list[str]
-) -> list[str]:  # fmt: skip
-    """Return the names of the columns; by position where the file or the model's data have no header."""
-    if model is None or not known or found.header == model.header:
-        return names
-    if found.header:  # the model knows its columns by their numbers
+def _names_by_position(names: list[str], target: Any, has_header: bool | None, known: list[str]) -> list[str]:
+    """Return names of the columns where either the file or the model's data have no header."""
+    if has_header:  # the model knows its columns by their numbers
         return numbered(len(names))
     others = [name for name in names if name != target]
     if len(others) != len(known):

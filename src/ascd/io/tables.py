@@ -1,0 +1,515 @@
+"""A table of named columns as features and target.
+
+A column is numbers only where all its values are; otherwise every value stays the word that it was (07, TRUE).  Words
+become 0/1 columns, stored as one code a row (``ascd.Table``), dates may become days, missing values may be filled.
+What was done is kept as a ``Recipe``, so that a model treats the data that it predicts in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array, unknown_name
+from ascd.io.csv_files import MISSING, is_number, plain_number
+
+#: Names by which a target is found.
+TARGETS = ("target", "y", "label")
+#: What fills missing numbers; a missing word becomes the most frequent one, with "zero" none.
+FILLS = ("mean", "median", "zero")
+#: What is done with columns of dates; by default they are text.
+DATES = ("days", "drop")
+#: A day, or a moment, in ISO 8601.
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
+#: Words that pandas reads as truths in a column of nothing else.
+TRUTHS = {spelled: word == "true" for word in ("true", "false") for spelled in (word, word.upper(), word.title())}
+#: More than this share of a text column's values are numbers: the others are mistakes rather than words.
+MOSTLY = 0.5
+#: Names that a message lists.
+SHOWN = 5
+#: The category of a value that is none of the levels; it has no 0/1 column.
+UNSEEN = "\0"
+#: Decimal mark and mark between thousands of numbers in text.
+Marks = tuple[str, str | None]
+PLAIN: Marks = (".", None)
+
+
+class ColumnError(ValueError):
+    """A column that was named does not exist, or was named twice."""
+
+
+class Choices(NamedTuple):
+    """What is done to columns.
+
+    Parameters
+    ----------
+    without : columns to leave out
+    drop : leave out the rows in which a value is missing
+    impute : {"", "mean", "median", "zero"}, what fills missing values of features
+    levels : a text column with at most so many different values becomes 0/1 columns; 0: none does
+    dates : {"", "days", "drop"}, dates as numbers of days since 1970, left out, or text
+    """
+
+    without: tuple[str, ...] = ()
+    drop: bool = False
+    impute: str = ""
+    levels: int = 0
+    dates: str = ""
+
+
+class Recipe(NamedTuple):
+    """What was done to the columns: fills of missing values, levels of text columns, columns of dates.
+
+    ``written`` says how the file was written: fields of a CSV file's ``Dialect`` and "na", the texts for missing
+    values; of a LIBSVM file the "first" index, 0 or 1.
+    """
+
+    fills: dict[str, Any] = {}  # noqa: RUF012  never changed
+    levels: dict[str, list[str]] = {}  # noqa: RUF012
+    dates: Sequence[str] = ()
+    written: dict[str, Any] = {}  # noqa: RUF012
+
+    @property
+    def marks(self) -> Marks:
+        """Decimal mark and mark between thousands of numbers in text."""
+        return self.written.get("decimal") or ".", self.written.get("thousands")
+
+    def sources(self, features: Sequence[str]) -> list[str]:
+        """Return the columns that features are made from."""
+        made = {feature: name for name, levels in self.levels.items() for feature in level_names(name, levels)}
+        return list(dict.fromkeys(made.get(name, name) for name in features))
+
+
+class LabeledData(NamedTuple):
+    """Features and target of a file.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or ``ascd.Table`` of shape (n_samples, n_features)
+    y : target of shape (n_samples,) or (n_samples, n_targets); None where the file has none
+    names : names of the features, or None
+    target : name of the target, or list of names
+    notes : what was found and done, in sentences
+    frame : DataFrame of numbers and categories that X was made of; None for sparse data and data on disk
+    """
+
+    X: Any
+    y: Any
+    names: list[str] | None
+    target: Any = None
+    notes: tuple[str, ...] = ()
+    recipe: Recipe = Recipe()
+    frame: Any = None
+
+    def rows(self, chosen: Array) -> LabeledData:
+        """Return some rows, by their numbers."""
+        y = None if self.y is None else self.y[chosen]
+        if self.frame is None:
+            return self._replace(X=self.X.tocsr()[chosen].tocsc(), y=y)
+        frame = self.frame.iloc[chosen]
+        return self._replace(X=design_of(frame), y=y, frame=frame)
+
+    @property
+    def target_words(self) -> str:
+        """The target, or several, in words: with its name where it has one."""
+        named = [self.target] if isinstance(self.target, str) else self.target or ()
+        return " ".join(["the target", ", ".join(map(repr, named))]).rstrip()
+
+    def missing(self) -> Array:
+        """Return where features are missing or infinite: shape (n_samples, n_columns), or (n_samples, 1) if sparse."""
+        if self.frame is not None:
+            numbers = self.frame.select_dtypes("number").columns
+            gone = self.frame.isna()
+            gone[numbers] |= np.isinf(self.frame[numbers])
+            return np.asarray(gone.to_numpy())
+        stored, found = self.X.tocoo(), np.zeros((self.X.shape[0], 1), dtype=bool)
+        found[stored.row[~np.isfinite(stored.data)]] = True
+        return found
+
+
+def counted(number: int, word: str) -> str:
+    """Return a number with its word, in the plural unless it is 1: "1 row", "1,200 rows"."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def level_names(name: str, levels: Sequence[str]) -> list[str]:
+    """Return the names of the 0/1 columns: one a level; of two levels the second alone."""
+    return [f"{name}={level}" for level in _coded(levels)]
+
+
+def _coded(levels: Sequence[str]) -> Sequence[str]:
+    return levels[1:] if len(levels) == 2 else levels
+
+
+# ------------------------------------------------------------------------------------------------ values of columns
+
+
+def check_names(chosen: Sequence[str], role: str, names: Sequence[str]) -> None:
+    """Raise a ColumnError for a name that no column has, or that is given twice."""
+    for number, name in enumerate(chosen):
+        if name in chosen[:number]:
+            raise ColumnError(f"{role} {name!r} is named twice")
+        if name not in names:
+            raise ColumnError(str(unknown_name(name, role, names)))
+
+
+def find_target(names: Sequence[str], target: Any, optional: bool) -> Any:
+    """Return the target's name: the one given (or a list of them), else one of TARGETS, else the last column.
+
+    None where an ``optional`` target is not there.
+    """
+    if target is not None:
+        chosen = [target] if isinstance(target, str) else list(target)
+        missing = [name for name in chosen if name not in names]
+        check_names(chosen, "target", [*names, *missing] if optional else names)
+        return None if missing else target if isinstance(target, str) else chosen
+    spelled = (name for wanted in TARGETS for name in (wanted, wanted.upper(), wanted.title()))
+    found = next((name for name in spelled if name in names), None)
+    return found if found is not None or optional else names[-1]
+
+
+def words(column: Any) -> Any:
+    """Return a column as words, also where all of them are numbers (None: missing)."""
+    if column.dtype.kind in "fiub":
+        return np.array([word_of(value) or None for value in column], dtype=object)
+    text = column.astype(str).fillna("").astype(object)
+    return text.mask(text.str.strip().str.lower().isin(MISSING), None).to_numpy(dtype=object)
+
+
+def word_of(value: Any) -> str:
+    """Return a value of a text column; "" where it is missing.  Missing values make whole numbers floats: 3.0 is 3."""
+    import pandas
+
+    if pandas.isna(value):
+        return ""
+    is_whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value) if is_whole else value)
+
+
+def numbers(column: Any, marks: Marks = PLAIN, truths: bool = True) -> Any:
+    """Return a column as numbers (nan: missing), or None where a value is none.
+
+    ``truths``: take TRUE and FALSE beside missing values for 1 and 0, as in a column without missing values.
+    """
+    import pandas
+
+    if column.dtype.kind in "fiub":
+        return column.to_numpy(dtype=float, na_value=np.nan) if column.isna().any() else column.to_numpy()
+    text = pandas.Series(words(column), dtype=object)
+    known = text.dropna()
+    if truths and len(known) and known.isin(TRUTHS).all():
+        return text.map(TRUTHS).to_numpy(dtype=float)
+    plain = known if marks == PLAIN else known.map(lambda cell: plain_number(cell, *marks))
+    found = pandas.to_numeric(plain, errors="coerce")
+    return found.reindex(text.index).to_numpy(dtype=float) if len(found) and found.notna().all() else None
+
+
+def days(column: Any) -> Any:
+    """Return dates as days since 1970-01-01 (nan: missing); None where a value is no date in ISO 8601."""
+    import pandas
+
+    if column.dtype.kind in "fiub":
+        return None
+    text = pandas.Series(words(column), dtype=object)
+    known = text.dropna()
+    if column.dtype.kind != "M" and not (len(known) and all(DATE.fullmatch(cell.strip()) for cell in known)):
+        return None
+    moments = pandas.to_datetime(text, format="ISO8601", utc=True)
+    return ((moments - pandas.Timestamp(0, tz="UTC")) / pandas.Timedelta(days=1)).to_numpy(dtype=float)
+
+
+def target_values(frame: Any, chosen: Any, are_words: bool = False, marks: Marks = PLAIN) -> Any:
+    """Return a target's values, numbers or words, or those of several as columns of numbers."""
+    if isinstance(chosen, str):
+        found = None if are_words else numbers(frame[chosen], marks, truths=False)
+        return words(frame[chosen]) if found is None else found
+    columns = [numbers(frame[name], marks) for name in chosen]
+    for name, values in zip(chosen, columns, strict=True):
+        if values is None:
+            first = words(frame[name])[0]
+            raise ValueError(f"target {name!r} must be numbers where there are several; its first is {first!r}")
+    return np.column_stack([values.astype(float) for values in columns])
+
+
+def as_target(y: Any) -> Any:
+    """Return a target that was stored as dates, bytes, decimals or objects as numbers or words."""
+    import pandas
+
+    return y if y.ndim > 1 or y.dtype.kind in "fiubUc" else target_values({"y": pandas.Series(y)}, "y")
+
+
+def has_target(y: Any) -> Array:
+    """Return which rows have a finite target, or all of several."""
+    y = np.asarray(y)
+    if y.dtype.kind == "f":
+        return np.asarray(np.isfinite(y).reshape(len(y), -1).all(axis=1))
+    return np.array([value is not None and value == value for value in y], dtype=bool)
+
+
+# ------------------------------------------------------------------------------------------------ features and target
+
+
+def label(
+    frame: Any, file: str, target: Any, target_optional: bool, features: Sequence[str] | None, choices: Choices,
+    recipe: Recipe,
+) -> LabeledData:  # fmt: skip
+    """Return the target apart from the other columns, and these as features.
+
+    Parameters
+    ----------
+    frame : DataFrame as it was read
+    file : the file's name, for errors
+    features : names of a model's features, which are then those of the result; None: all columns
+    recipe : of the model's data
+    """
+    frame.columns = [str(name) for name in frame.columns]
+    needed = recipe.sources(features or ())
+    frame, notes = leave_out(frame, choices.without, needed)
+    chosen = find_target(list(frame.columns), target, target_optional)
+    is_words = isinstance(chosen, str) and chosen in recipe.levels
+    y = None if chosen is None else target_values(frame, chosen, is_words, recipe.marks)
+    if features is None:
+        frame = frame if chosen is None else frame.drop(columns=chosen)
+    else:
+        missing = [name for name in needed if name not in frame.columns]
+        if missing:
+            raise ValueError(f"{file} lacks {len(missing)} of {len(needed)} features: {', '.join(missing[:SHOWN])}")
+        frame = frame[needed]
+    frame, kept = _encoded(frame, file, choices, recipe, features is not None, notes)
+    found = [name for column in frame for name in _features_of(column, kept.levels)]
+    if len(set(found)) < len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise ValueError(f"{file}: two columns would be called {twice!r}: rename one, or leave it out (--without)")
+    return fill(LabeledData(None, y, found, chosen, tuple(notes), kept, frame), choices, recipe.fills)
+
+
+def _features_of(column: str, levels: dict[str, list[str]]) -> list[str]:
+    return level_names(column, levels[column]) if column in levels else [column]
+
+
+def leave_out(frame: Any, without: Sequence[str], needed: Sequence[str] = ()) -> tuple[Any, list[str]]:
+    """Return the frame without the columns named, and without nameless ones that are empty or number the rows.
+
+    Columns that a model ``needed`` stay.
+    """
+    check_names(without, "column", list(frame.columns))
+    frame = frame.drop(columns=list(without))
+    notes = [f"left out: {', '.join(without)}"] if without else []
+    nameless = [name for name in frame.columns if name.startswith("Unnamed: ") and name not in needed]
+    if len(frame.columns) > 2 and frame.columns[0] in nameless:
+        column = frame.iloc[:, 0].to_numpy()
+        if column.dtype.kind == "i" and column.size and (np.diff(column) == 1).all() and column[0] in (0, 1):
+            frame = frame.drop(columns=nameless.pop(0))
+            notes.append("the first column counts the rows: left out")
+    empty = [name for name in nameless if frame[name].isna().all()]
+    if empty and len(empty) < len(frame.columns):
+        frame = frame.drop(columns=empty)
+        notes.append(f"{counted(len(empty), 'column')} without name and values left out")
+    return frame, notes
+
+
+def _encoded(
+    frame: Any, file: str, choices: Choices, recipe: Recipe, is_known: bool, notes: list[str]
+) -> tuple[Any, Recipe]:
+    """Return a frame of float64 columns and categories, and what was done; ``is_known``: as a model's recipe says."""
+    import pandas
+
+    if choices.dates not in ("", *DATES):
+        raise unknown_name(choices.dates, "dates", DATES)
+    kept = Recipe({}, {}, [], recipe.written)
+    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes) and not recipe.levels:
+        return frame.astype(np.float64), kept
+    columns = {}
+    for name in frame.columns:
+        column, is_date = frame[name], name in recipe.dates
+        found = days(column) if is_date or (choices.dates and not is_known) else None
+        if is_date and found is None:
+            raise ValueError(f"{file}: column {name!r} must be dates such as 2026-01-31, as in the model's data")
+        if found is not None and choices.dates == "drop":
+            notes.append(f"column {name!r} of dates left out")
+            continue
+        if found is not None:
+            kept = kept._replace(dates=[*kept.dates, name])
+            notes.append(f"column {name!r} of dates as days since 1970-01-01")
+        elif name not in recipe.levels:
+            found = numbers(column, recipe.marks)
+        if found is not None:
+            columns[name] = found.astype(np.float64)
+            continue
+        codes, values = pandas.factorize(words(column))  # -1: missing
+        if name not in recipe.levels:
+            _check_words(name, file, codes, list(values), choices.levels, is_known, recipe.marks)
+        kept.levels[name] = recipe.levels.get(name) or sorted(values)
+        columns[name] = _category(name, codes, list(values), kept.levels[name], notes)
+    return pandas.DataFrame(columns, index=frame.index), kept
+
+
+def _category(name: str, codes: Array, values: list[str], levels: list[str], notes: list[str]) -> Any:
+    """Return a text column as a category of its levels and of UNSEEN."""
+    import pandas
+
+    unseen = sorted(set(values) - set(levels))
+    if unseen:
+        notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(unseen[:SHOWN])}")
+    made = level_names(name, levels)
+    shown = ", ".join(made[:SHOWN])
+    notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {shown}")
+    place = {level: number for number, level in enumerate(levels)}
+    places = np.array([*(place.get(word, len(levels)) for word in values), -1])
+    return pandas.Categorical.from_codes(places[codes], categories=pandas.Index([*levels, UNSEEN], dtype=object))
+
+
+def _check_words(
+    name: str, file: str, codes: Array, values: list[str], limit: int, is_known: bool, marks: Marks
+) -> None:
+    """Raise a ValueError where words cannot become 0/1 columns, and say what can be done."""
+    is_word = np.array([*(not is_number(word, *marks) for word in values), False])
+    rows, there = np.flatnonzero(is_word[codes]), int(np.sum(codes >= 0))
+    first = values[codes[rows[0]]] if rows.size else ""
+    way = f"--without {name!r} leaves it out"
+    if is_known and rows.size:
+        raise ValueError(
+            f"{file}: column {name!r} must be numbers, as in the model's data; row {rows[0] + 1} has {first!r}: "
+            "correct it, or name it with --na if it stands for a missing value"
+        )
+    if there and rows.size < MOSTLY * there:
+        raise ValueError(
+            f"{file}: column {name!r} has {rows.size} of {codes.size} values that are not numbers, the first "
+            f"{first!r} in row {rows[0] + 1}: correct them, name them with --na, or leave the column out with "
+            f"--without {name!r}"
+        )
+    if not values:
+        raise ValueError(f"{file}: column {name!r} has no value at all: {way}")
+    if not limit:
+        raise ValueError(f"{file} has columns that are not numbers: {name}; encode or drop them")
+    if len(values) > limit:
+        raise ValueError(
+            f"{file}: text column {name!r} has {len(values)} different values, more than {limit}: --levels "
+            f"{len(values)} makes a column of each, {way}, --dates days makes numbers of dates, --thousands names a "
+            f"mark between thousands; the first value is {values[0]!r}"
+        )
+
+
+def _categories(frame: Any) -> dict[str, Any]:
+    """Return the levels of each text column that have 0/1 columns."""
+    return {name: _coded(list(kind.categories[:-1])) for name, kind in frame.dtypes.items() if kind == "category"}
+
+
+def design_of(frame: Any) -> Any:
+    """Return the features of an encoded frame: an array, or an ``ascd.Table`` where there are text columns."""
+    coded = _categories(frame)
+    if not coded:
+        return np.asfortranarray(frame.to_numpy(dtype=np.float64))
+    from ascd.matrix.table import Table
+
+    return Table(frame.assign(**{name: frame[name].cat.set_categories(levels) for name, levels in coded.items()}))
+
+
+def predictor(frame: Any, coefs: Array) -> Array:
+    """Return the linear predictor X·coefs of an encoded frame; coefs has shape (n_features, n_outputs)."""
+    coded = _categories(frame)
+    if not coded:
+        return np.asarray(frame.to_numpy(dtype=np.float64) @ coefs)
+    out, start = np.zeros((len(frame), coefs.shape[1])), 0
+    for name in frame:
+        stop = start + len(coded.get(name, [name]))
+        if name in coded:
+            codes = frame[name].cat.set_categories(coded[name]).cat.codes
+            out += np.vstack([coefs[start:stop], np.zeros(coefs.shape[1])])[codes]  # code -1: none of the levels
+        else:
+            out += np.outer(frame[name].to_numpy(), coefs[start])
+        start = stop
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ missing values
+
+
+def fill(data: LabeledData, choices: Choices, fills: dict[str, Any]) -> LabeledData:
+    """Return the data with missing values filled or their rows left out, as chosen; ``fills`` are a model's."""
+    if choices.impute not in ("", *FILLS):
+        raise unknown_name(choices.impute, "impute", FILLS)
+    if (choices.drop or choices.impute) and data.y is not None:  # nothing can fill a target
+        known = has_target(data.y)
+        if not known.any():
+            raise no_target(data)
+        data = _kept(data, known)
+    if choices.drop:
+        data = _kept(data, np.asarray(~data.missing().any(axis=1)))
+    if data.frame is None:
+        if (choices.impute or fills) and data.missing().any():
+            raise ValueError("missing values of a sparse table cannot be filled; --drop leaves out their rows")
+        return data
+    if choices.impute or fills:
+        frame = data.frame.mask(data.missing())
+        fills = fills or {name: _fill_of(frame[name], name, choices.impute) for name in frame}
+        count = int(frame.isna().to_numpy().sum())
+        how = f"by the column's {choices.impute}" if choices.impute else "as in the model"
+        notes = (*data.notes, f"{counted(count, 'missing value')} filled {how}") if count else data.notes
+        data = data._replace(frame=frame.fillna(fills), notes=notes, recipe=data.recipe._replace(fills=fills))
+    return data._replace(X=design_of(data.frame))
+
+
+def _kept(data: LabeledData, kept: Array) -> LabeledData:
+    """Return the rows that are kept."""
+    if kept.all():
+        return data
+    if not kept.any():
+        empty = empty_column(data)
+        why = f"column {empty!r} has no value at all" if empty else "every row lacks a value"
+        way = f"--without {empty!r} leaves it out" if empty else "--impute mean fills them"
+        raise ValueError(f"--drop would leave out all {kept.size:,} rows, as {why}: {way}")
+    note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
+    return data.rows(np.flatnonzero(kept))._replace(notes=(*data.notes, note))
+
+
+def _fill_of(column: Any, name: str, impute: str) -> Any:
+    """Return what fills missing values of a column: a number, or a word (UNSEEN: none of the words)."""
+    is_text = column.dtype == "category"
+    if impute == "zero":
+        return UNSEEN if is_text else 0.0
+    if column.isna().all():
+        raise ValueError(f"column {name!r} has no value at all: leave it out (--without {name!r})")
+    return str(column.mode().iloc[0]) if is_text else float(column.mean() if impute == "mean" else column.median())
+
+
+def empty_column(data: LabeledData) -> str | None:
+    """Return the name of the first column that has no value at all."""
+    if data.frame is None or not len(data.frame):
+        return None
+    return next(
+        (str(name) for name, gone in zip(data.frame, np.ravel(data.missing().all(axis=0)), strict=True) if gone), None
+    )
+
+
+def no_target(data: LabeledData) -> ValueError:
+    """Return the error of a target without values."""
+    return ValueError(f"{data.target_words} has no value at all: name another column with --target")
+
+
+def check_complete(data: LabeledData, file: str, way: str, without: str = "--without {!r} leaves it out") -> None:
+    """Raise a ValueError for missing features that names the first one and the ``way`` to do without it."""
+    samples, features = data.X.shape
+    if not samples or not features:
+        raise ValueError(f"{file} has {samples} samples and {features} features: there is nothing to do")
+    empty = empty_column(data)
+    if empty is not None:
+        raise ValueError(f"{file}: column {empty!r} has no value at all: {without.format(empty)}")
+    gone = data.missing()
+    if gone.any():
+        row = int(np.argmax(gone.any(axis=1)))
+        where = f"in feature {data.frame.columns[np.argmax(gone[row])]!r}, " if data.frame is not None else "in "
+        count = counted(int(gone.sum()), "missing or infinite value")
+        raise ValueError(f"{file} has {count}, the first {where}row {row + 1}: {way}")
+
+
+def check_target(data: LabeledData, file: str, way: str) -> None:
+    """Raise a ValueError for samples without a target."""
+    gone = 0 if data.y is None else int(np.sum(~has_target(data.y)))
+    if gone and gone == len(data.y):
+        raise no_target(data)
+    if gone:
+        raise ValueError(f"{file} has {counted(gone, 'sample')} without a target, or with an infinite one: {way}")
