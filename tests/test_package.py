@@ -139,7 +139,10 @@ def test_the_command_line_begins_without_waiting_for_imports():
 
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed: it is in the group 'lint'")
 def test_a_type_checker_knows_the_estimators(tmp_path):
-    found = checked(tmp_path, {"typed": TYPED, "absent": ABSENT, "everything": EVERYTHING})
+    text = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+    readme = "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
+    found = checked(tmp_path, {"typed": TYPED, "absent": ABSENT, "everything": EVERYTHING, "readme": readme})
+    assert found["readme"] == "", "the README has the types that a strict checker wants"
     revealed = re.findall(r"ascd(?:\.[a-z_]+)+\.[A-Z]\w*", found["typed"])
     kinds = ("estimators.least_squares.Lasso", "estimators.svm.LinearSVC", "problem.penalties.by_coordinate.L1")
     assert revealed == [f"ascd.{kind}" for kind in kinds]
@@ -156,6 +159,7 @@ def checked(folder, codes):
     for path, code in zip(paths, codes.values(), strict=True):
         path.write_text(code)
     options = [
+        "--strict",
         "--config-file=",
         "--ignore-missing-imports",
         "--no-site-packages",
