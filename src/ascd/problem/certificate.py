@@ -30,11 +30,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
 from ascd.problem import tuning
-from ascd.problem.dual import dual_distance, dual_length, is_finite, unweighted
+from ascd.problem.dual import dual_distance, dual_length, is_finite, movable_curvature, sample_gap, unweighted
 from ascd.problem.lengths import lengths_of_blocks, norm
-from ascd.problem.terms import NO_INDICES
+from ascd.problem.optimality import square_over
+from ascd.problem.terms import NO_INDICES, is_required, rests_for_certain, term_and_size
+from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, RELATIVE, SAFETY, SAMPLES_A_PART
+
+#: The first share by which the scale of a dual point is made smaller.
+MARGIN = tuning.MARGINS[0]
 
 
 class Point(NamedTuple):
@@ -81,23 +87,134 @@ def certify(problem: Any, terms: Any, point: Point, products: Products, enough: 
     enough : the gap is made no tighter than this
     """
     with np.errstate(all="ignore"):
+        if terms.is_by_coordinate and not problem.loss.is_coupled and point.predictor.size <= SAMPLES_A_PART:
+            gap = _first_attempt(problem, terms, point, products)
+            if gap <= enough:
+                return Certificate(gap, True)
         if not (is_finite(point.x.ravel()) and is_finite(point.raw_gradient.ravel())):
             return Certificate(math.inf, True)
         return _Proof(problem, terms, point).certificate(products, enough)
 
 
+def _first_attempt(problem: Any, terms: Any, point: Point, products: Products) -> float:
+    """Return the gap for penalties by coordinate that require no product, without compensated sums; inf for others."""
+    loss, d = problem.loss, problem.n_samples
+    listed, dual, reach = np.empty(terms.count, dtype=np.int64), np.empty(d), np.empty(d if point.intercept else 0)
+    gap = gap_at_gradient(
+        loss.sample, loss.loss, terms.penalty, terms.norm, point.x.ravel(), float(point.constant[0]), point.intercept,
+        point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(), products.estimate.ravel(),
+        products.radius, problem.total_weight, problem.target_error, loss.bound, listed, dual, reach,
+    )  # fmt: skip
+    return float(gap)
+
+
+@kernel
+def gap_at_gradient(
+    sample: Any, loss: Any, penalty: Any, norm: Array, x: Array, constant: float, intercept: bool, predictor: Array,
+    gradient: Array, curvature: Array, estimate: Array, radius: Array, total: float, target_error: float, bound: float,
+    listed: Array, dual: Array, reach: Array,
+) -> float:  # fmt: skip
+    """Return the gap at the raw gradient as dual point, moved along the curvatures where it must sum to 0.
+
+    Sums are plain, with their rounding errors added; inf where a product is required or curvatures have no bound.
+    """
+    d = predictor.size
+    length, spread, away = distance_in_dual(gradient, gradient, 0.0, sample.weight), 0.0, 0.0
+    if not (length < math.inf and bound < math.inf):
+        return math.inf
+    if intercept:
+        if not centre_dual(sample, loss, gradient, curvature, length, total, dual, reach):
+            return math.inf
+        spread = distance_in_dual(reach, reach, 0.0, sample.weight)
+        away = distance_in_dual(gradient, dual, 1.0, sample.weight)
+    else:
+        for k in range(d):
+            dual[k] = gradient[k]
+    rounding = 2.0 * (d + 8.0) * UNIT * max(length, distance_in_dual(dual, dual, 0.0, sample.weight))
+    wide_by = rounding + away + spread
+    count, moved, size_of_x, scale = 0, 0, 0.0, 1.0
+    for number in range(x.size):
+        j = wide(number)
+        r = radius[j] + wide_by * norm[j]
+        if is_required(penalty, x[j], j, estimate[j], r, False):
+            return math.inf
+        if not rests_for_certain(penalty, x[j], j, estimate[j], r):
+            listed[count] = j
+            count += 1
+            scale = min(scale, penalty.dual_scale(-estimate[j] - r, j), penalty.dual_scale(r - estimate[j], j))
+        moved += x[j] != 0.0
+        size_of_x += abs(x[j]) * norm[j]
+    zeta = (moved + 3.0) * UNIT * (size_of_x + abs(constant) * math.sqrt(total)) if moved > 0 else 0.0
+    if not scale > 0.0:
+        return math.inf
+    scale = scale * (1.0 - MARGIN) if scale < 1.0 else scale
+    gap, size = 0.0, 0.0
+    for i in range(count):
+        j = wide(listed[i])
+        r = radius[j] + wide_by * norm[j]
+        term, parts = term_and_size(penalty, x[j], j, scale * (estimate[j] - r), scale * (estimate[j] + r))
+        gap += term
+        size += parts
+    gap += sample_gap(sample, loss, predictor, dual, reach, scale, 0, d)
+    distance = distance_in_dual(gradient, dual, scale, sample.weight) + spread
+    return finished(gap, size, residual_rounding(length), distance, zeta + target_error, bound)
+
+
+@helper
+def centre_dual(
+    sample: Any, loss: Any, gradient: Array, curvature: Array, length: float, total: float, dual: Array, reach: Array
+) -> bool:
+    """Fill in V − H·ΣV/ΣH, and how far each entry is at most from a dual point that sums to 0; False if ΣH is 0.
+
+    A sample whose entry is near the end of its domain does not move.
+    """
+    d, sum_of_roots, excess = dual.size, 0.0, 0.0
+    typical = length / math.sqrt(d)
+    for k in range(d):
+        reach[k] = (
+            curvature[k] if loss.is_quadratic() else movable_curvature(sample, loss, gradient, curvature, typical, k)
+        )
+        sum_of_roots += reach[k]
+        excess += gradient[k]
+    if not 0.0 < sum_of_roots < math.inf:
+        return False
+    left, size = 0.0, 0.0
+    for k in range(d):
+        dual[k] = gradient[k] - reach[k] / sum_of_roots * excess
+        left += dual[k]
+        size += abs(dual[k])
+    own = 0.0 if loss.is_quadratic() else 8.0 * UNIT * length
+    misses = abs(left) + (d + 8.0) * UNIT * size + 2.0 * own * math.sqrt(total)
+    for k in range(d):
+        reach[k] = reach[k] / sum_of_roots * (SAFETY * misses)
+    return True
+
+
+@helper
+def distance_in_dual(one: Array, other: Array, scale: float, weight: Any) -> float:
+    """Return √Σ (one_k − scale·other_k)²/s_k; inf where its square is not an ordinary number of float64."""
+    total = 0.0
+    for number in range(one.size):
+        k = wide(number)
+        difference, counted = one[k] - scale * other[k], at(weight, k)
+        total += square_over(difference, counted) if counted > 0.0 else 0.0
+    return math.sqrt(total) if total == 0.0 or LEAST_SUM_OF_SQUARES < total < MOST_SUM_OF_SQUARES else math.inf
+
+
+@helper
 def residual_rounding(length: float) -> float:
     """Return what the rounding of residuals can add to a gap, for raw gradients of this length."""
     off = 4.0 * UNIT * length
-    return off * off / tuning.RELATIVE
+    return off * off / RELATIVE
 
 
+@helper
 def finished(gap: float, size: float, rounding: float, distance: float, zeta: float, curvature: float) -> float:
     """Return the gap with its rounding errors: of ``size`` that cancelled, of residuals, of a predictor off by ζ."""
-    bound = (1.0 + tuning.RELATIVE) * gap + 8.0 * UNIT * size + rounding
+    bound = (1.0 + RELATIVE) * gap + 8.0 * UNIT * size + rounding
     if zeta != 0.0:  # nan must not pass; no power: one that overflows is an error in Python
         bound += (distance + 2.0 * curvature * zeta) * zeta
-    return math.inf if math.isnan(bound) else float(bound)
+    return bound if bound == bound else math.inf
 
 
 class _Near(NamedTuple):
@@ -121,7 +238,7 @@ class _Proof:
         self.matrix, self.norm = problem.design, terms.norm
         self.outputs = point.predictor.shape[1]
         self.weight: Any = 1.0 if problem.root is None else np.repeat(problem.weight, self.outputs)
-        self.total = float(problem.weight.sum())
+        self.total = problem.total_weight
         self.noise = (point.predictor.shape[0] + 8.0) * UNIT
         self.norm_rounding = 0.0 if terms.is_by_coordinate else (terms.longest + 8.0) * UNIT
         self.length = self._length(point.raw_gradient)
@@ -345,7 +462,7 @@ def certify_from_sums(
                 break
         length = math.sqrt(sums.square)
         distance = (1.0 - scale * float(balance.scales.min()) + balance.error) * length
-        zeta = predictor_error(problem, x, constant, float(problem.weight.sum()))
+        zeta = predictor_error(problem, x, constant, problem.total_weight)
         most = bounded_curvature(problem.loss, zeta, problem.weight, sums.most_curved)
         return finished(gap, size, residual_rounding(length), distance, zeta, most)
 

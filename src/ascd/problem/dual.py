@@ -97,14 +97,19 @@ def movable_curvatures(
 ) -> None:
     """Fill in ``movable`` of some samples."""
     for number in range(start, stop):
-        k = wide(number)
-        weight, target = at(sample.weight, k), sample.target[k]
-        out[k] = 0.0
-        if weight > 0.0 and curvature[k] > 0.0:
-            u = dual[k] / weight
-            away = NEAR_END * (abs(u) + typical)
-            is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
-            out[k] = curvature[k] if is_inside else 0.0
+        out[wide(number)] = movable_curvature(sample, loss, dual, curvature, typical, wide(number))
+
+
+@helper
+def movable_curvature(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, k: int) -> float:
+    """Return the curvature of a sample, 0 where its θ_k is near the end of its domain."""
+    weight, target = at(sample.weight, k), sample.target[k]
+    if not (weight > 0.0 and curvature[k] > 0.0):
+        return 0.0
+    u = dual[k] / weight
+    away = NEAR_END * (abs(u) + typical)
+    is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
+    return curvature[k] if is_inside else 0.0
 
 
 # ---- the samples' part of a gap: divergences, in which nothing cancels

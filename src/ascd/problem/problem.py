@@ -214,6 +214,11 @@ class Problem:
         return np.full(self.n_samples, self.sample_weight, dtype=np.float64)
 
     @cached_property
+    def total_weight(self) -> float:
+        """The sum of the weights."""
+        return float(self.weight.sum())
+
+    @cached_property
     def root(self) -> Array | None:
         """The square roots of the weights, of shape (n_samples, 1); None where all weights are 1."""
         is_one = np.ndim(self.sample_weight) == 0 or bool((self.weight == 1.0).all())

@@ -50,13 +50,10 @@ def evaluate_samples(
     filled = (gradient, curvature)
     if most is None:
         return _evaluate(*arrays, 0.0, *filled)[0], 0.0
-    search = np.array([guess if math.isfinite(guess) else 0.0, -math.inf, math.inf, 0.0, math.inf])
-    total = (
-        balance(*arrays, *filled, most, search)
-        if predictor.size <= SAMPLES_A_PART
-        else _balance(*arrays, *filled, most, search)
-    )
-    return float(total), float(search[T])
+    search = np.empty(5)
+    begin_search(search, guess if math.isfinite(guess) else 0.0)
+    method = balance if predictor.size <= SAMPLES_A_PART else _balance
+    return float(method(*arrays, *filled, most, search)), float(search[T])
 
 
 def _evaluate(
@@ -101,7 +98,24 @@ def _balance(
 def balance(
     sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
 ) -> float:
-    """Move all of z by the best constant; return the sum of losses there.  Gradients are filled in."""
+    """``best_constant`` for callers that are not compiled."""
+    return best_constant(sample, loss, predictor, gradient, curvature, most, search)
+
+
+@helper
+def begin_search(search: Array, guess: float) -> None:
+    """Prepare a search for the best constant, of which nothing is known but a guess."""
+    search[T], search[LOW], search[HIGH], search[STRIDE], search[LAST_STEP] = guess, -math.inf, math.inf, 0.0, math.inf
+
+
+@helper
+def best_constant(
+    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
+) -> float:
+    """Move all of z by the best constant; return the sum of losses there.
+
+    Gradients and curvatures are filled in, and the constant in ``search``.
+    """
     reach, start, total, guess = 0.0, math.inf, math.inf, search[T]
     for k in range(predictor.size):
         reach = max(reach, abs(predictor[k]))
@@ -213,12 +227,21 @@ def quick_gaps(
 ) -> None:
     """Fill in ``quick_gap`` of each part of the samples."""
     for part in range(start, stop):
-        total = 0.0
-        for number in range(part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)):
-            k = wide(number)
-            weight, target = at(sample.weight, k), sample.target[k]
-            if weight > 0.0:
-                dual = scale * gradient[k] / weight
-                term = loss.value(target, predictor[k]) + loss.conjugate(target, dual) - dual * predictor[k]
-                total += weight * (0.0 if term < 0.0 else term)
-        out[part] = total
+        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
+        out[part] = quick_sample_gap(sample, loss, predictor, gradient, scale, first, last)
+
+
+@helper
+def quick_sample_gap(
+    sample: Any, loss: Any, predictor: Array, gradient: Array, scale: float, start: int, stop: int
+) -> float:
+    """Return ``quick_gap`` of some samples."""
+    total = 0.0
+    for number in range(start, stop):
+        k = wide(number)
+        weight, target = at(sample.weight, k), sample.target[k]
+        if weight > 0.0:
+            dual = scale * gradient[k] / weight
+            term = loss.value(target, predictor[k]) + loss.conjugate(target, dual) - dual * predictor[k]
+            total += weight * (0.0 if term < 0.0 else term)
+    return total

@@ -451,13 +451,17 @@ def list_undecided_coordinates(
         count = first
         for number in range(first, min(first + LISTED_A_PART, x.size)):
             j = wide(number)
-            low, high = penalty.subgradient(x[j], j)
-            violation = violation_of(low, high, estimate[j]) + radius[j]
-            violation += LAST_PLACES * kink_size(penalty, j, low, high)
-            is_at_rest = violation <= 0.0 and may_rest(penalty, x[j], j, low, high)  # nan is not
             listed[wide(count)] = j
-            count += 0 if is_at_rest else 1
+            count += 0 if rests_for_certain(penalty, x[j], j, estimate[j], radius[j]) else 1
         counts[part] = count - first
+
+
+@helper
+def rests_for_certain(penalty: Any, x: float, j: int, g: float, r: float) -> bool:
+    """Return whether a coordinate stays at zero for every gradient entry in g ± r, rounding errors counted."""
+    low, high = penalty.subgradient(x, j)
+    violation = violation_of(low, high, g) + r + LAST_PLACES * kink_size(penalty, j, low, high)
+    return violation <= 0.0 and may_rest(penalty, x, j, low, high)  # nan is not
 
 
 @kernel
@@ -480,13 +484,20 @@ def gap_of_coordinates(
     for i in range(listed.size):
         j = wide(listed[i])
         left, right = scale * (estimate[j] - radius[j]), scale * (estimate[j] + radius[j])
-        gap += positive_part(largest_term(penalty, x[j], j, left, right))
-        size += cost_size(penalty, x[j], j) + abs(x[j] * left) + abs(x[j] * right)
+        term, parts = term_and_size(penalty, x[j], j, left, right)
+        gap, size = gap + term, size + parts
     for i in range(fixed.size):
         j = wide(fixed[i])
-        gap += positive_part(largest_term(penalty, x[j], j, estimate[j], estimate[j]))
-        size += cost_size(penalty, x[j], j) + abs(x[j] * estimate[j])
+        term, parts = term_and_size(penalty, x[j], j, estimate[j], estimate[j])
+        gap, size = gap + term, size + parts
     return gap, size
+
+
+@helper
+def term_and_size(penalty: Any, x: float, j: int, left: float, right: float) -> tuple[float, float]:
+    """Return the largest term of a coordinate for u_j in [left, right], and the size of its parts."""
+    size = cost_size(penalty, x, j) + abs(x * left) + abs(x * right)
+    return positive_part(largest_term(penalty, x, j, left, right)), size
 
 
 @kernel
@@ -511,14 +522,21 @@ def required_products(
     """
     for number in range(start, stop):
         j = wide(number)
-        low, high = penalty.subgradient(x[j], j)
-        g, r = estimate[j], radius[j]
-        nearest = max(low, min(high, -g))
-        far = 1.0 + abs(nearest)
-        at_end = low == high and min(penalty.dual_scale(nearest - far, j), penalty.dual_scale(nearest + far, j)) <= 0.0
-        fits = min(penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
-        is_required = at_end or fits <= 0.0 or (is_tight and fits < 1.0)
-        required[j] = -inside_domain(penalty, j, nearest) if is_required else math.nan
+        required[j] = math.nan
+        if is_required(penalty, x[j], j, estimate[j], radius[j], is_tight):
+            low, high = penalty.subgradient(x[j], j)
+            required[j] = -inside_domain(penalty, j, max(low, min(high, -estimate[j])))
+
+
+@helper
+def is_required(penalty: Any, x: float, j: int, g: float, r: float, is_tight: bool) -> bool:
+    """Return whether no scale makes the product g ± r feasible (with ``is_tight`` none below 1 is allowed)."""
+    low, high = penalty.subgradient(x, j)
+    nearest = max(low, min(high, -g))
+    far = 1.0 + abs(nearest)
+    at_end = low == high and min(penalty.dual_scale(nearest - far, j), penalty.dual_scale(nearest + far, j)) <= 0.0
+    fits = min(penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
+    return at_end or fits <= 0.0 or (is_tight and fits < 1.0)
 
 
 @kernel

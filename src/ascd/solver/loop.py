@@ -14,18 +14,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd.problem.certificate import Products, certify
 from ascd.problem.penalties import is_held
+from ascd.problem.products import products
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.solution import Status
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.check import NOTHING, OptimalityCheck, Report
 from ascd.solver.rows import RowNewton, row_parts_of
+from ascd.solver.small import is_small, minimise_small
 from ascd.solver.smooth import Smooth
 from ascd.solver.state import State
 from ascd.solver.subproblem import Subproblem
@@ -45,20 +49,35 @@ class Solver:
 
     def __init__(self, problem: Any, x: Array, intercept: bool, constant: Array) -> None:
         rows = row_parts_of(problem)
-        self.problem = problem
+        self.problem, self.is_small = problem, is_small(problem)
         self.state = State(problem, x if rows is None else np.zeros(x.shape), intercept, constant)
-        self.bounds = GradientBounds(problem, intercept)
-        self.check = OptimalityCheck(self.state, self.bounds)
-        self.subproblem = Subproblem(self.state, self.bounds)
-        self.smooth = Smooth(self.state)
         self.rows = None
         if rows is not None:
             self.rows = RowNewton(self.state, self.check, rows, x[:, 0], float(constant[0]))
         self.n_iter = self.working = 0
+        self.proved: Report | None = None  # of a small problem
+
+    @cached_property
+    def bounds(self) -> GradientBounds:
+        return GradientBounds(self.problem, self.state.intercept)
+
+    @cached_property
+    def check(self) -> OptimalityCheck:
+        return OptimalityCheck(self.state, self.bounds)
+
+    @cached_property
+    def subproblem(self) -> Subproblem:
+        return Subproblem(self.state, self.bounds)
+
+    @cached_property
+    def smooth(self) -> Smooth:
+        return Smooth(self.state)
 
     @property
     def report(self) -> Report:
         """How good the point is."""
+        if self.proved is not None:
+            return self.proved
         return self.rows.report if self.rows is not None and self.rows.is_ahead else self.check.report
 
     @property
@@ -83,7 +102,8 @@ class Solver:
     @property
     def reads(self) -> int:
         """Columns read so far."""
-        return self.bounds.reads + self.state.reads + (0 if self.rows is None else self.rows.reads)
+        read = self.bounds.reads if "bounds" in vars(self) else 0
+        return read + self.state.reads + (0 if self.rows is None else self.rows.reads)
 
     def minimise(
         self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any], confirm: bool = True
@@ -94,6 +114,9 @@ class Solver:
         expensive.
         """
         began, start, progress = time.perf_counter(), math.inf, Progress()
+        if self._is_proved_at_once(penalty, tolerance, limits, watch):
+            return Status.CONVERGED
+        limits = limits._replace(max_iter=limits.max_iter - self.rounds_at_once)
         chooser = self._begin(penalty)
         if self.rows is not None:
             before, ended = self.n_iter, self.rows.minimise(tolerance, limits, lambda: self._is_ended(watch))
@@ -132,6 +155,24 @@ class Solver:
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
+    def _is_proved_at_once(self, penalty: Any, tolerance: float, limits: Limits, watch: Any) -> bool:
+        """Minimise a small problem in one call, unless every round is watched; return whether that is proved."""
+        self.proved, self.rounds_at_once = None, 0
+        self.state.use(penalty)
+        if not self.is_small or watch.sees_rounds or limits.max_iter == 0:
+            return False
+        found, gradient = minimise_small(self.state, tolerance, limits.max_iter)
+        self.rounds_at_once = found.rounds
+        self.n_iter += found.rounds
+        self.working = self.state.support.size
+        if found.gap <= tolerance and self.state.is_fresh:
+            state, exact = self.state, np.zeros(self.state.n)
+            given = Products(gradient[:, None], exact, lambda dual: products(state.matrix, state.order, dual))
+            gap = certify(self.problem, state.terms, state.point, given, tolerance).gap
+            if gap <= tolerance:
+                self.proved = Report(found.value + found.cost, gap, found.violation, True, math.inf)
+        return self.proved is not None
+
     def _improve(self, chooser: Chooser, tolerance: float, is_idle: bool, until: float) -> bool:
         """Take a step; return False where nothing can move: what is left of the gap is rounding."""
         if self.smooth.applies():
@@ -159,7 +200,6 @@ class Solver:
             self.check.settle_without_data(enough)
 
     def _begin(self, penalty: Any) -> Chooser:
-        self.state.use(penalty)
         self.check.failures = 0
         # sweeps alone take long to separate many bounds
         self.subproblem.needs_gram = self.subproblem.needs_gram or is_held(penalty)

@@ -1,0 +1,381 @@
+"""Small problems by coordinate in one compiled call.
+
+A small table is solved in less time than the Python code between kernels would take.  So its rounds run without it:
+
+repeat
+    gradient   of all coordinates, and an estimate of the gap: the end where it is small enough
+    model      sweeps over the coordinates that violate optimality, Newton steps on those that are free to move
+    step       as far as the objective decreases
+
+The certificate proves what comes out, as for every other run; where it does not, the loop goes on from there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel, optional_method, wide
+from ascd.matrix.columns import clear, dot, scatter
+from ascd.matrix.dense import Local
+from ascd.problem.losses import Curvature
+from ascd.problem.optimality import violation_of
+from ascd.problem.samples import begin_search, best_constant, fill_gradients, quick_sample_gap
+from ascd.problem.terms import positive_part, term_between
+from ascd.solver.state import Evaluation, State
+from ascd.solver.tuning import CANCELS, CONSTANT, ENOUGH_FALL, OBJECTIVE_ROUNDING
+
+#: Entries of A up to which a problem is small; doubled, the compiled call takes as long as the Python it saves.
+SMALL_ENTRIES = 200_000
+#: Rounds, then the loop takes over: it has more to offer where this one is slow.
+MOST_ROUNDS = 30
+#: Sweeps between Newton steps, and cycles of both on one model.
+SWEEPS, CYCLES = 4, 12
+#: Free coordinates up to which a Newton step is taken: its matrix costs k²·d/2 operations, its factors k³/6.
+MOST_FREE = 120
+#: The violation left on a model, as a share of the first: of one that is the objective itself, and of another.
+EXACT, ROUGH = 1e-4, 0.03
+#: A step that is halved further leads nowhere.
+SHORTEST_STEP = 0.01
+
+
+class Found(NamedTuple):
+    """What the compiled call has done: rounds, columns read, the sum of losses, the largest violation and the gap."""
+
+    rounds: int
+    reads: int
+    value: float
+    cost: float
+    violation: float
+    gap: float
+
+
+def is_small(problem: Any) -> bool:
+    """Return whether a problem is by coordinate, in memory, and has few entries."""
+    design = problem.design
+    return bool(problem.is_by_coordinate and isinstance(design, Local) and design.entries() <= SMALL_ENTRIES)
+
+
+def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Found, Array]:
+    """Move the state to where the gap is estimated to be at most ``tolerance``, or as near as few rounds lead.
+
+    Returns what was done, and the gradient of all coordinates there, of shape (n_features,).
+    """
+    parts, loss, seen = state.problem.parts, state.loss, state.seen
+    x, predictor, products = state.x.ravel().copy(), seen.predictor.ravel().copy(), np.empty(state.n)
+    gradient, curvature = seen.raw_gradient.ravel().copy(), seen.curvature.own.ravel().copy()
+    constant = np.full(2, state.constant[0])  # and the constant that the predictor was computed with
+    found = Found(
+        *minimise_compiled(
+            parts.matrix, loss.sample, loss.loss, state.penalty, parts.norm, x, constant, state.intercept, loss.most,
+            predictor, gradient, curvature, products, seen.value, tolerance, min(most_rounds, MOST_ROUNDS),
+            *make_room(state.n, state.d),
+        )
+    )  # fmt: skip
+    state.reads += found.reads
+    if found.rounds:
+        own = curvature[:, None]
+        there = Evaluation(predictor[:, None], found.value, gradient[:, None], Curvature(own, None, curvature))
+        has_cancelled = abs(constant[1]) > CANCELS * abs(constant[0])
+        state.set(x[:, None], constant[:1].copy(), there, not has_cancelled)
+    return found, products
+
+
+def make_room(n: int, d: int) -> tuple[Array, ...]:
+    """Return the work space of a compiled call: compiled code allocates nothing."""
+    free = min(n, d, MOST_FREE) + 1
+    by_column, by_sample, system = np.empty((4, n)), np.zeros((6, d)), np.empty((free + 3, free))
+    return np.empty(n, dtype=np.int64), np.empty(free, dtype=np.int64), by_column, by_sample, system, np.empty(5)
+
+
+@optional_method
+def piece(penalty: Any, x: float, j: int) -> tuple[float, float, float]:
+    """Curvature and ends of the interval around x on which a penalty is quadratic; none where it does not say."""
+    return 0.0, x, x
+
+
+@helper
+def measure(
+    sample: Any, loss: Any, penalty: Any, norm: Array, x: Array, products: Array, predictor: Array, gradient: Array
+) -> tuple[float, float, float]:
+    """Return the cost, the largest violation and the gap, as ``OptimalityCheck`` estimates it."""
+    scale, worst, cost, gap = 1.0, 0.0, 0.0, 0.0
+    for number in range(x.size):
+        j = wide(number)
+        low, high = penalty.subgradient(x[j], j)
+        violation = violation_of(low, high, products[j])
+        worst = max(worst, violation)
+        cost += penalty.cost(x[j], j)
+        if violation > 0.0:
+            fits = penalty.dual_scale(-products[j], j)
+            if fits > 0.0:
+                scale = min(scale, fits)
+            else:
+                gap += violation * (abs(x[j]) + violation / max(norm[j] * norm[j], 1e-300))
+    for number in range(x.size):
+        j = wide(number)
+        term = term_between(penalty, x[j], j, scale * products[j], scale * products[j])
+        gap += positive_part(term) if term < math.inf else 0.0
+    return cost, worst, gap + quick_sample_gap(sample, loss, predictor, gradient, scale, 0, predictor.size)
+
+
+@helper
+def prepare_columns(
+    matrix: Any, columns: Array, weight: Array, intercept: bool, lipschitz: Array, means: Array
+) -> float:
+    """Fill in curvatures and means of columns, weighted; return the sum of the weights (0 without an intercept)."""
+    total = 0.0
+    if intercept:
+        for k in range(weight.size):
+            total += weight[k]
+    for i in range(columns.size):
+        j, square, first = wide(columns[i]), 0.0, 0.0
+        for p in range(matrix.start(j), matrix.stop(j)):
+            entry = matrix.entry(p, j)
+            weighted = weight[matrix.row(p)] * entry
+            square += weighted * entry
+            first += weighted
+        means[i] = first / total if total > 0.0 else 0.0
+        varying = square - total * means[i] * means[i]
+        lipschitz[i] = varying if varying > CONSTANT * square else square
+        lipschitz[i] = lipschitz[i] if lipschitz[i] > 1e-300 else 1.0
+    return total
+
+
+@helper
+def move(matrix: Any, j: int, change: float, weight: Array, residual: Array) -> None:
+    """Add change·weight·a_j to the raw gradient of the model."""
+    for p in range(matrix.start(j), matrix.stop(j)):
+        k = matrix.row(p)
+        residual[k] += change * weight[k] * matrix.entry(p, j)
+
+
+@helper
+def sweep_small(
+    matrix: Any, penalty: Any, columns: Array, lipschitz: Array, means: Array, total: float, weight: Array,
+    residual: Array, offset: float, x: Array, target: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Go through the columns once; return the largest violation met, and how far the constant has moved in all."""
+    worst = 0.0
+    for i in range(columns.size):
+        j = wide(columns[i])
+        g = dot(matrix, j, residual) + offset * total * means[i]
+        low, high = penalty.subgradient(x[j], j)
+        violation = violation_of(low, high, g)
+        if violation > 0.1 * target:
+            worst = max(worst, violation)
+            new = penalty.prox(x[j] - g / lipschitz[i], 1.0 / lipschitz[i], j)
+            change = new - x[j]
+            if change != 0.0:
+                x[j] = new
+                move(matrix, j, change, weight, residual)
+                offset -= change * means[i]
+    return worst, offset
+
+
+@helper
+def solve_by_cholesky(system: Array, right: Array) -> bool:
+    """Solve system·z = right in place, for a positive definite matrix in its lower half; False where it is not."""
+    size = right.size
+    for i in range(size):
+        for j in range(i + 1):
+            rest = system[i, j]
+            for k in range(j):
+                rest -= system[i, k] * system[j, k]
+            if i == j:
+                if not rest > 1e-14 * system[i, i]:
+                    return False
+                system[i, i] = math.sqrt(rest)
+            else:
+                system[i, j] = rest / system[j, j]
+    for i in range(size):
+        rest = right[i]
+        for k in range(i):
+            rest -= system[i, k] * right[k]
+        right[i] = rest / system[i, i]
+    for i in range(size - 1, -1, -1):
+        rest = right[i]
+        for k in range(i + 1, size):
+            rest -= system[k, i] * right[k]
+        right[i] = rest / system[i, i]
+    return True
+
+
+@helper
+def newton_small(
+    matrix: Any, penalty: Any, columns: Array, means: Array, total: float, weight: Array, residual: Array,
+    offset: float, x: Array, free: Array, system: Array, room: Array,
+) -> tuple[bool, float, int]:  # fmt: skip
+    """Take a Newton step on the free coordinates as far as all stay inside their pieces.
+
+    Returns whether it was cut there, how far the constant has moved in all, and the columns read.
+    """
+    count = 0
+    for i in range(columns.size):
+        curvature, low, high = piece(penalty, x[columns[i]], columns[i])
+        if low < high and count < free.size:
+            free[count] = i
+            count += 1
+    if count == 0 or count == free.size:
+        return False, offset, 0
+    right, lowest, highest = system[free.size, :count], system[free.size + 1], system[free.size + 2]
+    for a in range(count):
+        i = free[a]
+        j = wide(columns[i])
+        curvature, lowest[a], highest[a] = piece(penalty, x[j], j)
+        derivative, _ = penalty.subgradient(x[j], j)
+        right[a] = -(dot(matrix, j, residual) + offset * total * means[i] + derivative)
+        scatter(matrix, j, weight, room)
+        for b in range(a + 1):
+            system[a, b] = dot(matrix, wide(columns[free[b]]), room) - total * means[i] * means[free[b]]
+        clear(matrix, j, room)
+        system[a, a] += curvature
+    if not solve_by_cholesky(system, right):
+        return False, offset, count
+    step, first = 1.0, -1
+    for a in range(count):
+        here = x[columns[free[a]]]
+        end = highest[a] if right[a] > 0.0 else lowest[a]
+        if not abs(right[a]) < math.inf:
+            return False, offset, count
+        if (right[a] > 0.0 and here + step * right[a] > end) or (right[a] < 0.0 and here + step * right[a] < end):
+            step, first = (end - here) / right[a], a
+    for a in range(count):
+        i = free[a]
+        j = wide(columns[i])
+        there = highest[a] if right[a] > 0.0 else lowest[a]
+        there = there if a == first else min(max(x[j] + step * right[a], lowest[a]), highest[a])
+        change = there - x[j]
+        x[j] = there
+        move(matrix, j, change, weight, residual)
+        offset -= change * means[i]
+    return first >= 0, offset, 2 * count
+
+
+@helper
+def minimise_model(
+    matrix: Any, penalty: Any, columns: Array, weight: Array, intercept: bool, residual: Array, x: Array, target: float,
+    lipschitz: Array, means: Array, free: Array, system: Array, room: Array,
+) -> tuple[float, int]:  # fmt: skip
+    """Minimise the quadratic model on these columns; return the change of the constant, and the columns read."""
+    total = prepare_columns(matrix, columns, weight, intercept, lipschitz, means)
+    offset, reads = 0.0, columns.size
+    for _ in range(CYCLES):
+        for _ in range(SWEEPS):
+            worst, offset = sweep_small(
+                matrix, penalty, columns, lipschitz, means, total, weight, residual, offset, x, target
+            )
+            reads += columns.size
+            if worst <= target:
+                return offset, reads
+        for _ in range(free.size):
+            is_cut, offset, read = newton_small(
+                matrix, penalty, columns, means, total, weight, residual, offset, x, free, system, room
+            )
+            reads += read
+            if not is_cut:
+                break
+    return offset, reads
+
+
+@helper
+def copy(source: Array, target: Array) -> None:
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@helper
+def list_violations(penalty: Any, x: Array, products: Array, columns: Array) -> int:
+    """List the coordinates that violate optimality or are free to move; return their number."""
+    count = 0
+    for j in range(x.size):
+        low, high = penalty.subgradient(x[j], j)
+        if low == high or violation_of(low, high, products[j]) > 0.0:
+            columns[count] = j
+            count += 1
+    return count
+
+
+@helper
+def predict(matrix: Any, penalty: Any, x: Array, constant: float, predictor: Array) -> tuple[float, int]:
+    """Fill in the predictor at x and the constant; return the cost of x, and the columns read."""
+    cost, reads = 0.0, 0
+    for k in range(predictor.size):
+        predictor[k] = constant
+    for number in range(x.size):
+        j = wide(number)
+        cost += penalty.cost(x[j], j)
+        if x[j] != 0.0:
+            reads += 1
+            for p in range(matrix.start(j), matrix.stop(j)):
+                predictor[matrix.row(p)] += x[j] * matrix.entry(p, j)
+    return cost, reads
+
+
+@kernel
+def minimise_compiled(
+    matrix: Any, sample: Any, loss: Any, penalty: Any, norm: Array, x: Array, constant: Array, intercept: bool,
+    most: float, predictor: Array, gradient: Array, curvature: Array, products: Array, value: float, tolerance: float,
+    rounds: int, columns: Array, free: Array, by_column: Array, by_sample: Array, system: Array, search: Array,
+) -> tuple[int, int, float, float, float, float]:  # fmt: skip
+    """Fill in x, the constant and what follows from them; see ``Found`` for what is returned."""
+    n, d, is_exact = x.size, predictor.size, loss.is_quadratic()
+    lipschitz, means, old, new = by_column[0], by_column[1], by_column[2], by_column[3]
+    weight, residual, there = by_sample[0], by_sample[1], by_sample[2]
+    steep, bent, room = by_sample[3], by_sample[4], by_sample[5]
+    damping, done, reads, cost, worst, gap = 0.0, 0, 0, 0.0, 0.0, math.inf
+    typical = most / d if most < math.inf else 1.0
+    while True:
+        for j in range(n):
+            products[j] = dot(matrix, wide(j), gradient)
+        reads += n
+        cost, worst, gap = measure(sample, loss, penalty, norm, x, products, predictor, gradient)
+        if gap <= tolerance or done >= rounds or not worst < math.inf:
+            break
+        count = list_violations(penalty, x, products, columns)
+        copy(x, old)
+        copy(x, new)
+        copy(gradient, residual)
+        for k in range(d):
+            weight[k] = curvature[k] + damping * typical
+        shift, read = minimise_model(
+            matrix, penalty, columns[:count], weight, intercept, residual, new, (EXACT if is_exact else ROUGH) * worst,
+            lipschitz, means, free, system, room,
+        )  # fmt: skip
+        reads += read
+        t, predicted, noise = 1.0, 0.0, 4.0 * OBJECTIVE_ROUNDING * (abs(value) + abs(cost))
+        done += 1
+        while True:
+            for j in range(n):
+                x[j] = new[j] if t == 1.0 else old[j] + t * (new[j] - old[j])
+            start, further = constant[0] + t * shift, 0.0
+            after, read = predict(matrix, penalty, x, start, there)
+            reads += read
+            if t == 1.0:
+                predicted = after - cost
+                for k in range(d):
+                    predicted += gradient[k] * (there[k] - predictor[k])
+            if intercept:
+                begin_search(search, 0.0)
+                total = best_constant(sample, loss, there, steep, bent, most, search)
+                further = search[0]
+            else:
+                total, _, _, _ = fill_gradients(sample, loss, there, 0.0, steep, bent, 0, d)
+            decrease = total + after - value - cost
+            if decrease <= (0.0 if is_exact else ENOUGH_FALL * t * predicted) or abs(decrease) <= noise:
+                break
+            t *= 0.5
+            if t < SHORTEST_STEP:
+                copy(old, x)
+                return done, reads, value, cost, worst, gap
+        constant[0], constant[1], value = start + further, start, total
+        copy(there, predictor)
+        copy(steep, gradient)
+        copy(bent, curvature)
+        damping = 0.25 * damping if t == 1.0 else max(4.0 * damping, 1e-3)
+        if abs(decrease) <= noise and is_exact and done > 3:  # nothing but rounding is left
+            rounds = done
+    return done, reads, value, cost, worst, gap
