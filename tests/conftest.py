@@ -65,6 +65,12 @@ def lazy_everywhere():
 
 
 @pytest.fixture
+def long_way(monkeypatch):
+    """No problem is so small that it is solved in one compiled call: the loop solves all."""
+    monkeypatch.setattr("ascd.solver.small.SMALL_ENTRIES", 0)
+
+
+@pytest.fixture
 def nothing_is_small(monkeypatch):
     """Arrays on a device stay there, however small they are."""
     monkeypatch.setattr("ascd.matrix.costs.DEVICE_SMALL", 0)

@@ -128,6 +128,9 @@ def as_lines(runs):
 
 if __name__ == "__main__":
     from ascd._core.jit import debugging
+    from ascd.solver import small
+
+    small.SMALL_ENTRIES = 0  # every solve by the loop
 
     with debugging(True):
         renew()

@@ -11,7 +11,7 @@ from solving import LOSSES, make_case
 import ascd
 
 Status = ascd.Status
-pytestmark = pytest.mark.usefixtures("interpreted")
+pytestmark = pytest.mark.usefixtures("interpreted", "long_way")
 
 
 def problem_for(loss="squared", penalty=None, seed=0, shape=(18, 5)):

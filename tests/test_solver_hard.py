@@ -13,7 +13,7 @@ from solving import LOSSES, make_case, target_of
 import ascd
 from ascd.solver.state import State
 
-pytestmark = pytest.mark.usefixtures("interpreted")
+pytestmark = pytest.mark.usefixtures("interpreted", "long_way")
 
 
 def data(loss="squared", shape=(18, 5), seed=0):

@@ -21,7 +21,7 @@ from ascd.solver.bounds import GradientBounds
 from ascd.solver.gram import Gram
 from ascd.solver.tuning import SLOTS
 
-pytestmark = pytest.mark.usefixtures("plain_python")
+pytestmark = pytest.mark.usefixtures("plain_python", "long_way")
 
 SEEDS = st.integers(0, 10_000)
 

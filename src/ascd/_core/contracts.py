@@ -11,6 +11,7 @@ from ascd._core.checks import as_number
 from ascd.protocols import CONTRACTS, OPTIONS
 
 
+@cache
 def methods_of(contract: type) -> dict[str, list[str]]:
     """The compiled methods of a contract: name → argument names, ``self`` included."""
     functions = {name: function for kind in reversed(contract.__mro__) for name, function in vars(kind).items()}

@@ -45,6 +45,10 @@ from ascd.problem.terms import BlockTerms, CoordinateTerms
 from ascd.protocols import BlockPenalty
 
 
+#: Entries of A up to which another pass costs less than finding out, before the first, what it could be spared by.
+FEW_ENTRIES = 200_000
+
+
 class Parts(NamedTuple):
     """What compiled code sees of a problem with one target and a penalty by coordinate."""
 
@@ -120,7 +124,9 @@ class Problem:
             loss, target = stated.as_parts()
             sample = Sample(target, weight)
             if first is None:
-                first = read_first(self.design, weight, loss.curvature_bound(), gradients_at_zero(sample, loss))
+                is_quick = self.design.matrix is not None and self.design.entries() <= FEW_ENTRIES
+                vectors = np.empty((0, self.n_samples)) if is_quick else gradients_at_zero(sample, loss)
+                first = read_first(self.design, weight, loss.curvature_bound(), vectors)
             self._parts = _assemble(self.design, first, sample, loss, self.penalty, stated)
             check_bounded(self.design, self._parts)
         elif first is None:

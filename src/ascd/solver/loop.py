@@ -55,6 +55,7 @@ class Solver:
         if rows is not None:
             self.rows = RowNewton(self.state, self.check, rows, x[:, 0], float(constant[0]))
         self.n_iter = self.working = 0
+        self.is_watched = False  # does a callback see every round?
         self.proved: Report | None = None  # of a small problem
 
     @cached_property
@@ -114,7 +115,7 @@ class Solver:
         expensive.
         """
         began, start, progress = time.perf_counter(), math.inf, Progress()
-        if self._is_proved_at_once(penalty, tolerance, limits, watch):
+        if self._is_proved_at_once(penalty, tolerance, limits):
             return Status.CONVERGED
         limits = limits._replace(max_iter=limits.max_iter - self.rounds_at_once)
         chooser = self._begin(penalty)
@@ -155,11 +156,11 @@ class Solver:
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
-    def _is_proved_at_once(self, penalty: Any, tolerance: float, limits: Limits, watch: Any) -> bool:
+    def _is_proved_at_once(self, penalty: Any, tolerance: float, limits: Limits) -> bool:
         """Minimise a small problem in one call, unless every round is watched; return whether that is proved."""
         self.proved, self.rounds_at_once = None, 0
         self.state.use(penalty)
-        if not self.is_small or watch.sees_rounds or limits.max_iter == 0:
+        if not self.is_small or self.is_watched or limits.max_iter == 0 or limits.max_time <= 0.0:
             return False
         found, gradient = minimise_small(self.state, tolerance, limits.max_iter)
         self.rounds_at_once = found.rounds

@@ -200,7 +200,6 @@ def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits
             "alphas must be given where the path does not start at zero: x0, or a penalty that excludes it"
         )
     at_zero = _coordinate_alpha if solver.problem.is_by_coordinate else _block_alpha
-    solver.bounds.read_all(solver.state.raw_gradient)
     factor = needed = at_zero(solver, penalty)
     if factor == 0.0 or math.isinf(factor):
         raise ValueError(
@@ -216,13 +215,20 @@ def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits
     return needed
 
 
+def _exact_gradient(solver: Solver) -> Array:
+    """Return the gradient of all coefficients, flat."""
+    if not solver.bounds.is_exact(solver.state.raw_gradient):
+        solver.bounds.read_all(solver.state.raw_gradient)
+    return solver.bounds.estimate.ravel()
+
+
 def _coordinate_alpha(solver: Solver, penalty: Any) -> float:
-    return float(factor_at_zero(penalty, penalty.scaled(0.0), solver.bounds.estimate.ravel()))
+    return float(factor_at_zero(penalty, penalty.scaled(0.0), _exact_gradient(solver)))
 
 
 def _block_alpha(solver: Solver, penalty: Any) -> float:
     """Return the smallest factor with which no penalised block leaves zero, by bisection; inf where none has a kink."""
-    problem, gradient = solver.problem, solver.bounds.estimate.ravel()
+    problem, gradient = solver.problem, _exact_gradient(solver)
     blocks, distance = np.arange(problem.groups.count), np.empty(problem.groups.count)
     zero, no_radius, norm = np.zeros(gradient.size), np.zeros(distance.size), np.ones(distance.size)
 

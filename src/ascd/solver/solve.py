@@ -163,7 +163,8 @@ class Watch:
         enough: float = 0.0,
     ) -> None:
         self.solver, self.callback, self.show, self.stopwatch, self.enough = solver, callback, show, stopwatch, enough
-        self.trace, self.sees_rounds = Trace(), callback is not None
+        self.trace = Trace()
+        solver.is_watched = callback is not None
 
     def __call__(self, solver: Any) -> bool:
         self._record()
