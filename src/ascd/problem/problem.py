@@ -44,7 +44,6 @@ from ascd.problem.recession import check_bounded
 from ascd.problem.terms import BlockTerms, CoordinateTerms
 from ascd.protocols import BlockPenalty
 
-
 #: Entries of A up to which another pass costs less than finding out, before the first, what it could be spared by.
 FEW_ENTRIES = 200_000
 
