@@ -20,22 +20,25 @@ def npy(folder, order="C", dtype=np.float64):
     return path
 
 
-def parquet(folder):
+def write_parquet(path, row_group_size=None, **columns):
     pyarrow = pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
     import pyarrow.parquet as pq
 
-    (folder / "parts").mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True)
+    pq.write_table(pyarrow.table(columns), path, row_group_size=row_group_size)
+    return path
+
+
+def parquet(folder):
     for number, rows in enumerate(np.array_split(np.arange(50), 2)):
         columns = {f"x{j}": A[rows, j] for j in range(12)}
-        pq.write_table(
-            pyarrow.table({**columns, "price": B[rows]}), folder / "parts" / f"{number}.parquet", row_group_size=9
-        )
+        write_parquet(folder / "parts" / f"{number}.parquet", 9, **columns, price=B[rows])
     return folder / "parts"
 
 
-def zarr(folder, chunks=(20, 5)):
+def zarr(folder, chunks=(20, 5), dtype="f8"):
     zarr = pytest.importorskip("zarr", reason="the extra 'zarr' is not installed")
-    array = zarr.open(str(folder / "A.zarr"), mode="w", shape=A.shape, chunks=chunks, dtype="f8")
+    array = zarr.open(str(folder / "A.zarr"), mode="w", shape=A.shape, chunks=chunks, dtype=dtype)
     array[:] = A
     return folder / "A.zarr"
 

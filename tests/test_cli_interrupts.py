@@ -1,12 +1,10 @@
-"""Ctrl-C on every command, by a real signal to a real process: code 130, nothing half written, what is done is kept.
-
-SIGTERM too: code 143.
-"""
+"""Commands as processes: progress on a terminal; Ctrl-C gives code 130, SIGTERM 143, and nothing is half written."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import signal
@@ -21,13 +19,15 @@ from scipy.sparse import csr_matrix
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
-from command_line import TELLING, press_ctrl_c, run, start, start_afresh
+from command_line import TELLING, on_a_terminal, press_ctrl_c, run, start, start_afresh
 from copies import LEAVE, OTHERS, Copy, can_copy
 from sklearn.datasets import dump_svmlight_file
 
 import ascd
 from ascd.cli import INTERRUPTED, TERMINATED
+from ascd.cli.console import Forecast
 from ascd.reproduction.datasets import make_text_like
+from ascd.results.progress import Round
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are sent as POSIX has them")
 #: Seconds that a sleeping command would take, and that one that sleeps or computes is given to get into it.
@@ -120,7 +120,7 @@ def importing(module, folder):
     return Copy(without, [module, "fit", "houses.csv"], folder, {**os.environ, **search}, OTHERS)
 
 
-@pytest.mark.parametrize("module", ["click", "rich", "ascd.cli.app", "ascd.cli.fit", "numpy", "numba", "pandas"])
+@pytest.mark.parametrize("module", ["click", "ascd.cli.fit", "numba", "pandas"])
 def test_a_command_that_is_still_importing_stops_in_one_line(tmp_path, houses, module):
     child = importing(module, tmp_path)
     assert "running\n" in iter(child.stdout.readline, ""), "it did not get there"
@@ -128,33 +128,19 @@ def test_a_command_that_is_still_importing_stops_in_one_line(tmp_path, houses, m
     assert (code, out, error) == (INTERRUPTED, "", "ascd: interrupted\n")
 
 
-@pytest.mark.parametrize(
-    ("where", "arguments"),
-    [
-        ("ascd.io.converting:label", ["convert", "houses.csv", "houses.parquet"]),
-        ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
-    ],
-)
-def test_a_process_that_is_asked_to_end_leaves_no_draft(tmp_path, houses, where, arguments):
-    before = sorted(path.name for path in tmp_path.iterdir())
-    child = start(TELLING, f"{where}:{LONG}", *arguments, folder=tmp_path)
-    assert child.stdout.readline() == "running\n"
-    child.send_signal(signal.SIGTERM)
-    _, error = child.communicate(timeout=120)
-    assert child.returncode == TERMINATED, error
-    assert error.strip().endswith("ascd: terminated")
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
-
-
-def test_a_process_that_is_killed_leaves_the_old_file(tmp_path, houses, capsys):
-    arguments = ("convert", houses, tmp_path / "houses.parquet", "--force")
+def test_a_process_that_is_ended_or_killed_leaves_the_old_file(tmp_path, houses, capsys):
+    arguments, out = ("convert", houses, tmp_path / "houses.parquet", "--force"), tmp_path / "houses.parquet"
     assert run(capsys, *arguments)[0] == 0
-    before = (tmp_path / "houses.parquet").read_bytes()
-    child = start(TELLING, f"ascd.io.converting:label:{LONG}", *arguments, folder=tmp_path)
-    assert child.stdout.readline() == "running\n"
-    child.kill()
-    child.communicate()
-    assert (tmp_path / "houses.parquet").read_bytes() == before
+    before = sorted(path.name for path in tmp_path.iterdir()), out.read_bytes()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        child = start(TELLING, f"ascd.io.converting:label:{LONG}", *arguments, folder=tmp_path)
+        assert child.stdout.readline() == "running\n"
+        child.send_signal(number)
+        _, error = child.communicate(timeout=120)
+        if number == signal.SIGTERM:
+            assert (child.returncode, error) == (TERMINATED, "ascd: terminated\n")
+            assert (sorted(path.name for path in tmp_path.iterdir()), out.read_bytes()) == before
+    assert out.read_bytes() == before[1]
     assert run(capsys, *arguments)[0] == 0
 
 
@@ -265,3 +251,34 @@ def lives(group):
             if int(number) == group and state not in "ZX":
                 return True
     return False
+
+
+@pytest.mark.parametrize("arguments", [["fit", "houses.csv", "--cv", "2"], ["path", "houses.csv", "--points", "30"]])
+def test_a_terminal_shows_progress_with_the_time_that_is_left(tmp_path, houses, arguments):
+    code, shown = on_a_terminal(*arguments, folder=tmp_path)
+    assert code == 0, shown
+    assert re.search(r"\d+%", shown)
+    assert re.search(r"\d:\d\d:\d\d|-:--:--", shown), "the time that is left"
+
+
+def test_a_fit_from_a_disk_shows_passes_and_gap(tmp_path, houses, capsys):
+    assert run(capsys, "convert", houses, tmp_path / "houses.parquet", "--target", "price")[0] == 0
+    code, shown = on_a_terminal("fit", "houses.parquet", "--memory", "2MB", "--tol", "1e-9", folder=tmp_path)
+    assert code == 0, shown
+    assert re.search(r"fitting lasso: [\d.]+ times the data read, (gap [\d.e+-]+|no gap known yet)", shown)
+
+
+def test_the_time_left_follows_from_the_gaps_fall():
+    times = iter([0.0, 0.0, 1.0, 2.0, 2.0, 4.0, 4.0, 6.0, 7.0])
+    forecast = Forecast(now=lambda: next(times))
+    assert forecast.words() == "no gap known yet, 0 s"
+    forecast(Round(1, 0, 5.0, math.inf, 1e-6))
+    forecast(Round(2, 0, 5.0, 1.0, 1e-6))
+    assert math.isnan(forecast.left()), "one gap says nothing of its fall"
+    assert forecast.words() == "gap 1.0e+00 (1.0e-06 is wanted), 2 s"
+    forecast(Round(3, 0, 4.0, 1e-2, 1e-6))
+    assert forecast.left() == pytest.approx(4.0), "two decades in two seconds, four are left"
+    forecast(Round(4, 0, 4.0, 1e-1, 1e-6))
+    assert forecast.words() == "gap 1.0e-02 (1.0e-06 is wanted), 4 s, perhaps 8 s left, as the gap has fallen so far"
+    forecast(Round(1, 0, 1.0, 2.0))
+    assert forecast.smallest == 2.0, "another run is counted anew"

@@ -1,4 +1,4 @@
-"""Models from the command line: fit, predict, path, and the files they write."""
+"""Models from the command line: fit, predict, explain, and the files they write; right or refused, never wrong."""
 
 from __future__ import annotations
 
@@ -13,181 +13,128 @@ from command_line import run  # noqa: E402
 
 import ascd  # noqa: E402
 from ascd.cli import ERROR, UNCONVERGED, USAGE  # noqa: E402
-from ascd.io import load as load_model  # noqa: E402
+from ascd.cli.explain import evidence, sentence  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3))
+ZOO = pandas.DataFrame(X, columns=list("uvw")).assign(kind=np.array(["ant", "bee", "cat"])[X.argmax(axis=1)])
 
 
-class TestModels:
-    """Commands that need the estimators."""
+@pytest.fixture
+def fit(capsys, tmp_path, monkeypatch):
+    """Fit a model to a frame or a file in a folder of its own: what is printed, or the object of --json."""
+    monkeypatch.chdir(tmp_path)
 
-    @pytest.fixture(autouse=True)
-    def estimators(self):
-        pytest.importorskip("ascd.estimators", reason="this build has no estimators")
+    def fitted(data, *options, name="m.npz"):
+        if hasattr(data, "to_csv"):
+            data.to_csv("train.csv", index=False)
+            data = "train.csv"
+        code, out, error = run(capsys, "fit", data, *options, "--out", name, "--force")
+        assert code == 0, out + error
+        return json.loads(out) if "--json" in options else out
 
-    def test_fit_then_predict(self, capsys, houses, tmp_path):
-        model = tmp_path / "m.npz"
-        code, out, _ = run(capsys, "fit", houses, "--target", "price", "--alpha", 0.05, "--out", model)
-        assert code == 0
-        assert "converged" in out
-        assert "above optimal" in out
-        loaded = load_model(model)
-        assert list(loaded.names) == list("abcdef")
-        assert loaded.header["certificate"]["gap"] <= loaded.header["certificate"]["tolerance"]
-        code, out, error = run(capsys, "predict", model, houses, "--target", "price")
-        assert (code, out.splitlines()[0], len(out.splitlines())) == (0, "prediction", 41)
-        assert float(error.split()[1]) > 0.9
-
-    def test_predictions_are_the_estimators_own(self, capsys, houses, tmp_path):
-        from ascd.estimators import Lasso
-
-        frame = pandas.read_csv(houses)
-        X, y = frame.drop(columns="price"), frame["price"]
-        run(capsys, "fit", houses, "--target", "price", "--alpha", 0.1, "--out", tmp_path / "m.npz")
-        shuffled = tmp_path / "shuffled.csv"
-        frame[[*"fedcba"]].to_csv(shuffled, index=False)  # matched by name, not by position; no target
-        _, out, _ = run(capsys, "predict", tmp_path / "m.npz", shuffled, "--json")
-        found = json.loads(out)
-        np.testing.assert_allclose(found["predictions"], Lasso(alpha=0.1).fit(X, y).predict(X), rtol=1e-9)
-        assert found["score"] is None
-
-    def test_missing_features_are_named(self, capsys, houses, tmp_path):
-        run(capsys, "fit", houses, "--target", "price", "--alpha", 0.1, "--out", tmp_path / "m.npz")
-        few = tmp_path / "few.csv"
-        pandas.read_csv(houses)[["a", "b"]].to_csv(few, index=False)
-        code, _, error = run(capsys, "predict", tmp_path / "m.npz", few)
-        assert code == ERROR
-        assert "lacks 4 of 6 features: c, d, e, f" in error
-
-    def test_classifiers_keep_their_classes(self, capsys, letters, tmp_path):
-        model = tmp_path / "m.npz"
-        code, _, _ = run(capsys, "fit", letters, "--model", "logistic", "--C", 10, "--out", model)
-        assert code == 0
-        _, out, error = run(capsys, "predict", model, letters)
-        assert set(out.split()[1:]) == {"-1", "1"}
-        assert float(error.split()[1]) > 0.9
-        _, out, _ = run(capsys, "predict", model, letters, "--probabilities", "--json")
-        np.testing.assert_allclose(np.sum(json.loads(out)["predictions"], axis=1), 1.0)
-
-    def test_classes_may_be_words(self, capsys, tmp_path):
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((60, 3))
-        kind = np.array(["ant", "bee", "cat"])[X.argmax(axis=1)]
-        path, model = tmp_path / "zoo.csv", tmp_path / "m.npz"
-        pandas.DataFrame(X, columns=list("xyz")).assign(kind=kind).to_csv(path, index=False)
-        assert run(capsys, "fit", path, "--model", "logistic", "--target", "kind", "--out", model)[0] == 0
-        code, out, error = run(capsys, "predict", model, path, "--target", "kind")
-        assert (code, set(out.split()[1:])) == (0, {"ant", "bee", "cat"})
-        assert float(error.split()[1]) > 0.9
-        _, out, _ = run(capsys, "predict", model, path, "--target", "kind", "--probabilities")
-        assert out.splitlines()[0] == "P(ant),P(bee),P(cat)"
-
-    def test_short_of_the_tolerance_is_code_3_with_a_model(self, capsys, houses, tmp_path):
-        model = tmp_path / "m.npz"
-        arguments = ("--target", "price", "--alpha", 0.001, "--tol", 0.0, "--max-iter", 1, "--out", model)
-        code, _, _ = run(capsys, "fit", houses, *arguments)
-        assert code == UNCONVERGED
-        assert not load_model(model).header["certificate"]["converged"]
-
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (("--model", "lasso", "--C", 1), "model 'lasso' takes no --C; it takes --alpha, --positive"),
-            (("--model", "ridge", "--cv", 3), "model 'ridge' has no cross-validation"),
-            (("--cv", 3, "--alpha", 1), "--alpha and --cv exclude each other"),
-        ],
-    )
-    def test_options_that_do_not_fit_are_named_before_reading(self, capsys, houses, arguments, message):
-        code, _, error = run(capsys, "fit", houses, *arguments, "--out", houses.with_name("m.npz"))
-        assert code == USAGE
-        assert message in error
-
-    def test_a_path_is_a_table_a_page_and_numbers(self, capsys, houses, tmp_path):
-        arguments = ("--target", "price", "--points", 5, "--out", tmp_path / "p", "--json")
-        code, out, _ = run(capsys, "path", houses, *arguments)
-        found = json.loads(out)
-        assert code == 0
-        assert found["nonzero"][0] == 0
-        assert found["nonzero"][-1] >= 2
-        with np.load(tmp_path / "p" / "path.npz") as held:
-            assert held["coefs"].shape == (6, 5)
-        assert (tmp_path / "p" / "path.html").exists()
-
-    def test_a_file_that_is_no_model_is_refused(self, capsys, houses, tmp_path):
-        np.savez(tmp_path / "other.npz", X=np.zeros(3))
-        code, _, error = run(capsys, "predict", tmp_path / "other.npz", houses)
-        assert code == ERROR
-        assert "is not a model file" in error
+    return fitted
 
 
-def test_damaged_model_files_are_named(capsys, houses, tmp_path):
-    model = tmp_path / "m.npz"
-    run(capsys, "fit", houses, "--target", "price", "--alpha", 0.1, "--out", model)
-    content = model.read_bytes()
+@pytest.fixture
+def predict(capsys, tmp_path):
+    """Predict for a frame, a text or a file: the lines that are printed, and what is said beside them."""
+
+    def predicted(data, *options, model="m.npz"):
+        if hasattr(data, "to_csv"):
+            data.to_csv("new.csv", index=False)
+        elif "\n" in str(data):
+            (tmp_path / "new.csv").write_text(data)
+        path = "new.csv" if hasattr(data, "to_csv") or "\n" in str(data) else data
+        code, out, error = run(capsys, "predict", model, path, *options)
+        assert code == 0, error
+        return out.splitlines(), error
+
+    return predicted
+
+
+def rounded(found):
+    """Predictions as whole numbers."""
+    return [round(float(line)) for line in found[0][1:]]
+
+
+def test_predictions_are_the_estimators_own_by_name(fit, predict, capsys, houses):
+    frame = pandas.read_csv(houses)
+    out = fit(frame, "--target", "price", "--alpha", 0.1)
+    assert "converged" in out
+    assert "above optimal" in out
+    loaded = ascd.load("m.npz")
+    assert loaded.header["certificate"]["gap"] <= loaded.header["certificate"]["tolerance"]
+    features = frame.drop(columns="price")
+    expected = ascd.Lasso(alpha=0.1).fit(features, frame.price)
+    for data in (frame[[*"fedcba"]], frame[[*"fedcba"]].assign(note="words")):
+        found, error = predict(data)
+        np.testing.assert_allclose(np.array(found[1:], float), expected.predict(features), rtol=1e-9)
+        assert (found[0], error) == ("prediction", "")
+    found, error = predict(frame)
+    assert float(error.removeprefix("R² ")) == pytest.approx(expected.score(features, frame.price), abs=1e-4)
+    frame[["a", "b"]].to_csv("few.csv", index=False)
+    code, _, error = run(capsys, "predict", "m.npz", "few.csv")
+    assert (code, "lacks 4 of 6 features: c, d, e, f" in error) == (ERROR, True)
+
+
+def test_classes_are_named_and_have_probabilities(fit, predict, letters):
+    out = fit(ZOO, "--model", "logistic", "--C", 100)
+    assert all(f"class {name}" in out for name in ("ant", "bee", "cat"))
+    found, error = predict(ZOO)
+    assert (set(found[1:]), float(error.removeprefix("accuracy ")) > 0.9) == ({"ant", "bee", "cat"}, True)
+    shares = predict(ZOO, "--probabilities")[0]
+    assert shares[0] == "P(ant),P(bee),P(cat)"
+    np.testing.assert_allclose(np.array([line.split(",") for line in shares[1:]], float).sum(axis=1), 1.0)
+    fit(letters, "--model", "logistic", "--C", 10)
+    assert set(predict(letters)[0][1:]) == {"-1", "1"}
+    fit(ZOO.assign(kind=np.where(X[:, 0] > 0, "red, or so", "blue")), "--model", "logistic")
+    assert set(predict(ZOO)[0][1:]) == {'"red, or so"', "blue"}
+
+
+@pytest.mark.parametrize("labels", [np.array([b"no", b"yes"]), np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")])
+def test_classes_of_arrays_are_words(fit, predict, labels, tmp_path):
+    np.savez(tmp_path / "t.npz", X=X, y=labels[(X[:, 0] > 0).astype(int)])
+    words = [one.decode() if isinstance(one, bytes) else str(one) for one in labels.tolist()]
+    assert fit("t.npz", "--model", "logistic", "--json")["classes"] == words
+    assert float(predict("t.npz")[1].removeprefix("accuracy ")) > 0.9
+
+
+def test_short_of_the_tolerance_is_code_3_with_a_model(capsys, houses, tmp_path):
+    arguments = ("--alpha", 0.001, "--tol", 0.0, "--max-iter", 1, "--out", tmp_path / "m.npz")
+    assert run(capsys, "fit", houses, *arguments)[0] == UNCONVERGED
+    assert not ascd.load(tmp_path / "m.npz").header["certificate"]["converged"]
+
+
+def test_damaged_model_files_are_named(fit, capsys, houses, tmp_path):
+    fit(houses, "--alpha", 0.1)
+    model, content = tmp_path / "m.npz", (tmp_path / "m.npz").read_bytes()
     for place in range(0, len(content), len(content) // 40):
         model.write_bytes(content[:place] + bytes([content[place] ^ 64]) + content[place + 1 :])
         code, _, error = run(capsys, "predict", model, houses)
         assert code == 0 or "m.npz is not a model file" in error
 
 
-def test_a_model_knows_its_target_and_leaves_foreign_columns_out(capsys, tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 3))
-    frame = pandas.DataFrame(X, columns=["a", "b", "c"]).assign(kind=np.where(X[:, 0] > 0, "yes", "no"))
-    train, later, model = tmp_path / "train.csv", tmp_path / "later.csv", tmp_path / "model.npz"
-    frame.to_csv(train, index=False)
-    frame[["kind", "c", "b", "a"]].assign(note="words").to_csv(later, index=False)
-    assert run(capsys, "fit", train, "--model", "logistic", "--C", "10", "--out", model)[0] == 0
-    code, out, error = run(capsys, "predict", model, later)
-    assert code == 0
-    assert error.startswith("accuracy ")
-    assert float(error.split()[1]) > 0.9
-    assert out.splitlines()[0] == "prediction"
-    assert set(out.splitlines()[1:]) == {"yes", "no"}
-    code, _, error = run(capsys, "predict", model, later, "--target", "sort")
-    assert code == USAGE
-    assert "no column 'sort'" in error
-
-
-@pytest.mark.parametrize("labels", [np.array([b"no", b"yes"]), np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")])
-def test_classes_of_arrays_are_words(capsys, tmp_path, labels):
-    X = np.random.default_rng(0).standard_normal((20, 2))
-    np.savez(tmp_path / "t.npz", X=X, y=labels[(X[:, 0] > 0).astype(int)])
-    command = ("fit", tmp_path / "t.npz", "--model", "logistic", "--out", tmp_path / "m.npz", "--json")
-    code, out, error = run(capsys, *command)
-    assert code == 0, error
-    words = [one.decode() if isinstance(one, bytes) else str(one) for one in labels.tolist()]
-    assert json.loads(out)["classes"] == words
-    code, out, error = run(capsys, "predict", tmp_path / "m.npz", tmp_path / "t.npz", "--json")
-    assert code == 0, error
-    assert json.loads(out)["score"]["accuracy"] > 0.9
-
-
-def _rows(cells):
-    """A table of a number, a cell that tells the target, and the target."""
+def table(cells):
+    """A CSV text of a number, a cell that tells the target, and the target."""
     lines = (f"{place % 7},{cell},{target}" for place, (cell, target) in enumerate(cells))
     return "\n".join(["a,b,y", *lines])
 
 
-def test_truths_beside_gaps_are_those_of_a_full_column(capsys, tmp_path):
+def test_truths_beside_gaps_are_those_of_a_full_column(fit, predict, write):
     full = [("TRUE", 3), ("FALSE", 0)] * 10
-    (tmp_path / "full.csv").write_text(_rows(full))
-    (tmp_path / "gap.csv").write_text(_rows([*full[:-1], ("", 1)]))
-    found = []
-    for fitted in ("full", "gap"):
-        model = tmp_path / f"{fitted}.npz"
-        command = ("fit", tmp_path / f"{fitted}.csv", "--impute", "mean", "--alpha", 0.01, "--out", model)
-        assert run(capsys, *command)[0] == 0
-        assert list(load_model(model).names) == ["a", "b"]
-        for told in ("full", "gap"):
-            code, out, error = run(capsys, "predict", model, tmp_path / f"{told}.csv", "--json")
-            assert code == 0, error
-            found.append(json.loads(out)["predictions"][:19])
-    np.testing.assert_allclose(found, [[3, 0] * 9 + [3]] * 4, atol=0.3)
+    texts = [table(full), table([*full[:-1], ("", 1)])]
+    for number, text in enumerate(texts):
+        fit(write(text), "--impute", "mean", "--alpha", 0.01)
+        assert list(ascd.load("m.npz").names) == ["a", "b"]
+        for new in texts:
+            found = np.array(predict(new)[0][1:20], float)
+            np.testing.assert_allclose(found, [3, 0] * 9 + [3], atol=0.3, err_msg=str(number))
 
 
 @pytest.mark.parametrize(
-    ("fitted", "told"),
+    ("fitted", "new"),
     [
         (["TRUE", "FALSE"], ["TRUE", "FALSE", ""]),
         (["TRUE", "FALSE", ""], ["TRUE", "FALSE"]),
@@ -198,230 +145,328 @@ def test_truths_beside_gaps_are_those_of_a_full_column(capsys, tmp_path):
         (["12345678901", "12345678902", ""], ["12345678901", "12345678902"]),
     ],
 )
-def test_classes_are_the_same_ones_in_files_with_others(capsys, tmp_path, fitted, told):
-    train, later, model = tmp_path / "train.csv", tmp_path / "later.csv", tmp_path / "m.npz"
-    for path, labels in ((train, fitted), (later, told)):
-        path.write_text(_rows(list(enumerate(labels)) * 9))
-    code, _, error = run(capsys, "fit", train, "--model", "logistic", "--C", 1e4, "--drop", "--classes", "--out", model)
-    assert code == 0, error
-    code, out, error = run(capsys, "predict", model, later)
-    assert code == 0, error
+def test_classes_are_the_same_ones_in_files_with_others(fit, predict, write, fitted, new):
+    fit(write(table(list(enumerate(fitted)) * 9)), "--model", "logistic", "--C", 1e4, "--drop", "--classes")
+    found, error = predict(table(list(enumerate(new)) * 9))
     assert "accuracy 1.0000" in error
-    if told[0] == fitted[0] and told[0] != "TRUE":
-        assert out.split()[1:3] == told[:2]
+    if new[0] == fitted[0] and new[0] != "TRUE":
+        assert found[1:3] == new[:2]
 
 
 @pytest.mark.parametrize(("header", "new"), [(",a,b,y", "1,5,6"), ("a,b,,y", "5,6,")])
-def test_a_column_without_a_name_that_a_model_knows(capsys, tmp_path, header, new):
-    train, later, model = tmp_path / "train.csv", tmp_path / "later.csv", tmp_path / "m.npz"
-    lines = [f"{(7 * j) % 11 + 3},{j % 5},{j % 3 if j else ''},{j % 7}" for j in range(30)]
-    train.write_text("\n".join([header, *lines]))
-    later.write_text(f"{header[:-2]}\n{new}\n")
-    assert run(capsys, "fit", train, "--impute", "mean", "--alpha", 0.01, "--out", model)[0] == 0
-    code, out, error = run(capsys, "predict", model, later, "--json")
-    assert code == 0, error
-    held = load_model(model)
-    cells = [float(cell) if cell else held.header["data"]["recipe"]["fills"]["Unnamed: 2"] for cell in new.split(",")]
-    np.testing.assert_allclose(json.loads(out)["predictions"], held.coef @ cells + held.intercept)
-
-
-def predictions(capsys, *arguments):
-    code, out, error = run(capsys, "predict", *arguments)
-    assert code == 0, error
-    return [round(float(line)) for line in out.splitlines()[1:]], error
+def test_a_column_without_a_name_that_a_model_knows(fit, predict, write, header, new):
+    rows = [f"{(7 * j) % 11 + 3},{j % 5},{j % 3 if j else ''},{j % 7}" for j in range(30)]
+    fit(write("\n".join([header, *rows])), "--impute", "mean", "--alpha", 0.01)
+    model = ascd.load("m.npz")
+    fills = model.header["data"]["recipe"]["fills"]
+    cells = [float(cell) if cell else fills["Unnamed: 2"] for cell in new.split(",")]
+    found = predict(f"{header[:-2]}\n{new}\n")[0]
+    np.testing.assert_allclose(float(found[1]), model.coef @ cells + model.intercept)
 
 
 EFFECTS = {"07": 5.0, "08": -5.0, "A": 2.0, "B": 0.0, "C": 1.0}
 
 
-@pytest.fixture
-def words(capsys, tmp_path, monkeypatch):
-    """A model whose first column is text, with words that are numbers among others."""
-    monkeypatch.chdir(tmp_path)
+def test_words_that_are_numbers_are_predicted_as_words(fit, predict, capsys):
     codes = [*EFFECTS] * 8
-    pandas.DataFrame({"code": codes, "y": [EFFECTS[code] for code in codes]}).to_csv("train.csv", index=False)
-    assert run(capsys, "fit", "train.csv", "--alpha", 1e-6, "--out", "m.npz")[0] == 0
-    return "m.npz"
-
-
-def test_words_that_are_numbers_are_predicted_as_words(capsys, words, tmp_path):
-    pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
+    fit(pandas.DataFrame({"code": codes, "y": [EFFECTS[code] for code in codes]}), "--alpha", 1e-6)
     new = pandas.DataFrame({"code": ["07", "08", "07"]})  # numbers only
-    new.to_csv("new.csv", index=False)
-    new.to_parquet("new.parquet")
-    for path in ("new.csv", "new.parquet"):
-        found, error = predictions(capsys, words, path)
-        assert (found, "not seen" in error) == ([5, -5, 5], False)
-    loaded = ascd.load(words)
-    assert loaded.predict(new).round().tolist() == [5, -5, 5]
-    assert loaded.predict(new.assign(other=1)[["other", "code"]]).round().tolist() == [5, -5, 5]
+    found = predict(new)
+    assert (rounded(found), found[1]) == ([5, -5, 5], "")
+    model = ascd.load("m.npz")
+    assert model.predict(new.assign(other=1)[["other", "code"]]).round().tolist() == [5, -5, 5]
     with pytest.raises(ValueError, match="X lacks 1 of 1 features: code"):
-        loaded.predict(pandas.DataFrame({"cod": ["07"]}))
-
-
-def test_columns_of_a_file_without_a_header(capsys, words, tmp_path):
-    (tmp_path / "bare.csv").write_text("B\nC\nD\n08\n", encoding="utf-8")
-    found, error = predictions(capsys, words, "bare.csv", "--no-header")
-    assert found[:2] + found[3:] == [0, 1, -5]
-    assert "values of 'code' that the model has not seen count as none: D" in error
-    (tmp_path / "bare.csv").write_text("5,07\n2,A\n", encoding="utf-8")
-    found, error = predictions(capsys, words, "bare.csv", "--no-header", "--target", 1)
-    assert (found, "R² 1.0000" in error) == ([5, 2], True)
-    code, _, error = run(capsys, "predict", words, "bare.csv", "--no-header")
+        model.predict(pandas.DataFrame({"cod": ["07"]}))
+    found = predict("B\nC\nD\n08\n", "--no-header")
+    assert rounded(found)[:2] + rounded(found)[3:] == [0, 1, -5]
+    assert "values of 'code' that the model has not seen count as none: D" in found[1]
+    found = predict("5,07\n2,A\n", "--no-header", "--target", 1)
+    assert (rounded(found), "R² 1.0000" in found[1]) == ([5, 2], True)
+    code, _, error = run(capsys, "predict", "m.npz", "new.csv", "--no-header")
     assert code == ERROR
     assert "the model has 1 column; without a header the data must have as many, and have 2" in error
+    pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
+    new.to_parquet("new.parquet")
+    assert rounded(predict("new.parquet")) == [5, -5, 5]
 
 
-def test_a_model_reads_new_files_safely(capsys, write, tmp_path):
+def test_a_model_reads_new_files_safely(fit, predict, capsys, write):
     """What a file does not show is as in the fit; marks that contradict the fit are an error, never other numbers."""
     rows = "\n".join(f"{k},5;{k % 3};{2 * k + k % 3 + 1}" for k in range(1, 30))
-    model = tmp_path / "m.npz"
-    assert run(capsys, "fit", write(f"a;b;y\n{rows}"), "--alpha", 1e-4, "--out", model)[0] == 0
-    assert load_model(model).header["data"]["recipe"]["written"]["decimal"] == ","
-    for content, expected in (("a;b\n4,5;2\n", [11]), ("a,b\n4.5,2\n", [11]), ("b;a\n2;4\n", [10]),
-                              ("a;b\n4,250;2\n", [10]), ("b\ta\tz\n2\t4,5\tx\n", [11])):  # fmt: skip
-        assert predictions(capsys, model, write(content, "new.csv"))[0] == expected
-    code, _, error = run(capsys, "predict", model, write("a;b\n4.250;2\n", "new.csv"))
+    fit(write(f"a;b;y\n{rows}"), "--alpha", 1e-4)
+    for content, expected in (("a;b\n4,5;2\n", 11), ("a,b\n4.5,2\n", 11), ("b;a\n2;4\n", 10), ("a;b\n4,250;2\n", 10),
+                              ("b\ta\tz\n2\t4,5\tx\n", 11)):  # fmt: skip
+        assert rounded(predict(content)) == [expected]
+    code, _, error = run(capsys, "predict", "m.npz", write("a;b\n4.250;2\n", "new.csv"))
     assert code == ERROR
     assert "column 'a' must be numbers, as in the model's data; row 1 has '4.250'" in error
-    assert predictions(capsys, model, tmp_path / "new.csv", "--decimal", ".")[0] == [10], "an option decides"
-    assert predictions(capsys, model, tmp_path / "new.csv", "--thousands", ".")[0] == [8502]
+    assert rounded(predict("new.csv", "--decimal", ".")) == [10], "an option decides"
+    assert rounded(predict("new.csv", "--thousands", ".")) == [8502]
 
 
-def test_names_by_position_where_the_model_has_none(capsys, write, tmp_path):
-    model, rows = tmp_path / "m.npz", [f"{k};{k % 3};{2 * k + k % 3}" for k in range(1, 30)]
-    train = write("\n".join(rows), "train.csv")
-    assert run(capsys, "fit", train, "--no-header", "--alpha", 1e-4, "--out", model)[0] == 0
-    bare, error = predictions(capsys, model, train)
-    assert "R² 1.0000" in error
-    found, error = predictions(capsys, model, write("a;b;y\n" + "\n".join(rows), "named.csv"))
-    assert (found, "R² 1.0000" in error) == (bare, True)
+def test_names_by_position_where_the_model_has_none(fit, predict, write):
+    rows = "\n".join(f"{k};{k % 3};{2 * k + k % 3}" for k in range(1, 30))
+    fit(write(rows), "--no-header", "--alpha", 1e-4)
+    found = [predict(content) for content in (f"{rows}\n", f"a;b;y\n{rows}\n")]
+    assert found[0][0] == found[1][0]
+    assert all("R² 1.0000" in error for _, error in found)
 
 
-def test_a_separator_inside_words_and_texts_for_missing_values(capsys, write, tmp_path):
-    model = tmp_path / "m.npz"
+def test_a_separator_inside_words_and_texts_for_missing_values(fit, predict, write):
     rows = [f"k;{k % 2},{k},{2 * k}" for k in range(12)]
-    train = write("\n".join(["kind;of,a,y", *rows, "k;1,-999,3"]), "train.csv")
-    options = ("--sep", ",", "--na", "-999", "--impute", "mean", "--alpha", 0.01)
-    assert run(capsys, "fit", train, *options, "--out", model)[0] == 0
-    found, _ = predictions(capsys, model, train)
-    assert len(found) == 13
-    assert abs(found[-1] - 11) <= 1, "the text for a missing value is remembered"
+    train = write("\n".join(["kind;of,a,y", *rows, "k;1,-999,3"]))
+    fit(train, "--sep", ",", "--na", "-999", "--impute", "mean", "--alpha", 0.01)
+    found = rounded(predict(train))
+    assert (len(found), abs(found[-1] - 11) <= 1) == (13, True), "the text for a missing value is remembered"
 
 
 @pytest.mark.parametrize("is_converted", [False, True])
 @pytest.mark.parametrize("first", [0, 1])
-def test_features_of_libsvm_files_are_counted_as_the_model_does(capsys, tmp_path, monkeypatch, first, is_converted):
+def test_features_of_libsvm_files_are_counted_as_the_model_does(fit, predict, capsys, tmp_path, first, is_converted):
     """A file whose samples lack feature 0 looks like one that counts from 1."""
-    monkeypatch.chdir(tmp_path)
-    rows, data = ["1 {}:1", "10 {}:1", "22 {}:2 {}:2", "11 {}:1 {}:1"], "train.svm"
-    places = [(first,), (first + 1,), (first, first + 1), (first, first + 1)]
-    (tmp_path / data).write_text("\n".join(row.format(*at) for row, at in zip(rows, places, strict=True)))
-    (tmp_path / "new.svm").write_text(f"10 {first + 1}:1\n")
+    a, b, data = first, first + 1, "train.svm"
+    (tmp_path / data).write_text(f"1 {a}:1\n10 {b}:1\n22 {a}:2 {b}:2\n11 {a}:1 {b}:1")
     if is_converted:
+        assert run(capsys, "convert", data, "folder")[0] == 0
         data = "folder"
-        assert run(capsys, "convert", "train.svm", data)[0] == 0
-    assert run(capsys, "fit", data, "--alpha", 1e-9, "--no-intercept", "--out", "m.npz")[0] == 0
-    assert predictions(capsys, "m.npz", "new.svm")[0] == [10]
+    fit(data, "--alpha", 1e-9, "--no-intercept")
+    (tmp_path / "new.svm").write_text(f"10 {b}:1\n")
+    assert rounded(predict("new.svm")) == [10]
     (tmp_path / "other.svm").write_text("10 0:1\n")
     code, _, error = run(capsys, "predict", "m.npz", "other.svm")
     assert code == (ERROR if first else 0)
     assert not first or "other.svm has an index 0; the model's data count features from 1" in error
 
 
-MODELS = [
-    ("lasso", "--alpha", 0.05), ("ridge",), ("huber",), ("lasso", "--cv", 2), ("poisson", "--alpha", 0.05),
-    ("group-lasso", "--alpha", 0.05, "--groups", 1), ("multi-task-lasso", "--alpha", 0.05), ("logistic",), ("svm",),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("options", MODELS, ids=lambda options: "-".join(map(str, options)))
-def test_a_model_of_words_is_the_model_of_their_columns(capsys, tmp_path, options, compiled):
-    rng = np.random.default_rng(3)
-    town, sure = rng.choice(["Basel", "Bern", "Chur"], 30), rng.choice(["no", "yes"], 30)
-    rooms = rng.integers(1, 6, 30).astype(float)
-    y = (3.0 * rooms + 2.0 * (town == "Bern") - (sure == "yes") + rng.normal(size=30)).round(2)
-    y = y > 9.0 if options[0] in ("logistic", "svm") else (y - y.min()).round() if options[0] == "poisson" else y
+@pytest.mark.parametrize("model", ["lasso", "logistic", "multi-task-lasso"])
+def test_a_model_of_words_is_the_model_of_their_columns(fit, model):
+    town, sure = RNG.choice(["Basel", "Bern", "Chur"], 30), RNG.choice(["no", "yes"], 30)
+    rooms = RNG.integers(1, 6, 30).astype(float)
+    y = (3.0 * rooms + 2.0 * (town == "Bern") - (sure == "yes")).round(2)
+    y = y > 9.0 if model == "logistic" else y
     plain = {"rooms": rooms, **{f"town={name}": (town == name) * 1.0 for name in ("Basel", "Bern", "Chur")}}
-    pandas.DataFrame({"rooms": rooms, "town": town, "sure": sure, "y": y}).to_csv(tmp_path / "w.csv", index=False)
-    pandas.DataFrame({**plain, "sure=yes": (sure == "yes") * 1.0, "y": y}).to_csv(tmp_path / "p.csv", index=False)
-    for name in "wp":
-        shared = ("--model", *options, "--tol", 1e-9, "--out", tmp_path / f"{name}.npz")
-        code, out, error = run(capsys, "fit", tmp_path / f"{name}.csv", *shared)
-        assert code == 0, out + error
-    ours, theirs = load_model(tmp_path / "w.npz"), load_model(tmp_path / "p.npz")
-    assert ours.names.tolist() == theirs.names.tolist()
-    np.testing.assert_allclose(ours.coef, theirs.coef, atol=2e-3)
-    frames = [pandas.read_csv(tmp_path / f"{name}.csv") for name in "wp"]
-    np.testing.assert_allclose(ours.decision(frames[0]), theirs.decision(frames[1]), atol=2e-2)
+    frames = [pandas.DataFrame({"rooms": rooms, "town": town, "sure": sure, "y": y}),
+              pandas.DataFrame({**plain, "sure=yes": (sure == "yes") * 1.0, "y": y})]  # fmt: skip
+    found = []
+    for frame in frames:
+        fit(frame, "--model", model, "--tol", 1e-9)
+        found.append(ascd.load("m.npz"))
+    assert found[0].names.tolist() == found[1].names.tolist()
+    np.testing.assert_allclose(found[0].coef, found[1].coef, atol=2e-3)
+    np.testing.assert_allclose(found[0].decision(frames[0]), found[1].decision(frames[1]), atol=2e-2)
 
 
-@pytest.mark.parametrize("model", ["lasso", "elastic-net", "logistic"])
-def test_the_cross_validation_error_is_shown(capsys, houses, tmp_path, compiled, model):
+@pytest.mark.parametrize("model", ["lasso", "logistic"])
+def test_the_cross_validation_error_is_shown(fit, houses, compiled, model):
     frame = pandas.read_csv(houses)
     if model == "logistic":
-        frame.assign(price=np.where(frame.price > 0, "high", "low")).to_csv(houses, index=False)
-    found = []
-    for choose in ("best", "1se"):
-        options = ("--model", model, "--cv", 4, "--choose", choose, "--out", tmp_path / "m.npz", "--force")
-        found.append(json.loads(run(capsys, "fit", houses, *options, "--json")[1]))
-    error = found[0]["cv_error"]
+        frame = frame.assign(price=np.where(frame.price > 0, "high", "low"))
+    best, strong = (fit(frame, "--model", model, "--cv", 4, "--choose", how, "--json") for how in ("best", "1se"))
+    error = best["cv_error"]
     assert error["name"] == ("accuracy" if model == "logistic" else "mean squared error")
     assert (error["folds"], error["standard_error"] >= 0.0, np.isfinite(error["mean"])) == (4, True, True)
     name = "C_" if model == "logistic" else "alpha_"
-    assert (found[1]["chosen"][name] <= found[0]["chosen"][name]) == (model == "logistic") or found[0] == found[1]
-    out = run(capsys, "fit", houses, "--model", model, "--cv", 4, "--out", tmp_path / "m.npz", "--force")[1]
-    assert f"{error['name']} over 4 folds: {error['mean']:.4g} ± {error['standard_error']:.2g}" in out
+    ratio = strong["chosen"][name] / best["chosen"][name]
+    assert (ratio <= 1.0) if model == "logistic" else (ratio >= 1.0)
+    shown = f"{error['name']} over 4 folds: {error['mean']:.4g} ± {error['standard_error']:.2g}"
+    assert shown in fit(frame, "--model", model, "--cv", 4)
 
 
-def test_dates_and_missing_words_are_predicted_as_they_were_fitted(capsys, tmp_path):
-    days = pandas.date_range("2026-01-01", periods=30)
+def test_dates_and_missing_words_are_predicted_as_they_were_fitted(fit):
     towns = ["Ulm"] * 20 + ["Bern"] * 9 + [None]
-    frame = pandas.DataFrame({"day": days, "town": towns, "y": np.arange(30.0)})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    options = ("--dates", "days", "--impute", "mean", "--alpha", 1e-4, "--out", tmp_path / "m.npz")
-    assert run(capsys, "fit", tmp_path / "t.csv", *options)[0] == 0
-    loaded = load_model(tmp_path / "m.npz")
+    days = pandas.date_range("2026-01-01", periods=30)
+    fit(pandas.DataFrame({"day": days, "town": towns, "y": np.arange(30.0)}), "--dates", "days", "--impute", "mean",
+        "--alpha", 1e-4)  # fmt: skip
+    model = ascd.load("m.npz")
     new = pandas.DataFrame({"town": ["Ulm", None, "Rome"], "day": ["2026-01-03", "2026-01-03", "2026-01-03"]})
-    found = loaded.predict(new)
+    found = model.predict(new)
     assert found[0] == found[1] == pytest.approx(2.0, abs=0.5), "a missing word is the most frequent one"
-    assert loaded.predict(new.assign(day=pandas.Timestamp("2026-01-03")))[0] == found[0]
+    assert model.predict(new.assign(day=pandas.Timestamp("2026-01-03")))[0] == found[0]
     with pytest.raises(ValueError, match="column 'day' must be dates"):
-        loaded.predict(new.assign(day="soon"))
+        model.predict(new.assign(day="soon"))
 
 
-def test_parquet_gives_the_same_model_in_memory_and_on_disk(capsys, tmp_path):
+def test_parquet_gives_the_same_model_in_memory_and_on_disk(fit, capsys, tmp_path):
     pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
-    X = np.random.default_rng(0).standard_normal((40, 2))
-    frame = pandas.DataFrame(X, columns=["a", "b"]).assign(price=2.0 * X[:, 0] - X[:, 1])
-    labels = {"lasso": frame.price, "logistic": np.where(X[:, 0] > 0, "07", "8")}
-    for model, target in labels.items():
+    frame = pandas.DataFrame(X[:, :2], columns=["a", "b"]).assign(price=2.0 * X[:, 0] - X[:, 1])
+    for model, target in (("lasso", frame.price), ("logistic", np.where(X[:, 0] > 0, "07", "8"))):
         some = frame.assign(price=target)[frame.a > -0.5]  # the rest has an index that pandas stores
         some.rename_axis("customer").to_parquet(tmp_path / "t.parquet")
         found = []
         for memory in ((), ("--memory", "100MB")):
-            how = ("--model", model, "--tol", 1e-10, "--force", "--out", tmp_path / "m.npz")
-            code, _, error = run(capsys, "fit", tmp_path / "t.parquet", *how, *memory)
-            assert code == 0, error
-            found.append(load_model(tmp_path / "m.npz"))
+            fit("t.parquet", "--model", model, "--tol", 1e-10, *memory)
+            found.append(ascd.load("m.npz"))
         assert found[0].names.tolist() == found[1].names.tolist() == ["a", "b"]
         assert found[0].classes.tolist() == found[1].classes.tolist()
         np.testing.assert_allclose(found[0].coef, found[1].coef, atol=1e-5)
     frame.assign(price=[*frame.price[:-1], np.inf]).to_parquet(tmp_path / "t.parquet")
-    code, _, error = run(capsys, "fit", tmp_path / "t.parquet", "--memory", "100MB", "--out", tmp_path / "n.npz")
+    code, _, error = run(capsys, "fit", "t.parquet", "--memory", "100MB", "--out", "n.npz")
     assert (code, "1 sample without a target, or with an infinite one" in error) == (ERROR, True)
 
 
-def test_labels_with_commas_and_targets_that_cannot_be_scored_by(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    A = np.random.default_rng(0).standard_normal((24, 2))
-    frame = pandas.DataFrame(A, columns=["a", "b"]).assign(kind=np.where(A[:, 0] > 0, "red, or so", "blue"))
-    frame.to_csv("t.csv", index=False)
-    assert run(capsys, "fit", "t.csv", "--model", "logistic", "--C", 100, "--out", "n.npz")[0] == 0
-    assert set(run(capsys, "predict", "n.npz", "t.csv")[1].splitlines()[1:]) == {'"red, or so"', "blue"}
-    frame.assign(kind=A[:, 1]).to_csv("t.csv", index=False)
-    assert run(capsys, "fit", "t.csv", "--alpha", 0.01, "--out", "m.npz")[0] == 0
-    for targets in (["text"] * 24, [1.0] + [None] * 23, [*A[:-1, 1], np.inf]):
-        frame.assign(kind=targets).to_csv("new.csv", index=False)
-        code, out, error = run(capsys, "predict", "m.npz", "new.csv")
-        assert (code, len(out.splitlines()), "R²" in error) == (0, 25, targets[1] is not None and targets[0] != "text")
+def test_targets_that_cannot_be_scored_by(fit, predict):
+    frame = pandas.DataFrame(X, columns=list("abc")).assign(y=X[:, 1])
+    fit(frame, "--alpha", 0.01)
+    for targets, is_scored in ((["text"] * 60, False), ([1.0] + [None] * 59, False), ([*X[:-1, 1], np.inf], True)):
+        found, error = predict(frame.assign(y=targets))
+        assert (len(found), "R²" in error) == (61, is_scored)
+
+
+# ------------------------------------------------------------------------------- groups and several targets
+
+
+@pytest.mark.parametrize(
+    ("written", "groups"),
+    [
+        ("first\nsecond\nfirst\nsecond\nthird\nthird\n", [[0, 2], [1, 3], [4, 5]]),
+        ("[[0, 2], [1, 3], [4, 5]]", [[0, 2], [1, 3], [4, 5]]),
+        ('{"first": ["a", "c"], "second": [1, "d"], "third": ["e", "f"]}', [[0, 2], [1, 3], [4, 5]]),
+        ("[2, 4]", [2, 4]),
+        ("2", 2),
+    ],
+)
+def test_groups_are_written_in_several_ways(fit, houses, write, written, groups):
+    given = written if written.isdigit() else write(written, "groups")
+    fit(houses, "--model", "group-lasso", "--groups", given, "--alpha", 0.3, "--weights", "sqrt", "--tol", 1e-10)
+    frame = pandas.read_csv(houses)
+    expected = ascd.GroupLasso(0.3, groups=groups, weights="sqrt", tol=1e-10)
+    expected.fit(frame.drop(columns="price").to_numpy(), frame["price"])
+    np.testing.assert_allclose(ascd.load("m.npz").coef[0], expected.coef_, atol=1e-6)
+
+
+def test_a_text_column_is_a_group(fit, write):
+    groups = write('[["size"], ["kind"]]', "groups")
+    frame = ZOO.assign(size=X[:, 0], y=X[:, 0] + 3.0 * (ZOO.kind == "bee") + (ZOO.kind == "cat"))[["size", "kind", "y"]]
+    fit(frame, "--model", "group-lasso", "--groups", groups, "--alpha", 0.01)
+    model = ascd.load("m.npz")
+    assert list(model.names) == ["size", "kind=ant", "kind=bee", "kind=cat"]
+    assert np.count_nonzero(model.coef) == 4
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("", "groups is empty"),
+        ("a\nb\n", "one label for each of the 6 columns"),
+        ("[[0, 1], [1, 2, 3, 4, 5]]", "column 1 is in group 0 and in group 1"),
+        ("[[0, 1], [], [2, 3, 4, 5]]", "group 1 is empty"),
+        ('[["a", "c"], ["b", "d", "f"]]', "1 are in none, the first is column 4"),
+        ('[["a", "x"]]', "group 0 names 'x', which is no feature here; known: a, b, c, d, e, …"),
+        ('[["a", 9], ["b"]]', "group 0 has column 9"),
+        ("[0.5, 2]", "must hold lists of features, sizes"),
+        ("[true]", "must hold lists of features, sizes"),
+        ("[[0, 1], 2]", "must hold lists of features, sizes"),
+        ("[2, 3]", "that add up to 5"),
+    ],
+)
+def test_groups_that_are_none(capsys, houses, write, written, message):
+    arguments = ("--model", "group-lasso", "--groups", write(written, "groups"), "--out", houses.with_name("m.npz"))
+    code, _, error = run(capsys, "fit", houses, *arguments)
+    assert (code, message in error) == (ERROR, True), error
+
+
+@pytest.fixture
+def twins(houses):
+    """The houses with a second target."""
+    frame = pandas.read_csv(houses)
+    return frame.assign(rent=frame["a"] - 2.0 * frame["b"] + 1.0)
+
+
+TWO = ("--target", "price", "--target", "rent")
+
+
+def test_several_targets(fit, predict, twins):
+    out = fit(twins, *TWO, "--model", "multi-task-elastic-net", "--alpha", 0.1, "--l1-ratio", 0.7, "--tol", 1e-10)
+    assert "target price" in out
+    assert "target rent" in out
+    features, Y = twins[list("abcdef")].to_numpy(), twins[["price", "rent"]].to_numpy()
+    expected = ascd.MultiTaskElasticNet(0.1, l1_ratio=0.7, tol=1e-10).fit(features, Y)
+    found, error = predict(twins)
+    assert found[0] == "price,rent"
+    np.testing.assert_allclose([list(map(float, line.split(","))) for line in found[1:]], expected.predict(features),
+                               atol=1e-6)  # fmt: skip
+    assert float(error.split()[1]) == pytest.approx(expected.score(features, Y), abs=1e-4)
+    found, error = predict(twins[list("abcdef")])
+    assert (error, found[0]) == ("", "price,rent")
+    fit(twins.drop(columns="rent"), "--model", "multi-task-lasso", "--alpha", 0.1)
+    assert predict(twins)[0][0] == "prediction"
+
+
+def test_rows_without_one_of_several_targets_are_left_out(fit, capsys, twins):
+    twins.loc[[1, 4], "rent"] = np.nan
+    arguments = (*TWO, "--model", "multi-task-lasso", "--alpha", 0.1)
+    assert "38 samples" in fit(twins, *arguments, "--impute", "mean")
+    code, _, error = run(capsys, "fit", "train.csv", *arguments, "--out", "n.npz")
+    assert (code, "2 samples without a target" in error) == (ERROR, True)
+    twins.assign(rent="ant").to_csv("train.csv", index=False)
+    code, _, error = run(capsys, "fit", "train.csv", *arguments, "--out", "n.npz")
+    assert "target 'rent' must be numbers where there are several; its first is 'ant'" in error
+    for targets in (("price", "absent"), ("price", "price")):
+        named = [word for target in targets for word in ("--target", target)]
+        code, _, error = run(capsys, "fit", "train.csv", *named, "--model", "multi-task-lasso", "--out", "n.npz")
+        assert (code, "unknown target 'absent'" in error or "'price' is named twice" in error) == (USAGE, True)
+
+
+def test_many_targets_of_an_npz_are_not_all_shown(fit, predict, tmp_path):
+    np.savez(tmp_path / "d.npz", X=X, y=X @ RNG.standard_normal((3, 25)))
+    out = fit("d.npz", "--model", "multi-task-lasso", "--alpha", 0.01)
+    assert ("target 19" in out, "target 20" in out, "… and 5 more targets" in out) == (True, False, True)
+    assert predict("d.npz")[0][0].startswith("0,1,2")
+
+
+# ------------------------------------------------------------------------------------------------ --explain
+
+
+def test_what_matters_is_stable_and_noise_is_not(fit, houses, tmp_path):
+    options = ("--alpha", 0.05, "--explain", "--resamples", 20)
+    assert "used features keep their sign in at least 90 % of the 20 fits: a, c." in fit(houses, *options)
+    page = (tmp_path / "m-explained.html").read_text()
+    assert all(words in page for words in ('<svg class="intervals"', "<td>stable</td>", "keep their sign"))
+    found = fit(houses, *options, "--json")["explained"]["all features"]
+    shares = {row["name"]: row["share"] for row in found}
+    assert shares["a"] == shares["c"] == 1.0
+    assert all(shares.get(name, 0.0) < 0.9 for name in "bdef")
+    assert all(row["low"] <= row["high"] for row in found)
+    assert (tmp_path / "m-explained.html").read_text() == page, "the same numbers every time"
+
+
+def test_the_penalty_that_cross_validation_chose_is_kept(fit, houses, monkeypatch, compiled):
+    from ascd.cli import explain
+
+    seen, whole = [], explain.plain_again
+    monkeypatch.setattr(explain, "plain_again", lambda *given: seen.append(whole(*given)) or seen[-1])
+    found = fit(houses, "--cv", 3, "--explain", "--resamples", 5, "--json")
+    assert type(seen[0]).__name__ == "Lasso"
+    assert seen[0].alpha == found["chosen"]["alpha_"]
+
+
+def test_classes_and_targets_are_explained_one_by_one(fit, twins, tmp_path):
+    found = fit(ZOO, "--model", "logistic", "--explain", "--resamples", 5, "--json")["explained"]
+    for name, feature in zip(["class ant", "class bee", "class cat"], "uvw", strict=True):
+        largest = max(found[name], key=lambda row: abs(row["effect"]))
+        assert (largest["name"], largest["share"]) == (feature, 1.0)
+    out = fit(twins, *TWO, "--model", "multi-task-lasso", "--alpha", 0.1, "--explain", "--resamples", 5)
+    page = (tmp_path / "m-explained.html").read_text()
+    for name in ("price", "rent"):
+        assert f"halves of the samples, target {name}" in out
+        assert f"Which features, target {name}" in page
+        assert f"In numbers, target {name}" in page
+
+
+def test_what_cannot_be_explained(capsys, houses, tmp_path):
+    (tmp_path / "m-explained.html").write_text("mine")
+    code, _, error = run(capsys, "fit", houses, "--explain", "--out", tmp_path / "m.npz")
+    assert (code, "m-explained.html exists" in error) == (USAGE, True)
+    pandas.read_csv(houses)[:6].to_csv(houses, index=False)
+    code, _, error = run(capsys, "fit", houses, "--explain", "--out", tmp_path / "n.npz")
+    assert code == ERROR
+    assert "--explain needs at least 10 samples to draw halves from; there are 6" in error
+
+
+def test_a_feature_whose_sign_changes_is_not_sure():
+    fits = np.array([[1.0, 1.0, 0.0]] * 6 + [[1.0, -1.0, 0.0]] * 4)
+    found = {one.name: one for one in evidence(np.array([1.0, 1.0, 0.0]), fits, np.ones(3), ["a", "b", "c"])}
+    assert (found["a"].verdict, found["b"].verdict) == ("stable", "fair")
+    assert (found["b"].share, "c" in found) == (0.6, False)
+    assert "1 of 2 used features keeps its sign" in sentence(list(found.values()), 10)
+    assert "No feature is used" in sentence([], 10)

@@ -132,28 +132,24 @@ def test_wrong_input_is_named_and_nothing_is_left(make, error, words, tmp_path):
 
 
 @pytest.mark.parametrize("make", [csv, libsvm])
-def test_a_failed_conversion_leaves_the_old_one(make, tmp_path):
+def test_a_failed_conversion_leaves_the_old_one(make, tmp_path, monkeypatch):
     out = tmp_path / "out.parquet"
     before = values(convert(make(tmp_path), out))
-    with pytest.raises(FileExistsError, match="--force"):
-        convert(make(tmp_path), out)
     bad = write(tmp_path / ("t.csv" if make is csv else "t.svm"), "a,y\nx,2\n3,4\n" if make is csv else "1 1:2\nno\n")
     with pytest.raises(ValueError, match=r"must be numbers|is not a LIBSVM file"):
         convert(bad, out, force=True)
+    with monkeypatch.context() as patch:
+        patch.setattr("ascd.io.converting._rounded", full)
+        with pytest.raises(OSError, match=r"could not be written: .*No space left"):
+            convert(make(tmp_path), out, force=True)
     np.testing.assert_array_equal(values(open_data(out)), before)
     convert(write(bad, "a,y\n1,2\n3,4\n" if make is csv else "2 1:1\n4 1:3\n"), out, force=True)
     np.testing.assert_array_equal(values(open_data(out)), [[1.0], [3.0]])
     assert not list(tmp_path.glob(".ascd*"))
 
 
-def test_a_full_disk_is_named(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("ascd.io.converting.np.save", full)
-    with pytest.raises(OSError, match=r"out could not be written: .*No space left"):
-        convert(libsvm(tmp_path), tmp_path / "out")
-    assert [path.name for path in tmp_path.iterdir()] == ["table.svm"]
+def full(*_):
+    raise OSError(28, "No space left on device")
 
 
 def folder_of(tmp_path):
@@ -161,47 +157,42 @@ def folder_of(tmp_path):
     return tmp_path / "groups"
 
 
-def change(path, place, value):
-    found = np.load(path)
-    found[place] = value
-    np.save(path, found)
-
-
 @pytest.mark.parametrize(
     ("name", "place", "value", "words"),
     [
         ("indices", 3, 50, "from 0 to 49; .* is 50.*ascd convert again"),
-        ("indices", 3, 1 << 24, "from 0 to 49"),
         ("indices", 3, -1, "from 0 to 49; .* is -1"),
         ("indices", 1, 0, "has rows of a column twice, or not in their order"),
         ("indptr", 0, 1, "has columns that begin before"),
         ("indptr", 2, 1 << 40, "has columns that begin before"),
-        ("indptr", 2, -5, "has columns that begin before"),
     ],
 )
 def test_indices_outside_of_a_sparse_group_are_not_followed(name, place, value, words, tmp_path):
-    folder = folder_of(tmp_path)
-    change(folder / f"rows-00000.{name}.npy", place, value)
+    path = folder_of(tmp_path) / f"rows-00000.{name}.npy"
+    found = np.load(path)
+    found[place] = value
+    np.save(path, found)
     with pytest.raises(ValueError, match=rf"rows-00000\.{name}\.npy.*{words}"):
-        ascd.Lasso(alpha=0.01).fit(open_data(folder), B)
+        ascd.Lasso(alpha=0.01).fit(open_data(path.parent), B)
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        *(({"ends": ends}, "its groups of rows end at") for ends in ([0, 20], [0, 30, 20, 50], [10, 50], [0, 50, 50])),
-        *(({key: value}, "not an index that this version") for key, value in (
-            ("shape", [50]), ("shape", [50.0, 12.0]), ("shape", None), ("ends", []), ("ends", 5), ("first", "1"),
-            ("version", 1))),
+        ({"ends": [0, 30, 20, 50]}, "its groups of rows end at"),
+        ({"ends": [10, 50]}, "its groups of rows end at"),
+        ({"ends": 5}, "not an index that this version"),
+        ({"shape": [50.0, 12.0]}, "not an index that this version"),
+        ({"first": "1"}, "not an index that this version"),
+        ({"version": 1}, "not an index that this version"),
         ({"shape": [50, 13]}, "has shape"),
     ],
-)  # fmt: skip
+)
 def test_an_index_that_is_damaged_is_not_opened(changed, words, tmp_path):
-    folder = folder_of(tmp_path)
-    index = json.loads((folder / "index.json").read_text())
-    (folder / "index.json").write_text(json.dumps({**index, **changed}))
+    path = folder_of(tmp_path) / "index.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
     with pytest.raises(ValueError, match=words):
-        open_data(folder)
+        open_data(path.parent)
 
 
 @pytest.mark.parametrize("name", ["target", "rows-00000.indptr", "rows-00000.data"])

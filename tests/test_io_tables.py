@@ -32,7 +32,6 @@ COMMAS = TEXT.replace(",", ";").replace(".", ",")
         ("t.csv", COMMAS, "separator ';', decimal comma, header"),
         ("t.csv", COMMAS.replace(";", "\t"), "separator tab, decimal comma, header"),
         ("t.csv", TEXT.encode("utf-16"), "separator ',', header, encoding utf-16"),
-        ("t.csv", TEXT.encode("utf-32"), "separator ',', header, encoding utf-32"),
         ("t.csv", b"\xef\xbb\xbf" + TEXT.encode(), "separator ',', header"),
         ("t.csv", TEXT.replace("\n", "\r"), "separator ',', header"),
         ("t.csv", TEXT.replace("\n", "\r\n"), "separator ',', header"),

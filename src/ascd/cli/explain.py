@@ -24,7 +24,7 @@ STABLE, FAIR = 0.9, 0.6
 #: Features that are printed, and drawn.
 MOST_SHOWN, MOST_DRAWN = 15, 40
 FEWEST_SAMPLES, FEWEST_OF_A_CLASS = 10, 4
-#: What a model of one function is explained under.
+#: The key of the features of a model with one output.
 EVERYTHING = "all features"
 HEAD = ("feature", "coefficient", "effect", "5 % to 95 % of fits", "same sign in", "how sure")
 MEANING = (
@@ -57,10 +57,6 @@ class Evidence(NamedTuple):
         return self.name, *numbers, self.verdict
 
 
-def _targets(known: Any) -> str:
-    return ", ".join(known) if isinstance(known, list) else known or "y"
-
-
 def _signed(value: float, digits: int) -> str:
     return f"{value:+.{digits}g}" if value else "0"
 
@@ -71,27 +67,43 @@ def page_beside(model_file: Path) -> Path:
 
 
 def examine(model: str, estimator: Any, fitted: Model, data: LabeledData, resamples: int) -> dict[str, list[Evidence]]:
-    """Fit the halves; return what is known of the features, by classes or targets where there are several."""
+    """Fit the halves; return what is known of the features, by classes or targets ("" where there is one only)."""
     from ascd.estimators._data import moments
 
     coefs = _resampled(model, estimator, data, resamples)
     deviations = np.sqrt(moments(data.X, None)[1])
     names = fitted.feature_names()
     return {
-        fitted.row_title(number) or EVERYTHING: evidence(coef, coefs[:, number, :], deviations, names)
+        fitted.row_title(number): evidence(coef, coefs[:, number, :], deviations, names)
         for number, coef in enumerate(fitted.coef)
     }
 
 
 def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out: Path) -> dict[str, Any]:
-    """Print a table a class or target, write the page; return the same for machines."""
-    for title, rows in found.items():
-        heading = f"\nHow sure: {resamples} fits to random halves of the samples" + _of_row(title)
-        show_table(HEAD, [one.row() for one in rows[:MOST_SHOWN]], heading)
-        say(f"{sentence(rows, resamples)}\n")
-    page = _write(page_beside(out), fitted, found, resamples)
+    """Print a table a class or target, write a page with plots beside the model; return the same for machines."""
+    from ascd.reproduction.page import Drawing, Interval, TableSection, draw_intervals, write_page
+
+    sections: list[Drawing | TableSection] = []
+    for number, (title, rows) in enumerate(found.items()):
+        cells, conclusion, of_row = (
+            [one.row() for one in rows],
+            sentence(rows, resamples),
+            f", {title}" if title else "",
+        )
+        heading = f"\nHow sure: {resamples} fits to random halves of the samples{of_row}"
+        show_table(HEAD, cells[:MOST_SHOWN], heading)
+        say(f"{conclusion}\n")
+        drawn = [Interval(one.name, one.effect, one.low, one.high, one.share) for one in rows[:MOST_DRAWN]]
+        svg = draw_intervals(drawn, "effect: coefficient × standard deviation")
+        sections.append(Drawing(f"features-{number}", f"Which features{of_row}", svg, conclusion))
+        sections.append(TableSection(f"numbers-{number}", f"In numbers{of_row}", HEAD, cells, note=MEANING))
+    where = fitted.header["data"]
+    target = ", ".join(where["target"]) if isinstance(where["target"], list) else where["target"] or "y"
+    lead = f"{where['samples']:,} samples, {where['features']:,} features, target {target}."
+    title = f"{fitted.header['estimator']} on {where['file']}, explained"
+    page = write_page(page_beside(out), title, sections, lead=[lead])
     say(f"wrote {page}")
-    evidences = {title: [one._asdict() for one in rows] for title, rows in found.items()}
+    evidences = {title or EVERYTHING: [one._asdict() for one in rows] for title, rows in found.items()}
     return {"resamples": resamples, "page": page, **evidences}
 
 
@@ -167,25 +179,3 @@ def _resampled(model: str, estimator: Any, data: LabeledData, resamples: int) ->
             found.append(np.atleast_2d(plain.coef_).copy())
             advance((number + 1) / resamples)
     return np.array(found)
-
-
-def _of_row(title: str) -> str:
-    """Return the class or target of a heading, "" for the only one."""
-    return "" if title == EVERYTHING else f", {title}"
-
-
-def _write(path: Path, fitted: Model, found: dict[str, list[Evidence]], resamples: int) -> Path:
-    from ascd.reproduction.page import Drawing, Interval, TableSection, draw_intervals, write_page
-
-    where = fitted.header["data"]
-    sections: list[Drawing | TableSection] = []
-    for number, (title, rows) in enumerate(found.items()):
-        drawn = [Interval(one.name, one.effect, one.low, one.high, one.share) for one in rows[:MOST_DRAWN]]
-        heading = "Which features" + _of_row(title)
-        svg = draw_intervals(drawn, "effect: coefficient × standard deviation")
-        sections.append(Drawing(f"features-{number}", heading, svg, sentence(rows, resamples)))
-        cells = [one.row() for one in rows]
-        sections.append(TableSection(f"numbers-{number}", "In numbers" + _of_row(title), HEAD, cells, note=MEANING))
-    title = f"{fitted.header['estimator']} on {where['file']}, explained"
-    lead = [f"{where['samples']:,} samples, {where['features']:,} features, target {_targets(where['target'])}."]
-    return write_page(path, title, sections, lead=lead)

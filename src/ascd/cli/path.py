@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,36 +30,23 @@ READING = (
 
 
 of_path = partial(options.option, heading="The path")
+SHARE, EPS = (options.Number(0, 1, min_open=True, max_open=is_open) for is_open in (False, True))
 
 
 @click.command(cls=options.GroupedCommand)
 @options.data_options(*options.FILE, options.MEMORY, options.TARGET, *options.COLUMNS)
 @of_path("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
-@of_path(
-    "--l1-ratio", type=options.Number(0, 1, min_open=True), default=0.5, show_default=True, help="Of the elastic net."
-)
+@of_path("--l1-ratio", type=SHARE, default=0.5, show_default=True, help="Of the elastic net.")
 @of_path("--standardize", is_flag=True, help="Penalise coefficients of standardised features.")
 @of_path("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
-@of_path(
-    "--eps",
-    type=options.Number(0, 1, min_open=True, max_open=True),
-    default=1e-2,
-    show_default=True,
-    help="The smallest, relative to the largest.",
-)
+@of_path("--eps", type=EPS, default=1e-2, show_default=True, help="The smallest, relative to the largest.")
 @of_path("--tol", type=options.Number(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
 @options.folder_option("path")
 @common
 def path(
-    source: options.DataOptions,
-    model: str,
-    l1_ratio: float,
-    standardize: bool,
-    points: int,
-    eps: float,
-    tol: float,
+    source: options.DataOptions, model: str, l1_ratio: float, standardize: bool, points: int, eps: float, tol: float,
     out: Path,
-) -> int:
+) -> int:  # fmt: skip
     """Coefficients along a path of penalties, as a table and a picture.
 
     An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
@@ -67,21 +55,16 @@ def path(
     is_new, label = options.announce_folder(out), source.data.name
     source.check(may_stay=True)
     data = read_data(source)
-    problem = _problem(data, model, l1_ratio, standardize)
-    try:
-        found = _follow(problem, model, n_alphas=points, eps=eps, tol=tol)
-    except ValueError as error:
-        if NO_PATH not in str(error):
-            raise
-        raise _no_path(data) from error
-    if max(found.deviance_ratio) < NOTHING:
-        raise _no_path(data)
+    found = _follow(data, model, _problem(data, model, l1_ratio, standardize), n_alphas=points, eps=eps, tol=tol)
     report_reading(data, label)
     strengths, coefs = found.alphas / (1.0 if model == "logistic" else data.X.shape[0]), found.coefs
-    rows = [int(k) for k in np.unique(np.linspace(0, len(strengths) - 1, ROWS).round())]
-    nonzero = np.count_nonzero(coefs, axis=0)
+    nonzero, largest = np.count_nonzero(coefs, axis=0), np.abs(coefs).max(axis=0)
     head = ("alpha" if model != "logistic" else "1/C", "nonzero", "largest coefficient", "explained")
-    show_table(head, [_row(strengths, coefs, nonzero, found.deviance_ratio, k) for k in rows])
+    rows = np.unique(np.linspace(0, len(strengths) - 1, ROWS).round()).astype(int)
+    show_table(head, [
+        (f"{strengths[k]:.6g}", f"{nonzero[k]:,}", f"{largest[k]:.4g}", f"{100.0 * found.deviance_ratio[k]:.1f} %")
+        for k in rows
+    ])  # fmt: skip
     if not found.status.is_answer:
         say(f"\n{found.status.sentence}")
     caption = f"{points} penalties down to {eps:g} of the largest, tol {tol:g}{', standardised' * standardize}."
@@ -90,13 +73,6 @@ def path(
     say("\n".join([f"created the folder {out}"] * is_new + [f"wrote {path}" for path in files]))
     answer({"strengths": strengths, "nonzero": nonzero, "status": str(found.status), "files": files})
     return 0 if found.status.is_answer else UNCONVERGED
-
-
-def _no_path(data: LabeledData) -> ValueError:
-    return ValueError(
-        f"{data.target_words} is constant, or no feature varies with it: every penalty makes all coefficients 0, so "
-        "there is no path; name another column with --target"
-    )
 
 
 def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) -> Any:
@@ -122,25 +98,28 @@ def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) 
     return Problem(data.X, np.asarray(data.y, dtype=float), penalty=penalty)
 
 
-def _follow(problem: Any, model: str, **grid: Any) -> Any:
+def _follow(data: LabeledData, model: str, problem: Any, **grid: Any) -> Any:
     """Return the path; on a terminal a bar shows the time that is left."""
+    from ascd import solver
     from ascd.results.solution import Status
-    from ascd.solver import path
 
-    options: dict[str, Any] = {**grid, "intercept": True, "early_stop": False}
-    if library_bar():
-        found = path(problem, progress=True, **options)
-    else:
-        with working(f"following the path of {model}"):
-            found = path(problem, **options)
-    if found.status is Status.INTERRUPTED:
+    shown: Any = nullcontext() if library_bar() else working(f"following the path of {model}")
+    try:
+        with shown:
+            is_shown = isinstance(shown, nullcontext)
+            found = solver.path(problem, progress=is_shown, intercept=True, early_stop=False, **grid)
+    except ValueError as error:
+        if NO_PATH not in str(error):
+            raise
+        found = None
+    if found is not None and found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
+    if found is None or max(found.deviance_ratio) < NOTHING:
+        raise ValueError(
+            f"{data.target_words} is constant, or no feature varies with it: every penalty makes all coefficients 0, "
+            "so there is no path; name another column with --target"
+        )
     return found
-
-
-def _row(strengths: Any, coefs: Any, nonzero: Any, explained: Any, k: int) -> tuple[str, ...]:
-    largest = f"{np.abs(coefs[:, k]).max():.4g}"
-    return f"{strengths[k]:.6g}", f"{nonzero[k]:,}", largest, f"{100.0 * explained[k]:.1f} %"
 
 
 def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from ascd.io.reading import column_name
 from ascd.io.tables import TRUTHS, LabeledData, check_complete, has_target, word_of
 from ascd.io.writing import write_text
 
-#: What need not be said of a CSV file.
-PLAIN = ("separator ',', header",)
+#: Notes on a file that need not be printed.
+USUAL = re.compile("^separator ',', header$|^text column|^column|filled as in the model$")
 
 
 @click.command(cls=options.GroupedCommand)
@@ -75,10 +76,7 @@ def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
     if called is not None and data.target not in (called, column_name(called, False)):
         raise click.UsageError(f"{source.data.name} has no column {given!r} to score by")
     for note in data.notes:
-        is_usual = (
-            note in PLAIN or note.startswith(("text column", "column")) or note.endswith("filled as in the model")
-        )
-        if "not seen" in note or not (is_usual or output().json):
+        if "not seen" in note or not (USUAL.search(note) or output().json):
             click.echo(readable(f"{source.data.name}: {' '.join(note.split())}"), err=True)
     check_complete(data, source.data.name, UNFILLED, UNFILLED)
     return data

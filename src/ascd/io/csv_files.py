@@ -1,4 +1,4 @@
-"""CSV files: how one is written (separator, decimal mark, header, encoding), found from its first lines, and its frame.
+"""CSV files: how one is written (separator, decimal mark, header), found from its first lines, and its frame.
 
 A separator cuts (nearly) all lines into the same number of fields.  A comma begins decimals where it does not separate
 columns and a cell such as ``1,5`` shows it; ``1,250`` alone shows nothing, and what is assumed is noted.  The first
@@ -33,18 +33,15 @@ WHITESPACE = r"\s+"
 SEPARATORS = ("\t", ";", "|", ",", WHITESPACE)
 SEPARATOR_WORDS = {"\t": "tab", WHITESPACE: "spaces", None: "none"}
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-#: Encodings by the marks that files begin with; the first mark that fits counts.
-MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
-         codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
+#: Encodings by the mark that a file may begin with; UTF-8 without one.
+MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 #: Texts in small letters that stand for a missing value.
 MISSING = frozenset(("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "missing", "#n/a", "<na>", "nat"))
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 OTHER = {".": ",", ",": "."}
-#: Cells that may show a decimal mark, and those that may be whole numbers with marks between thousands as well.
-DECIMALS = {
-    mark: re.compile(rf"[+-]?(\d*|\d{{1,3}}(\{OTHER[mark]}\d{{3}})+)\{mark}\d+([eE][+-]?\d+)?") for mark in OTHER
-}
-GROUPED = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}(\{mark}\d{{3}})+") for mark in OTHER}
+#: Cells that show a decimal mark, and those among them that may be whole numbers with marks between thousands.
+DECIMALS = {mark: re.compile(rf"[+-]?\d*\{mark}\d+([eE][+-]?\d+)?") for mark in OTHER}
+GROUPED = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}\{mark}\d{{3}}") for mark in OTHER}
 
 
 class Dialect(NamedTuple):
@@ -256,16 +253,13 @@ def unpacked(path: Path) -> Any:
 
 
 def _encoding_of(path: Path) -> str:
-    """Return UTF-16 or UTF-32 where their mark is there, UTF-8 where the first bytes allow it, else that of Windows."""
+    """Return UTF-16 where its mark is there, UTF-8 where the first bytes allow it, else that of Windows."""
     with unpacking(path), unpacked(path) as file:
         raw: bytes = file.read(SAMPLE)
-    marked = next((name for mark, name in MARKS.items() if raw.startswith(mark)), None)
-    if marked:
-        return marked
     try:
-        codecs.getincrementaldecoder("utf-8-sig")().decode(raw)  # the last character may be cut
+        codecs.getincrementaldecoder("utf-8")().decode(raw)  # the last character may be cut
     except UnicodeDecodeError:
-        return "cp1252"
+        return MARKS.get(raw[:2], "cp1252")
     return "utf-8-sig"
 
 

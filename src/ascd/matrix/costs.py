@@ -42,7 +42,7 @@ NEAR_FETCHED = 256_000_000
 FILE_NEAR, FILE_ROOM, FILE_PIECE = 0.55, 0.6, 1 / 32
 #: Of the same memory, a part of a chunk that is larger than all of it and is decoded again for every part: a chunk of
 #: twice the memory 8 times a pass, where parts of a piece's size would have it decoded 64 times; two parts are in
-#: memory (counted in ``tests/test_decoded_once.py``).
+#: memory (counted in ``tests/test_on_disk.py``).
 FILE_PART = 1 / 4
 #: Columns whose products with each other all come with a pass over tall data in chunks (32 MB of them).
 AT_ONCE = 2000
