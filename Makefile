@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-array-api test-gpu skipped fuzz golden lint matrix peer-suites bench bench-tables docs clean dist wheel-test benchopt
+.PHONY: demo test test-array-api test-gpu skipped fuzz golden lint matrix next peer-suites bench bench-tables docs clean dist wheel-test benchopt
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -69,6 +69,10 @@ lint: $(VENV)/.lint
 # a slice of the tests with the oldest and the newest versions allowed; see noxfile.py
 matrix: $(VENV)/.matrix
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/nox $(NOX)
+
+# the same slice with the newest pre-releases of NumPy, SciPy and scikit-learn, where there are any for this Python
+next: $(VENV)/.matrix
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/nox -s next
 
 # scikit-learn's own tests against our estimators; see tests/peer_suites
 peer-suites: $(VENV)/.test

@@ -2,7 +2,7 @@
 
 ``make matrix``, or ``nox``; ``nox -s newest-3.12`` runs one row.  A Python that is not installed is skipped, and nox
 says so.  *Oldest* is what pyproject.toml allows at least: those bounds are true because this runs.  The last session
-prints the table of CONTRIBUTING.md.
+prints the table of CONTRIBUTING.md.  ``make next`` runs the slice with pre-releases.
 
 The slice is one file for each thing that the versions can break; everything else does the same whatever their number.
 Of the extras only pandas is installed, whose tables the tests pass in: all else is seen to work without them.
@@ -60,13 +60,23 @@ def newest(session: nox.Session) -> None:
     check(session, requirements())
 
 
-def check(session: nox.Session, needs: list[str]) -> None:
+@nox.session(name="next")
+def pre_releases(session: nox.Session) -> None:
+    """The newest pre-releases of NumPy, SciPy and scikit-learn where they exist, on the Python that runs nox.
+
+    numba allows NumPy up to a version: where a pre-release is beyond it, numba cannot be installed beside it, and the
+    session ends with pip's own words.
+    """
+    check(session, requirements(), "--pre")
+
+
+def check(session: nox.Session, needs: list[str], *how: str) -> None:
     """Install, run the slice, note versions and counts in a row of the table."""
     ROWS.mkdir(parents=True, exist_ok=True)
     row, report = ROWS / f"{session.name}.json", ROWS.absolute() / f"{session.name}.xml"
     row.unlink(missing_ok=True)
     report.unlink(missing_ok=True)
-    session.install("--only-binary", ":all:", "--upgrade", *needs)
+    session.install("--only-binary", ":all:", "--upgrade", *how, *needs)
     session.install("--no-deps", ".")
     asked = f"import json; from importlib.metadata import version; print(json.dumps([*map(version, {SHOWN})]))"
     found = json.loads(session.run("python", "-c", asked, silent=True) or "[]")

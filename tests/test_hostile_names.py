@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from command_line import run
 
-from ascd.reproduction.charts import Axis, Chart, Section, Series, draw_charts
-from ascd.reproduction.page import TableSection, as_html, write_page
+from ascd.reproduction.page import Axis, Chart, Section, Series, TableSection, as_html, draw_charts, write_page
 
 NAMES = [
     "<!--<script>",
@@ -141,7 +140,7 @@ def test_a_path_that_cannot_be_drawn_writes_nothing(named, tmp_path, capsys, mon
     def fails(*arguments):
         raise ValueError("cannot be drawn")
 
-    monkeypatch.setattr("ascd.reproduction.charts.draw_charts", fails)
+    monkeypatch.setattr("ascd.reproduction.page.draw_charts", fails)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: True)
     code, _, error = run(capsys, "path", named[0], "--points", 4, "--out", tmp_path / "out")
     assert code == 1

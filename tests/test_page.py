@@ -9,8 +9,20 @@ import numpy as np
 import pytest
 
 from ascd.reproduction import demo, panels
-from ascd.reproduction.charts import COLORS, Axis, Chart, Section, Series, colors_of, numbers_of
-from ascd.reproduction.page import Interval, TableSection, draw_intervals, toolbar, write_page
+from ascd.reproduction.page import (
+    COLORS,
+    Axis,
+    Chart,
+    Interval,
+    Section,
+    Series,
+    TableSection,
+    colors_of,
+    draw_intervals,
+    numbers_of,
+    toolbar,
+    write_page,
+)
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TIME = (Axis("t", "t"),)

@@ -124,7 +124,7 @@ def _follow(data: LabeledData, model: str, problem: Any, **grid: Any) -> Any:
 
 def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption: str) -> Any:
     """Return a chart of the largest coefficients against the strength of the penalty, weaker to the right."""
-    from ascd.reproduction.charts import Axis, Chart, Series
+    from ascd.reproduction.page import Axis, Chart, Series
 
     chosen = np.argsort(-np.abs(coefs).max(axis=1), kind="stable")[:MOST_CURVES]
     x = {"strength": np.log10(strengths[0] / strengths).tolist()}
@@ -140,8 +140,7 @@ def _publish(folder: Path, found: tuple[Any, Any, list[str]], title: str, captio
     """Write the page, the numbers and, where matplotlib is there, pictures: all of them or none."""
     from importlib.util import find_spec
 
-    from ascd.reproduction.charts import Section, draw_charts
-    from ascd.reproduction.page import write_page
+    from ascd.reproduction.page import Section, draw_charts, write_page
 
     chart = path_chart(*found, title, caption)
     with whole_folder(folder) as drafts:

@@ -8,10 +8,8 @@
 ``figures.py``       results → curves → charts with captions
 ``claims.py``        results → claims, each tested, measured and judged
 ``reproduce.py``     all jobs in several processes, results on disk, and what ``ascd reproduce`` writes
-``race.py``          several rules on one problem until each is close to the minimum
 ``demo.py``          ``ascd demo``: a fit with its proof, the race, and a page
-``charts.py``        what a chart is, and how matplotlib draws it
-``page.py``          one self-contained HTML page of charts and tables; script and style are in ``assets/``
+``page.py``          charts, drawn by matplotlib or on one self-contained HTML page; script and style are in ``assets/``
 ===================  ===========================================================================================
 
 Pictures, report and claims are made from the results file alone.

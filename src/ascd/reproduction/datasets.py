@@ -5,7 +5,6 @@ Text data of ``ascd reproduce --data`` come from a *source*:
 ==================  ==============================================================================================
 ``rcv1``            scikit-learn's ``fetch_rcv1``, training documents, labelled by LIBSVM's rule: CCAT or ECAT against
                     GCAT or MCAT, documents of both or of neither left out (20,242 × 47,236, the paper's data)
-``libsvmdata:NAME`` a data set of the package ``libsvmdata``, e.g. ``libsvmdata:rcv1.binary``
 a path              a LIBSVM, CSV, parquet or npz file (``ascd.io``)
 ``generated``       ``make_text_like``: no real text, and every figure says so
 ==================  ==============================================================================================
@@ -16,8 +15,7 @@ As in the paper all values are set to 1.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,8 +122,6 @@ def text_source(origin: str | None, scale: str) -> TextSource:
         origin, label = f"generated:{shape[0]}x{shape[1]}", "generated text-like data (no real text)"
     elif origin == "rcv1":
         label = "RCV1 (training documents, LIBSVM's labels)"
-    elif origin.startswith("libsvmdata:"):
-        label = f"{origin.partition(':')[2]} (libsvmdata)"
     else:
         name = Path(origin).name
         label = "an RCV1-v2 sample (other documents than the paper's)" if name == "rcv1_sample.npz" else name
@@ -142,9 +138,8 @@ def load_text(origin: str) -> tuple[Any, Any]:
         samples, features = map(int, rest.split("x"))
         data = make_text_like(samples, features, rng=DATA_SEED)
         return data.A, data.b
-    if kind in ("rcv1", "libsvmdata"):
-        with _fetching(origin):
-            X, y = _fetch_rcv1() if kind == "rcv1" else _fetch_libsvmdata(rest)
+    if kind == "rcv1":
+        X, y = _fetch_rcv1()
     else:
         table = read_table(origin)
         X, y = table.X, table.y
@@ -162,34 +157,18 @@ def _fetch_rcv1() -> tuple[Any, Any]:
     from scipy.sparse import csc_array
     from sklearn.datasets import fetch_rcv1
 
-    bunch = fetch_rcv1(subset="train")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it tries again
+            bunch = fetch_rcv1(subset="train")
+    except OSError as error:
+        other = "give a file that is here, or leave --data out for generated text"
+        raise OSError(f"--data rcv1 could not be fetched ({error}): {other}") from error
     names, topics = list(bunch.target_names), csc_array(bunch.target)
     has = {name: topics[:, [names.index(name)]].toarray().ravel() > 0 for name in ("CCAT", "ECAT", "GCAT", "MCAT")}
     plus, minus = has["CCAT"] | has["ECAT"], has["GCAT"] | has["MCAT"]
     kept = np.flatnonzero(plus != minus)
     return bunch.data[kept], np.where(plus[kept], 1.0, -1.0)
-
-
-def _fetch_libsvmdata(name: str) -> tuple[Any, Any]:
-    try:
-        import libsvmdata
-    except ImportError as error:
-        raise ImportError(f"--data libsvmdata:{name} needs the package libsvmdata: pip install libsvmdata") from error
-    fetch = getattr(libsvmdata, "fetch_dataset", None) or libsvmdata.fetch_libsvm  # its name before version 0.4
-    X, y = fetch(name)
-    return X, y
-
-
-@contextmanager
-def _fetching(origin: str) -> Iterator[None]:
-    """Name the data that could not be fetched, and the alternatives."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it tries again
-            yield
-    except (OSError, RuntimeError) as error:  # no network; libsvmdata raises RuntimeError then
-        other = "give a file that is here, or leave --data out for generated text"
-        raise OSError(f"--data {origin} could not be fetched ({error}): {other}") from error
 
 
 def problem_of(parameters: Mapping[str, Any]) -> Problem:

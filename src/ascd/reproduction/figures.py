@@ -9,8 +9,8 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.reproduction import panels
-from ascd.reproduction.charts import COLORS, TRACE_AXES, Axis, Chart, Section, Series
 from ascd.reproduction.datasets import DATA_SEED
+from ascd.reproduction.page import COLORS, TRACE_AXES, Axis, Chart, Section, Series
 
 Results = Mapping[str, Any]
 #: Relative suboptimality below which heights of curves are cut off: one curve that reaches rounding would outweigh all.

@@ -20,12 +20,15 @@ from ascd.engine.rules import RULES
 from ascd.engine.rules.ascd import ASCD, SmallestSet
 from ascd.engine.rules.scan import pick_at_least
 from ascd.matrix.columns import dot
+from ascd.problem.problem import Problem
 from ascd.reproduction import theory
 from ascd.reproduction.datasets import problem_of
-from ascd.reproduction.race import search_minimum
-from ascd.results.solution import Status
+from ascd.results.solution import Solution, Status
 from ascd.results.trace import COLUMNS
+from ascd.solver import solve
 
+#: Gap of the search for the minimum, relative to the objective.
+PRECISION = 1e-10
 #: Iterations of Fig. 1 that are drawn; the mean is over more.
 SHOWN = 2000
 #: Points of a segment at which a curvature is evaluated.
@@ -70,6 +73,18 @@ def minimum(parameters: Parameters) -> dict[str, Any]:
     solution = search_minimum(problem, parameters["longest"])
     found = {"objective": solution.objective, "gap": solution.gap, "support": int(np.count_nonzero(solution.x))}
     return {"n": problem.n_features, **found}
+
+
+def search_minimum(problem: Problem, seconds: float) -> Solution:
+    """Return the smallest objective found in some seconds, compiling included; its gap says how good it is."""
+
+    def is_close(now: Any) -> bool:  # where F(0) = 0, as in an SVM's dual, no tolerance relative to it can be met
+        return bool(now.trace.gap[-1] <= PRECISION * abs(now.objective))
+
+    found = solve(problem, tol=PRECISION, max_time=seconds, callback=is_close)
+    if found.status is Status.INTERRUPTED and found.gap > PRECISION * abs(found.objective):
+        raise KeyboardInterrupt
+    return found
 
 
 def ratio(parameters: Parameters) -> dict[str, Any]:

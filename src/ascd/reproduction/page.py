@@ -1,24 +1,255 @@
-"""One self-contained HTML file: charts as data with the script that draws them, style, tables, captions.
+"""Charts and the pages that show them.
 
-It needs no network.  Without JavaScript the captions, the tables and the numbers of each chart are shown.
+A chart is plain numbers and text: curves over one of several horizontal axes, and a second set of curves on a
+right-hand axis.  It is drawn twice: by matplotlib (``draw_charts``, PNG and SVG files, extra ``plot``) and by the
+script of one self-contained HTML file (``write_page``; script and style are in ``assets/``).  A page needs no network;
+without JavaScript the captions, the tables and the numbers of each chart are shown.
 """
 
 from __future__ import annotations
 
 import html
 import json
+import math
 import platform
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import ascd
-from ascd.io import write_text
-from ascd.reproduction.charts import COLORS, INDEX, Chart, Section, numbers_of
+from ascd.io import whole_file, write_text
+from ascd.plotting import as_label
+
+#: A letter with an index, as in x_0; longer names with underscores, such as x_1_2, stay as they are.
+INDEX = re.compile(r"(?<!\w)(\w)_(∞|[^\W_]+)(?!\w)")
+#: Colours that colour-blind readers can tell apart (Okabe and Ito, darkened).
+COLORS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#2aa5d8", "#555555", "#7a4fbf", "#8c510a", "#5b7f00",
+)  # fmt: skip
+#: First word of a method's name in lower case → its colour on every page.
+METHOD_COLORS = {
+    "ucd": COLORS[0], "uniform": COLORS[0], "scd": COLORS[1], "steepest": COLORS[1], "ascd": COLORS[2],
+    "a-ascd": COLORS[3], "ascd.solve": COLORS[7], "scikit-learn": COLORS[6], "cyclic": COLORS[5],
+}  # fmt: skip
+#: Points of the horizontal axis in a table of numbers, besides its beginning, and rows where all curves are thin.
+TABLE_POINTS, MOST_THIN = 5, 6
+#: Values at or below this are not drawn on a logarithmic axis.
+SMALLEST_DRAWN = 1e-14
+PANELS_A_ROW = 4
+#: Characters of a name that matplotlib draws.
+LONGEST_NAME = 120
+Numbers = Sequence[float]
+
+
+class Axis(NamedTuple):
+    """A horizontal axis: the key of its button, and its label."""
+
+    key: str
+    label: str
+
+
+TRACE_AXES = (Axis("epochs", "epochs (n steps)"), Axis("reads", "columns read"), Axis("seconds", "seconds"))
+
+
+class Series(NamedTuple):
+    """A curve: positions on each horizontal axis, values, their range, and values on the right-hand axis.
+
+    It is drawn against the axes that it has positions on.
+    """
+
+    name: str
+    x: Mapping[str, Numbers]
+    y: Numbers
+    low: Numbers = ()
+    high: Numbers = ()
+    right: Numbers = ()
+    color: str = ""
+    dash: bool = False
+    thin: bool = False
+
+    def plain(self, color: str) -> dict[str, Any]:
+        """Return a form for JSON, with the colour filled in."""
+        values = {name: _rounded(getattr(self, name)) for name in ("y", "low", "high", "right")}
+        return {**self._asdict(), **values, "x": {key: _rounded(x) for key, x in self.x.items()}, "color": color}
+
+
+class Chart(NamedTuple):
+    """A set of curves with title, caption and labels."""
+
+    key: str
+    title: str
+    caption: str
+    axes: tuple[Axis, ...]
+    series: tuple[Series, ...]
+    y_label: str
+    right_label: str = ""
+    log: bool = True
+    far: bool = False  # the horizontal axis is logarithmic at first
+
+    def plain(self) -> dict[str, Any]:
+        """Return a form for JSON: six digits, and None for values that are not finite."""
+        colors = colors_of(self.series)
+        series = [one.plain(color) for one, color in zip(self.series, colors, strict=True)]
+        return {**self._asdict(), "axes": [axis._asdict() for axis in self.axes], "series": series}
+
+
+class Section(NamedTuple):
+    """Charts under a heading of a page."""
+
+    key: str
+    title: str
+    text: str
+    charts: tuple[Chart, ...]
+
+    def to_html(self) -> str:
+        text = f"<p>{as_html(self.text)}</p>" if self.text else ""
+        charts = "\n".join(map(_figure, self.charts))
+        return _section(self.key, self.title, f'{text}<div class="grid">{charts}</div>')
+
+
+def colors_of(series: Sequence[Series]) -> list[str]:
+    """Return a colour for each series: its own, that of its method, or the next one that is free."""
+    found = [one.color for one in series]
+    for number, one in enumerate(series):
+        usual = METHOD_COLORS.get(one.name.partition(" ")[0].lower(), "")
+        if not found[number] and usual not in found:
+            found[number] = usual
+    free = [color for color in COLORS if color not in found] or list(COLORS)
+    for place, number in enumerate([number for number, color in enumerate(found) if not color]):
+        found[number] = free[place % len(free)]
+    return found
+
+
+def _rounded(values: Numbers) -> list[float | None]:
+    return [float(f"{value:.6g}") if math.isfinite(value) else None for value in values]
+
+
+def numbers_of(chart: Chart) -> tuple[list[str], list[list[str]]]:
+    """Return the chart as a table, head and rows, for readers without script or sight of the curves.
+
+    A curve that has ended, or is not drawn against the first axis, shows a dash.
+    """
+    axis, shown = chart.axes[0], [series for series in chart.series if not series.thin]
+    if not shown and chart.series:
+        chosen = np.linspace(0, len(chart.series) - 1, MOST_THIN).round().astype(int)
+        shown = [chart.series[number] for number in np.unique(chosen)]
+    ends = [float(x[end]) for series in shown if len(x := series.x.get(axis.key, ())) for end in (0, -1)]
+    spaced = np.geomspace if chart.far and ends and min(ends) > 0.0 else np.linspace
+    places = spaced(min(ends), max(ends), TABLE_POINTS + 1).tolist() if ends else []
+    has_right = any(len(series.right) for series in chart.series)
+    head = [f"at {axis.label}", *(f"{place:,.0f}" if place >= 1e3 else f"{place:.4g}" for place in places)]
+    head += [f"{chart.right_label.partition(' (')[0]} at the end"] * has_right
+    rows = []
+    for series in shown:
+        row = [series.name, *(_value(series, axis.key, place) for place in places)]
+        rows.append(row + ([f"{series.right[-1]:.4g}"] if len(series.right) else ["–"] * has_right))
+    return head, rows
+
+
+def _value(series: Series, key: str, place: float) -> str:
+    """Return the last value at or before a position of the horizontal axis."""
+    x = np.asarray(series.x.get(key, ()), dtype=float)
+    if not x.size or place > x[-1] * (1.0 + 1e-9):
+        return "–"
+    value = float(series.y[max(0, int(np.searchsorted(x, place * (1.0 + 1e-12), side="right")) - 1)])
+    return f"{value:.3g}" if math.isfinite(value) else "–"
+
+
+# ---- pictures by matplotlib
+
+
+def draw_charts(
+    charts: Sequence[Chart], path: Any, axis: str = "", title: str = "", endings: Sequence[str] = ("png", "svg")
+) -> list[Path]:
+    """Draw charts side by side with matplotlib; return the paths of the files.
+
+    Parameters
+    ----------
+    charts : what to draw
+    path : of the files, without an ending
+    axis : key of the horizontal axis; charts without such an axis take their first
+    title : above all charts
+    endings : the files' formats
+    """
+    from matplotlib.figure import Figure
+
+    columns = min(PANELS_A_ROW, len(charts))
+    rows = -(-len(charts) // columns)
+    height, side = 3.9 * rows, 0.16 / columns
+    figure = Figure(figsize=(4.8 * columns if columns > 1 else 7.0, height))
+    # set by hand: an automatic layout of many panels takes longer than drawing them
+    vertical = {"bottom": 0.5 / height, "top": 1.0 - 0.75 / height, "hspace": 0.4}
+    figure.subplots_adjust(left=side, right=1.0 - side, wspace=0.55, **vertical)
+    for number, chart in enumerate(charts):
+        _draw(chart, figure.add_subplot(rows, columns, number + 1), axis)
+    if title:
+        figure.suptitle(indexed(title))
+    written = []
+    for ending in endings:
+        target = Path(f"{path}.{ending}")
+        with whole_file(target) as draft, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from")  # a name may be in any script
+            figure.savefig(draft, dpi=130, format=ending, metadata={"Date": None} if ending == "svg" else None)
+        written.append(target)
+    return written
+
+
+def indexed(text: str) -> str:
+    """Return text for matplotlib with what follows a letter and an underscore as an index, and all else unchanged."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    shown = plain if len(plain) <= LONGEST_NAME else f"{plain[:LONGEST_NAME]}…"
+    return INDEX.sub(r"\1$_{\\mathregular{\2}}$", as_label(shown))
+
+
+def _draw(chart: Chart, ax: Any, axis: str) -> None:
+    """Draw one chart on matplotlib axes."""
+    known = {each.key: each.label for each in chart.axes}
+    key = axis if axis in known else chart.axes[0].key
+    right = ax.twinx() if any(len(series.right) for series in chart.series) else None
+    for series, color in zip(chart.series, colors_of(chart.series), strict=True):
+        if key in series.x:
+            _draw_series(series, np.asarray(series.x[key]), color, chart.log, ax, right)
+    ax.set_title(indexed(chart.title), fontsize=10)
+    ax.set_xlabel(indexed(known[key]))
+    ax.set_ylabel(indexed(chart.y_label), fontsize=9)
+    if chart.far and len(chart.axes) > 1:
+        ax.set_xscale("log")
+    if chart.log:
+        ax.set_yscale("log")
+        ax.minorticks_off()  # laying out their labels would cost most of the time
+    if right is not None:
+        right.set_ylabel(indexed(chart.right_label), fontsize=9)
+        right.set_ylim(bottom=0)
+        right.yaxis.get_major_locator().set_params(integer=True)
+        ax.set_zorder(right.get_zorder() + 1)  # the legend is not crossed by dotted lines
+        ax.patch.set_visible(False)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    if any(not series.thin for series in chart.series):
+        ax.legend(fontsize=7, framealpha=0.8)
+
+
+def _draw_series(series: Series, x: Any, color: str, log: bool, ax: Any, right: Any) -> None:
+    y = np.asarray(series.y, dtype=float)
+    shown = np.where(y > SMALLEST_DRAWN, y, np.nan) if log else y
+    label = None if series.thin or np.isnan(y).all() else indexed(series.name)
+    style = {"color": color, "linestyle": "--" if series.dash else "-", "linewidth": 0.8 if series.thin else 1.6}
+    ax.plot(x, shown, label=label, **style)
+    if len(series.low):
+        low = np.maximum(series.low, SMALLEST_DRAWN if log else -np.inf)
+        high = np.maximum(low, np.asarray(series.high, dtype=float))
+        ax.fill_between(x, low, high, where=np.isfinite(shown), color=color, alpha=0.15, linewidth=0)
+    if right is not None and len(series.right):
+        right.plot(x, series.right, linestyle=":", linewidth=1.1, alpha=0.8, color=color)
+
+
+# ---- the page
 
 CODE = re.compile(r"`([^`]+)`")
 #: 1e-06 in a heading is not broken after its e-.
@@ -72,9 +303,7 @@ class TableSection(NamedTuple):
     def to_html(self) -> str:
         text = f'<p class="result">{as_html(self.text)}</p>' if self.text else ""
         note = f'<p class="note">{as_html(self.note)}</p>' if self.note else ""
-        title = as_html(self.title)
-        table = table_html(self.head, self.rows, title)
-        return f'<section id="{self.key}"><h2>{title}</h2>{text}{table}{note}</section>'
+        return _section(self.key, self.title, f"{text}{table_html(self.head, self.rows, as_html(self.title))}{note}")
 
 
 class Drawing(NamedTuple):
@@ -87,8 +316,9 @@ class Drawing(NamedTuple):
 
     def to_html(self) -> str:
         text = f"<p>{as_html(self.text)}</p>" if self.text else ""
-        figure = f'<figure class="still"><div class="scroll">{self.svg}</div></figure>'
-        return f'<section id="{self.key}"><h2>{as_html(self.title)}</h2>{text}{figure}</section>'
+        return _section(
+            self.key, self.title, f'{text}<figure class="still"><div class="scroll">{self.svg}</div></figure>'
+        )
 
 
 def write_page(
@@ -101,7 +331,7 @@ def write_page(
     """Write the page, sections in their order, with the switches above the first chart; return its path."""
     charts = [chart for section in sections if isinstance(section, Section) for chart in section.charts]
     first = next((number for number, section in enumerate(sections) if isinstance(section, Section)), 0)
-    body = [_section(one) if isinstance(one, Section) else one.to_html() for one in sections]
+    body = [section.to_html() for section in sections]
     body.insert(first, toolbar(charts))
     page = PAGE.format(
         title=html.escape(title),
@@ -161,11 +391,8 @@ def _asset(name: str) -> str:
     return resources.files("ascd.reproduction").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _section(section: Section) -> str:
-    text = f"<p>{as_html(section.text)}</p>" if section.text else ""
-    charts = "\n".join(map(_figure, section.charts))
-    title = as_html(section.title)
-    return f'<section id="{section.key}"><h2>{title}</h2>{text}<div class="grid">{charts}</div></section>'
+def _section(key: str, title: str, inside: str) -> str:
+    return f'<section id="{key}"><h2>{as_html(title)}</h2>{inside}</section>'
 
 
 def _figure(chart: Chart) -> str:

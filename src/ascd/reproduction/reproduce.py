@@ -23,12 +23,11 @@ from typing import Any
 import ascd
 from ascd.io import whole_folder, write_text
 from ascd.reproduction import panels
-from ascd.reproduction.charts import Section, draw_charts
 from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, Claim, judge_all, to_markdown
 from ascd.reproduction.datasets import text_source
 from ascd.reproduction.figures import sections
 from ascd.reproduction.measurements import measure
-from ascd.reproduction.page import TableSection, versions, write_page
+from ascd.reproduction.page import Section, TableSection, draw_charts, versions, write_page
 from ascd.reproduction.panels import Job, JobPlan, needs_text, parts_of
 
 TITLE = "Approximate Steepest Coordinate Descent, reproduced"

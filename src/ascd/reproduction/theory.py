@@ -26,12 +26,11 @@ Appendices A and C.
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ascd._core.checks import Array, as_count, as_finite_vector, as_generator, as_number, unknown_name
+from ascd._core.checks import Array, as_count, as_finite_vector, as_generator, as_number
 
 #: Coordinates up to which all 2^(n-1) sign vectors are tried; each one more doubles the time, milliseconds at 16.
 _MAX_SIGNS = 16
@@ -315,19 +314,13 @@ def competitive_ratio_bound(n: int, s: int, T: float) -> float:
 
 
 def simulate_competitive_ratio(
-    n: int,
-    s: int,
-    T: float,
-    n_iter: int,
-    c: float = 1.0,
-    rng: np.random.Generator | int | None = None,
-    returns: Literal["geometric", "deterministic"] = "geometric",
+    n: int, s: int, T: float, n_iter: int, c: float = 1.0, rng: np.random.Generator | int | None = None
 ) -> Array:
     """Simulate ``rho_t``, the share of the active set in the support, from ``I_0 = [s]``.
 
     Every iteration picks uniformly from the active set.  A picked coordinate outside the support leaves and returns
-    after T iterations on average.  At the start all n - s coordinates are outside, with remaining times drawn from the
-    equilibrium (geometric, or uniform on 1..T), so that they do not all return at once.
+    after a geometric time, T iterations on average.  At the start all n - s coordinates are outside, with remaining
+    times drawn from the equilibrium, so that they do not all return at once.
 
     Parameters
     ----------
@@ -341,8 +334,6 @@ def simulate_competitive_ratio(
         The active set always contains c * s coordinates of the support (a weight, not necessarily an integer).
     rng : Generator, int or None
         Source of randomness, or a seed for it.
-    returns : {"geometric", "deterministic"}
-        Distribution of the time outside: memoryless, or exactly T (an integer).
 
     Returns
     -------
@@ -354,21 +345,15 @@ def simulate_competitive_ratio(
     >>> float(rho[0]), round(float(rho[500:].mean()), 2), round(competitive_ratio_limit(100, 10, 50), 2)
     (1.0, 0.17, 0.17)
     """
-    inside, fixed = _check_support(n, s, c), returns == "deterministic"
-    if returns not in ("geometric", "deterministic"):
-        raise unknown_name(returns, "returns", ("geometric", "deterministic"))
-    if as_number(T, "T", low=1, high=_LONGEST) != int(T) and fixed:
-        raise ValueError(f"T must be an integer for deterministic returns; got {T!r}")
-
+    inside, chance = _check_support(n, s, c), 1 / as_number(T, "T", low=1, high=_LONGEST)
     generator = as_generator(rng)
-    back_at = generator.integers(1, int(T) + 1, n - s) if fixed else generator.geometric(1 / T, n - s)
+    back_at = generator.geometric(chance, n - s)
     ratio = np.empty(as_count(n_iter, "n_iter", 0))
     for t in range(n_iter):
         (intruders,) = (back_at <= t).nonzero()
         ratio[t] = inside / (inside + intruders.size)
         if generator.random() >= ratio[t]:
-            absence = int(T) if fixed else generator.geometric(1 / T)
-            # Outside in iterations t + 1, ..., t + absence.
+            absence = generator.geometric(chance)  # outside in iterations t + 1, ..., t + absence
             back_at[intruders[generator.integers(intruders.size)]] = t + 1 + absence
     return ratio
 
