@@ -167,8 +167,8 @@ class Solver:
         self.n_iter += found.rounds
         self.working = self.state.support.size
         if found.gap <= tolerance and self.state.is_fresh:
-            state, exact = self.state, np.zeros(self.state.n)
-            given = Products(gradient[:, None], exact, lambda dual: products(state.matrix, state.order, dual))
+            state, exact = self.state, np.zeros(self.state.terms.count)
+            given = Products(gradient, exact, lambda dual: products(state.matrix, state.order, dual))
             gap = certify(self.problem, state.terms, state.point, given, tolerance).gap
             if gap <= tolerance:
                 self.proved = Report(found.value + found.cost, gap, found.violation, True, math.inf)

@@ -1,12 +1,14 @@
-"""Small problems by coordinate in one compiled call.
+"""Small problems in one compiled call.
 
-A small table is solved in less time than the Python code between kernels would take.  So its rounds run without it:
+A small table is solved in less time than the Python code between kernels would take.  So the rounds of a problem by
+coordinate run without it:
 
 repeat
     gradient   of all coordinates, and an estimate of the gap: the end where it is small enough
     model      sweeps over the coordinates that violate optimality, Newton steps on those that are free to move
     step       as far as the objective decreases
 
+Least squares with groups of columns or several targets take one round: sweeps over the Gram matrix of all columns.
 The certificate proves what comes out, as for every other run; where it does not, the loop goes on from there.
 """
 
@@ -19,14 +21,18 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, optional_method, wide
+from ascd.matrix.base import as_block
 from ascd.matrix.columns import clear, dot, scatter
 from ascd.matrix.dense import Local
+from ascd.problem.lengths import norm
 from ascd.problem.losses import Curvature
 from ascd.problem.optimality import violation_of
 from ascd.problem.samples import begin_search, best_constant, fill_gradients, quick_sample_gap
 from ascd.problem.terms import positive_part, term_between
+from ascd.solver.prox_curvature import positive
 from ascd.solver.state import Evaluation, State
-from ascd.solver.tuning import CANCELS, CONSTANT, ENOUGH_FALL, OBJECTIVE_ROUNDING
+from ascd.solver.sweeps import fill_curvatures, rooms_for_past, sweep_blocks
+from ascd.solver.tuning import CANCELS, CONSTANT, ENOUGH_FALL, OBJECTIVE_ROUNDING, ROUNDING_FLOOR
 
 #: Entries of A up to which a problem is small; doubled, the compiled call takes as long as the Python it saves.
 SMALL_ENTRIES = 200_000
@@ -38,6 +44,9 @@ SWEEPS, CYCLES = 4, 12
 MOST_FREE = 120
 #: The violation left on a model, as a share of the first: of one that is the objective itself, and of another.
 EXACT, ROUGH = 1e-4, 0.03
+#: Columns of a problem with blocks whose Gram matrix is made at once; multiplications that its sweeps may cost, and
+#: their number; the violation left, as a share of the first.
+MOST_COLUMNS, MOST_PRODUCTS, MOST_BLOCK_SWEEPS, FINE = 300, 3e7, 500, 1e-10
 #: A step that is halved further leads nowhere.
 SHORTEST_STEP = 0.01
 
@@ -54,16 +63,20 @@ class Found(NamedTuple):
 
 
 def is_small(problem: Any) -> bool:
-    """Return whether a problem is by coordinate, in memory, and has few entries."""
+    """Return whether a problem is in memory, has few entries, and is by coordinate or least squares on few columns."""
     design = problem.design
-    return bool(problem.is_by_coordinate and isinstance(design, Local) and design.entries() <= SMALL_ENTRIES)
+    if not (isinstance(design, Local) and design.entries() <= SMALL_ENTRIES):
+        return False
+    return bool(problem.is_by_coordinate or (problem.loss.is_quadratic and problem.n_features <= MOST_COLUMNS))
 
 
 def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Found, Array]:
     """Move the state to where the gap is estimated to be at most ``tolerance``, or as near as few rounds lead.
 
-    Returns what was done, and the gradient of all coordinates there, of shape (n_features,).
+    Returns what was done, and the gradient there, of shape (n_features, n_outputs) in the order of the blocks.
     """
+    if not state.terms.is_by_coordinate:
+        return _minimise_blocks(state)
     parts, loss, seen = state.problem.parts, state.loss, state.seen
     x, predictor, products = state.x.ravel().copy(), seen.predictor.ravel().copy(), np.empty(state.n)
     gradient, curvature = seen.raw_gradient.ravel().copy(), seen.curvature.own.ravel().copy()
@@ -81,7 +94,38 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
         there = Evaluation(predictor[:, None], found.value, gradient[:, None], Curvature(own, None, curvature))
         has_cancelled = abs(constant[1]) > CANCELS * abs(constant[0])
         state.set(x[:, None], constant[:1].copy(), there, not has_cancelled)
-    return found, products
+    return found, products[:, None]
+
+
+def _minimise_blocks(state: State) -> tuple[Found, Array]:
+    """Minimise least squares over all blocks by sweeps on their Gram matrix."""
+    problem, outputs, n, seen = state.problem, state.outputs, state.n, state.seen
+    blocks, starts = np.arange(problem.groups.count), problem.groups.starts
+    columns = as_block(problem.design.take(state.order), state.d)
+    weight, means = np.ascontiguousarray(seen.curvature.own[:, 0]), np.zeros(n)
+    if state.intercept and weight.any():
+        means = weight @ columns / weight.sum()
+    scaled = np.sqrt(weight)[:, None] * (columns - means)
+    gram, gradient, x = scaled.T @ scaled, columns.T @ seen.raw_gradient, state.x.copy()
+    lipschitz = np.empty(blocks.size)
+    fill_curvatures(gram, starts, blocks, np.empty((2, n)), lipschitz)
+    first = state.terms.violation_on(blocks, x, gradient)
+    rounding = ROUNDING_FLOOR * norm(seen.raw_gradient) * float(problem.block_norm.max())
+    most = int(min(max(MOST_PRODUCTS / (n * n * outputs), 10), MOST_BLOCK_SWEEPS))
+    sweep_blocks(
+        state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, positive(lipschitz),
+        np.empty((3, problem.longest)), *rooms_for_past(x.size), outputs, max(FINE * first, rounding), most,
+    )  # fmt: skip
+    start = state.constant - means @ (x - state.x)
+    there, moved = state.evaluate_at(columns @ x + start)
+    state.reads += 3 * n
+    if not there.value + state.terms.cost(x) <= seen.value + state.cost():
+        return Found(0, 3 * n, seen.value, 0.0, first, math.inf), gradient
+    has_cancelled = bool(np.any(np.abs(start) > CANCELS * np.abs(start + moved)))
+    state.set(x, start + moved, there, not has_cancelled)
+    gradient = columns.T @ there.raw_gradient
+    worst, cost = state.terms.violation_on(blocks, x, gradient), state.cost()
+    return Found(1, 3 * n, there.value, cost, worst, 0.0), gradient
 
 
 def make_room(n: int, d: int) -> tuple[Array, ...]:
