@@ -115,7 +115,7 @@ class Solver:
         expensive.
         """
         began, start, progress = time.perf_counter(), math.inf, Progress()
-        if self._is_proved_at_once(penalty, tolerance, limits):
+        if self._is_proved_at_once(penalty, tolerance, limits, watch):
             return Status.CONVERGED
         limits = limits._replace(max_iter=limits.max_iter - self.rounds_at_once)
         chooser = self._begin(penalty)
@@ -156,12 +156,18 @@ class Solver:
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
-    def _is_proved_at_once(self, penalty: Any, tolerance: float, limits: Limits) -> bool:
+    def _is_proved_at_once(
+        self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any]
+    ) -> bool:
         """Minimise a small problem in one call, unless every round is watched; return whether that is proved."""
         self.proved, self.rounds_at_once = None, 0
         self.state.use(penalty)
         if not self.is_small or self.is_watched or limits.max_iter == 0 or limits.max_time <= 0.0:
             return False
+        start = self.state.seen.value + self.state.cost()
+        self.proved = Report(start, math.inf, math.inf, False, math.inf)
+        watch(self)
+        self.proved = None
         found, gradient = minimise_small(self.state, tolerance, limits.max_iter)
         self.rounds_at_once = found.rounds
         self.n_iter += found.rounds

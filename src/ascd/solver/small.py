@@ -76,7 +76,7 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
     Returns what was done, and the gradient there, of shape (n_features, n_outputs) in the order of the blocks.
     """
     if not state.terms.is_by_coordinate:
-        return _minimise_blocks(state)
+        return _minimise_blocks(state, tolerance)
     parts, loss, seen = state.problem.parts, state.loss, state.seen
     x, predictor, products = state.x.ravel().copy(), seen.predictor.ravel().copy(), np.empty(state.n)
     gradient, curvature = seen.raw_gradient.ravel().copy(), seen.curvature.own.ravel().copy()
@@ -97,30 +97,36 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
     return found, products[:, None]
 
 
-def _minimise_blocks(state: State) -> tuple[Found, Array]:
-    """Minimise least squares over all blocks by sweeps on their Gram matrix."""
+def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
+    """Minimise least squares over all blocks by sweeps on their Gram matrix, unless the point is good enough."""
     problem, outputs, n, seen = state.problem, state.outputs, state.n, state.seen
     blocks, starts = np.arange(problem.groups.count), problem.groups.starts
     columns = as_block(problem.design.take(state.order), state.d)
+    gradient, x, radius = columns.T @ seen.raw_gradient, state.x.copy(), np.zeros(blocks.size)
+    state.reads += n
+    now = state.terms.measure(x, gradient, radius, blocks)
+    gap = state.terms.quick_gap(x, gradient, radius, blocks, now.scale)[0] + now.infeasible
+    gap += state.loss.quick_gap(seen.predictor, seen.raw_gradient, now.scale)
+    if gap <= tolerance:
+        return Found(0, n, seen.value, now.cost, now.violation, gap), gradient
     weight, means = np.ascontiguousarray(seen.curvature.own[:, 0]), np.zeros(n)
     if state.intercept and weight.any():
         means = weight @ columns / weight.sum()
     scaled = np.sqrt(weight)[:, None] * (columns - means)
-    gram, gradient, x = scaled.T @ scaled, columns.T @ seen.raw_gradient, state.x.copy()
+    gram = scaled.T @ scaled
     lipschitz = np.empty(blocks.size)
     fill_curvatures(gram, starts, blocks, np.empty((2, n)), lipschitz)
-    first = state.terms.violation_on(blocks, x, gradient)
     rounding = ROUNDING_FLOOR * norm(seen.raw_gradient) * float(problem.block_norm.max())
     most = int(min(max(MOST_PRODUCTS / (n * n * outputs), 10), MOST_BLOCK_SWEEPS))
     sweep_blocks(
         state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, positive(lipschitz),
-        np.empty((3, problem.longest)), *rooms_for_past(x.size), outputs, max(FINE * first, rounding), most,
+        np.empty((3, problem.longest)), *rooms_for_past(x.size), outputs, max(FINE * now.violation, rounding), most,
     )  # fmt: skip
     start = state.constant - means @ (x - state.x)
     there, moved = state.evaluate_at(columns @ x + start)
-    state.reads += 3 * n
-    if not there.value + state.terms.cost(x) <= seen.value + state.cost():
-        return Found(0, 3 * n, seen.value, 0.0, first, math.inf), gradient
+    state.reads += 2 * n
+    if not there.value + state.terms.cost(x) <= seen.value + now.cost:
+        return Found(0, 3 * n, seen.value, now.cost, now.violation, math.inf), gradient
     has_cancelled = bool(np.any(np.abs(start) > CANCELS * np.abs(start + moved)))
     state.set(x, start + moved, there, not has_cancelled)
     gradient = columns.T @ there.raw_gradient
