@@ -18,12 +18,12 @@ from ascd.matrix import costs
 from ascd.matrix.base import gram_of_block
 from ascd.problem.losses.softmax import Softmax
 from ascd.solver import tuning
-from ascd.solver.gram import Gram, without_constants
+from ascd.solver.gram import GramMatrix, without_constants
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
 from ascd.solver.newton import Pieces, cut_step, find_free, gram_newton, take_newton_step, wide_newton
 from ascd.solver.prox_curvature import largest_values
 from ascd.solver.subproblem import Subproblem
-from ascd.solver.working_set import Layout, WorkingSet
+from ascd.solver.working_set import BlockLayout, WorkingSet
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 
@@ -64,7 +64,7 @@ def both_models(penalty, intercept, storage, seed):
     gradient -= gradient.mean() if intercept else 0.0
     means = weight @ A / weight.sum() if intercept else np.zeros(6)
     start = np.clip(rng.standard_normal(6) * (rng.random(6) < 0.5), *bounds_of(penalty))
-    gram = Gram(problem.design, intercept, keeps=False)
+    gram = GramMatrix(problem.design, intercept, keeps=False)
     gram.admit(rng.permutation(6), weight, means)
     by_gram = GramModel(problem.penalty, gram, (A.T @ gradient)[gram.columns], start[gram.columns])
     by_columns = ColumnModel(problem.penalty, problem.design, np.arange(6), weight, means, gradient, start.copy())
@@ -361,6 +361,6 @@ def test_constants_are_at_their_best_after_every_step():
 
 
 def test_blocks_keep_their_place_in_flat_layouts():
-    layout = Layout(np.array([1, 3]), np.array([0, 1, 4]), 3).flat
+    layout = BlockLayout(np.array([1, 3]), np.array([0, 1, 4]), 3).flat
     assert layout.starts.tolist() == [0, 3, 12]
     assert (layout.outputs, layout.longest) == (1, 9)

@@ -11,7 +11,7 @@ import ascd
 from ascd.problem.certificate import certify
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
-from ascd.solver.line_search import LineSearch
+from ascd.solver.line_search import Backtracking
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
 from ascd.solver.state import State
 
@@ -89,12 +89,12 @@ def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, model, monkeypat
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("name", ["GradientBounds.update", "State.set", "LineSearch.take"])
+@pytest.mark.parametrize("name", ["GradientBounds.update", "State.set", "Backtracking.take"])
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_ctrl_c_at_any_time_leaves_a_true_gap(loss, name, when, monkeypatch):
     """Products that were read at another point are no proof for this one."""
     case, (owner, method) = make_case(loss, "l1", False, seed=3), name.split(".")
-    owner = {"GradientBounds": GradientBounds, "State": State, "LineSearch": LineSearch}[owner]
+    owner = {"GradientBounds": GradientBounds, "State": State, "Backtracking": Backtracking}[owner]
     original, calls = getattr(owner, method), []
 
     def interrupted(self, *arguments):

@@ -18,7 +18,7 @@ from ascd.problem.penalties.blocks import BlockNorm
 from ascd.problem.samples import evaluate_samples, most_curvature
 from ascd.problem.tuning import SAMPLES_A_PART
 from ascd.solver.bounds import GradientBounds
-from ascd.solver.gram import Gram
+from ascd.solver.gram import GramMatrix
 from ascd.solver.tuning import SLOTS
 
 pytestmark = pytest.mark.usefixtures("plain_python", "long_way")
@@ -166,7 +166,7 @@ def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, mon
     A, design = design_of(rng, (12, 20), storage)
     weight = rng.random(12) * (rng.random(12) < 0.8)
     means = weight @ A / weight.sum() if intercept else np.zeros(20)
-    gram = Gram(ascd.Problem(design, np.ones(12)).design, intercept, keeps=seed % 3 == 0)
+    gram = GramMatrix(ascd.Problem(design, np.ones(12)).design, intercept, keeps=seed % 3 == 0)
     centred = A - means
 
     def check(weight, centred):

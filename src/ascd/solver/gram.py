@@ -1,7 +1,7 @@
 """Gram matrices of the working set: G = A_Wᵀ H A_W, with H the curvatures.
 
-``Gram`` computes a column of G when its coordinate first moves, as in covariance updates: coordinates that only wait in
-the working set cost nothing.  With an intercept the best constant follows every step, so the columns of A enter less
+``GramMatrix`` computes a column of G when its coordinate first moves, as in covariance updates: those that wait in the
+working set cost nothing.  With an intercept the best constant follows every step, so the columns of A enter less
 their H-weighted means.  For a quadratic loss H never changes, and the products are kept for the whole run; for other
 losses nearly all columns move, so that all are computed at once, and again with every H (``reweigh``).
 
@@ -20,7 +20,7 @@ from ascd.matrix.base import Matrix
 from ascd.problem.losses.softmax import solve_singular
 
 
-class Gram:
+class GramMatrix:
     """The products of ``columns`` with each other: column i of ``store`` is valid where ``known`` says so.
 
     Where curvatures will change (``reweigh``), the multiplier keeps what does not depend on them.

@@ -21,7 +21,7 @@ from ascd.solver.state import Evaluation, State
 from ascd.solver.working_set import WorkingSet
 
 
-class Step(NamedTuple):
+class ModelStep(NamedTuple):
     """A step from the state to ``x`` (m, T) on the working set's rows, which moves the constants by ``shift``."""
 
     blocks: Array
@@ -30,11 +30,11 @@ class Step(NamedTuple):
     shift: Array
 
     @classmethod
-    def on(cls, working: WorkingSet, x: Array, shift: Array) -> Step:
+    def on(cls, working: WorkingSet, x: Array, shift: Array) -> ModelStep:
         return cls(working.blocks, working.rows, x, shift)
 
 
-class LineSearch:
+class Backtracking:
     """Steps of one state; ``damping`` is in units of the typical curvature."""
 
     def __init__(self, state: State) -> None:
@@ -52,7 +52,7 @@ class LineSearch:
         more = self.damping * self.typical
         return Curvature(found.own + more, found.shared, found.most + more)
 
-    def take(self, step: Step) -> float:
+    def take(self, step: ModelStep) -> float:
         """Go along the step as far as F decreases; return the share that was taken, nan where it leads nowhere."""
         state, before = self.state, self.state.x[step.rows]
         change = step.x - before
@@ -86,7 +86,7 @@ class LineSearch:
         self._adapt(0.0)
         return 0.0
 
-    def _predictor_at(self, step: Step, change: Array) -> tuple[Array, bool]:
+    def _predictor_at(self, step: ModelStep, change: Array) -> tuple[Array, bool]:
         """Return Z at the step's end: from x itself where the working set has all that is not zero, and most moves."""
         state = self.state
         constant = state.constant + step.shift
@@ -105,7 +105,7 @@ class LineSearch:
         noise = tuning.OBJECTIVE_ROUNDING * (4.0 + math.sqrt(self.state.d)) * size
         return decrease <= tuning.ENOUGH_FALL * t * predicted + (noise if -predicted <= noise else 0.0)
 
-    def _accept(self, step: Step, x: Array, trial: Evaluation, t: float, moved: Array, is_fresh: bool) -> None:
+    def _accept(self, step: ModelStep, x: Array, trial: Evaluation, t: float, moved: Array, is_fresh: bool) -> None:
         state = self.state
         start = state.constant + t * step.shift
         whole = state.x.copy()

@@ -114,7 +114,7 @@ class Solver:
         The intervals prove a gap; where ``confirm`` is true, exact entries of all columns do, unless a pass is
         expensive.
         """
-        began, start, progress = time.perf_counter(), math.inf, Progress()
+        began, start, progress = time.perf_counter(), math.inf, Improvement()
         if self._is_proved_at_once(penalty, tolerance, limits, watch):
             return Status.CONVERGED
         limits = limits._replace(max_iter=limits.max_iter - self.rounds_at_once)
@@ -145,7 +145,7 @@ class Solver:
             progress.note(self.report)
             is_stuck = progress.idle > tuning.MOST_IDLE
             if (is_stuck or rounds == 1) and self._begins_anew():
-                progress = Progress()
+                progress = Improvement()
                 continue
             if is_stuck:
                 return self._last_check(tolerance)
@@ -255,7 +255,7 @@ class Solver:
         return Status.STATIONARY if self.check.is_stationary(tolerance) else Status.STALLED
 
 
-class Progress:
+class Improvement:
     """The best objective, gap and violation so far; ``idle`` counts rounds that improved none of them."""
 
     def __init__(self) -> None:

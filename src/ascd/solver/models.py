@@ -27,7 +27,7 @@ from ascd.problem.losses import Curvature
 from ascd.problem.losses.softmax import constant_step
 from ascd.problem.products import add, products
 from ascd.solver import tuning
-from ascd.solver.gram import Gram
+from ascd.solver.gram import GramMatrix
 from ascd.solver.newton import (
     Pieces,
     coupled_newton,
@@ -50,7 +50,7 @@ from ascd.solver.sweeps import (
     sweep_gram,
 )  # fmt: skip
 from ascd.solver.tuning import RUN
-from ascd.solver.working_set import Layout
+from ascd.solver.working_set import BlockLayout
 
 
 class KnownGram(NamedTuple):
@@ -67,7 +67,7 @@ class KnownGram(NamedTuple):
 class GramModel:
     """Q on the columns of a Gram matrix, for penalties by coordinate; x and gradient have shape (m,) and move."""
 
-    def __init__(self, penalty: Any, gram: Gram | KnownGram, gradient: Array, x: Array) -> None:
+    def __init__(self, penalty: Any, gram: GramMatrix | KnownGram, gradient: Array, x: Array) -> None:
         self.penalty, self.gram, self.gradient, self.x = penalty, gram, gradient, x
         self.columns = gram.columns
         self.has_pieces = hasattr(penalty, "piece")
@@ -243,7 +243,14 @@ class BlockGramModel:
     """
 
     def __init__(
-        self, penalty: Any, layout: Layout, gram: Array, lipschitz: Array, gradient: Array, x: Array, classes: int = 1
+        self,
+        penalty: Any,
+        layout: BlockLayout,
+        gram: Array,
+        lipschitz: Array,
+        gradient: Array,
+        x: Array,
+        classes: int = 1,
     ) -> None:
         self.penalty, self.layout, self.gram, self.gradient, self.x = penalty, layout, gram, gradient, x
         self.classes = classes
@@ -325,7 +332,7 @@ class BlockColumnModel:
     """
 
     def __init__(
-        self, penalty: Any, matrix: Matrix, columns: Array, layout: Layout, lipschitz: Array, curvature: Curvature,
+        self, penalty: Any, matrix: Matrix, columns: Array, layout: BlockLayout, lipschitz: Array, curvature: Curvature,
         gradient: Array, x: Array, intercept: bool,
     ) -> None:  # fmt: skip
         self.penalty, self.matrix, self.columns, self.layout = penalty, matrix, columns, layout

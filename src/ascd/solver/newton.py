@@ -37,7 +37,7 @@ from ascd.problem.lengths import length_of
 from ascd.problem.losses import Curvature
 from ascd.solver import tuning
 from ascd.solver.gram import without_constants
-from ascd.solver.working_set import Layout
+from ascd.solver.working_set import BlockLayout
 
 # ---- single coordinates
 
@@ -174,7 +174,7 @@ class Pieces(NamedTuple):
         return np.flatnonzero(np.diff(self.block, prepend=-1))
 
 
-def pieces_of(penalty: Any, working: Layout, x: Array) -> Pieces:
+def pieces_of(penalty: Any, working: BlockLayout, x: Array) -> Pieces:
     """Return the pieces of the penalty that x of shape (m, T) lies on."""
     derivative, unit = np.empty(x.shape), np.zeros(x.shape)
     kink, ridge, length = np.empty((3, working.blocks.size))
@@ -191,7 +191,7 @@ def pieces_of(penalty: Any, working: Layout, x: Array) -> Pieces:
 
 
 def try_lengths(
-    penalty: Any, working: Layout, x: Array, change: Array, model: Callable[[Array, float], float], promised: float
+    penalty: Any, working: BlockLayout, x: Array, change: Array, model: Callable[[Array, float], float], promised: float
 ) -> Array | None:
     """The length of a step that lowers Q most, of those tried, as a change of x; None if none lowers it.
 
@@ -226,7 +226,7 @@ def try_lengths(
     return best
 
 
-def _step_lengths(working: Layout, x: Array, change: Array) -> Iterator[tuple[Sequence[float], Array]]:
+def _step_lengths(working: BlockLayout, x: Array, change: Array) -> Iterator[tuple[Sequence[float], Array]]:
     """Lengths to try, each with those at which coefficients arrive at 0: one by one, or blocks where nearest."""
     single = np.divide(-x, change, out=np.full(x.shape, np.inf), where=x * change < 0.0)
     yield (1.0,), single

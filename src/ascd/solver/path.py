@@ -32,7 +32,7 @@ from ascd.results.progress import progress_bar
 from ascd.results.solution import Snapshot, Status
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
-from ascd.solver.solve import Watch, as_reference, as_start, check_run, give_up
+from ascd.solver.solve import Recorder, as_reference, as_start, check_run, give_up
 from ascd.solver.warm_starts import WarmStarts
 
 
@@ -100,7 +100,7 @@ def path(
             smallest = penalty.scaled(float(factors.min()))
             check_bounded(problem.design, problem.parts._replace(penalty=smallest), intercept)
         walk = _Walk(solver, penalty, reference, tol, limits, stopwatch)
-        watch = Watch(solver, callback, lambda *_: None, stopwatch)
+        watch = Recorder(solver, callback, lambda *_: None, stopwatch)
         status = walk.along(factors, stop_early, watch, show)
     return walk.result(factors, status, stopwatch.seconds)
 
@@ -126,7 +126,7 @@ class _Walk:
         if WarmStarts.pays(solver) and limits.max_iter > 0:
             self.warm_starts = WarmStarts(solver, penalty, self.tolerance)
 
-    def along(self, factors: Array, stop_early: bool, watch: Watch, show: Any) -> Status:
+    def along(self, factors: Array, stop_early: bool, watch: Recorder, show: Any) -> Status:
         worst = Status.CONVERGED
         try:
             for number, factor in enumerate(factors):
@@ -154,7 +154,7 @@ class _Walk:
             return give_up(self.solver, self.tolerance, error)
         return worst
 
-    def _minimise(self, factor: float, watch: Watch, confirm: bool) -> Status:
+    def _minimise(self, factor: float, watch: Recorder, confirm: bool) -> Status:
         left = self.limits.max_time - self.stopwatch.elapsed
         limits = self.limits._replace(max_time=left)
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)

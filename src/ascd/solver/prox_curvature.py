@@ -13,7 +13,7 @@ from ascd._core.checks import Array
 from ascd.matrix.base import Matrix, as_block
 from ascd.solver import tuning
 from ascd.solver.sweeps import fill_curvatures, fill_largest
-from ascd.solver.working_set import Layout
+from ascd.solver.working_set import BlockLayout
 
 
 class ProxCurvature:
@@ -22,14 +22,14 @@ class ProxCurvature:
     def __init__(self, matrix: Matrix, count: int, keeps: bool) -> None:
         self.matrix, self.keeps, self.known = matrix, keeps, np.full(count, np.nan)
 
-    def of_gram(self, layout: Layout, gram: Array) -> Array:
+    def of_gram(self, layout: BlockLayout, gram: Array) -> Array:
         """From products of all columns of the layout set."""
         new = self._new(layout)
         found = np.empty(new.size)
         fill_curvatures(gram, layout.starts, new, np.empty((2, gram.shape[0])), found)
         return self._keep(layout, new, found)
 
-    def of_columns(self, layout: Layout, columns: Array, weight: Array) -> Array:
+    def of_columns(self, layout: BlockLayout, columns: Array, weight: Array) -> Array:
         """From the columns of the layout set, with curvatures at most ``weight``."""
         d = weight.size
 
@@ -53,13 +53,13 @@ class ProxCurvature:
                 found[some] = largest_values(products(first, size))
         return self._keep(layout, new, found)
 
-    def _new(self, layout: Layout) -> Array:
+    def _new(self, layout: BlockLayout) -> Array:
         """Blocks of the layout set whose curvature is not known."""
         if not self.keeps:
             return np.arange(layout.blocks.size)
         return np.flatnonzero(np.isnan(self.known[layout.blocks]))
 
-    def _keep(self, layout: Layout, new: Array, found: Array) -> Array:
+    def _keep(self, layout: BlockLayout, new: Array, found: Array) -> Array:
         self.known[layout.blocks[new]] = found
         return positive(self.known[layout.blocks])
 

@@ -115,7 +115,7 @@ def _run(
         solver, outcome = solver_after_descent(problem, solver, tol * reference, limits)
         is_interrupted = outcome.is_interrupted
         limits = limits._replace(max_iter=limits.max_iter - outcome.n_iter)
-    watch = Watch(solver, callback, show, stopwatch, tol * reference)
+    watch = Recorder(solver, callback, show, stopwatch, tol * reference)
     limits = limits._replace(max_iter=0 if is_interrupted else limits.max_iter)
     status = Status.INTERRUPTED
     try:
@@ -132,7 +132,7 @@ def _run(
     return solution_of(solver, status, reference, stopwatch, watch)
 
 
-def solution_of(solver: Any, status: Status, reference: float, stopwatch: Stopwatch, watch: Watch) -> Solution:
+def solution_of(solver: Any, status: Status, reference: float, stopwatch: Stopwatch, watch: Recorder) -> Solution:
     """Return what a run has come to."""
     watch.finish()
     problem, report, constant = solver.problem, solver.report, solver.constant
@@ -151,7 +151,7 @@ def give_up(solver: Solver, enough: float, error: DataGone) -> Status:
     return Status.UNREACHABLE
 
 
-class Watch:
+class Recorder:
     """Called in every round: records, shows progress, calls the callback."""
 
     def __init__(

@@ -25,8 +25,8 @@ from ascd.problem.losses import Curvature
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.device import DeviceModel, minimise_refined
-from ascd.solver.gram import Gram, without_constants
-from ascd.solver.line_search import LineSearch, Step
+from ascd.solver.gram import GramMatrix, without_constants
+from ascd.solver.line_search import Backtracking, ModelStep
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
 from ascd.solver.prox_curvature import ProxCurvature
 from ascd.solver.state import State
@@ -38,9 +38,9 @@ class Subproblem:
 
     def __init__(self, state: State, bounds: GradientBounds) -> None:
         self.state, self.bounds, self.matrix = state, bounds, state.matrix
-        self.line_search = LineSearch(state)
+        self.line_search = Backtracking(state)
         self.is_quadratic = state.loss.is_quadratic
-        self.gram = Gram(state.matrix, state.intercept, keeps=not self.is_quadratic)
+        self.gram = GramMatrix(state.matrix, state.intercept, keeps=not self.is_quadratic)
         self.means = np.zeros(state.n)  # of the columns, weighted by curvatures; for the intercept
         self.remote = state.matrix.kept_products(state.intercept, self.gram.multiplier.constant)
         if not state.terms.is_by_coordinate:
@@ -95,7 +95,7 @@ class Subproblem:
 
     def _step(self, working: WorkingSet, target: float) -> float:
         """Minimise the model at the present point and go there; return the share of the step that was taken."""
-        self.partial: Step | None = None
+        self.partial: ModelStep | None = None
         try:
             step = self._minimise(working, target)
         except KeyboardInterrupt:
@@ -104,7 +104,7 @@ class Subproblem:
             raise
         return self.line_search.take(step)
 
-    def _minimise(self, working: WorkingSet, target: float) -> Step:
+    def _minimise(self, working: WorkingSet, target: float) -> ModelStep:
         curvature = self.line_search.curvature()
         if not working.is_by_coordinate:
             return self._minimise_blocks(working, curvature, target)
@@ -118,7 +118,9 @@ class Subproblem:
             self.state.reads += model.reads
             x, gradient = model.x, model.raw_gradient
             if sweeps == working.most_sweeps or violation <= target:
-                return Step.on(working, x[:, None], self._shift(working.columns, x - self.state.x[working.rows, 0]))
+                return ModelStep.on(
+                    working, x[:, None], self._shift(working.columns, x - self.state.x[working.rows, 0])
+                )
         self.needs_gram = True
         self._prepare_gram(working.columns, weight)
         return self._by_gram(working, gradient, x, target)
@@ -127,21 +129,21 @@ class Subproblem:
         state = self.state
         self._weigh_means(working.columns, weight)
         x = state.x[working.rows, 0]
-        self.partial = Step.on(working, x[:, None], np.zeros(1))
+        self.partial = ModelStep.on(working, x[:, None], np.zeros(1))
         return ColumnModel(
             state.penalty, self.matrix, working.columns, weight, self.means, state.raw_gradient.ravel(), x
         )
 
-    def _by_gram(self, working: WorkingSet, gradient: Array, x: Array | None, target: float) -> Step:
+    def _by_gram(self, working: WorkingSet, gradient: Array, x: Array | None, target: float) -> ModelStep:
         """Minimise on the Gram matrix, whose columns may be more than the working set; those of it begin at ``x``."""
         state, columns = self.state, self.gram.columns
         values = state.x[columns, 0]
         if x is not None:
             values[self.gram.position[working.columns]] = x
-        self.partial = Step(columns, columns, values[:, None], np.zeros(1))
+        self.partial = ModelStep(columns, columns, values[:, None], np.zeros(1))
         model = GramModel(state.penalty, self.gram, self._gradient(columns, gradient), values)
         model.minimise(target, working.most_sweeps)
-        return Step(columns, columns, values[:, None], self._shift(columns, values - state.x[columns, 0]))
+        return ModelStep(columns, columns, values[:, None], self._shift(columns, values - state.x[columns, 0]))
 
     def _shift(self, columns: Array, change: Array) -> Array:
         """Return how the constant follows a change of these columns in the model."""
@@ -198,7 +200,7 @@ class Subproblem:
 
     # ---- Gram matrices that stay on a device
 
-    def _minimise_remotely(self, working: WorkingSet, weight: Array, target: float) -> Step:
+    def _minimise_remotely(self, working: WorkingSet, weight: Array, target: float) -> ModelStep:
         """Minimise with products that stay where the data are, or by passes where there is no room for those."""
         state, remote, columns = self.state, self.remote, working.columns
         self.gram.clear()
@@ -221,7 +223,7 @@ class Subproblem:
             remote.admit(joining, weight, self.means)
         return self._by_remote_products(working, weight, target)
 
-    def _by_remote_products(self, working: WorkingSet, weight: Array, target: float) -> Step:
+    def _by_remote_products(self, working: WorkingSet, weight: Array, target: float) -> ModelStep:
         """Minimise on the device; a hard model by sweeps here, or by exact products where it is too large to fetch."""
         remote, state = self.remote, self.state
         model, columns = self._device_model(remote), remote.columns
@@ -248,15 +250,15 @@ class Subproblem:
         ordered[position], values[position] = gradient, model.state.x
         there = self.gram.columns
         GramModel(state.penalty, self.gram, ordered, values).minimise(target, working.most_sweeps)
-        return Step(there, there, values[:, None], self._shift(there, values - state.x[there, 0]))
+        return ModelStep(there, there, values[:, None], self._shift(there, values - state.x[there, 0]))
 
     def _device_model(self, remote: Any) -> DeviceModel:
         state, columns = self.state, remote.columns
         return DeviceModel(state.penalty, remote, self._gradient(columns, state.raw_gradient), state.x[columns, 0])
 
-    def _device_step(self, model: DeviceModel) -> Step:
+    def _device_step(self, model: DeviceModel) -> ModelStep:
         columns, values = model.columns, model.state.x
-        return Step(columns, columns, values[:, None], self._shift(columns, values - self.state.x[columns, 0]))
+        return ModelStep(columns, columns, values[:, None], self._shift(columns, values - self.state.x[columns, 0]))
 
     # ---- blocks
 
@@ -266,10 +268,10 @@ class Subproblem:
         rounding = tuning.ROUNDING_FLOOR * norm(self.state.raw_gradient) * longest
         return rounding if math.isfinite(rounding) else 0.0
 
-    def _minimise_blocks(self, working: WorkingSet, curvature: Curvature, target: float) -> Step:
+    def _minimise_blocks(self, working: WorkingSet, curvature: Curvature, target: float) -> ModelStep:
         state, layout, columns = self.state, working.layout, working.columns
         x, shift = state.x[working.rows], np.zeros(state.outputs)
-        self.partial = Step.on(working, x, shift)
+        self.partial = ModelStep.on(working, x, shift)
         gradient, target = self._block_gradient(working), max(target, self._rounding())
         if self._is_for_gram(working) or self._is_off_centre(working, curvature.most):
             gram = self._block_gram(columns, curvature.most)
@@ -288,7 +290,7 @@ class Subproblem:
             model.minimise(target)
             state.reads += model.reads
             shift = model.shift
-        return Step.on(working, x, shift)
+        return ModelStep.on(working, x, shift)
 
     def _block_gradient(self, working: WorkingSet) -> Array:
         """Return the exact gradient of the working set, of shape (m, T)."""

@@ -86,7 +86,7 @@ def column_curvatures(matrix: Any, positions: Array, weight: Any, means: Array, 
     for i in range(positions.size):
         square = weighted_square(matrix, positions[i], weight)
         varying = square - total * means[i] * means[i]
-        out[i] = varying if varying > CONSTANT * square else square  # see Gram
+        out[i] = varying if varying > CONSTANT * square else square  # see GramMatrix
 
 
 @kernel

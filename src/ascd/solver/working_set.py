@@ -19,7 +19,7 @@ from ascd.solver.check import OptimalityCheck
 from ascd.solver.state import State
 
 
-class Layout(NamedTuple):
+class BlockLayout(NamedTuple):
     """How the blocks of a working set lie: block i has the rows starts[i] .. starts[i + 1], each with ``outputs``."""
 
     blocks: Array
@@ -32,9 +32,9 @@ class Layout(NamedTuple):
         return int(np.diff(self.starts).max()) * self.outputs
 
     @property
-    def flat(self) -> Layout:
+    def flat(self) -> BlockLayout:
         """The same blocks with one output: coefficient (j, t) is row jT + t."""
-        return Layout(self.blocks, self.starts * self.outputs, 1)
+        return BlockLayout(self.blocks, self.starts * self.outputs, 1)
 
 
 class WorkingSet:
@@ -60,9 +60,9 @@ class WorkingSet:
         return self.blocks if self.groups.is_plain and self.is_by_coordinate else self.groups.order[self.rows]
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> BlockLayout:
         starts = np.concatenate([[0], np.cumsum(self.groups.sizes[self.blocks])]).astype(np.int64)
-        return Layout(self.blocks, starts, self.outputs)
+        return BlockLayout(self.blocks, starts, self.outputs)
 
 
 class Chooser:
