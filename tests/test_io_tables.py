@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import errno
 import gzip
 import lzma
@@ -27,18 +26,13 @@ COMMAS = TEXT.replace(",", ";").replace(".", ",")
         ("t.csv", TEXT, "separator ',', header"),
         ("t.csv", TEXT.replace(",", ";"), "separator ';', header"),
         ("t.csv", TEXT.replace(",", "\t"), "separator tab, header"),
-        ("t.csv", TEXT.replace(",", "|"), "separator '|', header"),
         ("t.csv", TEXT.replace(",", "   "), "separator spaces, header"),
         ("t.csv", COMMAS, "separator ';', decimal comma, header"),
-        ("t.csv", COMMAS.replace(";", "\t"), "separator tab, decimal comma, header"),
         ("t.csv", TEXT.encode("utf-16"), "separator ',', header, encoding utf-16"),
         ("t.csv", b"\xef\xbb\xbf" + TEXT.encode(), "separator ',', header"),
-        ("t.csv", TEXT.replace("\n", "\r"), "separator ',', header"),
         ("t.csv", TEXT.replace("\n", "\r\n"), "separator ',', header"),
-        ("t.csv", TEXT.replace("\n", "\n\n"), "separator ',', header"),
         ("t.csv", TEXT.replace(",", ", "), "separator ',', header"),
         ("t.csv.gz", gzip.compress(TEXT.encode()), "separator ',', header"),
-        ("t.CSV.bz2", bz2.compress(TEXT.encode()), "separator ',', header"),
         ("t.csv.xz", lzma.compress(TEXT.encode()), "separator ',', header"),
     ],
 )
@@ -53,24 +47,19 @@ def test_the_same_table_however_it_is_written(write, name, content, words):
     ("content", "given", "expected", "notes"),
     [
         ("a;b;y\n4.311;1;2,5\n4.655;2;3\n", {"thousands": "."}, [[4311, 1], [4655, 2]], 1),
-        ("a;b;y\n1.250,5;1;2\n7,25;2;3\n", {"thousands": "."}, [[1250.5, 1], [7.25, 2]], 1),
         ('a,b,y\n"1,234.5",1,2\n"2,000.0",2,3\n', {"thousands": ","}, [[1234.5, 1], [2000, 2]], 1),
         ("a;b;y\n1'250;1;2\n12'500;2;3\n", {"thousands": "'"}, [[1250, 1], [12500, 2]], 1),
         ("a;b;y\n4,311;1;2\n4,655;2;3\n", {}, [[4.311, 1], [4.655, 2]], 2),
-        ("a;b;y\n4.311;1;2\n4.655;2;3\n", {}, [[4.311, 1], [4.655, 2]], 2),
         ("a;b;y\n4.311;1;14.8\n4.655;2;3\n", {}, [[4.311, 1], [4.655, 2]], 1),
         ("a;b;y\n1,234;1;2\n2,345;2;3\n", {"decimal": ",", "sep": ";"}, [[1.234, 1], [2.345, 2]], 1),
         ("größe;b;y\n1,5;1;2\n2,5;2;3\n".encode("cp1252"), {}, [[1.5, 1], [2.5, 2]], 1),
         ("a,b,y\n1,2,3\n4,5,6\n".encode("utf-16-le"), {"encoding": "utf-16-le"}, [[1, 2], [4, 5]], 1),
         ("1,2,3\n4,5,6\n", {"header": False}, [[1, 2], [4, 5]], 1),
         ("NA,2,3\n4,5,6\n", {"header": False}, [[np.nan, 2], [4, 5]], 1),
-        ("1,2,3\n4,5,6\n7,8,9\n", {"header": True}, [[4, 5], [7, 8]], 1),
         (",a,b,y\n0,1.5,2,3\n1,2.5,3,4\n", {}, [[1.5, 2], [2.5, 3]], 2),
         ("a,b,y,\n1,2,3,\n4,5,6,\n", {}, [[1, 2], [4, 5]], 2),
         ("a,b,y\n1,2,3,\n4,5,6,\n", {}, [[1, 2], [4, 5]], 1),
         ("a,a,y\n1,2,3\n4,5,6\n", {}, [[1, 2], [4, 5]], 2),
-        ("a ,a,y\n1,2,3\n4,5,6\n", {}, [[1, 2], [4, 5]], 2),
-        ("#a,b,y\n1,2,3\n4,5,6\n", {}, [[1, 2], [4, 5]], 1),
         ('"a\nx",b,y\n1,2,3\n4,5,6\n', {}, [[1, 2], [4, 5]], 1),
     ],
 )  # fmt: skip
@@ -89,14 +78,12 @@ def test_what_options_and_files_say(write, content, given, expected, notes):
         ("a;b;y\n1,5;1.5;2\n2,5;2;3\n", {}, r"decimal points \(1\.5\) and with decimal commas \(1,5\): .*--decimal"),
         ("a;b;y\n1;2;3\n4;5;6\n", {"sep": ","}, "2 samples and 0 features: .*; name the separator with --sep"),
         ("a\n1\n2\n", {}, "2 samples and 0 features: with the separator none"),
-        ("a:b\n1:2\n3:4\n", {}, "2 samples and 0 features"),
         ("a,b,y\n1,2,3\n1,2\n3,4,5,6\n", {}, "t.csv: line 4 has 4 fields, and there are 3 columns: is the separator"),
         ("a,b,y\n1,2,3,4\n5,6,7\n", {}, "line 2 has 4 fields"),
         ('"a" "b" "y"\n"r1" 1 2 3\n"r2" 2 3 5\n', {}, "line 2 has 4 fields.*as R writes files with names of rows"),
         ('a,b,y\n1,2,3\n"1,2,3\n', {}, "a quote that is opened in row 3 of the file is never closed"),
         ("a,b,c\n", {}, "t.csv has a header of 3 columns and no rows"),
         ("  \n\n", {}, "t.csv is empty"),
-        (b"\xef\xbb\xbf\n", {}, "t.csv is empty"),
         ("a,b,y\n1,\0,3\n", {}, "t.csv holds bytes that no text has"),
         (gzip.compress(TEXT.encode()), {}, "t.csv holds bytes that no text has"),
         (TEXT, {"encoding": "klingon"}, "unknown encoding 'klingon'"),
