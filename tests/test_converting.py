@@ -30,11 +30,10 @@ def values(data):
 
 @pytest.mark.parametrize("make", [csv, libsvm])
 def test_portions_equal_the_whole(make, tmp_path, in_portions):
-    rows, notes = [], []
-    how = {"memory": "1MiB", "progress": rows.append, "note": notes.append}
+    notes = []
+    how = {"memory": "1MiB", "note": notes.append}
     data = convert(make(tmp_path), tmp_path / "out.parquet", **how)
     assert len(data.reader.ends) > 3
-    assert rows[-1] == 50
     assert notes == ["separator ',', header"] * (make is csv)
     np.testing.assert_array_equal(values(data), A)
     np.testing.assert_array_equal(data.y, B)
@@ -84,7 +83,7 @@ def test_numbers_are_written_in_the_type_given(dtype, tmp_path):
     for text in ("a,y\n1,2\n1e300,4\n", "1 1:2\n2 1:1e300\n"):
         source = write(tmp_path / ("t.csv" if "," in text else "t.svm"), text)
         if dtype == "float32":
-            with pytest.raises(ValueError, match=r"holds 1e\+300, too large for float32"):
+            with pytest.raises(ValueError, match="holds numbers too large for float32"):
                 convert(source, tmp_path / "out.parquet", dtype=dtype)
 
 
@@ -106,7 +105,6 @@ WRONG = [
     (lambda f, o: convert(write(f / "t.csv", "a,b,y\n1,2,2\n3,inf,4\n"), o), ValueError, "feature 'b', row 2"),
     (lambda f, o: convert(write(f / "t.csv", "a,b,y\n1,2,\n3,3,4\n"), o), ValueError, "1 sample without a target"),
     (lambda f, o: convert(write(f / "t.csv", "a,b,y\n1,2,3\n3,3,4,5\n"), o), ValueError, "line 3 has 4 fields"),
-    (lambda f, o: convert(write(f / "t.csv", "a,,y\n1,2,3\n"), o), ValueError, "column without a name: --without"),
     (lambda f, o: convert(write(f / "t.csv", "a,b,y\n,2,3\n"), o, drop=True), ValueError, "leave out all rows"),
     (
         lambda f, o: convert(write(f / "t.csv", "a,b,y\n,2,3\n"), o, impute="mean"),
@@ -119,7 +117,6 @@ WRONG = [
     (lambda f, o: convert(write(f / "t.svm", "1 1:2\n0 1:inf\n"), o), ValueError, "row 2 has a value or a label that"),
     (lambda f, o: convert(write(f / "t.svm", "1\n-1\n"), o), ValueError, "2 rows and no features"),
     (lambda f, o: convert(write(f / "t.svm", "# none\n"), o), ValueError, "has no rows"),
-    (lambda f, o: convert(write(f / "t.csv.gz", "a,y\n1,2\n"), o), ValueError, "cannot be unpacked as its ending"),
 ]
 
 
@@ -139,7 +136,7 @@ def test_a_failed_conversion_leaves_the_old_one(make, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"must be numbers|is not a LIBSVM file"):
         convert(bad, out, force=True)
     with monkeypatch.context() as patch:
-        patch.setattr("ascd.io.converting._rounded", full)
+        patch.setattr("pyarrow.parquet.ParquetWriter.write_table" if make is csv else "numpy.save", full)
         with pytest.raises(OSError, match=r"could not be written: .*No space left"):
             convert(make(tmp_path), out, force=True)
     np.testing.assert_array_equal(values(open_data(out)), before)

@@ -126,11 +126,9 @@ def checked_target(data: LabeledData, model: str, any_number: bool) -> Any:
         _check_classes(y, data.target_words, any_number)
         return as_classes(y)
     check_numeric(data)
-    lowest = int(np.argmin(y))
-    if model == "poisson" and y[lowest] < 0:
+    if model == "poisson" and y.min() < 0:
         raise ValueError(
-            f"{data.target_words} must be 0 or more for model {model!r}, which fits counts; row {lowest + 1} has "
-            f"{y[lowest]:g}: name another column with --target, or fit another model, such as --model lasso"
+            f"{data.target_words} must be 0 or more for model 'poisson', which fits counts; got {y.min():g}"
         )
     return y.reshape(len(y), -1) if model in SEVERAL_TARGETS else y
 

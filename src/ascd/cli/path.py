@@ -19,10 +19,6 @@ from ascd.io.writing import whole_folder
 
 #: Coefficients that are drawn, the largest ones; rows that are printed.
 MOST_CURVES, ROWS = 24, 12
-#: The library's error for a target that no feature explains.
-NO_PATH = "every alpha makes all coefficients zero"
-#: A share of the deviance that rounding errors explain.
-NOTHING = 1e-20
 READING = (
     "To the left the penalty is strong and all coefficients are 0; to the right it is weak. Solid: coefficients. "
     "Dotted: how many are not 0."
@@ -55,7 +51,7 @@ def path(
     is_new, label = options.announce_folder(out), source.data.name
     source.check(may_stay=True)
     data = read_data(source)
-    found = _follow(data, model, _problem(data, model, l1_ratio, standardize), n_alphas=points, eps=eps, tol=tol)
+    found = _follow(model, _problem(data, model, l1_ratio, standardize), n_alphas=points, eps=eps, tol=tol)
     report_reading(data, label)
     strengths, coefs = found.alphas / (1.0 if model == "logistic" else data.X.shape[0]), found.coefs
     nonzero, largest = np.count_nonzero(coefs, axis=0), np.abs(coefs).max(axis=0)
@@ -88,6 +84,8 @@ def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) 
             raise ValueError(f"a logistic path needs two classes; the target has {values.size} values")
     else:
         check_numeric(data)
+        if np.ptp(data.y) == 0.0:
+            raise ValueError(f"{data.target_words} is constant: there is no path; name another column with --target")
     if standardize:
         from ascd.estimators._data import deviations
 
@@ -98,27 +96,17 @@ def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) 
     return Problem(data.X, np.asarray(data.y, dtype=float), penalty=penalty)
 
 
-def _follow(data: LabeledData, model: str, problem: Any, **grid: Any) -> Any:
+def _follow(model: str, problem: Any, **grid: Any) -> Any:
     """Return the path; on a terminal a bar shows the time that is left."""
     from ascd import solver
     from ascd.results.solution import Status
 
     shown: Any = nullcontext() if library_bar() else working(f"following the path of {model}")
-    try:
-        with shown:
-            is_shown = isinstance(shown, nullcontext)
-            found = solver.path(problem, progress=is_shown, intercept=True, early_stop=False, **grid)
-    except ValueError as error:
-        if NO_PATH not in str(error):
-            raise
-        found = None
-    if found is not None and found.status is Status.INTERRUPTED:
+    with shown:
+        is_shown = isinstance(shown, nullcontext)
+        found = solver.path(problem, progress=is_shown, intercept=True, early_stop=False, **grid)
+    if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    if found is None or max(found.deviance_ratio) < NOTHING:
-        raise ValueError(
-            f"{data.target_words} is constant, or no feature varies with it: every penalty makes all coefficients 0, "
-            "so there is no path; name another column with --target"
-        )
     return found
 
 

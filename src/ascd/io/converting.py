@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.io.csv_files import Dialect, Layout, detect, parsing, read_csv, unpacked, unpacking
+from ascd.io.csv_files import Dialect, Layout, detect, parsing, read_csv, unpacked
 from ascd.io.opening import OnDisk, as_bytes, open_data
 from ascd.io.readers import GROUP_FILES, INDEX, TARGET_KEY, VERSION, group_name, is_sparse_folder
 from ascd.io.reading import DETECT, FORMATS, absent, check_index, check_width, column_name, guess_format, parse_libsvm
@@ -42,7 +42,6 @@ PORTION = 1.0 / 16.0
 #: A line of LIBSVM's format whose first index, behind the label, is 0: indices count from 0 in this file.
 ZERO = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+(qid:\d+[^\S\n]+)?[+-]?0+:", re.MULTILINE)
 WAY = "--drop leaves out such rows, --impute mean fills features"
-Report = Callable[[Any], None]
 
 
 class Plan(NamedTuple):
@@ -54,13 +53,12 @@ class Plan(NamedTuple):
     dtype: Any
     choices: Choices
     na: Any
-    progress: Report
 
 
 def convert(
     source: Any, out: Any, *, target: str | None = None, without: Any = (), memory: Any = None,
     dtype: Any = np.float64, dialect: Dialect = DETECT, na: Any = (), drop: bool = False, impute: str = "",
-    force: bool = False, format: str | None = None, progress: Report | None = None, note: Report | None = None,
+    force: bool = False, format: str | None = None, note: Callable[[str], Any] | None = None,
 ) -> OnDisk:  # fmt: skip
     """Turn a CSV file into a Parquet file, or a LIBSVM file into a folder, for ``open_data``.
 
@@ -78,7 +76,6 @@ def convert(
     impute : {"", "mean", "zero"}, what fills missing values of features of a CSV file
     force : replace what an earlier conversion wrote
     format : {"csv", "libsvm"}; by default from the file's name
-    progress : called with the number of rows written so far
     note : called with what was found about a CSV file, and with what was assumed
 
     Examples
@@ -102,22 +99,24 @@ def convert(
         raise ValueError(f"impute must be '', 'mean' or 'zero', which need no sorted column; got {impute!r}")
     check_conversion(source, kind, out, force)
     choices = Choices(tuple(without), drop, impute)
-    plan = Plan(source, target, as_bytes(memory), number, choices, na, progress or _silent)
+    plan = Plan(source, target, as_bytes(memory), number, choices, na)
     try:
-        with unpacking(source):
+        with np.errstate(over="raise"):
             if kind == "libsvm":
                 _write_folder(plan, out)
             else:
-                _write_parquet(plan, out, detect(source, dialect), note or _silent)
+                layout = detect(source, dialect)
+                _write_parquet(plan, out, layout)
+                if note is not None:
+                    for one in layout.notes:
+                        note(one)
+    except FloatingPointError as error:
+        raise ValueError(f"{source} holds numbers too large for float32: leave out --float32 (dtype)") from error
     except OSError as error:
         if error.filename == str(source):
             raise
         raise OSError(f"{out} could not be written: {error}") from error
     return open_data(out, memory=memory)
-
-
-def _silent(_: Any) -> None:
-    """Report nothing."""
 
 
 def check_conversion(source: Path, kind: str, out: Path, force: bool) -> None:
@@ -137,25 +136,18 @@ def check_conversion(source: Path, kind: str, out: Path, force: bool) -> None:
         raise FileExistsError(f"{out} holds files that `ascd convert` did not write; name another folder")
 
 
-def _write_parquet(plan: Plan, out: Path, layout: Layout, note: Report) -> None:
+def _write_parquet(plan: Plan, out: Path, layout: Layout) -> None:
     """Write the portions of a CSV file as row groups of a Parquet file."""
     try:
         import pyarrow
         from pyarrow.parquet import ParquetWriter
     except ImportError as error:
         raise ImportError("converting CSV files needs pyarrow: pip install ascd[parquet]") from error
-    for one in layout.notes:
-        note(one)
     check_names(plan.choices.without, "column", layout.names)
     names = [name for name in layout.names if name not in plan.choices.without]
     target = find_target(names, column_name(plan.target, layout.dialect.header), optional=False)
     features = [name for name in names if name != target]
     check_width((0, len(features)), plan.source, layout.dialect)
-    nameless = next((name for name in features if name.startswith("Unnamed: ")), None)
-    if nameless is not None:
-        raise ValueError(
-            f"{plan.source.name} has a column without a name: --without {nameless!r} leaves it out, or name it"
-        )
     kind, recipe = _target_type(plan, layout, target)
     if plan.choices.impute:
         recipe = recipe._replace(fills=_fills(plan, layout, features, target, recipe))
@@ -168,10 +160,9 @@ def _write_parquet(plan: Plan, out: Path, layout: Layout, note: Report) -> None:
                 check_complete(data, where, WAY)
                 check_target(data, where, WAY)
             kept = has_target(data.y) & ~data.missing().any(axis=1)
-            columns = {name: _rounded(data.frame[name].to_numpy()[kept], plan) for name in features}
+            columns = {name: data.frame[name].to_numpy()[kept].astype(plan.dtype) for name in features}
             file.write_table(pyarrow.table({**columns, target: data.y[kept]}, schema=schema))
             rows += int(kept.sum())
-            plan.progress(rows)
         if not rows:
             raise ValueError(f"--drop would leave out all rows of {plan.source}")
 
@@ -218,18 +209,6 @@ def _fills(plan: Plan, layout: Layout, features: list[str], target: str, recipe:
     return dict(zip(features, (sums / counts).tolist(), strict=True))
 
 
-def _rounded(values: Array, plan: Plan) -> Array:
-    """Return the numbers in the type to write, if it holds them."""
-    with np.errstate(over="ignore"):
-        found = values.astype(plan.dtype, copy=False)
-    lost = np.isinf(found) & np.isfinite(values)
-    if lost.any():
-        raise ValueError(
-            f"{plan.source} holds {values[lost][0]:g}, too large for float32: leave out --float32 (dtype), or scale it"
-        )
-    return found
-
-
 def _write_folder(plan: Plan, folder: Path) -> None:
     """Write a LIBSVM file as row groups; the folder replaces an earlier one when all is written."""
     if plan.choices.impute:
@@ -259,12 +238,11 @@ def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
             columns = X.tocsc()
             columns.sum_duplicates()
             stem = folder / group_name(len(ends) - 1)
-            np.save(f"{stem}.{GROUP_FILES[0]}.npy", _rounded(columns.data, plan))
+            np.save(f"{stem}.{GROUP_FILES[0]}.npy", columns.data.astype(plan.dtype, copy=False))
             np.save(f"{stem}.{GROUP_FILES[1]}.npy", columns.indices)
             offsets.append((stem, columns.indptr))
             ends.append(ends[-1] + X.shape[0])
             targets.append(y)
-            plan.progress(ends[-1])
     if not targets:
         raise ValueError(f"{plan.source} has no rows")
     if not any(one[-1] for _, one in offsets):

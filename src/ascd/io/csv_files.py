@@ -16,7 +16,6 @@ import io
 import lzma
 import re
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -206,7 +205,7 @@ def parsing(path: Path, layout: Layout) -> Iterator[None]:
     from pandas.errors import EmptyDataError, ParserError, ParserWarning
 
     try:
-        with unpacking(path), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("error", ParserWarning)  # about a first row with more fields than columns
             yield
     except UnicodeDecodeError as error:
@@ -219,9 +218,6 @@ def parsing(path: Path, layout: Layout) -> Iterator[None]:
 
 
 def _not_csv(error: Exception, path: Path, layout: Layout) -> ValueError:
-    quote = re.search(r"EOF inside string starting at row (\d+)", str(error))
-    if quote:  # pandas counts from 0
-        return ValueError(f"{path.name}: a quote that is opened in row {int(quote[1]) + 1} of the file is never closed")
     longer = re.search(r"in line (\d+), saw (\d+)", str(error))
     if not longer and type(error).__name__ != "ParserWarning":
         return ValueError(f"{path} is not a table in CSV: {error}")
@@ -233,20 +229,6 @@ def _not_csv(error: Exception, path: Path, layout: Layout) -> ValueError:
     )
 
 
-@contextmanager
-def unpacking(path: Path) -> Iterator[None]:
-    """Translate errors of a file that is not compressed as its name says, or that is cut off."""
-    try:
-        yield
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        if path.suffix.lower() not in OPENERS or getattr(error, "errno", None) is not None:
-            raise
-        raise ValueError(
-            f"{path.name} cannot be unpacked as its ending {path.suffix} says ({error}): rename it without that ending "
-            "if it is not compressed, or copy it again if it is cut off"
-        ) from error
-
-
 def unpacked(path: Path) -> Any:
     """Open a file for reading bytes, decompressed as its ending says."""
     return OPENERS.get(path.suffix.lower(), open)(path, "rb")
@@ -254,7 +236,7 @@ def unpacked(path: Path) -> Any:
 
 def _encoding_of(path: Path) -> str:
     """Return UTF-16 where its mark is there, UTF-8 where the first bytes allow it, else that of Windows."""
-    with unpacking(path), unpacked(path) as file:
+    with unpacked(path) as file:
         raw: bytes = file.read(SAMPLE)
     try:
         codecs.getincrementaldecoder("utf-8")().decode(raw)  # the last character may be cut
@@ -270,7 +252,7 @@ def _first_lines(path: Path, encoding: str) -> list[str]:
     except LookupError:
         raise ValueError(f"unknown encoding {encoding!r} (--encoding); utf-8, cp1252 and utf-16 are common") from None
     lines, size = [], 0
-    with unpacking(path), io.TextIOWrapper(unpacked(path), encoding, errors="replace") as file:
+    with io.TextIOWrapper(unpacked(path), encoding, errors="replace") as file:
         for line in file:
             lines.append(line)
             size += len(line)
@@ -334,11 +316,6 @@ def _header(
     numeric = [bool(cells) and all(is_number(cell, decimal) for cell in cells) for cells in columns]
     above = [cell for cell, one in zip(first, numeric, strict=True) if (one if rest else is_number(cell, decimal))]
     are_numbers = [is_number(cell, decimal) for cell in above]
-    if given is False and above and not any(are_numbers) and not any(cell.lower() in MISSING for cell in above):
-        raise ValueError(
-            f"the first line of {file} has words ({', '.join(above[:3])}) above columns of numbers, which --no-header "
-            "would read as data: leave that option out, or delete the line"
-        )
     if given is not None:
         return given
     if model and known and set(known) <= set(first):

@@ -127,7 +127,7 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
         return OnDisk(folder, allowed, None, folder.y)
     is_zarr = first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in readers.ZARR_METADATA)
     if first.suffix.lower() != ".npy" and not is_zarr:
-        raise _nothing_in(first) if first.is_dir() else not_on_disk(first)
+        raise not_on_disk(first)
     return OnDisk(readers.ZarrReader(first) if is_zarr else readers.NpyReader(first), allowed)
 
 
@@ -175,11 +175,3 @@ def _files_of(path: Path) -> Sequence[Path]:
         if found:
             return found
     return [path]
-
-
-def _nothing_in(folder: Path) -> ValueError:
-    inner = sorted(one.name for one in folder.iterdir() if one.is_dir())
-    hint = f"; folders in it, such as {inner[0]}, are not looked into: give a list of their files" if inner else ""
-    return ValueError(
-        f"{folder} holds no Parquet file (.parquet, .pq), is no Zarr array and was not written by `ascd convert`{hint}"
-    )

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import check_places, unknown_name
-from ascd.io.csv_files import Dialect, detect, numbered, read_csv, separator_name, unpacked, unpacking
+from ascd.io.csv_files import Dialect, detect, numbered, read_csv, separator_name, unpacked
 from ascd.io.tables import Choices, LabeledData, Recipe, as_target, counted, fill, label
 
 FORMATS = {
@@ -28,8 +28,6 @@ FORMATS = {
     "parquet": (".parquet", ".pq"),
     "npz": (".npz",),
 }
-SPREADSHEETS = (".xlsx", ".xls", ".ods")
-ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zst", ".xz", ".rar")
 #: Memory that reading may take where nothing is said, in bytes; and bytes that an index of a column takes.
 DEFAULT_MEMORY, OFFSET = 2 << 30, 8
 #: What a damaged archive of arrays raises, by where the damage lies (RuntimeError: it seems to be encrypted).
@@ -123,16 +121,13 @@ def guess_format(path: Any) -> str:
     ('libsvm', 'csv')
     """
     name = Path(path).name.lower()
-    if not name.endswith(FORMATS["csv"]) and name.endswith(ARCHIVES):
-        raise ValueError(
-            f"{name!r} is packed in a way that is not read: unpack it first (.csv.gz, .bz2 and .xz are read)"
-        )
     for kind in ("csv", "parquet", "npz", "libsvm"):
-        if name.endswith(FORMATS[kind]):
+        if name.endswith(FORMATS[kind]) and ".tar." not in name:
             return kind
-    if name.endswith(SPREADSHEETS):
-        raise ValueError(f"{name!r} is a spreadsheet, which is not read: save the sheet with the data as CSV")
-    raise ValueError(f"the name {name!r} does not show the file's format; give it with --format: {', '.join(FORMATS)}")
+    raise ValueError(
+        f"the name {name!r} does not show the file's format; give it with --format: {', '.join(FORMATS)} (spreadsheets "
+        "must be saved as CSV, archives unpacked; .csv.gz, .bz2 and .xz are read)"
+    )
 
 
 def absent(path: Path) -> FileNotFoundError:
@@ -185,7 +180,7 @@ def _read_libsvm(path: Path, n_features: int | None, first: int | None) -> Label
     """Return the data of a LIBSVM file; ``first`` is the index of the first feature, 0 or 1, where a model knows it."""
     from scipy.sparse import csr_matrix
 
-    with unpacking(path), unpacked(path) as file:
+    with unpacked(path) as file:
         X, y = parse_libsvm(file, path, zero_based=True)
     check_index(X.shape[1], path, DEFAULT_MEMORY)
     lowest = int(X.indices.min()) if X.nnz else 0
@@ -226,28 +221,22 @@ def check_index(columns: int, path: Path, memory: float) -> None:
 
 
 def _read_npz(path: Path, target_optional: bool) -> LabeledData:
-    try:
-        opened = np.load(path, allow_pickle=False)
-    except (ValueError, *DAMAGED_ARCHIVE):
-        raise ValueError(f"{path} is not an npz file") from None
-    if not hasattr(opened, "files"):
-        raise ValueError(f"{path} holds one array; an npz file with X and y is needed")
-    with opened as arrays:
-        there = set(arrays.files)
-        y, X = (_array(arrays, name, path) if name in there else None for name in ("y", "X"))
-    if X is None and {"data", "shape", "format"} <= there:
-        from scipy.sparse import load_npz
+    """Return X (an array, or what scipy.sparse.save_npz wrote) and y of an npz file."""
+    from scipy.sparse import load_npz
 
-        try:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            there = sorted(arrays.files)
+            y, X = (arrays[name] if name in there else None for name in ("y", "X"))
+        if X is None and {"data", "shape", "format"} <= set(there):
             X = load_npz(path)
             check_places(X)
             X = X.tocsc()
-        except (ValueError, KeyError, TypeError, *DAMAGED_ARCHIVE) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, *DAMAGED_ARCHIVE) as error:
+        why = "it holds Python objects" if "pickle" in str(error) else str(error)  # NumPy advises to unpickle them
+        raise ValueError(f"{path} is damaged, or is not an npz file of numbers and text: {why}") from None
     if X is None or (y is None and not target_optional):
-        raise ValueError(
-            f"{path} must hold X (an array, or what scipy.sparse.save_npz wrote) and y; it has {sorted(there)}"
-        )
+        raise ValueError(f"{path} must hold X (an array, or what scipy.sparse.save_npz wrote) and y; it has {there}")
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise ValueError(f"{path}: X must be a table of numbers, rows by features; it has shape {X.shape} of {X.dtype}")
     if y is not None and (y.ndim not in (1, 2) or len(y) != X.shape[0]):
@@ -258,13 +247,3 @@ def _read_npz(path: Path, target_optional: bool) -> LabeledData:
     import pandas
 
     return LabeledData(X, y, None, frame=pandas.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])]))
-
-
-def _array(arrays: Any, name: str, path: Path) -> Any:
-    """Return an array of numbers or text; one of Python objects would run code when it is opened."""
-    try:
-        return arrays[name]
-    except DAMAGED_ARCHIVE as error:
-        raise ValueError(f"{path} is damaged: {name} cannot be read, {error}") from None
-    except ValueError:
-        raise ValueError(f"{path}: {name} holds Python objects, not numbers or text; save it as one of these") from None
