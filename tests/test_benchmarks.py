@@ -8,12 +8,10 @@ import os
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import enet_path
 
 import ascd
 
@@ -30,7 +28,7 @@ from common.tables import measured
 from price.tables import TABLES as ENGINE
 from race import block_tasks, cases, class_tasks, gaps, groups, peers, protocol, report, tasks
 from race.peers.base import Answer, Failed, Peer, method_of
-from race.peers.glmnet import GlmnetPython, GlmnetR
+from race.peers.glmnet import GlmnetR
 
 BLOCKS = (*block_tasks.KINDS, *class_tasks.KINDS)
 
@@ -72,13 +70,6 @@ def test_the_gap_vanishes_at_a_minimum_found_by_hand_and_bounds_elsewhere(l2):
         assert 0.0 < excess <= gaps.relative_gap(X, y, "squared", l1, l2, x) * unit
 
 
-def test_the_gap_of_a_fit_with_intercept_is_that_of_centred_data():
-    rng = np.random.default_rng(4)
-    X, y, x = rng.standard_normal((30, 20)), 3.0 + rng.standard_normal(30), rng.standard_normal(20)
-    centred = gaps.relative_gap(X - X.mean(axis=0), y - y.mean(), "squared", 2.0, 0.0, x)
-    assert gaps.centred_gap(sp.csc_matrix(X), y, 2.0, x) == pytest.approx(centred, rel=1e-10)
-
-
 def test_the_lower_bound_of_the_svm_is_tight(interpreted):
     X, y = np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([1.0, -1.0])
     task = tasks.make(cases.Case("by hand", X, y, y), "svm", 1.0)
@@ -115,15 +106,6 @@ def test_gaps_of_blocks_are_true_and_peers_find_the_same_minimum(kind):
             with protocol.quiet():
                 found = task.objective(peer.fit(task, 1e-9))
             assert found == pytest.approx(best.objective, rel=1e-7), name
-
-
-@pytest.mark.parametrize("kind", ["tasks 10", "groups of 5", "sparse groups of 5", "multinomial l1"])
-def test_the_strongest_penalty_gives_zero_and_less_does_not(interpreted, kind):
-    task = tasks.small(kind, "dense")
-    problem = problem_of(task)
-    for factor, is_zero in ((1.0 + 1e-9, True), (0.98, False)):
-        stronger = problem.replace(penalty=problem.penalty.scaled(factor * task.part))
-        assert (not ascd.solve(stronger, tol=1e-10).x.any()) == is_zero
 
 
 # ---- the protocol
@@ -216,26 +198,6 @@ def test_every_kind_has_a_method_of_its_peers_and_a_group(monkeypatch):
     here, absent = peers.installed("glmnet,scikit-learn")
     assert "scikit-learn" in here
     assert absent["glmnet (R)"] == "Rscript is not installed"
-
-
-@pytest.mark.parametrize("kind", ["lasso", "enet", "path"])
-def test_python_glmnet_is_called_in_its_own_terms(kind, monkeypatch):
-    """It has no wheel; scikit-learn's path, which divides losses by n as well, stands in for it."""
-
-    class ElasticNet:
-        def __init__(self, alpha, lambda_path, tol, **settings):
-            self.ratio, self.alphas, self.tol, self.settings = alpha, lambda_path, tol, settings
-
-        def fit(self, X, y):
-            assert not self.settings["standardize"]
-            assert not self.settings["fit_intercept"]
-            path = enet_path(X, y, l1_ratio=self.ratio, alphas=self.alphas, tol=self.tol, max_iter=100_000)
-            self.coef_path_ = path[1]
-            return self
-
-    monkeypatch.setitem(sys.modules, "glmnet", SimpleNamespace(ElasticNet=ElasticNet))
-    task = tasks.small(kind, "dense")
-    assert task.gap(GlmnetPython().fit(task, 1e-12)) < 1e-8
 
 
 def test_cases_come_as_they_are_described(tmp_path):
@@ -376,13 +338,3 @@ def test_a_run_cut_short_keeps_what_it_has(tmp_path):
         measured({"iteration": iteration}, SELECTION, Ledger(path, "selection.py", []))
     assert read(path)["tables"] == {"iteration": [{**row, "run": "1"}]}
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_contest_shows_seconds_reads_and_what_was_left():
-    methods = {
-        "uniform": {"seconds": 2.0, "reads": 10.0},
-        "cyclic": {"seconds": None, "reads": None, "left": 3e-3},
-        "a-ascd norm": {"seconds": 1.0, "reads": 4.0},
-    }
-    row = {"case": "c", "part": 20, "methods": methods}
-    assert SELECTION["race"].cells(row)[:4] == ["c, λmax/20", "2.000 (1.00)", "3e-03 left", "1.000 (0.50)"]

@@ -35,11 +35,6 @@ def page(plain_python):
     del sys.modules["extending_page"]
 
 
-def test_every_part_is_shown(page):
-    parts = ("Pinball", "LogCosh", "BestOfThree", "Positive", "PerEntry", "Half", "Bytes", "LogCoshLasso")
-    assert all(hasattr(page, name) for name in parts)
-
-
 def test_the_loss_and_the_storage_are_solved_with_a_proof(page):
     problem = ascd.Problem(page.A, page.b, page.LogCosh(), ascd.L1(0.5))
     assert ascd.solve(problem, tol=1e-9, intercept=True).converged
@@ -89,16 +84,6 @@ def test_the_other_methods_of_the_page_are_compiled_too(page):
         kernel(*parts, z, 3, found)
         beyond_the_loop(*parts, z, 3, expected)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_passes_over_the_storage_of_the_page_are_compiled(page, compiled):
-    numbers, v, columns = page.genotypes.astype(float), np.linspace(-1.0, 1.0, 40), np.arange(30)
-    column_stats, image = page.design.column_stats(1.0, v[None]), np.zeros(40)
-    np.testing.assert_allclose(column_stats.products, v[None] @ numbers, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(column_stats.square, np.sum(numbers**2, axis=0), rtol=1e-12)
-    np.testing.assert_allclose(page.design.dots(columns, v), v @ numbers, rtol=1e-12, atol=1e-12)
-    page.design.add(columns, columns - 7.5, image)
-    np.testing.assert_allclose(image, numbers @ (columns - 7.5), rtol=1e-12, atol=1e-12)
 
 
 class Looking(NamedTuple):
