@@ -11,26 +11,25 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ascd._core.jit import Kernel
+from ascd._core import jit
 
 
 class Compilations(NamedTuple):
-    """One entry a compilation: will it be kept on disk?  What is loaded from there is not compiled."""
+    """One entry a compilation: is it of the library's own types, so that it is stored?"""
 
     kept: list[bool]
 
 
 @contextmanager
-def compilations_of(kernel: Kernel) -> Iterator[Compilations]:
+def compilations_of(kernel: jit.Kernel) -> Iterator[Compilations]:
     """What is compiled of this kernel inside; classes with the name of another one have a dispatcher of their own."""
     from numba.core import event
-    from numba.core.caching import NullCache
 
     class Listener(event.Listener):
         def on_start(self, event: Any) -> None:
             dispatcher = event.data["dispatcher"]
             if dispatcher.py_func is kernel.py_func:
-                found.kept.append(not isinstance(dispatcher._cache, NullCache))
+                found.kept.append(not jit._users_classes(event.data["args"]))
 
         def on_end(self, event: Any) -> None:
             pass
@@ -47,5 +46,5 @@ def only_loops_compiled() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ascd._core.jit.is_interpreted", True)
-        patch.setattr(run, "descend", run.descend._compiled)
+        patch.setattr(run, "descend", run.descend.compiled)
         yield

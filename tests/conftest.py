@@ -47,7 +47,7 @@ def compiled_sweeps(monkeypatch):
 
     monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
     for name in ("sweep_gram", "sweep_blocks"):
-        monkeypatch.setattr(models, name, getattr(models, name).stored)
+        monkeypatch.setattr(models, name, getattr(models, name).compiled)
 
 
 @pytest.fixture

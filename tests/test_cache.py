@@ -1,68 +1,75 @@
-"""The cache on disk: hit by the next process, missed after any edit, never filled with somebody else's types."""
+"""Compiled code on disk: loaded by the next process, never stale, never of users' types; and where it cannot be kept.
+
+Also classes with one name, and a numba that has changed inside.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
 import time
+import zipfile
+from compileall import compile_dir
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
-from copies import OTHERS, copy_of_package, ended
+from copies import OTHERS, can_copy, copy_of_package, ended
 
 import ascd
-from ascd._core import jit
-from ascd._core.cache import NotKept, open_folder
-from ascd._core.compilers import _named_apart
-from ascd._core.tuning import SECONDS_KEPT
-from ascd.problem.terms import cost_of, largest_violation
+from ascd._core.jit import SECONDS_KEPT, _make_cache
+from ascd.problem.penalties import as_penalty
+from ascd.problem.terms import cost_of
 
 PACKAGE = Path(ascd.__file__).parent
 
-#: Two kernels; the problem is set up without compiling.
+#: Two kernels with a method of a part, of which nothing else is compiled; prints results, hits and misses, warnings.
 SCRIPT = """
-import json, numpy as np, ascd
-from ascd._core.jit import debugging
-from ascd.problem.terms import cost_of, largest_violation
-with debugging(True):
-    problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty={penalty})
-penalty, columns, x = problem.penalty, np.arange(2), np.array([2.0, 0.5])
-objective = 0.625 + cost_of(penalty, columns, x)
-largest_violation(penalty, columns, x, x)
-stats = [kernel.stored.stats for kernel in (cost_of, largest_violation)]
-hits, misses = ([sum(getattr(s, name).values()) for s in stats] for name in ("cache_hits", "cache_misses"))
-print(json.dumps([objective, hits, misses]))
+import json, warnings
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    import numpy as np, ascd
+    from ascd.problem.terms import cost_of, largest_violation
+    penalty, columns, x = {penalty}, np.arange(2), np.array([2.0, 0.5])
+    found = cost_of(penalty, columns, x)
+    largest_violation(penalty, columns, x, x)
+    stats = [kernel.compiled.stats for kernel in (cost_of, largest_violation)]
+    hits, misses = ([sum(getattr(s, name).values()) for s in stats] for name in ("cache_hits", "cache_misses"))
+print(json.dumps([found, hits, misses, [str(one.message) for one in said]]))
 """
+LOADED, COMPILED = [[1, 1], [0, 0]], [[0, 0], [1, 1]]
+FOLDERS = "\nfrom ascd._core.jit import cache_folders; print(json.dumps(cache_folders()))"
+NOT_KEPT = "compiled code is not kept on disk, so every process compiles anew"
 
 THEIRS = """
 from typing import NamedTuple
-import ascd
 
 class Theirs(NamedTuple):
     strength: float
     def cost(self, x, j): return self.strength * x * x
-    def prox(self, v, step, j): return v / (1.0 + 2.0 * step * self.strength)
     def subgradient(self, x, j): return 2.0 * self.strength * x, 2.0 * self.strength * x
-    def cost_conjugate(self, u, j): return 0.25 * u * u / self.strength
-    def dual_scale(self, u, j): return 1.0
 """
 
 
-def python(code, cache, *path, before=()):
-    """What a process of its own prints."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
+def python(code, *path, before=(), **variables):
+    """Return what a process of its own prints; a variable that is None is absent."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, path or [PACKAGE.parent]))
-    code = f"import warnings\nwarnings.simplefilter('error')\n{code}"
+    given = {"NUMBA_CACHE_DIR": None, "XDG_CACHE_HOME": None, **variables}
+    environment = {name: str(value) for name, value in {**environment, **given}.items() if value is not None}
     exit_code, out, error = ended(code, environment, OTHERS, before)
     assert exit_code == 0, error
     return out
 
 
-def report(cache, *path, penalty="ascd.L1(1.0)"):
-    objective, hits, misses = json.loads(python(SCRIPT.format(penalty=penalty), cache, *path))
-    return objective, hits, misses
+def report(*path, penalty="ascd.L1(1.0)", first="", **variables):
+    """Return the cost, [hits, misses] and the warnings of the script in a process of its own."""
+    found, hits, misses, said = json.loads(python(first + SCRIPT.format(penalty=penalty), *path, **variables))
+    return found, [hits, misses], said
 
 
 def contents(folder):
@@ -79,46 +86,55 @@ def site(tmp_path_factory):
 def filled(site, tmp_path_factory):
     """A cache after the first process."""
     cache = tmp_path_factory.mktemp("cache")
-    assert report(cache, site) == (3.125, [0, 0], [1, 1])
+    assert report(site, NUMBA_CACHE_DIR=cache) == (2.5, COMPILED, [])
     return cache
 
 
-def test_the_second_process_compiles_nothing_and_a_foreign_type_leaves_no_trace(site, filled, tmp_path):
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    (theirs / "their_parts.py").write_text(THEIRS)
+def test_the_second_process_loads_and_types_of_a_user_are_not_stored(site, filled, tmp_path):
+    (tmp_path / "their_parts.py").write_text(THEIRS)
     before = contents(filled)
-    assert report(filled, site) == (3.125, [1, 1], [0, 0])
-    foreign = '__import__("their_parts").Theirs(1.0)'
-    assert report(filled, site, theirs, penalty=foreign) == (4.875, [0, 0], [0, 0])
-    assert contents(filled) == before  # by which a process was the second just now
+    assert report(site, NUMBA_CACHE_DIR=filled) == (2.5, LOADED, [])
+    theirs = '__import__("their_parts").Theirs(1.0)'
+    assert report(site, tmp_path, penalty=theirs, NUMBA_CACHE_DIR=filled) == (4.25, COMPILED, [])
+    assert contents(filled) == before
 
 
 def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(site, filled, tmp_path):
     """In the same cache; and back again, where the former answer is still kept."""
     cache = tmp_path / "cache"
     shutil.copytree(filled, cache)
-    penalties = site / "ascd" / "problem" / "penalties" / "by_coordinate.py"
-    source = penalties.read_text()
-    once = "cost += l1 * abs(x)"
-    assert source.count(once) == 1
-    try:
-        penalties.write_text(source.replace(once, "cost += 2.0 * l1 * abs(x)"))
-        assert report(cache, site) == (5.625, [0, 0], [1, 1])
-    finally:
-        penalties.write_text(source)
-    assert report(cache, site) == (3.125, [1, 1], [0, 0])
+    with doubled_cost(site):
+        assert report(site, NUMBA_CACHE_DIR=cache) == (5.0, COMPILED, [])
+    assert report(site, NUMBA_CACHE_DIR=cache) == (2.5, LOADED, [])
 
 
-def test_two_processes_that_compile_at_once_do_not_mix_up_their_files(tmp_path):
+class doubled_cost:
+    """An edit of a penalty inside the block."""
+
+    def __init__(self, site):
+        self.path = site / "ascd" / "problem" / "penalties" / "by_coordinate.py"
+        self.source = self.path.read_text()
+
+    def __enter__(self):
+        once = "cost += l1 * abs(x)"
+        assert self.source.count(once) == 1
+        self.path.write_text(self.source.replace(once, "cost += 2.0 * l1 * abs(x)"))
+
+    def __exit__(self, *_):
+        self.path.write_text(self.source)
+
+
+def first_entry(values):
+    return values[0]
+
+
+def test_two_processes_that_compile_at_once_do_not_mix_up_their_files(tmp_path, monkeypatch):
     """The second reads the index before the first writes it, and writes while the first does.
 
     What the index loses is compiled again; numba's own names would give the second the code of the first.
     """
-    from numba.core.caching import IndexDataCacheFile
-
-    kind = _named_apart(IndexDataCacheFile)
-    first, second, later = (kind(str(tmp_path), "kernel-1.py311", "stamp") for _ in range(3))
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    first, second, later = (_make_cache(first_entry)._cache_file for _ in range(3))
     write = first._save_index
 
     def write_and_wait(overloads):
@@ -134,12 +150,6 @@ def test_two_processes_that_compile_at_once_do_not_mix_up_their_files(tmp_path):
     assert [later.load(key) for key in ("first", "second")] == ["code of the first", "code of the second"]
 
 
-def test_kernels_name_their_files_apart(filled):
-    names = [path.name for path in filled.rglob("*.nbc")]
-    assert names
-    assert all(re.fullmatch(r".+-\d+\.py\d+\.[0-9a-f]{32}\.nbc", name) for name in names)
-
-
 def test_old_files_of_former_sources_are_removed_and_nothing_else(site, filled, tmp_path):
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     (current,) = (path for path in tmp_path.rglob("terms.cost_of_*.nbi"))
@@ -150,80 +160,217 @@ def test_old_files_of_former_sources_are_removed_and_nothing_else(site, filled, 
     aged = time.time() - 2.0 * SECONDS_KEPT
     for path in (old, other, current):
         os.utime(path, (aged, aged))
-    assert report(tmp_path, site)[1:] == ([1, 1], [0, 0])
+    assert report(site, NUMBA_CACHE_DIR=tmp_path)[1] == LOADED
     assert [path.exists() for path in (old, young, other, current)] == [False, True, True, True]
 
 
-def test_all_kernels_of_a_folder_look_through_it_once(tmp_path, monkeypatch):
-    looked = []
-    monkeypatch.setattr("ascd._core.cache.remove_stale", looked.append)
-    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
-    dispatchers = [jit._make_dispatcher(each.py_func, True, False) for each in (cost_of, largest_violation)]
-    (folder,) = {each.stats.cache_path for each in dispatchers}
-    assert Path(folder).is_relative_to(tmp_path)
-    assert looked == [folder]
-
-
-def test_a_folder_that_cannot_be_written_is_not_taken_for_one_that_can(tmp_path):
-    (tmp_path / "file").touch()
-    for _ in range(2):
-        with pytest.raises(NotKept, match="cannot be written"):
-            open_folder(str(tmp_path / "file" / "folder"))
-
-
-def test_importing_the_library_does_not_import_numba(tmp_path):
+def test_importing_the_library_does_not_import_numba():
     code = (
         "import sys, ascd; print(sorted({'numba', 'llvmlite', 'sklearn', 'matplotlib', 'pandas'} & set(sys.modules)))"
     )
-    assert python(code, tmp_path, before=["env"]).strip() == "[]"
+    assert python(code, before=["env"]).strip() == "[]"
 
 
-def test_three_modules_only_import_numba():
+def test_two_modules_only_import_numba():
     imports = re.compile(r"^\s*(import|from)\s+(numba|llvmlite)\b", re.MULTILINE)
     found = {path.name for path in PACKAGE.rglob("*.py") if imports.search(path.read_text())}
-    assert found == {"compilers.py", "jit.py", "scalars.py"}
+    assert found == {"jit.py", "scalars.py"}
 
 
 EDITS = """
-from importlib import resources
 from pathlib import Path
 import ascd
-from ascd._core.cache import WITHOUT_KERNELS, _sources, digest
+from ascd._core.jit import WITHOUT_KERNELS, digest
 
 def changed():
     digest.cache_clear()
     return digest() not in seen and not seen.add(digest())
 
-root = Path(ascd.__file__).parent
-seen, sources = set(), sorted(root.rglob("*.py"))
+root, seen = Path(ascd.__file__).parent, set()
+sources = sorted(root.rglob("*.py"))
 assert changed() and not changed() and len(sources) > 100
-ends = {one for some in (sources, sources[::-1]) for one in {path.parent: path for path in some}.values()}
-for path in ends:
+for path in {path.parent: path for path in sources}.values():
     path.write_bytes(path.read_bytes() + b"#")
     assert changed() == (path.relative_to(root).parts[0] not in WITHOUT_KERNELS), path
-sources = [path for path in sources if path.relative_to(root).parts[0] not in WITHOUT_KERNELS]
-assert len(ends) > 30 and len(sources) > 100
-contents = {path.relative_to(root).as_posix(): path.read_bytes() for path in sources}
-assert dict(_sources(resources.files("ascd"))) == contents, "all files are in it, and nothing else"
-sources[-1].rename(sources[-1].with_name("renamed.py"))
+kernels = root / "problem"
+(kernels / "problem.py").rename(kernels / "renamed.py")
 assert changed()
-sources[0].parent.joinpath("added.py").touch()
+(kernels / "added.py").touch()
 assert changed()
-sources[0].parent.joinpath("notes.txt").touch()
+(kernels / "notes.txt").touch()
 assert not changed()
 """
 
-MOVED = """
-import ascd._core.cache, ascd.deep.er._cache
-assert ascd.deep.er._cache.digest() == ascd._core.cache.digest()
+
+def test_an_edit_of_any_file_that_kernels_reach_changes_the_digest(tmp_path):
+    python(EDITS, copy_of_package(tmp_path))
+
+
+# ---- where nothing can be kept
+
+#: Root is bound by permissions from here on: Linux lets a process give up its right not to be (CAP_DAC_OVERRIDE).
+BOUND = """
+import ctypes
+header, rights = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+assert ctypes.CDLL(None).capget(header, rights) == 0
+rights[0] &= ~(1 << 1)
+assert ctypes.CDLL(None).capset(header, rights) == 0
 """
 
 
-def test_an_edit_of_any_file_that_kernels_reach_changes_the_digest_wherever_it_is_computed(tmp_path):
-    copy_of_package(tmp_path)
-    deeper = tmp_path / "ascd" / "deep" / "er"
-    deeper.mkdir(parents=True)
-    for folder in (deeper, deeper.parent):
-        (folder / "__init__.py").touch()
-    shutil.copy(PACKAGE / "_core" / "cache.py", deeper / "_cache.py")
-    python(MOVED + EDITS, tmp_path, tmp_path)
+@pytest.fixture
+def sealed(tmp_path):
+    """A copy of the package in folders that cannot be written, and what a process needs to be bound by that."""
+    if os.name != "posix":
+        pytest.skip("permissions are set as POSIX has them")
+    site = copy_of_package(tmp_path / "site")
+    folders = [site, *(path for path in site.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    first = "" if os.geteuid() else BOUND
+    touch = f"{first}\nopen({str(site / 'touched')!r}, 'w')"
+    if (first and not can_copy) or ended(touch, dict(os.environ), OTHERS)[0] == 0:
+        pytest.skip("permissions do not bind root here")
+    yield site, first
+    for folder in folders:
+        folder.chmod(0o755)
+
+
+def test_folders_that_cannot_be_written_leave_compiled_code_in_memory(sealed, tmp_path):
+    site, first = sealed
+    reason = "neither the package's folder nor one of the user's can be written"
+    code = first + SCRIPT.format(penalty="ascd.L1(1.0)") + FOLDERS
+    (found, *_, said), folders = map(json.loads, python(code, site, HOME=site).splitlines())
+    assert found == 2.5
+    assert len(said) == 1
+    assert said[0].startswith(NOT_KEPT)
+    assert reason in said[0]
+    assert folders == [[], reason]
+    assert not list(tmp_path.rglob("*.nb[ic]"))
+    cache = tmp_path / "cache"
+    assert report(site, first=first, NUMBA_CACHE_DIR=cache) == (2.5, COMPILED, [])
+    (*found, said), (folders, reason) = map(json.loads, python(code, site, NUMBA_CACHE_DIR=cache).splitlines())
+    assert (found, said, reason) == ([2.5, *LOADED], [], "")
+    assert {str(path.parent) for path in cache.rglob("*.nb[ic]")} <= set(folders)
+
+
+def test_a_full_disk_leaves_compiled_code_in_memory(tmp_path):
+    pytest.importorskip("resource", reason="limits are set as POSIX has them")
+    full = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    )
+    found, _, said = report(first=full, NUMBA_CACHE_DIR=tmp_path)
+    assert found == 2.5
+    assert len(said) == 1
+    assert said[0].startswith(NOT_KEPT)
+    assert "File too large" in said[0]
+
+
+def test_an_edit_in_a_zip_file_is_seen(site, tmp_path):
+    """Kernels from a zip file are kept where numba can do so; never is an answer that of former sources."""
+    archive = tmp_path / "ascd.zip"
+
+    def answer():
+        with zipfile.ZipFile(archive, "w") as packed:
+            for path in sorted(each for each in site.rglob("*.*") if each.suffix not in (".pyc", ".nbi", ".nbc")):
+                packed.write(path, path.relative_to(site))
+        found, _, said = report(archive, HOME=tmp_path / "home")
+        assert all(each.startswith(NOT_KEPT) for each in said)
+        return found
+
+    assert answer() == 2.5
+    with doubled_cost(site):
+        assert answer() == 5.0
+
+
+def test_a_package_without_sources_is_not_cached(tmp_path):
+    site = copy_of_package(tmp_path / "site")
+    assert compile_dir(site, quiet=1, legacy=True)
+    for path in site.rglob("*.py"):
+        path.unlink()
+    found, _, said = report(site, NUMBA_CACHE_DIR=tmp_path / "cache")
+    assert found == 2.5
+    assert len(said) == 1
+    assert "ascd is installed without its source files" in said[0]
+
+
+def test_information_about_kernels_that_are_not_compiled(interpreted):
+    pytest.importorskip("rich", reason="the extra 'cli' is not installed")
+    from ascd.cli.info import facts
+
+    found = facts()["cache"]
+    assert found.pop("kept") == "not on disk: kernels are not compiled: NUMBA_DISABLE_JIT or ASCD_DEBUG is set"
+    assert found == {"folder": None, "files": 0, "megabytes": 0.0}
+
+
+#: Something inside numba that has changed, and the words for it.
+CHANGED = {
+    "from numba.core.cpu import CPUTargetOptions as inner; inner._nrt = property()\n": (
+        "has changed inside (KeyError: \"Unrecognized options: {'_nrt'}"
+    ),
+    "import numba.core.caching as inner; del inner.FunctionCache\n": "numba has changed inside (cannot import name",
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_where_numba_has_changed_inside_its_documented_ways_remain(change, tmp_path):
+    found, _, said = report(first=change, NUMBA_CACHE_DIR=tmp_path)
+    assert found == 2.5
+    assert len(said) == 1
+    assert CHANGED[change] in said[0]
+
+
+# ---- two classes with one name
+
+
+def distance(factor: float) -> Any:
+    """Return a class of penalties; all that come from here have one name."""
+
+    class Distance(NamedTuple):
+        strength: Any
+        weights: Any = 1.0
+        linear: Any = 0.0
+
+        def cost(self, x: float, j: int) -> float:
+            return factor * self.strength * abs(x)
+
+        def prox(self, v: float, step: float, j: int) -> float:
+            limit = factor * step * self.strength
+            return v - limit if v > limit else (v + limit if v < -limit else 0.0)
+
+        def subgradient(self, x: float, j: int) -> tuple[float, float]:
+            limit = factor * self.strength
+            return (limit if x > 0.0 else -limit), (-limit if x < 0.0 else limit)
+
+        def cost_conjugate(self, u: float, j: int) -> float:
+            return 0.0 if abs(u) <= factor * self.strength else math.inf
+
+        def dual_scale(self, u: float, j: int) -> float:
+            return 1.0 if abs(u) <= factor * self.strength else factor * self.strength / abs(u)
+
+    return Distance
+
+
+def test_each_class_of_a_name_runs_its_own_code(compiled):
+    """numba would run that of the first: a penalty of one's own, from the first pass over the data to the proof."""
+    rng = np.random.default_rng(11)
+    A, x = rng.standard_normal((30, 8)), np.linspace(-2.0, 3.0, 8)
+    b = A @ x + rng.standard_normal(30)
+    for factor in (1.0, 3.0):
+        penalty = distance(factor)(10.0)
+        problem = ascd.Problem(A, b, penalty=penalty)
+        twin = ascd.Problem(A, b, penalty=ascd.L1(10.0 * factor))
+        assert problem.objective(x) == pytest.approx(twin.objective(x), rel=1e-12)
+    mine, theirs = (ascd.solve(each, tol=1e-10) for each in (problem, twin))
+    assert mine.converged
+    assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
+    assert 0 < np.count_nonzero(mine.x) < 8
+
+
+def test_a_class_named_as_one_of_ours_is_not_taken_for_it(compiled):
+    theirs = distance(100.0)
+    theirs.__name__ = "L1"
+    columns, x = np.arange(1), np.array([2.0])
+    for _ in range(2):
+        assert [cost_of(as_penalty(kind(1.0), 1), columns, x) for kind in (ascd.L1, theirs)] == [2.0, 200.0]

@@ -96,7 +96,7 @@ def advance_both(run, t, rule, loop):
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
 def test_compiled_is_interpreted_and_dense_is_sparse(row):
     dense, sparse = (assembled(row, storage) for storage in STORAGES)
-    loops = [descend.stored if storage == row[-1] else descend.py_func for storage in STORAGES]
+    loops = [descend.compiled if storage == row[-1] else descend.py_func for storage in STORAGES]
     compared, alike = 0, 0
     for t in range(N_ITER):
         steps = advance_both(dense, t, row[0], loops[0]), advance_both(sparse, t, row[0], loops[1])
@@ -107,7 +107,7 @@ def test_compiled_is_interpreted_and_dense_is_sparse(row):
             np.testing.assert_allclose(sparse.point.x, dense.point.x, rtol=1e-10, atol=1e-10)
     assert compared >= N_ITER / 2
     assert alike >= 3
-    assert descend.stored.signatures
+    assert descend.compiled.signatures
 
 
 def is_part(thing):

@@ -130,10 +130,6 @@ def test_ctrl_c_in_the_second_class_of_a_dual(monkeypatch):
     assert len(begun) == 2
 
 
-def once(values):
-    return values[0]
-
-
 def twice(values):
     return 2.0 * values[0]
 
@@ -142,7 +138,6 @@ def twice(values):
 def test_ctrl_c_while_machine_code_is_made_is_not_lost(monkeypatch):
     """LLVM hands its code to a function whose exceptions are lost; the next call compiles again."""
     library = pytest.importorskip("numba.core.codegen").JITCodeLibrary
-    Kernel(once).fresh(X[0])  # the trial of our compilers comes first
     doubling, finalize = Kernel(twice), library._finalize_specific
 
     def interrupted(self):
@@ -152,5 +147,5 @@ def test_ctrl_c_while_machine_code_is_made_is_not_lost(monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(library, "_finalize_specific", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            doubling.fresh(X[0])
-    assert doubling.fresh(X[0]) == 2.0 * X[0, 0]
+            doubling.compiled(X[0])
+    assert doubling.compiled(X[0]) == 2.0 * X[0, 0]

@@ -278,7 +278,7 @@ def test_a_conjugate_with_bounds_that_overflows_is_infinite():
     penalty, x = ascd.BoundedL1L2(1.75e225, 0.05).check(2), np.zeros((2, 1))
     assert penalty.cost_conjugate(1.9e226, 0) == penalty.cost_conjugate(-1.9e226, 0) == INF
     products = np.array([1.9e226, -1.9e226])
-    for gap in (gap_of_coordinates, gap_of_coordinates.stored):
+    for gap in (gap_of_coordinates, gap_of_coordinates.compiled):
         for j in (0, 1):
             assert gap(penalty, x.ravel(), products, np.zeros(2), np.array([j]), NO_INDICES, 1.0)[0] == INF
     solution = solve(Problem([[-1.08e132], [5.4e131]], [-1.49e94, 8.7e93], penalty=penalty), intercept=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ascd
-from ascd._core.cache import WITHOUT_KERNELS
+from ascd._core.jit import WITHOUT_KERNELS
 
 ROOT = Path(ascd.__file__).parent
 #: Every package and public module; each may import those before it.
@@ -149,7 +149,7 @@ PLACES = {
 }  # fmt: skip
 #: Facts of arithmetic, which no measurement could change.
 NO_TUNING = {
-    "ascd._core.elementary", "ascd.matrix.columns", "ascd.matrix.sparse", "ascd.engine.rules.scan",
+    "ascd._core.scalars", "ascd.matrix.columns", "ascd.matrix.sparse", "ascd.engine.rules.scan",
     "ascd.engine.rules.working_set",
 }  # fmt: skip
 

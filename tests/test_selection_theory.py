@@ -195,7 +195,7 @@ def test_adaptive_picks_with_these_chances(interpreted, bounds):
     plain, compiled = (standing_still("adaptive", *bounds, seed=8) for _ in range(2))
     history, picks = record(plain, 200), np.empty(20_000, dtype=np.int64)
     np.testing.assert_allclose(history.upper[5], bounds[1], rtol=1e-15)
-    Kernel(draw_many).stored(compiled.rule, compiled.point, compiled.rng, picks)
+    Kernel(draw_many).compiled(compiled.rule, compiled.point, compiled.rng, picks)
     assert follows(picks, adaptive_chances(*bounds)[0])
     assert np.array_equal(picks[:200], history.picks)
 

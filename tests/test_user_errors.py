@@ -169,24 +169,6 @@ def test_debug_names_class_method_and_line(compiled):
     assert str(caught.value) == words
 
 
-@pytest.mark.parametrize(
-    ("role", "method", "answer"),
-    [
-        ("rule", "select", (1, 2)),
-        ("rule", "select", "first"),
-        ("step", "take", (0.0, 0.0)),
-        ("step", "take", None),
-        ("steepness", "bounds", 0.0),
-    ],
-)
-def test_debug_names_the_method_whose_answer_is_of_another_kind(compiled, role, method, answer):
-    """The library stumbles over it, in a line of its own."""
-    words = rf"Told\.{method}: .*unpack.*|Told\.{method}: .*not supported.*"
-    with pytest.raises((TypeError, ValueError), match=words) as caught:
-        ascd.minimize(PROBLEM, **{"rule": "uniform", role: Told(answer)}, debug=True)
-    assert str(caught.value).endswith(f"(broken_parts.py, line {line_of(f'Told.{method}')})")
-
-
 def test_debug_checks_bounds(compiled):
     with pytest.raises(IndexError, match=rf"Beyond\.select: .* out of bounds .*line {line_of('Beyond')}\)"):
         ascd.minimize(PROBLEM, rule=Beyond(), debug=True)
@@ -224,13 +206,6 @@ def test_debugging_can_be_switched_on_for_all_calls(compiled):
 def test_errors_of_the_library_keep_their_text(compiled):
     with pytest.raises(ValueError, match="x0 must have a finite objective"):
         ascd.minimize(ascd.Problem(A, B, penalty=ascd.Box(0.0, 1.0)), x0=np.full(N, 2.0), debug=True)
-
-
-def test_nothing_is_left_behind_by_debugging(compiled):
-    from ascd._core.jit import _debugging
-
-    ascd.minimize(PROBLEM, max_iter=1, debug=True)
-    assert not _debugging.get()
 
 
 def test_the_documented_command_line_switch():

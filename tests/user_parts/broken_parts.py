@@ -68,16 +68,16 @@ class Told(NamedTuple):
 
     answer: Any
 
-    def select(self, point, t, rng):  # Told.select
+    def select(self, point, t, rng):
         return self.answer
 
-    def take(self, point, i, g):  # Told.take
+    def take(self, point, i, g):
         return self.answer
 
     def score(self, penalty, j, x, g):
         return math.nan
 
-    def bounds(self, penalty, j, x, g, r):  # Told.bounds
+    def bounds(self, penalty, j, x, g, r):
         return self.answer
 
 

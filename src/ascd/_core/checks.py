@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ascd._core.devices import to_host
-from ascd._core.tuning import MOST_NAMES
 
 Array = npt.NDArray[Any]
 
@@ -77,15 +76,6 @@ def as_finite_vector(values: Any, name: str, size: int | None = None) -> Array:
     array = as_vector(values, name, size)
     finite_values(array, name)
     return array
-
-
-def as_radii(values: Any, name: str, size: int) -> Array:
-    """A vector of numbers that are not negative, of its own memory; inf is allowed."""
-    radii = as_vector(values, name, size).copy()
-    is_wrong = ~(radii >= 0.0)
-    if is_wrong.any():
-        raise ValueError(f"{name} must be non-negative (inf is allowed) and not nan; got {radii[is_wrong][0]:g}")
-    return radii
 
 
 def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, finite: bool = True) -> float | Array:
@@ -236,5 +226,5 @@ def unknown_name(name: Any, argument: str, valid: Iterable[str]) -> ValueError:
     names = list(valid)
     near = difflib.get_close_matches(str(name), names, n=2, cutoff=0.5)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    listed = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+    listed = ", ".join(names[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "")
     return ValueError(f"unknown {argument} {name!r}.{hint} Valid names: {listed}")

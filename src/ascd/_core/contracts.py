@@ -1,19 +1,27 @@
-"""Holding parts to the contracts of ``ascd.protocols``: methods that compiled code may call, and their arguments."""
+"""What parts must have, which classes are the user's, and errors that name the user's class, method and line."""
 
 from __future__ import annotations
 
 import inspect
 import math
+import os
+import re
+from collections.abc import Iterator
 from functools import cache
+from types import CodeType
 from typing import Any
 
 from ascd._core.checks import as_number
 from ascd.protocols import CONTRACTS, OPTIONS
 
+PACKAGE = __name__.partition(".")[0]
+
+# ---- the methods of parts
+
 
 @cache
 def methods_of(contract: type) -> dict[str, list[str]]:
-    """The compiled methods of a contract: name → argument names, ``self`` included."""
+    """Return the compiled methods of a contract: name → argument names, ``self`` included."""
     functions = {name: function for kind in reversed(contract.__mro__) for name, function in vars(kind).items()}
     return {
         name: list(function.__code__.co_varnames[: function.__code__.co_argcount])
@@ -22,46 +30,49 @@ def methods_of(contract: type) -> dict[str, list[str]]:
     }
 
 
-#: Methods that parts call on themselves and on their fields, marked with ``ascd.helper``: name → argument names.
+#: Methods beyond the contracts, marked with ``ascd.helper``: name → argument names.
 _shared: dict[str, list[str]] = {}
 
 
 def share_method(name: str, arguments: list[str]) -> None:
-    """Enter a method that compiled code may call; methods of one name have the same arguments wherever they stand."""
+    """Let compiled code call a method; methods of one name have the same arguments in all classes."""
     known = compiled_methods().get(name, arguments)
     if known != arguments:
-        said, other = ", ".join(arguments), ", ".join(known)
-        raise TypeError(f"the method {name}({said}) needs another name: compiled code knows {name}({other})")
+        given, other = ", ".join(arguments), ", ".join(known)
+        raise TypeError(f"the method {name}({given}) needs another name: compiled code knows {name}({other})")
     _shared[name] = arguments
 
 
 def compiled_methods() -> dict[str, list[str]]:
-    """The methods of all contracts together, and those that parts share."""
-    return {**_of_contracts(), **_shared}
+    """Return all methods that compiled code may call."""
+    return {**contract_methods(), **_shared}
 
 
 @cache
-def _of_contracts() -> dict[str, list[str]]:
+def contract_methods() -> dict[str, list[str]]:
+    """Return the methods of all contracts together: name → argument names."""
     return {name: arguments for contract in CONTRACTS for name, arguments in methods_of(contract).items()}
 
 
 def optional_methods_of(contract: type) -> dict[str, list[str]]:
-    """The methods that a part may have beyond its contract: name → argument names."""
+    """Return the methods that a part may have beyond its contract: name → argument names."""
     options = OPTIONS.get(contract, ())
     return {name: arguments for option in options for name, arguments in methods_of(option).items()}
 
 
 def check_methods(part: Any, contract: type, role: str) -> None:
-    """Raise a TypeError that names what is missing when ``part`` cannot play ``role`` in compiled code."""
+    """Raise a TypeError that says what is missing where ``part`` cannot be compiled as ``role``."""
     kind: Any = type(part)
     if not (isinstance(part, tuple) and hasattr(kind, "_fields")):
         methods = ", ".join(methods_of(contract))
         raise TypeError(f"{role} must be a name or a NamedTuple with methods {methods}; got {part!r}")
     _check_kind(kind, contract, role)
+    if namesakes((part,)):
+        detours.add("two classes of one name")
 
 
 def prepared(part: Any, contract: type, role: str, *arguments: Any) -> Any:
-    """The part that will be compiled: what ``prepare`` returns where there is one, held to the contract."""
+    """Return the part that will be compiled: what ``prepare`` returns where there is one, checked."""
     if hasattr(part, "prepare") and not isinstance(part, type):
         kind = type(part)
         _check_signatures(kind, {"prepare": optional_methods_of(contract)["prepare"]}, role)
@@ -74,36 +85,41 @@ def prepared(part: Any, contract: type, role: str, *arguments: Any) -> Any:
 @cache
 def _check_kind(kind: Any, contract: type, role: str) -> None:
     if not kind._fields:
-        # numba passes no ``self`` to methods of a tuple without fields; our own carry a number that nothing reads
+        # numba passes no ``self`` to methods of a tuple without fields; our own have a number that is not read
         raise TypeError(f"{role} {kind.__name__} needs at least one field, for example  unit: float = 1.0")
-    optional = optional_methods_of(contract)
+    optional, required = optional_methods_of(contract), methods_of(contract)
     clash = sorted(set(kind._fields) & {*compiled_methods(), *optional})
     if clash:
-        raise TypeError(
-            f"{role} {kind.__name__}: rename the field {clash[0]!r}, {_owner(clash[0])} a method of that name"
-        )
-    required = methods_of(contract)
+        raise TypeError(f"{role} {kind.__name__}: rename the field {clash[0]!r}, there is a method of that name")
     for method, expected in required.items():
         if not hasattr(kind, method):
             raise TypeError(f"{role} {kind.__name__} lacks the method {method}({', '.join(expected)})")
     _check_signatures(kind, {**optional, **required}, role)
 
 
-def _owner(name: str) -> str:
-    return "compiled code has" if name in compiled_methods() else "the library asks for"
-
-
 def _check_signatures(kind: Any, methods: dict[str, list[str]], role: str) -> None:
     for method, expected in methods.items():
         found = getattr(kind, method, None)
-        if found is None:
-            continue
-        if not callable(found) or list(inspect.signature(found).parameters) != expected:
+        if found is not None and (not callable(found) or list(inspect.signature(found).parameters) != expected):
             raise TypeError(f"{role} {kind.__name__}: {method} must be written {method}({', '.join(expected)})")
 
 
+def asked(part: Any, option: str, default: bool) -> bool:
+    """Return the answer of an optional method without arguments, or the default where a part has none.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> from ascd._core.contracts import asked
+    >>> asked(ascd.Cyclic(), "is_blind", False), asked(ascd.Steepest(), "is_blind", False)
+    (True, False)
+    """
+    method = getattr(part, option, None)
+    return default if method is None else bool(method())
+
+
 def confidence_of(oracle: Any) -> float:
-    """The probability with which all intervals of a run hold together: 1 where they always hold, 0 where nobody knows.
+    """Return the probability with which all intervals of a run hold together: 1 where proved, 0 where unknown.
 
     Examples
     --------
@@ -118,7 +134,7 @@ def confidence_of(oracle: Any) -> float:
 
 
 def likely(failure: float) -> float:
-    """1 − ``failure``, but below 1 however small the failure is: what is likely is not proved.
+    """Return 1 − ``failure``, below 1 however small the failure is.
 
     Examples
     --------
@@ -129,15 +145,112 @@ def likely(failure: float) -> float:
     return 1.0 if failure == 0.0 else min(1.0 - failure, math.nextafter(1.0, 0.0))
 
 
-def asked(part: Any, option: str, default: bool) -> bool:
-    """What an optional method without arguments says, or the default where a part has none.
+# ---- classes of the user's
 
-    Examples
-    --------
-    >>> import ascd
-    >>> from ascd._core.contracts import asked
-    >>> asked(ascd.Cyclic(), "is_blind", False), asked(ascd.Steepest(), "is_blind", False)
-    (True, False)
+#: Why calls of kernels may not go straight to the compiled function; empty as a rule.
+detours: set[str] = set()
+#: Classes of parts by name, each the first of its name.
+_first_of_name: dict[str, type] = {}
+
+
+@cache
+def is_ours(kind: Any) -> bool:
+    """Return whether a class is from this package, or Python's own."""
+    return str(kind.__module__).partition(".")[0] in (PACKAGE, "builtins")
+
+
+def parts_in(value: Any) -> Iterator[Any]:
+    """Yield every NamedTuple inside a value, itself included."""
+    if isinstance(value, tuple):
+        if hasattr(value, "_fields"):
+            yield value
+        for field in value:
+            yield from parts_in(field)
+
+
+def users_part(value: Any) -> Any:
+    """Return the first part inside a value whose class is not from this package; None where all are ours."""
+    return next((part for part in parts_in(value) if not is_ours(part.__class__)), None)
+
+
+def namesakes(args: tuple[Any, ...]) -> tuple[type, ...]:
+    """Return the classes of all parts among the arguments where one shares its name with another class; else nothing.
+
+    numba tells NamedTuples apart by the names of their classes and fields: of two classes with one name (a notebook's
+    cell that was changed and run again, two modules, a factory) it runs the code of the first.
     """
-    method = getattr(part, option, None)
-    return default if method is None else bool(method())
+    kinds = tuple(type(part) for part in parts_in(args))
+    return () if all(map(_is_first_of_name, kinds)) else kinds
+
+
+def _is_first_of_name(kind: type) -> bool:
+    if not is_ours(kind) and _has_a_name_of_ours(kind):
+        return False
+    return _first_of_name.setdefault(kind.__name__, kind) is kind
+
+
+@cache
+def _has_a_name_of_ours(kind: Any) -> bool:
+    return any(is_ours(other) and other.__name__ == kind.__name__ for other in tuple.__subclasses__())
+
+
+# ---- errors in the user's methods
+
+#: Where numba says that something happened, and those of its causes that a user can do something with.
+_PLACE = re.compile(r'File "([^"\n]+)", line (\d+)')
+_CAUSE = re.compile(r"(Unknown attribute '\w+'|Untyped global name '\w+'|NameError: .*|Use of unsupported .*)")
+
+HOW_TO = (
+    "Its methods may use numbers, loops, arrays that are its fields, and functions marked with ascd.helper; they must "
+    "not make new arrays.  With ASCD_DEBUG=1 in the environment (or, for rules, oracles and steps, debug=True) it runs "
+    "as plain Python, whose errors are easier to read"
+)
+
+
+def named_error(error: Exception) -> Exception | None:
+    """Return the error of an uncompiled run with the user's class, method and line in its text; None where it is ours.
+
+    The innermost frame of a user's method counts.
+    """
+    place, trace = None, error.__traceback__
+    while trace is not None:
+        owner: Any = trace.tb_frame.f_locals.get("self")
+        if hasattr(owner, "_fields") and not is_ours(owner.__class__):
+            place = _place(type(owner), trace.tb_frame.f_code, trace.tb_lineno)
+        trace = trace.tb_next
+    if place is None:
+        return None
+    try:
+        return type(error)(f"{place[0]}: {error} {place[1]}")
+    except TypeError:  # an exception that takes other arguments
+        return RuntimeError(f"{place[0]}: {type(error).__name__}: {error} {place[1]}")
+
+
+def compile_error(error: Exception, kinds: list[type]) -> TypeError:
+    """Return the error for what numba could not compile, with class, method and line where numba says them.
+
+    The first of numba's places inside a method of one of the classes is the innermost.
+    """
+    text, who = str(error), " or ".join(kind.__name__ for kind in kinds)
+    cause = _CAUSE.search(text)
+    reason = f": {cause[1]}" if cause else ""
+    for file, line in _PLACE.findall(text):
+        methods = [(kind, code) for kind in kinds for code in _codes_of(kind)]
+        inside = [_place(kind, code, int(line)) for kind, code in methods if _contains(code, file, int(line))]
+        if inside:
+            who, reason = inside[0][0], f"{reason} {inside[0][1]}"
+            break
+    return TypeError(f"a part of your own could not be compiled: {who}{reason}.  {HOW_TO}.  numba says:\n{text}")
+
+
+def _place(kind: type, code: CodeType, line: int) -> tuple[str, str]:
+    return f"{kind.__name__}.{code.co_name}", f"({os.path.basename(code.co_filename)}, line {line})"
+
+
+def _contains(code: CodeType, file: str, line: int) -> bool:
+    last = max(number for _, _, number in code.co_lines() if number is not None)
+    return os.path.realpath(file) == os.path.realpath(code.co_filename) and code.co_firstlineno <= line <= last
+
+
+def _codes_of(kind: type) -> Iterator[CodeType]:
+    yield from (attribute.__code__ for attribute in vars(kind).values() if hasattr(attribute, "__code__"))

@@ -1,62 +1,190 @@
-"""The one door to numba: generic kernels from plain NamedTuples, with a cache that stays true.
+"""The one door to numba: generic kernels from plain NamedTuples, and a cache on disk that never holds stale code.
 
-The idea
---------
-The library's parts (a matrix, a loss, a rule, ...) are ``typing.NamedTuple`` classes whose methods are plain
-Python.  Compiled code calls those methods through one shim a method, made here from ``ascd.protocols``: numba asks
-the shim which implementation fits the argument's type and gets the class's own method.  One kernel, written once,
-is thus specialised for every combination of parts, and the same code runs uncompiled when ``NUMBA_DISABLE_JIT=1``
-is set.
+The library's parts (a matrix, a loss, a rule, ...) are ``typing.NamedTuple`` classes whose methods are plain Python.
+Compiled code calls them through one ``overload_method`` for each method name of ``ascd.protocols``: it gives numba the
+method of the class at hand.  One kernel, written once, is thus specialised for every combination of parts.  The same
+code runs uncompiled where ``NUMBA_DISABLE_JIT=1`` or ``ASCD_DEBUG=1`` is set.  numba is imported at the first call of
+a kernel, so that ``import ascd`` stays cheap.
 
-numba is imported at the first call of a kernel, not at ``import ascd``: importing stays cheap.  What is kept on disk is
-the matter of ``ascd._core.cache``; how numba is made to compile faster is that of ``ascd._core.compilers``.
+**Cache.**  numba notices edits of the file that a kernel stands in.  A digest of all sources that a kernel can reach is
+part of each kernel's file name, so an edit of any of them compiles anew; files of other digests are removed when they
+are a week old.  Specialisations for users' types are not stored: later processes might lack their modules.  Where no
+folder can be written, or there are no sources to digest, compiled code lives as long as the process, with a warning.
+
+**Beyond numba's documentation** two things are used: options (``_PRIVATE``), without which compiling takes half as
+long again and steps are slower, and the class of its cache (``OwnTypesCache``), which decides by types what is stored
+and gives every file a name of its own: numba numbers them, and two processes that compile at once could give one number
+to two specialisations.  Where numba has changed there, kernels are compiled without the options, or not stored, and a
+warning says so.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import sys
+import threading
+import time
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import cache, update_wrapper, wraps
-from threading import RLock
+from functools import cache, partial, update_wrapper, wraps
+from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import numpy as np
 
-from ascd._core.blame import compile_error, named_error
-from ascd._core.cache import NotKept, digest, may_be_stored, namesakes, nests, open_folder, tell_not_kept
-from ascd._core.compilers import collector_paused, kernel_options, name_files_apart, part_options
-from ascd._core.contracts import compiled_methods, share_method
+from ascd._core import scalars
+from ascd._core.contracts import (
+    PACKAGE,
+    compile_error,
+    compiled_methods,
+    contract_methods,
+    detours,
+    is_ours,
+    named_error,
+    namesakes,
+    share_method,
+)
 from ascd._core.scalars import at as at
 from ascd._core.scalars import is_one as is_one
-from ascd._core.scalars import teach_numba
 from ascd._core.scalars import wide as wide
-from ascd._core.timing import compiling, timed
+from ascd._core.timing import compiling
+from ascd._core.tuning import DIGEST_SIZE, SECONDS_KEPT
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Kernels run as plain Python.  As numba does, we look once: at import.
-is_interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+is_interpreted = any(os.environ.get(name, "0") not in ("", "0") for name in ("NUMBA_DISABLE_JIT", "ASCD_DEBUG"))
+#: The same for the present call only, see ``debugging``.
+_debugging: ContextVar[bool] = ContextVar("debugging", default=False)
 
-#: The same for the present call only, see ``debugging``; for all calls where ASCD_DEBUG is set at import.
-_debugging: ContextVar[bool] = ContextVar("debugging", default=os.environ.get("ASCD_DEBUG", "0") not in ("", "0"))
-
-_lock = RLock()
-_helpers: list[Callable[..., Any]] = []
-_strict: set[Callable[..., Any]] = set()
+_lock = threading.RLock()
 _kernels: list[Kernel] = []
-_optional: dict[Callable[..., Any], Callable[..., Any]] = {}
+#: Functions that tell numba about helpers and methods, once it is imported.
+_registrations: list[Callable[[], None]] = []
 
 
 @contextmanager
 def debugging(wanted: bool) -> Iterator[None]:
-    """Kernels called inside run as plain Python where it is wanted: NumPy checks indices, errors name their line."""
+    """Run kernels inside as plain Python where it is wanted: NumPy checks indices, errors name their line."""
+    if wanted:
+        detours.add("debugging")
     token = _debugging.set(wanted or _debugging.get())
     try:
         yield
     finally:
         _debugging.reset(token)
+
+
+# ---- kernels
+
+
+class Kernel:
+    """A function that is compiled at its first call, once for each combination of argument types."""
+
+    def __init__(self, function: Callable[..., Any], is_strict: bool = False) -> None:
+        self.py_func, self.is_strict = function, is_strict
+        self._call: Callable[..., Any] = self._first_call
+        update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        if is_interpreted or detours:
+            return self._detour(args)
+        return self._call(*args)
+
+    def _first_call(self, *args: Any) -> Any:
+        self._call = self.compiled
+        return self._call(*args)
+
+    def _detour(self, args: tuple[Any, ...]) -> Any:
+        if not (is_interpreted or _debugging.get()):
+            return self._dispatcher(namesakes(args))(*args)
+        try:
+            with np.errstate(all="ignore"):  # compiled code does not warn either
+                return self.py_func(*args)
+        except Exception as error:
+            named = named_error(error)
+            if named is None:
+                raise
+            raise named from error
+
+    @property
+    def compiled(self) -> Any:
+        """The compiled function: numba's dispatcher."""
+        return self._dispatcher(())
+
+    def _dispatcher(self, kinds: tuple[type, ...]) -> Any:
+        with _lock:  # threads may call the same kernel for the first time
+            return _make_dispatcher(self.py_func, self.is_strict, kinds)
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Compile ``function`` lazily, generically and cached (see the top of this module)."""
+    _kernels.append(Kernel(function))
+    return _kernels[-1]
+
+
+def strict_kernel(function: Callable[..., Any]) -> Kernel:
+    """Return a kernel whose operations are done in the order written, for algorithms that measure rounding."""
+    _kernels.append(Kernel(function, is_strict=True))
+    return _kernels[-1]
+
+
+@cache
+def _make_dispatcher(function: Callable[..., Any], is_strict: bool, kinds: tuple[type, ...]) -> Any:
+    """Return numba's dispatcher; one of its own, never stored, for ``kinds`` that numba would take for others."""
+    with compiling():  # the first one imports numba
+        dispatcher = _numba().njit(function, **_options(False, is_strict))
+        if not kinds:
+            try:
+                dispatcher._cache = _make_cache(function)
+            except NotKept as reason:
+                _tell_not_kept(reason)
+        dispatcher.compile = partial(_compile, dispatcher.compile)  # called by numba where it meets new types
+    return dispatcher
+
+
+def _compile(compiler: Callable[..., Any], signature: Any) -> Any:
+    """Compile for one signature, or load it; errors in a user's part name it."""
+    users = _users_classes(signature)
+    try:
+        with compiling(), _interrupt_kept():
+            return compiler(signature)
+    except _numba().core.errors.NumbaError as error:
+        if not users:
+            raise
+        raise compile_error(error, users) from error
+
+
+@contextmanager
+def _interrupt_kept() -> Iterator[None]:
+    """Raise a Ctrl-C that arrived while LLVM was at work: Python drops it in the function that takes LLVM's code."""
+    if threading.current_thread() is not threading.main_thread():  # other threads get no signals
+        yield
+        return
+    lost: list[BaseException] = []
+    hook = sys.unraisablehook
+
+    def keep(report: Any) -> None:
+        if report.exc_value is None or isinstance(report.exc_value, Exception):
+            hook(report)
+        else:
+            lost.append(report.exc_value)
+
+    sys.unraisablehook = keep
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        if lost:
+            raise lost[0]
+
+
+# ---- functions and methods that compiled code calls
 
 
 def helper(function: Function) -> Function:
@@ -74,207 +202,259 @@ def helper(function: Function) -> Function:
     >>> square(3.0)
     9.0
     """
-    code = function.__code__
-    arguments = list(code.co_varnames[: code.co_argcount])
-    if arguments[:1] == ["self"] and not function.__qualname__.rpartition(".")[0].endswith("<locals>"):
-        is_new = function.__name__ not in compiled_methods()
-        share_method(function.__name__, arguments)
-        if is_new and _numba.cache_info().currsize:
-            _register_method(function.__name__, arguments)
-        return function
-    _helpers.append(function)
-    if _numba.cache_info().currsize:
-        _register_helper(_numba(), function)
-    return function
+    return _share_with_numba(function, is_strict=False)
 
 
 def strict_helper(function: Function) -> Function:
-    """A helper whose operations are done in the order in which they stand: where another order over- or underflows."""
-    _strict.add(function)
-    return helper(function)
+    """Return a helper whose operations are done in the order written: where another order over- or underflows."""
+    return _share_with_numba(function, is_strict=True)
+
+
+def _share_with_numba(function: Function, is_strict: bool) -> Function:
+    arguments = list(function.__code__.co_varnames[: function.__code__.co_argcount])
+    if arguments[:1] == ["self"] and not function.__qualname__.rpartition(".")[0].endswith("<locals>"):
+        if function.__name__ not in compiled_methods():
+            _when_imported(partial(_register_method, function.__name__, arguments))
+        share_method(function.__name__, arguments)
+    else:
+        _when_imported(partial(_register_helper, function, is_strict))
+    return function
 
 
 def optional_method(default: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a part that calls the part's method of the same name where its class has one, ``default`` else."""
+    """Return a function of a part that calls the part's method of the same name, or ``default`` where there is none."""
 
     @wraps(default)
     def call(part: Any, *args: Any) -> Any:
         return getattr(type(part), default.__name__, default)(part, *args)
 
-    _optional[call] = default
-    if _numba.cache_info().currsize:
-        _register_optional(_numba(), call, default)
+    _when_imported(partial(_register_optional, call, default))
     return call
+
+
+def _when_imported(register: Callable[[], None]) -> None:
+    """Register something with numba when it is imported, or now where it is."""
+    _registrations.append(register)
+    if _numba.cache_info().currsize:
+        register()
 
 
 @cache
 def _numba() -> Any:
-    """Import numba and teach it our protocol, once."""
+    """Import numba and register all that compiled code may call, once."""
     import numba
     from llvmlite import binding
 
     # A pass over the bounds reads four arrays and writes two.  To use vector registers the compiler must check at
     # run time that they do not overlap; by default it gives up beyond eight such checks.
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
-
-    for method, arguments in compiled_methods().items():
+    scalars.teach_numba(_options(True))
+    for function in (scalars.exp_of_negative, scalars.log_of_one_plus, scalars.log_of):
+        _register_helper(function, False)
+    for method, arguments in contract_methods().items():
         _register_method(method, arguments)
-    teach_numba(part_options())
-    for function, default in _optional.items():
-        _register_optional(numba, function, default)
-    for function in _helpers:
-        _register_helper(numba, function)
+    for register in _registrations:
+        register()
     return numba
 
 
 def _register_method(method: str, arguments: list[str]) -> None:
-    """One shim for a method: it gives numba the implementation of the class at hand."""
     from numba import types
     from numba.extending import overload_method
 
-    namespace: dict[str, Any] = {}
-    exec(f"def shim({', '.join(arguments)}):\n    return self.instance_class.{method}", namespace)
-    # strict would reject implementations with annotations; check_methods holds users to the names
-    overload_method(types.BaseNamedTuple, method, strict=False, jit_options=part_options())(namespace["shim"])
+    chosen = _function(arguments, f"self.instance_class.{method}", {})
+    # strict would reject implementations with annotations; check_methods checks the names of arguments
+    overload_method(types.BaseNamedTuple, method, strict=False, jit_options=_options(True))(chosen)
 
 
-def _register_helper(numba: Any, function: Callable[..., Any]) -> None:
-    options = part_options() | ({"fastmath": False} if function in _strict else {})
-    numba.extending.register_jitable(**options)(function)
+def _register_helper(function: Callable[..., Any], is_strict: bool) -> None:
+    from numba.extending import register_jitable
+
+    register_jitable(**_options(True, is_strict))(function)
 
 
-def _register_optional(numba: Any, function: Callable[..., Any], default: Callable[..., Any]) -> None:
-    name, arguments = default.__name__, default.__code__.co_varnames[: default.__code__.co_argcount]
-    namespace: dict[str, Any] = {"default": default}
-    choice = f"getattr({arguments[0]}.instance_class, {name!r}, default)"
-    exec(f"def choose({', '.join(arguments)}):\n    return {choice}", namespace)
-    numba.extending.overload(function, strict=False, jit_options=part_options())(namespace["choose"])
+def _register_optional(function: Callable[..., Any], default: Callable[..., Any]) -> None:
+    from numba.extending import overload
+
+    name, arguments = default.__name__, list(default.__code__.co_varnames[: default.__code__.co_argcount])
+    chosen = _function(arguments, f"getattr({arguments[0]}.instance_class, {name!r}, default)", {"default": default})
+    overload(function, strict=False, jit_options=_options(True))(chosen)
 
 
-class Kernel:
-    """A function that is compiled at its first call, once for each combination of argument types."""
-
-    def __init__(self, function: Callable[..., Any], is_strict: bool = False) -> None:
-        self.py_func, self.is_strict = function, is_strict
-        self._on_disk = True
-        # types of arguments met before → the dispatcher, or None where nested parts must be looked at in every call
-        self._known: dict[tuple[type, ...], Callable[..., Any] | None] = {}
-        update_wrapper(self, function)
-
-    def __call__(self, *args: Any) -> Any:
-        if is_interpreted or _debugging.get():
-            return self._interpreted(*args)
-        types = tuple(map(type, args))
-        try:
-            if types in self._known:
-                known = self._known[types]
-                return self._compiled(*args) if known is None else known(*args)
-            return self._first(types, args)
-        except OSError as error:  # a full disk, say: numba writes what it compiled before it runs it
-            if not self._on_disk:
-                raise
-            self._keep_in_memory(error)
-            return self._first(types, args)
-
-    def _first(self, types: tuple[type, ...], args: tuple[Any, ...]) -> Any:
-        """The first call with these types."""
-        known = self.stored if may_be_stored(args) and not any(map(nests, args)) else None
-        self._known[types] = known if self._on_disk else None
-        with collector_paused():
-            return self._compiled(*args)
-
-    def _interpreted(self, *args: Any) -> Any:
-        try:
-            with np.errstate(all="ignore"):  # compiled code does not warn either
-                return self.py_func(*args)
-        except Exception as error:
-            named = named_error(error)
-            if named is None:
-                raise
-            raise named from error
-
-    def _keep_in_memory(self, reason: object) -> None:
-        self._on_disk = False
-        self._known.clear()
-        tell_not_kept(reason)
-
-    def _compiled(self, *args: Any) -> Any:
-        stored = self.stored if may_be_stored(args) else None
-        if stored is not None and self._on_disk:
-            return stored(*args)
-        compiled = _compile(self.py_func, False, self.is_strict, namesakes(args))
-        try:
-            return compiled(*args)
-        except _numba().core.errors.NumbaError as error:
-            raise compile_error(error, args) from error
-
-    @property
-    def stored(self) -> Any:
-        """The compiled function whose specialisations are kept on disk, where that is possible."""
-        if self._on_disk:
-            try:
-                return _compile(self.py_func, True, self.is_strict)
-            except NotKept as reason:
-                self._keep_in_memory(reason)
-        return self.fresh
-
-    @property
-    def fresh(self) -> Any:
-        """The compiled function for types from elsewhere, kept in memory only."""
-        return _compile(self.py_func, False, self.is_strict)
+def _function(arguments: list[str], returned: str, namespace: dict[str, Any]) -> Any:
+    """Return a function with these arguments, as ``overload`` wants it."""
+    exec(f"def choose({', '.join(arguments)}):\n    return {returned}", namespace)
+    return namespace["choose"]
 
 
-def _compile(function: Callable[..., Any], stored: bool, is_strict: bool, kinds: tuple[type, ...] = ()) -> Any:
-    with _lock:  # threads may call the same kernel for the first time
-        return _dispatcher(function, stored, is_strict, kinds)
+# ---- how numba compiles
+
+#: Reductions may be reordered (that is what lets a dot product use vector registers); nan and inf keep their meaning.
+#: Which order it is must not depend on where arrays lie in memory, or the same call would give other last bits.  It
+#: would where a loop both stores and adds up: LLVM compares addresses, and takes the plain loop where small arrays are
+#: neighbours (what a negative index would reach counts as part of an array).  So loops that add up store nothing, as
+#: ``tests/test_same_bits.py`` checks.
+_FAST = {"reassoc", "contract", "nsz"}
+_PUBLIC = {"nogil": True, "error_model": "numpy", "fastmath": _FAST}
+
+
+def _options(is_part: bool, is_strict: bool = False) -> dict[str, Any]:
+    """Return numba's options for a kernel, or for methods and helpers, which need no wrappers for Python."""
+    private = {**_PRIVATE, "no_cpython_wrapper": is_part} if _knows_private_options() else {}
+    return {**_PUBLIC, **private, **({"fastmath": False} if is_strict else {})}
+
+
+#: Options that numba does not document: no reference counting, which cost more than the calls (a part holds many
+#: arrays); no wrappers for C; calls that pass a part, a hundred numbers to the machine, are inlined.
+_PRIVATE = {"_nrt": False, "no_cfunc_wrapper": True, "forceinline": True}
 
 
 @cache
-def _dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool, kinds: tuple[type, ...]) -> Any:
-    """The compiled function; one of its own for ``kinds``, classes that numba would take for others."""
-    with compiling():  # the first one imports numba
-        dispatcher = _make_dispatcher(function, stored, is_strict)
-    dispatcher.compile = timed(dispatcher.compile)  # called by numba where it meets new types
-    return dispatcher
+def _knows_private_options() -> bool:
+    """Return whether this numba has the options; where it has not, a warning says so once."""
+    import numba
 
-
-def _make_dispatcher(function: Callable[..., Any], stored: bool, is_strict: bool) -> Any:
-    numba, options = _numba(), kernel_options() | ({"fastmath": False} if is_strict else {})
-    if not stored:
-        return numba.njit(function, **options)
-    plain = function.__qualname__
-    function.__qualname__ = f"{plain}_{digest()}"  # names the cache file
     try:
-        dispatcher = numba.njit(function, cache=True, **options)
-    except RuntimeError as error:  # no folder to be found
+        from numba.core.compiler import Flags
+        from numba.core.cpu import CPUTargetOptions
+
+        CPUTargetOptions.parse_as_flags(Flags(), {**_PRIVATE, "no_cpython_wrapper": True})
+    except Exception as error:  # whatever a changed numba may raise
+        tell_once(
+            "numba",
+            f"numba {numba.__version__} has changed inside ({type(error).__name__}: {error}): kernels are compiled "
+            "with its documented options alone, which gives the same answers but takes longer",
+        )
+        return False
+    return True
+
+
+# ---- what is kept on disk
+
+#: Packages and modules that hold no kernel and that no package with kernels imports: their edits compile nothing anew.
+WITHOUT_KERNELS = ("estimators", "io", "reproduction", "cli", "__main__.py")
+_CACHED = re.compile(rf"_([0-9a-f]{{{DIGEST_SIZE}}})-\d+\.py\d+\w*(\.\w+)?\.nb[ic]$")
+
+
+class NotKept(Exception):
+    """Compiled code cannot be kept on disk; the message says why."""
+
+
+def _make_cache(function: Callable[..., Any]) -> Any:
+    """Return the cache on disk of a kernel; raise NotKept where there is none."""
+    plain = function.__qualname__
+    function.__qualname__ = f"{plain}_{digest()}"  # names the files
+    try:
+        made = _cache_class()(function)
+        files = made._cache_file
+        files._data_name = lambda number: f"{files._index_name.removesuffix('.nbi')}.{uuid4().hex}.nbc"
+    except RuntimeError as error:
         raise NotKept("neither the package's folder nor one of the user's can be written") from error
+    except (AttributeError, ImportError) as error:
+        raise NotKept(f"numba has changed inside ({error})") from error
     finally:
         function.__qualname__ = plain
-    name_files_apart(dispatcher)
-    open_folder(dispatcher.stats.cache_path)
-    return dispatcher
-
-
-def kernel(function: Callable[..., Any]) -> Kernel:
-    """Compile ``function`` lazily, generically and cached (see the top of this module)."""
-    return _listed(Kernel(function))
-
-
-def strict_kernel(function: Callable[..., Any]) -> Kernel:
-    """A kernel whose operations are done in the order in which they stand, for algorithms that measure rounding."""
-    return _listed(Kernel(function, is_strict=True))
-
-
-def _listed(made: Kernel) -> Kernel:
-    _kernels.append(made)
+    remove_stale(made.cache_path)
     return made
 
 
+@cache
+def _cache_class() -> type:
+    from numba.core.caching import FunctionCache
+
+    class OwnTypesCache(FunctionCache):  # type: ignore[misc]
+        """Stores specialisations for the library's own types."""
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            return None if _users_classes(sig) else super().load_overload(sig, target_context)
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            if _users_classes(sig):
+                return
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:  # a full disk, say
+                self.disable()
+                _tell_not_kept(error)
+
+    return OwnTypesCache
+
+
+def _users_classes(signature: Any) -> list[type]:
+    """Return the classes among numba's types that a later process cannot import from this package."""
+    from numba import types
+
+    found = []
+    for kind in signature:
+        if isinstance(kind, types.BaseNamedTuple) and not is_ours(kind.instance_class):
+            found.append(kind.instance_class)
+        if isinstance(kind, types.BaseTuple):
+            found.extend(_users_classes(kind))
+    return found
+
+
+@cache
+def digest() -> str:
+    """Return a fingerprint of the sources of all kernels; the package may be a folder or stand in a zip file."""
+    from importlib import resources  # not before it is needed: importing ascd stays cheap
+
+    found = sorted(_sources(resources.files(PACKAGE)))
+    if not found:
+        raise NotKept(f"{PACKAGE} is installed without its source files, which tell one version from another")
+    fingerprint = hashlib.sha256()
+    for name, content in found:
+        fingerprint.update(f"{name}\0{len(content)}\0".encode())
+        fingerprint.update(content)
+    return fingerprint.hexdigest()[:DIGEST_SIZE]
+
+
+def _sources(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yield names and contents of the Python files below a folder."""
+    for item in folder.iterdir():
+        name = f"{prefix}{item.name}"
+        if name in WITHOUT_KERNELS:
+            continue
+        if item.name.endswith(".py"):
+            yield name, item.read_bytes()
+        elif item.name != "__pycache__" and item.is_dir():
+            yield from _sources(item, f"{name}/")
+
+
+@cache
+def remove_stale(folder: str) -> None:
+    """Remove the kernels of other sources in this folder that are older than a week; once a process and folder."""
+    for path in Path(folder).glob("*.nb[ic]"):
+        found = _CACHED.search(path.name)
+        if found and found[1] != digest():
+            with suppress(OSError):  # another process may be removing it, or permissions are missing
+                if time.time() - path.stat().st_mtime > SECONDS_KEPT:
+                    path.unlink()
+
+
+def _tell_not_kept(reason: object) -> None:
+    """Warn once that every process compiles for itself."""
+    tell_once(
+        "the cache",
+        f"compiled code is not kept on disk, so every process compiles anew, which takes seconds: {reason}.  "
+        "NUMBA_CACHE_DIR may name another folder",
+    )
+
+
 def cache_folders() -> tuple[list[str], str]:
-    """Folders that hold the compiled kernels, and why there are none ("" where there are)."""
+    """Return the folders that hold the compiled kernels, and why there are none ("" where there are)."""
     if is_interpreted:
-        return [], "kernels are not compiled: NUMBA_DISABLE_JIT is set"
+        return [], "kernels are not compiled: NUMBA_DISABLE_JIT or ASCD_DEBUG is set"
     try:
-        return sorted({_compile(each.py_func, True, each.is_strict).stats.cache_path for each in _kernels}), ""
+        return sorted({_make_cache(each.py_func).cache_path for each in _kernels}), ""
     except NotKept as reason:
         return [], str(reason)
+
+
+_told: set[str] = set()
+
+
+def tell_once(about: str, text: str) -> None:
+    """Warn the first time in a process, whatever the filters of warnings are."""
+    if about not in _told:
+        _told.add(about)
+        warnings.warn(text, RuntimeWarning, stacklevel=3)

@@ -1,7 +1,7 @@
-"""Work shared among threads: compiled kernels let go of Python's lock, so a plain pool of threads is enough.
+"""Work shared among threads: compiled kernels release Python's lock, so a plain pool of threads is enough.
 
-The number of threads is a property of the context, set where a run begins (``use_threads``, ``quiet``): long work is
-passed to ``share``, and no function takes a number of threads.
+The number of threads belongs to the context, set where a run begins (``use_threads``, ``quiet``): long work is passed
+to ``share``, and no function takes a number of threads.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
@@ -21,11 +22,10 @@ import numpy as np
 
 from ascd._core import tuning
 from ascd._core.checks import Array
-from ascd._core.pool import Pool
 
 
 def as_n_jobs(n_jobs: Any) -> int:
-    """The number of threads: a positive number, or as joblib counts a negative one; None is one.
+    """Return the number of threads: a positive number, or as joblib counts a negative one; None is one.
 
     −1 is a thread a processor, −2 one less, and so on, but at least one.
     """
@@ -45,18 +45,18 @@ def as_n_jobs(n_jobs: Any) -> int:
 
 
 @cache
-def _pool(process: int) -> Pool:
-    """One pool for each process: a forked one inherits the pool, but not its threads."""
-    return Pool(tuning.MOST_THREADS)
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Return the pool of a process: a forked one inherits the object, but not its threads."""
+    return ThreadPoolExecutor(tuning.MOST_THREADS, thread_name_prefix="ascd")
 
 
 def threads_here() -> int:
-    """Threads that work may be shared among in this context; set by ``use_threads``."""
+    """Return the number of threads that work may be shared among in this context; set by ``use_threads``."""
     return _jobs.get()
 
 
 def parts_of(price: float) -> int:
-    """How many parts work of so many nanoseconds is shared in."""
+    """Return how many parts work of so many nanoseconds is divided into."""
     n_jobs = _jobs.get()
     if n_jobs == 1:
         return 1
@@ -68,14 +68,14 @@ def share(
     price: float, size: int, kernel: Callable[..., Any], *arguments: Any,
     weigh: Callable[[], Array | None] | None = None, room: Callable[[], Array] | None = None,
 ) -> None:  # fmt: skip
-    """Call kernel(*arguments, start, stop) for consecutive parts of range(size), side by side.
+    """Call kernel(*arguments, start, stop) for consecutive parts of range(size), in parallel.
 
-    ``price`` is what all of it takes on one thread, in nanoseconds.  Parts are equally many numbers, or equally heavy
-    where ``weigh`` gives their running total.  ``room`` makes a work space for each part, the argument before
-    ``start``.  The kernel writes only to that and to places of its own part, so that the outcome does not depend on the
+    ``price`` is the time of all of it on one thread, in nanoseconds.  Parts have equal size, or equal weight where
+    ``weigh`` returns the running total of weights.  ``room`` makes a work array for each part, passed before ``start``.
+    The kernel writes only to that and to the entries of its own part, so that the outcome does not depend on the
     number of threads.
     """
-    parts = min(size, parts_of(price))
+    parts = min(size, parts_of(price)) if _jobs.get() > 1 else 1
     if parts < 2:
         kernel(*arguments, *([room()] if room else []), 0, size)
         return
@@ -89,7 +89,7 @@ def share(
 
 
 def share_list(price: float, listed: Array, kernel: Callable[..., Any], *arguments: Any) -> int:
-    """List some of range(listed.size) in ``listed``, in rising order, by parts side by side; how many they are.
+    """List some of range(listed.size) in ``listed``, in rising order and in parallel; return how many they are.
 
     kernel(*arguments, listed, counts, start, stop) lists those of the parts from ``start`` to ``stop``, each part from
     its own beginning on, and counts them.  A part has ``LISTED_A_PART`` numbers.
@@ -106,38 +106,41 @@ def share_list(price: float, listed: Array, kernel: Callable[..., Any], *argumen
 
 
 def run_together(tasks: Sequence[Callable[[], Any]]) -> None:
-    """Run the tasks on the threads of this context, this one among them; returns when all have ended."""
+    """Run the tasks on the threads of this context, this one among them; return when all have ended.
+
+    Threads that have not begun when the tasks are done are not waited for.
+    """
     waiting = deque(tasks)
     others = min(_jobs.get(), len(tasks)) - 1
-    helping = _pool(os.getpid()).call(others, partial(_work, waiting)) if others > 0 else None
+    helping = [_pool(os.getpid()).submit(copy_context().run, _work, waiting) for _ in range(others)]
     try:
         copy_context().run(_work, waiting)
     finally:
         waiting.clear()
-        if helping:
-            helping.end()  # after Ctrl-C too: nobody must write to the arrays any more
-    if helping and helping.error:
-        raise helping.error
+        begun = [each for each in helping if not each.cancel()]
+        wait(begun)  # after Ctrl-C too: no thread must write to the arrays any more
+    for each in begun:
+        each.result()
 
 
 def _work(waiting: deque[Callable[[], Any]]) -> None:
-    """One task after the other, until none is waiting; what they do is not shared further."""
+    """Run tasks until none is waiting; what they do is not shared further."""
     _jobs.set(1)
-    try:
-        while True:
-            try:
-                task = waiting.popleft()
-            except IndexError:
-                return
+    while waiting:
+        try:
+            task = waiting.popleft()
+        except IndexError:  # another thread took the last one
+            return
+        try:
             task()
-    except BaseException:
-        waiting.clear()
-        raise
+        except BaseException:
+            waiting.clear()
+            raise
 
 
 @contextmanager
 def use_threads(n_jobs: int) -> Iterator[None]:
-    """Our own work is shared among so many threads."""
+    """Share the library's own work inside among so many threads."""
     token = _jobs.set(n_jobs)
     try:
         yield
@@ -147,27 +150,31 @@ def use_threads(n_jobs: int) -> Iterator[None]:
 
 @contextmanager
 def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
-    """Hold the linear algebra library to as many threads: on small matrices more of them only wait for each other.
+    """Limit the linear algebra library to so many threads: on small matrices more of them only wait for each other.
 
     Problems with so few ``entries`` that the library keeps to one thread anyway are left alone.  The library has one
-    number for the whole process: of runs side by side the first sets it, and the last to end restores it.
+    number for the whole process: of runs in parallel the first sets it, and the last to end restores it.
     """
     if entries < tuning.WORTH_LIMITING:
         yield
         return
-    _enter(n_jobs)
+    with _lock:
+        _limits.append(None if _limits else _limit(n_jobs))
     try:
         yield
     finally:
-        _leave()
+        with _lock:
+            if len(_limits) == 1:
+                _restore(_limits[0])
+            _limits.pop()
 
 
 @contextmanager
 def quiet(n_jobs: int, entries: int, library: int = 1) -> Iterator[None]:
-    """``n_jobs`` threads for our own work, ``library`` for the linear algebra library's.
+    """Use ``n_jobs`` threads for our own work, ``library`` for the linear algebra library's; silence NumPy's warnings.
 
-    Its threads go on waiting busily after each call, on processors that ours need.  So it has one, unless a run is made
-    of its calls, and what it does is shared among ours.  No warnings from NumPy: steps that overflow are taken back.
+    The library's threads go on waiting busily after each call, on processors that ours need.  So it has one, unless a
+    run is made of its calls, and its work is shared among ours.
     """
     with use_threads(n_jobs), blas_threads(library, entries), np.errstate(all="ignore"):
         yield
@@ -175,7 +182,7 @@ def quiet(n_jobs: int, entries: int, library: int = 1) -> Iterator[None]:
 
 @contextmanager
 def library_helps(work: float) -> Iterator[None]:
-    """The library gets our threads for one long call, of so many products, if no other run is beside this one."""
+    """Give the library our threads for one long call, of so many products, if no other run is beside this one."""
     n_jobs = _jobs.get()
     if n_jobs == 1 or work < tuning.WORTH_THE_LIBRARYS or len(_limits) != 1:
         yield
@@ -192,32 +199,20 @@ _lock = Lock()
 _limits: list[Any] = []  # one entry a run; the first holds what is to be restored
 
 
-def _enter(n_jobs: int) -> None:
-    with _lock:
-        _limits.append(None if _limits else _limit(n_jobs))
-
-
-def _leave() -> None:
-    with _lock:
-        if len(_limits) == 1:
-            _restore(_limits[0])
-        _limits.pop()
-
-
 def _limit(n_jobs: int) -> Any:
-    _become_heard()
+    _release()
     return _controller().limit(limits=n_jobs, user_api="blas")
 
 
 def _restore(limit: Any) -> None:
-    """Perhaps on another thread than the one that set it."""
-    _become_heard()
+    """Restore the number of threads, perhaps on another thread than the one that set it."""
+    _release()
     limit.restore_original_limits()
-    _become_heard()
+    _release()
 
 
-def _become_heard() -> None:
-    """From 3.8 on, threadpoolctl ignores every thread but the first that has set a number, until that one lets go."""
+def _release() -> None:
+    """Let any thread set the number: threadpoolctl, from 3.8 on, listens to the first one until that lets go."""
     for library in _controller().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)

@@ -1,7 +1,7 @@
-"""Two kinds of time: seconds of work, and, apart from them, seconds of compiling.
+"""Seconds of work, and apart from them seconds of compiling.
 
 Compiling is what a first call costs once: importing numba, compiling a kernel, or loading it from disk.  Each thread
-counts its own, waiting for another thread's compiler included; so a run can tell what of its time was not work.
+counts its own, waiting for another thread's compiler included.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
-from threading import Lock, Timer, local
+from threading import Timer, local
 from typing import Any
 
 from ascd._core import tuning
 
-#: Said where compiling takes longer than a moment and somebody asked for it.
+#: Shown where compiling takes longer than ``A_MOMENT`` and a caller asked for it.
 NOTICE = "compiling, once: the compiled code is kept for the next run"
 
 
@@ -46,12 +45,19 @@ class Stopwatch:
         return self.elapsed - self.compile_seconds
 
 
+#: Functions to call with the notice, with the time since they were given.
+_listeners: list[tuple[Callable[[str], Any], Stopwatch]] = []
+
+
 @contextmanager
 def compiling() -> Iterator[None]:
-    """The time inside is compiling; a kernel that needs another one first is counted once."""
+    """Count the time inside as compiling; a kernel that needs another one first is counted once."""
     _spent.depth += 1
-    began = time.perf_counter()
-    timer = _notice.start() if _spent.depth == 1 else None
+    began, timer = time.perf_counter(), None
+    if _listeners and _spent.depth == 1:
+        timer = Timer(max(0.0, tuning.A_MOMENT - _listeners[0][1].compile_seconds), _announce)
+        timer.daemon = True
+        timer.start()
     try:
         yield
     finally:
@@ -62,48 +68,16 @@ def compiling() -> Iterator[None]:
             timer.cancel()
 
 
-def timed(compiler: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose time is compiling."""
-
-    @wraps(compiler)
-    def with_the_clock(*args: Any, **kwargs: Any) -> Any:
-        with compiling():
-            return compiler(*args, **kwargs)
-
-    return with_the_clock
-
-
-class _Notice:
-    """Says once that something is being compiled, when it has taken longer than a moment in all."""
-
-    def __init__(self) -> None:
-        self.say: Callable[[str], Any] | None = None
-        self.watch = Stopwatch()
-        self._lock = Lock()
-
-    def start(self) -> Timer | None:
-        if self.say is None:
-            return None
-        timer = Timer(max(0.0, tuning.A_MOMENT - self.watch.compile_seconds), self._announce)
-        timer.daemon = True
-        timer.start()
-        return timer
-
-    def _announce(self) -> None:
-        with self._lock:
-            say, self.say = self.say, None
-        if say is not None:
-            say(NOTICE)
-
-
-_notice = _Notice()
+def _announce() -> None:
+    while _listeners:
+        _listeners.pop()[0](NOTICE)
 
 
 @contextmanager
 def announcing(say: Callable[[str], Any]) -> Iterator[None]:
-    """Inside, ``say`` is called once if compiling takes longer than a moment."""
-    _notice.say, _notice.watch = say, Stopwatch()
+    """Call ``say`` once where compiling inside takes longer than a moment."""
+    _listeners.append((say, Stopwatch()))
     try:
         yield
     finally:
-        _notice.say = None
+        _listeners.clear()

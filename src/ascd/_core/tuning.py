@@ -20,8 +20,6 @@ WORTH_LIMITING = 10_000
 WORTH_THE_LIBRARYS = 1e9
 #: Compiling that takes longer than this many seconds is announced, where somebody asked for it.
 A_MOMENT = 0.5
-#: Valid names that an error lists.
-MOST_NAMES = 40
 #: Letters of the fingerprint of the sources in the names of cached kernels: 48 bits.
 DIGEST_SIZE = 12
 #: Compiled kernels of another version are kept for a week.

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.cache import is_ours
 from ascd._core.checks import Array
+from ascd._core.contracts import users_part
 from ascd.engine.descent import active_count
 from ascd.engine.intervals import STEP_LENGTH
 from ascd.engine.tuning import RADIUS_ROUNDING
@@ -97,12 +97,3 @@ def check_intervals(oracle: Any, intervals: Any, t: int) -> None:
             f"oracle {name}: after step {t} coordinate {j} has the estimate {intervals.estimate[j]:g}, "
             f"the radius {radius[j]:g}; estimates must be numbers and radii must not be negative (infinite is allowed)"
         )
-
-
-def users_part(part: Any) -> Any:
-    """Return the part, or the first one inside it, that is not from this package; None where all are ours."""
-    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
-        return None
-    if not is_ours(type(part)):
-        return part
-    return next((found for found in map(users_part, part) if found is not None), None)

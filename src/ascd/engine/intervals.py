@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_finite_vector, as_radii, unknown_name
+from ascd._core.checks import Array, as_finite_vector, as_vector, unknown_name
 from ascd._core.jit import helper
 from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, SUM_ROUNDING
 from ascd.problem.optimality import added, has_digits
@@ -156,7 +156,11 @@ def start_intervals(init: Any, x: Array, raw_gradient: Array, parts: Parts, stee
     if not (isinstance(init, tuple) and len(init) == 2):
         raise TypeError(f"init must be 'gradient', 'none' or a pair (estimate, radius); got {init!r}")
     estimate = as_finite_vector(init[0], "init estimate", n).copy()
-    return Intervals(estimate, as_radii(init[1], "init radius", n), *rest), False
+    radius = as_vector(init[1], "init radius", n).copy()
+    if not (radius >= 0.0).all():
+        wrong = radius[~(radius >= 0.0)][0]
+        raise ValueError(f"init radius must be non-negative (inf is allowed) and not nan; got {wrong:g}")
+    return Intervals(estimate, radius, *rest), False
 
 
 def start_lengths(size: float, x: Array, parts: Any) -> Array:

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.contracts import confidence_of
+from ascd._core.contracts import confidence_of, users_part
 from ascd._core.timing import Stopwatch
 from ascd.engine.descent import Point, count_violations, descend, objective_at, steepest_score
-from ascd.engine.guards import check_intervals, raise_complaint, users_part
+from ascd.engine.guards import check_intervals, raise_complaint
 from ascd.engine.intervals import EPSILON
 from ascd.engine.tuning import CHECKS_AN_EPOCH, EPOCHS_A_LOOK, FEWEST_STEPS, LONGEST_PIECE, PIECE_GROWTH, SHORTEST_PIECE
 from ascd.problem.penalties import nearest_allowed

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.cache import may_be_stored
 from ascd._core.checks import Array, as_parameter
+from ascd._core.contracts import users_part
 from ascd._core.jit import at, kernel, wide
 from ascd.matrix.base import ColumnStats, Matrix, Part
 from ascd.problem.losses import Squared
@@ -56,7 +56,7 @@ def gradients_at_zero(sample: Any, loss: Any) -> Array:
     """
     size = sample.target.size
     found: list[Array] = []
-    if may_be_stored(loss) and not (isinstance(loss, Squared) and not sample.target.any()):
+    if users_part(loss) is None and not (isinstance(loss, Squared) and not sample.target.any()):
         with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
             for most in (None, most_curvature(sample, loss)):
                 raw_gradient = np.empty(size)

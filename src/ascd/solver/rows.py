@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.cache import may_be_stored
 from ascd._core.checks import Array, unlocked
+from ascd._core.contracts import users_part
 from ascd.matrix.base import RowParts
 from ascd.matrix.chunked import Moments, add_moments, moments
 from ascd.problem.certificate import certify_from_sums
@@ -203,7 +203,7 @@ class Proposal(NamedTuple):
 
 def row_parts_of(problem: Any) -> RowParts | None:
     """Return row chunks that can evaluate the loss where they are, or None."""
-    if not problem.is_by_coordinate or not may_be_stored(problem.parts.loss):
+    if not problem.is_by_coordinate or users_part(problem.parts.loss) is not None:
         return None
     found: RowParts | None = problem.design.row_parts
     return found

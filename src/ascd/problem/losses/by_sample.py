@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_number
-from ascd._core.elementary import exp_of_negative, log_of_one_plus
+from ascd._core.scalars import exp_of_negative, log_of_one_plus
 from ascd.problem.losses.formulas import apart, check_signs, entropy_term, log_share, product_up, sigmoid
 from ascd.problem.optimality import square_times
 from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LEAST_ORDINARY, UNDERFLOW

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.elementary import exp_of_negative, log_of
 from ascd._core.jit import helper, optional_method
+from ascd._core.scalars import exp_of_negative, log_of
 from ascd.problem.tuning import FEW_UNITS, UNDERFLOW
 
 

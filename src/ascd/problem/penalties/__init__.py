@@ -35,9 +35,8 @@ from typing import Any
 
 import numpy as np
 
-from ascd._core.cache import is_ours
 from ascd._core.checks import Array
-from ascd._core.contracts import check_methods
+from ascd._core.contracts import check_methods, is_ours
 from ascd._core.jit import kernel
 from ascd.problem.penalties.by_coordinate import L1, L1L2, L2, BoundedL1L2, Box, Zero
 from ascd.problem.tuning import SHORT_STEPS
