@@ -42,7 +42,7 @@ def compilations_of(kernel: jit.Kernel) -> Iterator[Compilations]:
 @contextmanager
 def only_loops_compiled() -> Iterator[None]:
     """Kernels run as plain Python, but for the loops of the engines, which hold parts of almost all kinds."""
-    from ascd.engine import run
+    from ascd.engine import minimize as run
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ascd._core.jit.is_interpreted", True)

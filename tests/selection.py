@@ -14,7 +14,7 @@ from scipy.stats import chi2
 import ascd
 from ascd.engine.descent import active_count, descend
 from ascd.engine.rules.ascd import best_level, smallest_set_threshold
-from ascd.engine.rules.lazy import LIST_SIZE, NEXT_PLACE
+from ascd.engine.rules.largest import LIST_SIZE, NEXT_PLACE
 from ascd.engine.rules.scan import highest
 from ascd.engine.tuning import BUCKETS, LEVELS
 

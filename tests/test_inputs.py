@@ -129,7 +129,7 @@ RUNS = {
 @pytest.mark.parametrize(("change", "error", "words"), RUNS.values(), ids=RUNS)
 def test_a_bad_run_is_refused_before_any_work(change, error, words, monkeypatch):
     problem = ascd.Problem(A, B, penalty=ascd.L1(0.1))
-    monkeypatch.setattr("ascd.engine.run.descend", lambda *_: pytest.fail("work was done before the error"))
+    monkeypatch.setattr("ascd.engine.minimize.descend", lambda *_: pytest.fail("work was done before the error"))
     with pytest.raises(error) as caught:
         ascd.minimize(problem, **change)
     assert all(word in str(caught.value) for word in words), str(caught.value)

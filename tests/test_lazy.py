@@ -17,7 +17,7 @@ from selection import bounds_of, check_draw, follows, redraws, regression, spars
 
 import ascd
 from ascd.engine.descent import descend
-from ascd.engine.rules.lazy import Heap
+from ascd.engine.rules.largest import Heap
 from ascd.engine.rules.scan import pick_at_least, put_largest_first, sort_decreasing
 from ascd.engine.steepness import STEEPNESS
 from ascd.engine.tuning import CHILDREN, PICK_BLOCK

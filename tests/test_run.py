@@ -16,7 +16,7 @@ from copies import OTHERS, ended
 import ascd
 from ascd import Status
 from ascd._core.timing import compiling
-from ascd.engine import run
+from ascd.engine import minimize as run
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 

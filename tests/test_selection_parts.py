@@ -105,7 +105,7 @@ def test_extra_memory_is_a_few_vectors(compiled, rule, oracle):
 
 def test_look_ahead_picks_somebody_where_no_bound_is_a_number(interpreted, monkeypatch):
     """The set was empty, and what stood in its memory was taken for a coordinate."""
-    monkeypatch.setattr("ascd.engine.rules.lookahead.smallest_set_threshold", lambda *_: math.nan)
+    monkeypatch.setattr("ascd.engine.rules.ascd.smallest_set_threshold", lambda *_: math.nan)
     assembly = assemble(regression(15, 20).library(), "look-ahead", "norm")
     assembly.rule.members[:] = 10**6
     assert set(watch(assembly, 40)) <= set(range(20))

@@ -30,7 +30,7 @@ from selection import (
 
 import ascd
 from ascd._core.jit import Kernel
-from ascd.engine.rules.lookahead import STEPS_TAKEN
+from ascd.engine.rules.ascd import STEPS_TAKEN
 from ascd.engine.steepness import STEEPNESS, as_steepness
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")

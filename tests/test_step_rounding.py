@@ -13,7 +13,7 @@ from problems import CASES
 import ascd
 from ascd import Status
 from ascd.engine.descent import descend, square_of_sums
-from ascd.engine.run import Run
+from ascd.engine.minimize import Run
 from ascd.engine.tuning import FEWEST_STEPS, SUMS_A_STEP
 
 pytestmark = pytest.mark.usefixtures("interpreted")

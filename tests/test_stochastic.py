@@ -17,8 +17,8 @@ from scipy.stats import binom
 from selection import regression
 
 import ascd
+from ascd.engine.minimize import Run
 from ascd.engine.oracles import stochastic
-from ascd.engine.run import Run
 from ascd.results.solution import Status
 
 pytestmark = pytest.mark.usefixtures("interpreted")

@@ -188,6 +188,6 @@ def test_the_progress_bar_follows(monkeypatch):
 
 def test_without_rich_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.progress", None)
-    monkeypatch.setattr("ascd.engine.run.descend", lambda *_: pytest.fail("work was done before the error"))
+    monkeypatch.setattr("ascd.engine.minimize.descend", lambda *_: pytest.fail("work was done before the error"))
     with pytest.raises(ImportError, match=r"progress=True needs the package rich: pip install ascd\[cli\]"):
         ascd.minimize(problem(), rule="cyclic", progress=True)

@@ -13,7 +13,7 @@ from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
 
 import ascd
 from ascd._core.jit import Kernel
-from ascd.engine.constant import with_constant
+from ascd.engine.minimize import with_constant
 from ascd.estimators._solving import Settings, minimize_problem
 from ascd.problem.penalties import is_held, nearest_allowed
 

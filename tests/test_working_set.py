@@ -15,7 +15,7 @@ from solving import make_case
 
 import ascd
 from ascd.engine.oracles.reference import HAS_REFERENCE
-from ascd.engine.tuning import BOUNDS_COST, SAMPLE_COST, STEEP_BUCKETS
+from ascd.engine.tuning import BOUNDS_COST, STEEP_BUCKETS
 from ascd.matrix.costs import VISIT
 from ascd.matrix.dense import entry_cost
 
@@ -60,7 +60,7 @@ def naive(assembly):
     point, oracle = assembly.point, assembly.oracle
     matrix, n = point.problem.matrix, point.x.size
     prices = [entry_cost(matrix) * (matrix.stop(j) - matrix.start(j)) + VISIT for j in range(n)]
-    scan = BOUNDS_COST * n + SAMPLE_COST * point.problem.sample.target.size
+    scan = BOUNDS_COST * n + point.problem.sample.target.size
     has_reference, looks = hasattr(oracle, "refresh"), []
 
     def refresh():

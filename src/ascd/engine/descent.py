@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, optional_method
 from ascd.engine.intervals import Intervals
-from ascd.engine.tuning import FEWEST_STEPS, SUMS_A_STEP, VIOLATION_ROUNDING
+from ascd.engine.tuning import FEWEST_STEPS, OUTSIDE_ROUNDING, SUMS_A_STEP
 from ascd.matrix.columns import dot, multiply, shift
 from ascd.problem.losses.formulas import weighted_value
 from ascd.problem.optimality import square_over, square_times
@@ -123,7 +123,7 @@ def count_violations(point: Any) -> int:
     count = 0
     for j in range(point.x.size):
         g = dot(point.problem.matrix, j, point.raw_gradient)
-        allowed = point.intervals.radius_at(j) + VIOLATION_ROUNDING * (abs(g) + point.problem.norm[j])
+        allowed = point.intervals.radius_at(j) + OUTSIDE_ROUNDING * (abs(g) + point.problem.norm[j])
         count += abs(g - point.intervals.estimate[j]) > allowed
     return count
 

@@ -16,7 +16,7 @@ from ascd._core.checks import Array
 from ascd._core.contracts import users_part
 from ascd.engine.descent import active_count
 from ascd.engine.intervals import STEP_LENGTH
-from ascd.engine.tuning import RADIUS_ROUNDING
+from ascd.engine.tuning import OUTSIDE_ROUNDING
 
 
 class CheckedRule(NamedTuple):
@@ -89,7 +89,7 @@ def check_intervals(oracle: Any, intervals: Any, t: int) -> None:
     """Raise a ValueError where an oracle has left a radius below 0 or something that is not a number."""
     with np.errstate(invalid="ignore"):
         grown = intervals.lengths[STEP_LENGTH] * intervals.norm
-        radius, slack = intervals.offset + grown, RADIUS_ROUNDING * (np.abs(intervals.offset) + np.abs(grown))
+        radius, slack = intervals.offset + grown, OUTSIDE_ROUNDING * (np.abs(intervals.offset) + np.abs(grown))
         wrong = np.isnan(radius) | (radius < -slack) | np.isnan(intervals.estimate)
     if wrong.any():
         j, name = int(np.flatnonzero(wrong)[0]), type(users_part(oracle)).__name__

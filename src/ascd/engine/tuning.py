@@ -24,9 +24,8 @@ SUMS_A_STEP = 4
 EPOCHS_A_LOOK = 10
 #: Line search: bisection alone halves the bracket to nothing in this many rounds; Newton's steps need about five.
 MOST_BISECTIONS = 100
-#: Newton's steps take at least this share of L_i as curvature (a loss may be flat there); a step this small beside x is
-#: rounding: an ulp is 2.2e-16.
-LEAST_CURVATURE, STEP_ROUNDING = 1e-3, 1e-15
+#: Newton's steps take at least this share of L_i as curvature (a loss may be flat there).
+LEAST_CURVATURE = 1e-3
 #: Steps by the local curvature: where e^z − z − 1 is a difference of rounded numbers its series is used; where it is
 #: this large, no step is taken by it.
 SMALL_GROWTH, LARGEST_GROWTH = 0.02, 30.0
@@ -40,9 +39,10 @@ SUM_ROUNDING = float(np.finfo(np.float64).eps)
 ADDITION_ROUNDING = 0.5 * float(np.finfo(np.float64).eps) * (1.0 + 1e-6)
 #: A radius may be below 0 by this share of the numbers whose difference it is; an exact gradient entry may lie outside
 #: its interval by this share of its column.  Sums of a million terms are that good; a wrong one is off by far more.
-RADIUS_ROUNDING, VIOLATION_ROUNDING = 1e-9, 1e-9
-#: The excess of a penalty's cost over its tangent is a difference of three terms: below this share it is rounding.
-EXCESS_ROUNDING = 1e-15
+OUTSIDE_ROUNDING = 1e-9
+#: A step this small beside x, and an excess of a penalty's cost over its tangent this small beside the terms whose
+#: difference it is, are rounding: an ulp is 2.2e-16.
+LAST_DIGITS = 1e-15
 
 # ---- selection
 #: Values between the smallest and the largest upper bound are sorted into this many buckets to find the active set.
@@ -55,15 +55,13 @@ PICK_BLOCK = 256
 LEVELS = 64
 #: "look-ahead": a set should last for n/64 to n/8 steps, and its first window is this share of ‖v‖, or by scores.
 LASTS_AT_LEAST, LASTS_AT_MOST, FIRST_SHARE = 64, 8, 0.01
-#: "working-set": nanoseconds to compute the bounds of one coordinate, and to read one sample in a measurement
-#: (``matrix.prices`` has those of reading a column); visits without a move after which a coordinate leaves the set.
-BOUNDS_COST, SAMPLE_COST, IDLE_VISITS = 11.0, 1.0, 2
+#: "working-set": nanoseconds to compute the bounds of one coordinate; to read one sample in a measurement takes one
+#: (``matrix.prices`` has those of reading a column).  Visits without a move after which a coordinate leaves the set.
+BOUNDS_COST, IDLE_VISITS = 11.0, 2
 #: Coordinates whose rate is below this share of their sweep's are set aside; short sweeps over the others may cost this
 #: many times as much as a sweep over those aside.  Of a half, a quarter and 1, 2, 4, 8 and no limit these were the best
 #: or within 2 % of it in the geometric mean of 34 Lasso, elastic-net and SVM problems, counted in entries touched.
 SLOW_SHARE, SHORT_SWEEPS = 0.25, 4.0
-#: The reference is not refreshed before the sweeps since the last time have cost this many times a refresh.
-SWEEPS_A_REFRESH = 1.0
 #: After a scan the steepest come first, by halves of the largest upper bound, down to this many.
 STEEP_BUCKETS = 12
 
@@ -79,15 +77,15 @@ CHILDREN = 8
 DRAW_COST, HORIZON_GROWTH = 8, 4.0
 
 # ---- oracles
-#: "reference" is refreshed when this many times its cost was read without a move: of 1/4, 1/2, 1 and 2 the first was
-#: the fastest for "u-ascd" and "block" (14 Lasso problems).  With 1 instead of 1/4, rules that
-#: draw at random read 0.75 ("a-ascd") and 0.5 ("look-ahead") of the columns (geometric means).
+#: "reference" is refreshed, and an anchored "stochastic" reads the whole gradient anew, when this many times its cost
+#: was read without a move: of 1/4, 1/2, 1 and 2 the first was the fastest for "u-ascd" and "block" (14 Lasso problems).
+#: With 1 instead of 1/4, rules that draw at random read 0.75 ("a-ascd") and 0.5 ("look-ahead") of the columns
+#: (geometric means).
 LITTLE_PATIENCE, MUCH_PATIENCE = 0.25, 1.0
 #: A Gram matrix above this many bytes is an error: it is no longer "accessible without extra cost".
 LARGEST_EXACT = 2 * 2**30
 #: "sketch", "stochastic": the least probability of failure and the least relative error; what is divided by shares of
 #: the one or the square of the other stays in range.
 LEAST_FAILURE, LEAST_EPSILON = 1e-200, 1e-100
-#: "stochastic": a sample has at least this many rows; an anchored run reads the whole gradient anew when reads that
-#: moved nothing come to this share of its price, as the reference oracle does.
-FEWEST_ROWS, ANCHOR_WASTE = 64, 0.25
+#: "stochastic": a sample has at least this many rows.
+FEWEST_ROWS = 64

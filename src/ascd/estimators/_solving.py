@@ -25,8 +25,7 @@ from sklearn.utils import assert_all_finite
 
 from ascd._core.checks import Array, unknown_name
 from ascd._core.timing import Stopwatch
-from ascd.engine.constant import with_constant
-from ascd.engine.minimize import minimize
+from ascd.engine.minimize import minimize, with_constant
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
 from ascd.estimators._forms import errors_about_x

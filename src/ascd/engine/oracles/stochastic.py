@@ -42,7 +42,7 @@ from ascd._core.checks import Array, as_count, as_flag, as_number
 from ascd._core.contracts import likely
 from ascd._core.jit import helper, kernel
 from ascd.engine.intervals import INFLATION
-from ascd.engine.tuning import ANCHOR_WASTE, FEWEST_ROWS, LEAST_FAILURE, SUM_ROUNDING
+from ascd.engine.tuning import FEWEST_ROWS, LEAST_FAILURE, LITTLE_PATIENCE, SUM_ROUNDING
 from ascd.matrix.columns import fill_squares
 from ascd.matrix.sparse import CSC, as_rows
 from ascd.problem.optimality import has_digits
@@ -121,7 +121,7 @@ class Sampled(NamedTuple):
         point.intervals.inflate(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
         account[MOVED_SINCE] += 1.0
         wasted = point.reads[0] - account[WASTE_FROM] - account[MOVED_SINCE]
-        if self.is_anchored and wasted > ANCHOR_WASTE * point.x.size:
+        if self.is_anchored and wasted > LITTLE_PATIENCE * point.x.size:
             self.set_anchor(point)
         elif account[SAMPLES] == 0.0 or self.is_due(point):
             self.take_sample(point, rng)

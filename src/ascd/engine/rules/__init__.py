@@ -21,8 +21,8 @@ A rule is a NamedTuple with the compiled method ``select(point, t, rng)`` that r
 ``prepare(parts, oracle, steepness)`` may return another one with its work arrays, and ``active_count(point)``
 tells the trace how many coordinates it chooses from.  The picks of a user's rule are checked (``guards``).
 
-``oblivious`` has the first three, ``largest`` those by the largest bound or score and ``lazy`` their forms without
-scanning, ``ascd`` Algorithm 1 and "adaptive"; the others have a module each.
+``oblivious`` has the first three, ``ascd`` Algorithm 1, "adaptive" and "look-ahead", ``largest`` those by the largest
+bound or score and blocks, ``working_set`` the default.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ from typing import Any
 from ascd._core.checks import unknown_name
 from ascd._core.contracts import prepared
 from ascd.engine.guards import guarded_rule
-from ascd.engine.rules.ascd import ASCD, Adaptive
-from ascd.engine.rules.block import Block
-from ascd.engine.rules.largest import HeuristicASCD, LowerASCD, Steepest, UpperASCD
-from ascd.engine.rules.lookahead import LookAhead
+from ascd.engine.rules.ascd import ASCD, Adaptive, LookAhead
+from ascd.engine.rules.largest import Block, HeuristicASCD, LowerASCD, Steepest, UpperASCD
 from ascd.engine.rules.oblivious import Cyclic, Importance, Uniform
 from ascd.engine.rules.working_set import WorkingSetSweeps
 from ascd.protocols import Rule

@@ -1,4 +1,4 @@
-"""Rules by the largest bound or score: u-ASCD, ℓ-ASCD, a-ASCD and steepest coordinate descent (SCD).
+"""Rules by the largest bound or score: u-ASCD, ℓ-ASCD, a-ASCD, steepest coordinate descent (SCD) and blocks.
 
     u-ASCD  argmax_i u_i        ℓ-ASCD  argmax_i ℓ_i        a-ASCD  {i : u_i ≥ max_k ℓ_k}
 
@@ -6,20 +6,70 @@ with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.
 (see ``scan``).  SCD takes the largest score, every score known exactly: entries whose interval is a point (oracle
 "exact") are taken as they are, all others are read, up to n column reads a step.  Ties go to the first coordinate.
 
-With the oracle "norm" large problems are not scanned at every step (``lazy``); the picks are the same, and SCD reads
-only coordinates that may be steepest.  ``scan=True`` forces scans.
+A **block** is the best k coordinates by their upper bounds, one after the other: a scan of the bounds, O(n), is spread
+over k steps.  Every step still uses its coordinate's exact gradient entry, so each lowers the objective;
+only the choice is as old as the scan.  With k = 1 this is u-ASCD.
+
+**Selection without scanning**, for the oracle "norm" on large problems (``scan=True`` forces scans): the same picks at
+the cost of heap operations, and SCD reads only coordinates that may be steepest.
+With "norm" the estimates of unvisited coordinates stay, and the accumulated step length G alone inflates their
+intervals.  Scores are Lipschitz in the gradient entry, so while j is not visited
+
+    ℓ_j falls,      u_j − ρG falls,      with ρ the largest rate at which an upper bound can grow,
+
+ρ = max_j rate_j and rate_j = ‖a_j‖ (or ‖a_j‖/√L_j, the same number for all j, for Lipschitz-scaled scores).  A heap
+may therefore store these numbers *as of their last evaluation*: they can only have fallen since.  Re-evaluating the top
+until it stays on top gives the exact maximum.  For Lipschitz-scaled scores the order of the upper bounds is static
+between visits, and a selection costs O(log n).  Upper bounds keep their sign: the key of an inactive coordinate stays
+low until G has used up its slack.
+
+Lower bounds that all fall at one rate at least (GS-s and GSL-s: ℓ = max(0, slack − r)) are stored as ℓ + ρ'G with the
+smallest such rate ρ' of a nonzero column, which saves re-evaluations, too.  Bounds that have reached 0 no longer fall,
+but they only come to the top when all are 0.  Zero columns never fall: where one may have ℓ > 0 (u > 0 at the start),
+ρ' is taken as 0.
+
+**u-ASCD** takes the top of the upper bounds; unknown ones are all infinite, so the heap starts in random order.
+**ℓ-ASCD** takes the top of the lower bounds, or any coordinate where all are 0.  **SCD** reads the top of the upper
+bounds until the top is known exactly: its score then beats the upper bounds of all others.
+
+**a-ASCD** draws from a list of candidates that contains its set {u ≥ max ℓ}.  A coordinate outside the list has a key
+u − ρG below the list's limit, and can only enter the set when max ℓ − ρG falls to that limit: then all bounds are
+scanned, and the list is made of the coordinates whose keys are expected to be reached within the next ``horizon``
+steps, at the speed since the last scan.  A draw is accepted if u ≥ max ℓ, else repeated, so picks are uniform on the
+set.  A visited or rejected coordinate with a key below the limit leaves the list.  The horizon is halved where the
+rejected draws since the last scan have cost as much as a scan, and quadrupled otherwise.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_flag
-from ascd._core.jit import helper
-from ascd.engine.rules.lazy import LazyHeuristic, LazyTop, lazy_applies
-from ascd.engine.rules.scan import count_at_least, fill_bounds, highest, least_threshold, pick_at_least
+from ascd._core.checks import Array, as_count, as_flag, as_number
+from ascd._core.contracts import asked
+from ascd._core.jit import helper, wide
+from ascd.engine import tuning
+from ascd.engine.intervals import INFLATION
+from ascd.engine.rules.scan import (
+    LEAST,
+    count_at_least,
+    fill_bounds,
+    highest,
+    least_threshold,
+    pick_at_least,
+    put_largest_first,
+    shuffle,
+    sort_decreasing,
+)
+from ascd.engine.tuning import CHILDREN, DRAW_COST, HORIZON_GROWTH, KEY_ROUNDING
+
+#: Rows of ``LazyHeuristic.state``: the last pick (−1 before the first), its place in the list (−1: outside), the length
+#: of the list, the step of the last scan, draws rejected since then, the place of the next draw (−1: not drawn yet).
+LAST_PICK, ITS_PLACE, LIST_SIZE, SCANNED_AT, REJECTED, NEXT_PLACE = range(6)
+#: Rows of ``LazyHeuristic.real``: the limit of the list, max ℓ − ρG at the last scan, the horizon in steps.
+LIST_LIMIT, THRESHOLD_THEN, HORIZON = range(3)
 
 
 class UpperASCD(NamedTuple):
@@ -141,3 +191,350 @@ class Steepest(NamedTuple):
 
     def active_count(self, point: Any) -> int:
         return 1
+
+
+class Block(NamedTuple):
+    """The best k coordinates by their upper bounds, one after the other.
+
+    Parameters
+    ----------
+    size : k, the most coordinates in a block
+    share : only coordinates with an upper bound of at least this share of the largest, in (0, 1]
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
+    >>> ascd.minimize(problem, rule=ascd.Block(size=2)).x
+    array([ 2.,  0., -1.])
+    """
+
+    size: int = 1000
+    share: float = 0.3
+
+    def is_random(self) -> bool:
+        return False
+
+    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> BlockScan:
+        size = as_count(self.size, "Block size")
+        share = as_number(self.share, "Block share", low=0.0, high=1.0, strict=True)
+        n = parts.norm.size
+        work = np.empty(n), np.empty(n), np.empty(n, dtype=np.int32), np.zeros(2, dtype=np.int64)
+        return BlockScan(share, size, *work)
+
+
+class BlockScan(NamedTuple):
+    """Bounds, the block's members by decreasing upper bound, and [next, number] of them."""
+
+    share: float
+    size: int
+    lower: Array
+    upper: Array
+    members: Array
+    queue: Array
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        if self.queue[0] == self.queue[1]:
+            self.choose(point.intervals, rng)
+        self.queue[0] += 1
+        return int(self.members[self.queue[0] - 1])
+
+    @helper
+    def choose(self, intervals: Any, rng: Any) -> None:
+        """List the next block."""
+        fill_bounds(intervals, self.lower, self.upper)
+        largest = highest(self.upper)
+        self.queue[0], self.queue[1] = 0, 1
+        if not largest > 0.0 or self.size == 1:  # ties, common at 0 and at infinity, are broken uniformly
+            self.members[0] = pick_at_least(self.upper, largest, rng)
+            return
+        count = 0
+        for j in range(self.upper.size):
+            if self.upper[j] >= self.share * largest:
+                self.members[count] = j
+                count += 1
+        if count > self.size:
+            put_largest_first(self.members, self.upper, count, self.size)
+            count = self.size
+        sort_decreasing(self.members, count, self.upper)
+        self.queue[1] = count
+
+    def active_count(self, point: Any) -> int:
+        return max(int(self.queue[1]), 1)
+
+
+# ---- selection without scanning
+
+
+def lazy_applies(n: int, oracle: Any, steepness: Any) -> bool:
+    """Return whether the argument above holds and the problem is large enough to profit."""
+    return n >= tuning.SMALLEST_LAZY and asked(oracle, "keeps_estimates", False) and hasattr(steepness, "rates")
+
+
+class Heap(NamedTuple):
+    """A max-heap of all coordinates by key, in which one coordinate's key can change.
+
+    ``order`` (n,) has the coordinates by position, ``place`` (n,) the position of each, ``key`` (n,) the keys by
+    position.  Every node has eight children, whose keys are neighbours in memory.
+    """
+
+    key: Array
+    order: Array
+    place: Array
+
+    @staticmethod
+    def of(n: int) -> Heap:
+        """Return room for n coordinates: set the key of each position, then ``arrange``."""
+        index = np.arange(n, dtype=np.int32)
+        return Heap(np.empty(n), index, index.copy())
+
+    @helper
+    def arrange(self) -> None:
+        """Order all positions by their keys, from the leaves up, O(n)."""
+        for position in range((self.order.size - 2) // CHILDREN, -1, -1):
+            self.sink(position, wide(self.order[position]), self.key[position])
+        for position in range(self.order.size):
+            self.place[self.order[position]] = position
+
+    @helper
+    def change_key(self, j: int, value: float) -> None:
+        """Give coordinate j a new key and move it to its position."""
+        position = wide(self.place[j])
+        while position > 0:
+            parent = (position - 1) // CHILDREN
+            if self.key[parent] >= value:
+                break
+            self.put(position, wide(self.order[parent]), self.key[parent])
+            position = parent
+        self.sink(position, j, value)
+
+    @helper
+    def sink(self, position: int, j: int, value: float) -> None:
+        """Put coordinate j at this position, and move it down to where its key belongs."""
+        size = self.order.size
+        while CHILDREN * position + 1 < size:
+            first = CHILDREN * position + 1
+            best, highest = first, self.key[first]
+            for child in range(first + 1, min(first + CHILDREN, size)):
+                is_higher = self.key[child] > highest
+                best, highest = child if is_higher else best, self.key[child] if is_higher else highest
+            if highest <= value:
+                break
+            self.put(position, wide(self.order[best]), highest)
+            position = best
+        self.put(position, j, value)
+
+    @helper
+    def put(self, position: int, j: int, value: float) -> None:
+        self.order[position], self.key[position], self.place[j] = j, value, position
+
+
+class LazyBounds(NamedTuple):
+    """A heap of bounds, outdated but never too small: keys are the bounds minus ``rate`` times G.
+
+    ``which`` is 0 for lower bounds and 1 for upper bounds.
+    """
+
+    heap: Heap
+    which: int
+    rate: Array
+
+    @staticmethod
+    def of(which: int, parts: Any, steepness: Any) -> LazyBounds:
+        rates, moving = steepness.rates(parts.norm), parts.norm > 0.0
+        falls_evenly = asked(steepness, "falls_evenly", False) and bool(moving.any())
+        rate = rates.max() if which == 1 else -rates[moving].min() if falls_evenly else 0.0
+        return LazyBounds(Heap.of(parts.norm.size), which, np.array([rate]))
+
+    @helper
+    def bound_of(self, intervals: Any, j: int) -> float:
+        """Return the bound; upper bounds with their sign."""
+        return intervals.signed_upper_at(j) if self.which == 1 else intervals.bounds_at(j)[0]
+
+    @helper
+    def key_of(self, intervals: Any, j: int, bound: float) -> float:
+        """Return the key of a bound; −∞ for a zero column with score 0, whose score is 0 until it is visited."""
+        if self.which == 1 and intervals.norm[j] == 0.0 and bound <= 0.0:
+            return -math.inf
+        return bound - self.rate[0] * intervals.lengths[INFLATION]
+
+    @helper
+    def largest_bound(self, intervals: Any) -> float:
+        """Return the largest bound, whose coordinate is then on top: re-evaluate the top until it stays there."""
+        heap, shift = self.heap, self.rate[0] * intervals.lengths[INFLATION]
+        while True:
+            if self.which == 0 and heap.key[0] + shift <= 0.0:
+                return 0.0  # lower bounds that have fallen to 0 stay there
+            top = wide(heap.order[0])
+            bound = self.bound_of(intervals, top)
+            key = self.key_of(intervals, top, bound)
+            # Keys fall in every round, also where a compiler rounds one expression in two ways.  Not <: a bound that
+            # is not a number (inf − inf) stays on top, and the search ends.
+            if not key < heap.key[0] - KEY_ROUNDING * abs(shift):
+                return bound
+            heap.sink(0, top, key)
+
+    @helper
+    def evaluate_all(self, intervals: Any, rng: Any) -> None:
+        """Compute all keys and arrange them; equal upper bounds are in random order."""
+        heap = self.heap
+        if self.which == 1:
+            shuffle(heap.order, heap.order.size, rng)
+        for j in range(heap.key.size):
+            if self.which == 0 and intervals.norm[j] == 0.0 and intervals.signed_upper_at(j) > 0.0:
+                self.rate[0] = 0.0
+        for position in range(heap.key.size):
+            j = wide(heap.order[position])
+            heap.key[position] = self.key_of(intervals, j, self.bound_of(intervals, j))
+        heap.arrange()
+
+    @helper
+    def renew(self, intervals: Any, j: int) -> None:
+        """Recompute the key of a visited coordinate, whose bounds may have moved either way."""
+        self.heap.change_key(j, self.key_of(intervals, j, self.bound_of(intervals, j)))
+
+
+class LazyTop(NamedTuple):
+    """u-ASCD, ℓ-ASCD and SCD without scanning: the top of a heap of bounds; SCD reads it until it is known exactly."""
+
+    ordered: LazyBounds
+    reads: bool
+    last: Array  # [the last pick, −1 before the first]
+
+    @staticmethod
+    def of(which: int, reads: bool, parts: Any, steepness: Any) -> LazyTop:
+        return LazyTop(LazyBounds.of(which, parts, steepness), reads, np.array([-1]))
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        bounds, intervals = self.ordered, point.intervals
+        if self.last[0] < 0:
+            bounds.evaluate_all(intervals, rng)
+        else:
+            bounds.renew(intervals, wide(self.last[0]))
+        largest, top = bounds.largest_bound(intervals), wide(bounds.heap.order[0])
+        while self.reads and intervals.radius_at(top) > 0.0:
+            intervals.set_entry(top, point.partial(top), 0.0)
+            bounds.renew(intervals, top)
+            largest, top = bounds.largest_bound(intervals), wide(bounds.heap.order[0])
+        self.last[0] = int(rng.random() * point.x.size) if bounds.which == 0 and not largest > 0.0 else top
+        return wide(self.last[0])
+
+    def active_count(self, point: Any) -> int:
+        return 1 if self.reads else count_reaching(point.intervals, self.ordered.which, self.ordered.which)
+
+
+class LazyHeuristic(NamedTuple):
+    """a-ASCD without scanning at every step: draws from a list of candidates."""
+
+    floor: LazyBounds
+    rate: float  # ρ
+    members: Array  # the list
+    state: Array
+    real: Array
+
+    @staticmethod
+    def of(parts: Any, steepness: Any) -> LazyHeuristic:
+        rate, members = float(steepness.rates(parts.norm).max()), np.empty(parts.norm.size, dtype=np.int32)
+        state, real = np.array([-1, -1, 0, 0, 0, -1]), np.array([math.inf, math.inf, 1.0])
+        return LazyHeuristic(LazyBounds.of(0, parts, steepness), rate, members, state, real)
+
+    def select(self, point: Any, t: int, rng: Any) -> int:
+        intervals, state, n = point.intervals, self.state, point.x.size
+        if state[LAST_PICK] < 0:
+            self.floor.evaluate_all(intervals, rng)
+        else:
+            self.update_visited(intervals)
+        largest = max(self.floor.largest_bound(intervals), LEAST)
+        if self.threshold_of(intervals, largest) < self.real[LIST_LIMIT]:
+            self.list_candidates(intervals, largest, t)
+        while state[LIST_SIZE] > 0:
+            place = self.draw_place(point, rng)
+            j = wide(self.members[place])
+            bound = intervals.signed_upper_at(j)
+            if bound >= largest:
+                state[LAST_PICK], state[ITS_PLACE] = j, place
+                return j
+            state[REJECTED] += 1
+            self.drop_small(intervals, j, place, bound)
+            if state[REJECTED] * DRAW_COST > n:
+                self.list_candidates(intervals, largest, t)
+        state[LAST_PICK], state[ITS_PLACE] = int(rng.random() * n), -1
+        return state[LAST_PICK]
+
+    @helper
+    def draw_place(self, point: Any, rng: Any) -> int:
+        """Return a uniform place of the list; the next one is drawn, too, so that its column can be prefetched.
+
+        A place drawn from the first s of the list is uniform on the first s' < s where it is one of these, so it stays
+        valid when others leave the list.
+        """
+        state, place = self.state, self.state[NEXT_PLACE]
+        if not 0 <= place < state[LIST_SIZE]:
+            place = int(rng.random() * state[LIST_SIZE])
+        state[NEXT_PLACE] = int(rng.random() * state[LIST_SIZE])
+        point.problem.matrix.ahead(wide(self.members[state[NEXT_PLACE]]))
+        return place
+
+    @helper
+    def threshold_of(self, intervals: Any, largest: float) -> float:
+        """Return max ℓ − ρG, below which no key belongs to the set, rounding included."""
+        shift = self.rate * intervals.lengths[INFLATION]
+        return largest - shift - KEY_ROUNDING * (shift + largest)
+
+    @helper
+    def update_visited(self, intervals: Any) -> None:
+        """Renew the bounds of the last pick, and drop it from the list where its key has become small.
+
+        A lower bound of 0 need not be stored: max ℓ counts from 0 on.  A pick from outside the list (no coordinate
+        could move) that can move now makes the list invalid.
+        """
+        last, place = wide(self.state[LAST_PICK]), self.state[ITS_PLACE]
+        if intervals.bounds_at(last)[0] > 0.0:
+            self.floor.renew(intervals, last)
+        bound = intervals.signed_upper_at(last)
+        if place >= 0:
+            self.drop_small(intervals, last, place, bound)
+        elif bound > 0.0:
+            self.real[LIST_LIMIT] = math.inf
+
+    @helper
+    def drop_small(self, intervals: Any, j: int, place: int, bound: float) -> None:
+        """Remove coordinate j from its place in the list if its key is below the limit."""
+        if bound - self.rate * intervals.lengths[INFLATION] < self.real[LIST_LIMIT]:
+            self.state[LIST_SIZE] -= 1
+            self.members[place] = self.members[self.state[LIST_SIZE]]
+
+    @helper
+    def list_candidates(self, intervals: Any, largest: float, t: int) -> None:
+        """List all coordinates that may enter the set within the horizon; after rejected draws, those in the set."""
+        state, real, n = self.state, self.real, intervals.x.size
+        threshold, steps = self.threshold_of(intervals, largest), t - state[SCANNED_AT]
+        is_rejected = state[REJECTED] * DRAW_COST > n
+        real[HORIZON] = max(0.5 * real[HORIZON], 1.0) if is_rejected else min(HORIZON_GROWTH * real[HORIZON], n)
+        fall, distance = real[THRESHOLD_THEN] - threshold, 0.0
+        if steps > 0 and 0.0 < fall < math.inf:
+            distance = fall / steps * real[HORIZON]
+        real[THRESHOLD_THEN], real[LIST_LIMIT] = threshold, threshold - distance
+        state[SCANNED_AT], state[REJECTED], state[NEXT_PLACE] = t, 0, -1
+        shift, count = self.rate * intervals.lengths[INFLATION], 0
+        for j in range(n):
+            bound = intervals.signed_upper_at(j)
+            self.members[count] = j
+            # with a distance of 0 the set itself: keys within rounding of the threshold would be rejected for ever
+            count += bound >= largest if distance == 0.0 else not bound - shift < real[LIST_LIMIT]
+        state[LIST_SIZE] = count
+
+    def active_count(self, point: Any) -> int:
+        return count_reaching(point.intervals, 1, 0) or point.x.size
+
+
+@helper
+def count_reaching(intervals: Any, which: int, against: int) -> int:
+    """Count the bounds of one kind (0 lower, 1 upper) that reach the largest of a kind."""
+    largest = 0.0 if which == against else LEAST
+    for j in range(intervals.x.size):
+        largest = max(largest, intervals.bounds_at(j)[against])
+    count = 0
+    for j in range(intervals.x.size):
+        count += intervals.bounds_at(j)[which] >= largest
+    return count

@@ -25,15 +25,7 @@ import numpy as np
 from ascd._core.checks import Array, as_number
 from ascd._core.jit import helper, optional_method
 from ascd.engine.rules.scan import fill_bounds, put_steep_first, shuffle
-from ascd.engine.tuning import (
-    BOUNDS_COST,
-    IDLE_VISITS,
-    SAMPLE_COST,
-    SHORT_SWEEPS,
-    SLOW_SHARE,
-    STEEP_BUCKETS,
-    SWEEPS_A_REFRESH,
-)
+from ascd.engine.tuning import BOUNDS_COST, IDLE_VISITS, SHORT_SWEEPS, SLOW_SHARE, STEEP_BUCKETS
 from ascd.matrix.costs import VISIT
 from ascd.matrix.dense import entry_cost
 
@@ -75,9 +67,9 @@ class WorkingSetSweeps(NamedTuple):
         return SweepState(
             oracle=oracle,
             entry_cost=entry,
-            scan_after=price * (BOUNDS_COST * n + SAMPLE_COST * d),
+            scan_after=price * (BOUNDS_COST * n + d),
             refresh_after=share * refresh,
-            sweep_until=SWEEPS_A_REFRESH * refresh,
+            sweep_until=refresh,
             lower=np.empty(n),
             upper=np.empty(n),
             members=np.empty(n, dtype=np.int32),
