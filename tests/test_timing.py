@@ -121,3 +121,21 @@ def test_the_notice_is_for_terminals(monkeypatch):
         with progress.progress_bar(True, 3):
             pass
         assert len(heard) == is_terminal
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_the_time_limit_does_not_count_compiling(monkeypatch):
+    """A first call compiles for seconds; that was counted, and the run ended at its limit before its first round."""
+    from ascd.solver.check import OptimalityCheck
+
+    evaluate = OptimalityCheck.evaluate
+
+    def compiled_first(this):
+        with compiling():
+            time.sleep(0.5)
+        return evaluate(this)
+
+    monkeypatch.setattr(OptimalityCheck, "evaluate", compiled_first)
+    problem = ascd.Problem(A, A[:, 0], penalty=ascd.L1(0.1))
+    assert ascd.solve(problem, max_time=0.45).converged
+    assert ascd.path(problem, alphas=[1.0, 0.5], max_time=0.45).status is ascd.Status.CONVERGED

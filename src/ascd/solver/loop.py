@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd._core.timing import Stopwatch
 from ascd.problem.certificate import Products, certify
 from ascd.problem.penalties import is_held
 from ascd.problem.products import products
@@ -114,7 +115,7 @@ class Solver:
         The intervals prove a gap; where ``confirm`` is true, exact entries of all columns do, unless a pass is
         expensive.
         """
-        began, start, progress = time.perf_counter(), math.inf, Improvement()
+        stopwatch, start, progress = Stopwatch(), math.inf, Improvement()
         if self._is_proved_at_once(penalty, tolerance, limits, watch):
             return Status.CONVERGED
         limits = limits._replace(max_iter=limits.max_iter - self.rounds_at_once)
@@ -139,7 +140,7 @@ class Solver:
                     return ended
             if rounds == limits.max_iter:
                 break
-            if time.perf_counter() - began > limits.max_time:
+            if stopwatch.seconds > limits.max_time:
                 return Status.TIME_LIMIT
             chooser.slow_down(progress.is_slow(self.report))
             progress.note(self.report)
@@ -151,7 +152,8 @@ class Solver:
                 return self._last_check(tolerance)
             if watch(self):
                 return Status.INTERRUPTED
-            if not self._improve(chooser, tolerance, progress.idle > 0, began + limits.max_time):
+            until = time.perf_counter() + limits.max_time - stopwatch.seconds
+            if not self._improve(chooser, tolerance, progress.idle > 0, until):
                 return self._last_check(tolerance)
             self.n_iter += 1
         return Status.ITERATION_LIMIT

@@ -131,7 +131,7 @@ class _Walk:
         try:
             for number, factor in enumerate(factors):
                 before, is_last = self.solver.n_iter, number + 1 == factors.size
-                warm = self.warm_starts if number > 0 and self.stopwatch.elapsed < self.limits.max_time else None
+                warm = self.warm_starts if number > 0 and self.stopwatch.seconds < self.limits.max_time else None
                 if warm:
                     warm.begin(factors[number:])
                 status = self._minimise(float(factor), watch, confirm=is_last)
@@ -155,7 +155,7 @@ class _Walk:
         return worst
 
     def _minimise(self, factor: float, watch: Recorder, confirm: bool) -> Status:
-        left = self.limits.max_time - self.stopwatch.elapsed
+        left = self.limits.max_time - self.stopwatch.seconds
         limits = self.limits._replace(max_time=left)
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)
         if not status.is_answer:

@@ -20,7 +20,6 @@ second round trip proves the answer.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
@@ -30,6 +29,7 @@ import numpy as np
 
 from ascd._core.checks import Array, unlocked
 from ascd._core.contracts import users_part
+from ascd._core.timing import Stopwatch
 from ascd.matrix.base import RowParts
 from ascd.matrix.chunked import Moments, add_moments, moments
 from ascd.problem.certificate import certify_from_sums
@@ -229,7 +229,7 @@ class RowNewton:
 
     def minimise(self, tolerance: float, limits: Limits, is_ended: Callable[[], bool]) -> Status | None:
         """Run until the gap is at most ``tolerance``; None where the rest needs the samples themselves."""
-        failures, lowest, began = 0, math.inf, time.perf_counter()
+        failures, lowest, stopwatch = 0, math.inf, Stopwatch()
         point, self.damping = self._begin(), 0.0
         for rounds in range(min(limits.max_iter, tuning.MOST_ROW_ROUNDS) + 1):
             if point is None or failures > tuning.MOST_FAILURES:
@@ -241,7 +241,7 @@ class RowNewton:
                 return Status.CONVERGED if self.is_ahead else None
             if rounds == limits.max_iter:
                 return Status.ITERATION_LIMIT
-            if time.perf_counter() - began > limits.max_time:
+            if stopwatch.seconds > limits.max_time:
                 return Status.TIME_LIMIT
             proposal = self._propose(point, tolerance)
             is_known = point.sums is not None or not self.is_ahead  # else its gap is not
