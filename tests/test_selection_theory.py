@@ -229,16 +229,3 @@ def test_block_takes_the_best_k(interpreted, size, share):
             np.testing.assert_allclose(upper[members], able[:size], rtol=1e-12)
 
         watch(assembly, 30, look)
-
-
-@pytest.mark.parametrize("oracle", ["norm", "exact", "reference"])
-def test_every_block_step_descends(interpreted, oracle):
-    for case in (SPARSE, BOXED, LOOKS[0], LOOKS[1]):
-        objective, points = case.reference().value, []
-        assembly = assemble(case.library(), ascd.Block(4), oracle)
-        watch(assembly, 60, lambda point, pick, seen=points: seen.append(point.x.copy()))
-        values = [objective(x) for x in points]
-        for before, after, x, new in zip(values, values[1:], points, points[1:], strict=False):
-            assert after <= before + 1e-13 * abs(before)
-            assert after < before or np.allclose(x, new, rtol=0, atol=1e-7)
-        assert values[-1] < values[0]

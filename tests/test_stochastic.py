@@ -64,11 +64,6 @@ def test_radii_fail_no_more_often_than_they_say(draws, eta, kind):
     assert shorter.max() > most(4000, eta) / 4000, "with far shorter radii the line above would fail"
 
 
-def test_failures_of_all_samples_sum_to_what_is_allowed():
-    total = sum(7 * stochastic.share_of_failure(0.3, sample, 7) for sample in range(1, 20_000))
-    assert 0.2999 < total < 0.3
-
-
 # ------------------------------------------------------------------------------------------- samples
 
 
@@ -238,13 +233,6 @@ def test_near_the_minimum_sampling_ceases():
     assert assembly.oracle.account[stochastic.SAMPLES] == samples
 
 
-def test_the_same_seed_gives_the_same_run_in_both_storages():
-    problems = [tall(5).library(storage) for storage in ("dense", "sparse", "dense")]
-    runs = [ascd.minimize(one, "a-ascd", "stochastic", rng=3, max_iter=40, tol=0, record=1) for one in problems]
-    assert np.array_equal(runs[0].trace.objective, runs[2].trace.objective)
-    np.testing.assert_allclose(runs[0].x, runs[1].x, rtol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
@@ -259,8 +247,3 @@ def test_wrong_arguments_are_named(options, error, words):
     with pytest.raises(error) as caught:
         ascd.minimize(tall(0).library(), oracle=ascd.Stochastic(**options))
     assert words in str(caught.value)
-
-
-def test_data_without_a_single_entry_are_solved():
-    solution = ascd.minimize(ascd.Problem(np.zeros((5, 3)), np.ones(5), penalty=ascd.L1(1.0)), oracle="stochastic")
-    assert np.array_equal(solution.x, np.zeros(3))

@@ -12,7 +12,7 @@ import pytest
 from test_run import LAM, A, B, N, problem
 
 import ascd
-from ascd.results.trace import COLUMNS, Schedule
+from ascd.results.trace import COLUMNS
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 
@@ -39,15 +39,6 @@ def test_when_a_run_records(record, iterations):
     assert solution.trace.objective[-1] == solution.objective
     assert (np.diff(solution.trace.objective) <= 1e-12).all()
     assert (np.diff(solution.trace.seconds) >= 0).all()
-
-
-def test_geometric_records_thin_out_evenly():
-    schedule, times = Schedule("geometric", N), []
-    while schedule.next <= 1e6:
-        times.append(schedule.next)
-        schedule.advance(int(schedule.next))
-    late = np.array(times[20:])
-    assert (np.abs(late[1:] / late[:-1] - 10**0.1) < 0.02).all()
 
 
 def test_recording_does_not_change_the_run():
@@ -167,13 +158,6 @@ def test_the_callback_sees_the_run():
     assert all(shot.objective == pytest.approx(problem().objective(x)) for shot, x in zip(shots, points, strict=True))
     assert np.shares_memory(shots[0].x, shots[-1].x)
     assert not np.shares_memory(solution.x, shots[0].x)
-
-
-def test_a_progress_bar_is_shown_and_changes_nothing(capsys):
-    plain = ascd.minimize(problem(), rule="cyclic")
-    assert capsys.readouterr().out == ""
-    watched = ascd.minimize(problem(), rule="cyclic", progress=True)
-    np.testing.assert_array_equal(watched.x, plain.x)
 
 
 def test_the_progress_bar_follows(monkeypatch):
