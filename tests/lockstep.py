@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import reference as ref
 
-from ascd.engine.descent import Point, active_count, descend
+from ascd.engine.descent import DescentPoint, active_count, descend
 from ascd.engine.minimize import assemble as put_together
 from ascd.engine.rules.scan import fill_bounds
 
@@ -52,7 +52,7 @@ class Recorder(NamedTuple):
 class Assembly:
     """The parts of a run, ready to descend by pieces."""
 
-    point: Point
+    point: DescentPoint
     rule: Any
     oracle: Any
     step: Any

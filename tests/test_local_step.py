@@ -11,7 +11,7 @@ from reference.descent import local_curvature
 from selection import regression, watch
 
 import ascd
-from ascd.engine.steps import Coordinate, Local, as_step, growth
+from ascd.engine.steps import Coordinate, LocalCurvature, as_step, growth
 from ascd.engine.tuning import LARGEST_GROWTH, SMALL_GROWTH
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -29,7 +29,7 @@ def test_growth_ends_somewhere():
 
 def test_other_losses_take_the_usual_step():
     for loss, kind in {
-        "logistic": Local,
+        "logistic": LocalCurvature,
         "squared": Coordinate,
         "huber": Coordinate,
         "squared_hinge": Coordinate,

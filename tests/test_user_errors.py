@@ -165,7 +165,9 @@ def test_good_parts_are_not_disturbed(interpreted):
 def test_debug_names_class_method_and_line(compiled):
     with pytest.raises(AttributeError) as caught:
         ascd.minimize(PROBLEM, rule=Typo(), debug=True)
-    words = f"Typo.select: 'Point' object has no attribute 'intervalls' (broken_parts.py, line {line_of('Typo')})"
+    words = (
+        f"Typo.select: 'DescentPoint' object has no attribute 'intervalls' (broken_parts.py, line {line_of('Typo')})"
+    )
     assert str(caught.value) == words
 
 

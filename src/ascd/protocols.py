@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 
-class Matrix(Protocol):
+class ColumnStorage(Protocol):
     """Where the stored entries of column j are: at positions ``start(j)`` to ``stop(j)``."""
 
     def start(self, j: int) -> int: ...
@@ -204,13 +204,13 @@ class StepOptions(Protocol):
     def prepare(self, parts: Any) -> Any: ...
 
 
-class Point(Protocol):
-    """The iterate (``ascd.engine.descent.Point``): fields problem, x, predictor, raw_gradient, intervals, reads."""
+class PointMethods(Protocol):
+    """The iterate: fields problem, x, predictor, raw_gradient, intervals, reads (``ascd.engine.descent.DescentPoint``)."""
 
     def partial(self, j: int) -> float: ...
 
 
-class Intervals(Protocol):
+class IntervalMethods(Protocol):
     """Bounds on every gradient entry (``ascd.engine.intervals.Intervals``)."""
 
     def radius_at(self, j: int) -> float: ...
@@ -225,8 +225,8 @@ class Intervals(Protocol):
 
 
 CONTRACTS: tuple[type, ...] = (
-    Matrix, Loss, Penalty, PiecewisePenalty, Steepness, LazySteepness, Oracle, Tightening, Rule, CountingRule, Step,
-    Point, Intervals, BlockPenalty, PiecewiseBlockPenalty,
+    ColumnStorage, Loss, Penalty, PiecewisePenalty, Steepness, LazySteepness, Oracle, Tightening, Rule, CountingRule,
+    Step, PointMethods, IntervalMethods, BlockPenalty, PiecewiseBlockPenalty,
 )  # fmt: skip
 
 #: What a part may have beyond its contract.

@@ -79,7 +79,7 @@ def as_finite_vector(values: Any, name: str, size: int | None = None) -> Array:
 
 
 def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, finite: bool = True) -> float | Array:
-    """One number for all coordinates, or one for each; at least ``low``, no nan, finite unless told otherwise."""
+    """One number for all coordinates, or one for each; at least ``low``, no nan, finite unless ``finite`` is false."""
     if isinstance(values, float) and low <= values < math.inf:  # the common case, for small problems
         return float(values)
     scalar = isinstance(values, numbers.Real) or np.ndim(values) == 0

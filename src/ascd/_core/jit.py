@@ -450,11 +450,11 @@ def cache_folders() -> tuple[list[str], str]:
         return [], str(reason)
 
 
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def tell_once(about: str, text: str) -> None:
     """Warn the first time in a process, whatever the filters of warnings are."""
-    if about not in _told:
-        _told.add(about)
+    if about not in _warned:
+        _warned.add(about)
         warnings.warn(text, RuntimeWarning, stacklevel=3)

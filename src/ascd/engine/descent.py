@@ -22,7 +22,7 @@ from ascd.problem.optimality import square_over, square_times
 from ascd.problem.problem import Parts
 
 
-class Point(NamedTuple):
+class DescentPoint(NamedTuple):
     """The iterate and what rules, oracles and steps know of it.
 
     Shapes: ``x`` (n_features,), ``predictor`` and ``raw_gradient`` (n_samples,), ``reads`` (1,).

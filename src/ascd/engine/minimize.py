@@ -22,7 +22,7 @@ from ascd._core.checks import as_finite_vector, as_flag, as_generator, as_number
 from ascd._core.contracts import confidence_of, users_part
 from ascd._core.jit import debugging
 from ascd._core.timing import Stopwatch
-from ascd.engine.descent import Point, count_violations, descend, objective_at, steepest_score
+from ascd.engine.descent import DescentPoint, count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint
 from ascd.engine.intervals import EPSILON, start_intervals
 from ascd.engine.oracles import as_oracle, oracle_part
@@ -186,7 +186,7 @@ def chosen_parts(rule: Any, oracle: Any, step: Any) -> tuple[Any, Any, Any]:
     return rule, oracle, step
 
 
-def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point, bool]:
+def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[DescentPoint, bool]:
     """Return the point before the first step, and whether its gradient is still to be read."""
     n, parts = problem.n_features, problem.parts
     x = nearest_allowed(parts.penalty, n) if x0 is None else as_finite_vector(x0, "x0", n).copy()
@@ -199,7 +199,7 @@ def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[Point,
         )
     if not np.isfinite(objective):
         raise ValueError(f"x0 must have a finite objective (lie inside the box, if there is one); F(x0) = {objective}")
-    return Point(parts, x, predictor, raw_gradient, intervals, np.zeros(1)), unread
+    return DescentPoint(parts, x, predictor, raw_gradient, intervals, np.zeros(1)), unread
 
 
 def with_local_columns(problem: Problem) -> Problem:
@@ -241,7 +241,7 @@ def with_constant(problem: Problem) -> Problem:
 class Assembly(NamedTuple):
     """The parts of a run, ready to descend."""
 
-    point: Point
+    point: DescentPoint
     rule: Any
     oracle: Any
     step: Any

@@ -94,7 +94,7 @@ class Displacement(NamedTuple):
         return max(self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r))
 
 
-class Progress(NamedTuple):
+class ModelDecrease(NamedTuple):
     """GS-q: the predicted decrease of the model, as √(2·scale·decrease) with ``scale`` L, or 1."""
 
     lipschitz: Any
@@ -174,4 +174,4 @@ def as_steepness(steepness: Any, parts: Parts) -> Any:
         return Subgradient(1.0 / root if scaled else 1.0)
     if family == "r":
         return Displacement(parts.lipschitz, root) if scaled else Displacement(parts.largest, parts.largest)
-    return Progress(parts.lipschitz, 1.0) if scaled else Progress(parts.largest, parts.largest)
+    return ModelDecrease(parts.lipschitz, 1.0) if scaled else ModelDecrease(parts.largest, parts.largest)

@@ -35,7 +35,7 @@ class Coordinate(NamedTuple):
         return new, *gradient_after(g, new - old, problem.norm[i], problem.gain, problem.slack)
 
 
-class Local(NamedTuple):
+class LocalCurvature(NamedTuple):
     """Step length by the curvature h at x and how fast it may grow (logistic loss); 1/L_i for other losses.
 
     For a loss with |ℓ‴| ≤ ℓ″ (logistic) the curvature along a_i is at most h·exp(m|t|) at x_i + t, m = max_k |a_ki|.
@@ -46,7 +46,7 @@ class Local(NamedTuple):
 
     unit: float = 1.0
 
-    def prepare(self, parts: Parts) -> Local | Coordinate:
+    def prepare(self, parts: Parts) -> LocalCurvature | Coordinate:
         return self if hasattr(parts.loss, "curvature_from") else Coordinate()
 
     def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
@@ -63,7 +63,7 @@ class Local(NamedTuple):
         return new, *gradient_after(g, new - old, problem.norm[i], problem.gain, problem.slack)
 
 
-class LineSearch(NamedTuple):
+class ExactLineSearch(NamedTuple):
     """The exact minimiser along the coordinate, by Newton's method kept inside a shrinking bracket.
 
     For the squared loss it is the step 1/L_i in closed form.
@@ -71,7 +71,7 @@ class LineSearch(NamedTuple):
 
     unit: float = 1.0
 
-    def prepare(self, parts: Parts) -> LineSearch | Coordinate:
+    def prepare(self, parts: Parts) -> ExactLineSearch | Coordinate:
         return Coordinate() if parts.slack == 0.0 else self
 
     def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
@@ -157,8 +157,8 @@ def next_guess(
 STEPS: dict[str, Any] = {
     "fixed": partial(Coordinate, True),
     "coordinate": Coordinate,
-    "local": Local,
-    "line-search": LineSearch,
+    "local": LocalCurvature,
+    "line-search": ExactLineSearch,
 }
 
 

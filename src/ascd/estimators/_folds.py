@@ -30,7 +30,7 @@ from ascd.estimators._data import Training, rows_only
 from ascd.estimators._parameters import Parameter, estimator
 from ascd.estimators.paths import warn_of_shortfalls
 from ascd.matrix.base import DataGone
-from ascd.results.lost import hearing_of_losses, tell_of_loss
+from ascd.results.limits import hearing_of_losses, tell_of_loss
 from ascd.results.progress import Round, looking_on, progress_bar
 from ascd.results.solution import Status
 

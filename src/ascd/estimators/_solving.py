@@ -37,7 +37,7 @@ from ascd.problem.penalties.blocks import BlockNorm, SparseGroup
 from ascd.problem.problem import Problem
 from ascd.problem.samples import evaluate_samples
 from ascd.problem.terms import cost_of
-from ascd.results.lost import hearing_of_losses, tell_of_loss
+from ascd.results.limits import hearing_of_losses, tell_of_loss
 from ascd.results.solution import Solution, Status
 from ascd.solver import path, solve
 from ascd.solver.solve import as_reference

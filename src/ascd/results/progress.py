@@ -20,8 +20,8 @@ PAUSE = 0.1
 class Round(NamedTuple):
     """Where a run is.
 
-    Iterations, rounds of questions to data that are elsewhere (0: they are here), objective, duality gap, and the gap
-    that is small enough (0 where that is not known).
+    Iterations, round trips to remote data (0 for local ones), objective, duality gap, and the gap that is small enough
+    (0 where that is not known).
     """
 
     iteration: int
@@ -31,7 +31,7 @@ class Round(NamedTuple):
     enough: float = 0.0
 
 
-_onlooker: ContextVar[Callable[[Round], None] | None] = ContextVar("who is told of rounds", default=None)
+_onlooker: ContextVar[Callable[[Round], None] | None] = ContextVar("callback for rounds", default=None)
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def progress_bar(wanted: bool, total: int) -> Iterator[Show]:
     is_terminal = sys.stderr.isatty()
     with Progress(*columns, transient=True) as bar, announcing(_on_stderr) if is_terminal else nullcontext():
         task = bar.add_task("descend", total=total, said="")
-        yield lambda iteration, objective: bar.update(task, completed=iteration, said=told(objective))
+        yield lambda iteration, objective: bar.update(task, completed=iteration, said=objective_text(objective))
 
 
 def _on_stderr(text: str) -> None:
@@ -83,7 +83,7 @@ def _on_stderr(text: str) -> None:
 
 
 def notebook_display() -> Any:
-    """IPython's module for showing things, where the caller runs in a notebook; None elsewhere."""
+    """IPython's module for showing things, where the caller runs in a notebook; None otherwise."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if not hasattr(shell, "kernel"):
         return None
@@ -110,12 +110,12 @@ def notebook_bar(display: Any, total: int) -> Iterator[Show]:
         handle.update(display.HTML(""))
 
 
-def told(objective: float, before: str = "  ") -> str:
+def objective_text(objective: float, before: str = "  ") -> str:
     """The objective for a bar; nothing where there is none, as for folds.
 
     Examples
     --------
-    >>> told(1.25), told(float("nan"))
+    >>> objective_text(1.25), objective_text(float("nan"))
     ('  objective 1.25', '')
     """
     return "" if objective != objective else f"{before}objective {objective:.6g}"
@@ -130,6 +130,6 @@ def bar_html(iteration: int, total: int, objective: float, seconds: float) -> st
     '<progress value="5" max="10"></progress> 50%, objective 1.25, 2 s, at most 2 s left'
     """
     left = f", at most {seconds / iteration * (total - iteration):.0f} s left" if iteration else ""
-    said = told(objective, ", ")
+    said = objective_text(objective, ", ")
     share = iteration / max(total, 1)
     return f'<progress value="{iteration}" max="{total}"></progress> {share:.0%}{said}, {seconds:.0f} s{left}'

@@ -17,8 +17,7 @@ from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.problem.recession import check_bounded
 from ascd.problem.tuning import SAMPLES_A_PART
-from ascd.results.limits import Limits, as_limits
-from ascd.results.lost import tell_of_loss
+from ascd.results.limits import Limits, as_limits, tell_of_loss
 from ascd.results.progress import Round, progress_bar, tell_onlooker
 from ascd.results.solution import Snapshot, Solution, Status, check_callback
 from ascd.results.trace import Trace

@@ -89,16 +89,16 @@ class Exact(NamedTuple):
         if self.method == "rows" and not sparse:
             raise ValueError("Exact method 'rows' needs a sparse A; use 'gram' for dense data")
         if sparse and self.method != "gram":
-            return Rows(*as_rows(parts.matrix, parts.sample.target.size))
+            return RowProducts(*as_rows(parts.matrix, parts.sample.target.size))
         if 8 * parts.norm.size**2 > LARGEST_EXACT:
             raise ValueError(
                 f"oracle 'exact' would need a Gram matrix of {parts.norm.size} x {parts.norm.size} numbers, more "
                 f"than {LARGEST_EXACT / 2**30:g} GiB; use 'norm', 'cached' or 'sketch', or pass A sparse"
             )
-        return Gram(gram_matrix(parts.matrix, parts.sample.weight, parts.norm.size, parts.sample.target.size))
+        return GramProducts(gram_matrix(parts.matrix, parts.sample.weight, parts.norm.size, parts.sample.target.size))
 
 
-class Gram(NamedTuple):
+class GramProducts(NamedTuple):
     """Products from a precomputed AᵀSA."""
 
     products: Array
@@ -111,7 +111,7 @@ class Gram(NamedTuple):
         inflate_after(point, i, change, 0.0)
 
 
-class Rows(NamedTuple):
+class RowProducts(NamedTuple):
     """Products of sparse columns through a row-wise copy of A."""
 
     data: Array
