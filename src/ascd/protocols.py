@@ -205,7 +205,7 @@ class StepOptions(Protocol):
 
 
 class PointMethods(Protocol):
-    """The iterate: fields problem, x, predictor, raw_gradient, intervals, reads (``ascd.engine.descent.DescentPoint``)."""
+    """The iterate, ``ascd.engine.descent.DescentPoint``: problem, x, predictor, raw_gradient, intervals, reads."""
 
     def partial(self, j: int) -> float: ...
 

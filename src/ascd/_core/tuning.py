@@ -13,9 +13,9 @@ LISTED_A_PART = 1 << 13
 #: Threads of a process, all runs together: more processors have not been met.
 MOST_THREADS = 256
 #: With fewer entries in the matrix than this, the linear algebra library (OpenBLAS) does not start threads, and they
-#: need not be held back, which takes longer than such a product.
+#: need not be limited, which takes longer than such a product.
 WORTH_LIMITING = 10_000
-#: Products in a call of that library that are worth waking its threads for, 0.1 s of them: they stay awake for 2²⁶
+#: Products in a call of that library that are worth waking its threads for, 0.1 s of them: they stay busy for 2²⁶
 #: ticks of the processor's stopwatch after it (20 ms on x86, 0.5 s on ARM).
 WORTH_THE_LIBRARYS = 1e9
 #: Compiling that takes longer than this many seconds is announced, where somebody asked for it.
