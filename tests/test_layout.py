@@ -87,7 +87,7 @@ def test_no_kernel_can_reach_what_the_digest_leaves_out():
     assert left_out <= set(FLOORS)
     made = {name for name in KNOWN if "ascd._core.jit" in imports(name)}  # kernels, and parts that kernels call
     made -= {"ascd.cli.commands"}  # asks where compiled code is kept
-    assert len(made) > 40
+    assert len(made) > 30
     reached, waiting = set(), list(made)
     while waiting:
         name = waiting.pop()

@@ -141,4 +141,8 @@ def test_threads_that_meet_a_kernel_for_the_first_time_share_one_dispatcher():
 def test_numbers_of_threads_mean_what_joblib_says(n_jobs, threads, monkeypatch):
     monkeypatch.setattr("joblib.cpu_count", lambda: 4)
     assert as_n_jobs(n_jobs) == threads
-    assert as_threads(n_jobs) == threads
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2, -1, -2, -100])
+def test_problems_and_estimators_count_threads_alike(n_jobs):
+    assert as_n_jobs(n_jobs) == as_threads(n_jobs)

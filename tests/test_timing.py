@@ -84,15 +84,6 @@ def test_the_first_fit_of_a_process_tells_compiling_from_work():
     assert exit_code == 0, error
 
 
-def test_a_path_and_the_engine_and_huber_tell_too():
-    problem = ascd.Problem(A, A[:, 0], penalty=ascd.L1(0.1))
-    ascd.path(problem, n_alphas=3)
-    assert ascd.path(problem, n_alphas=3).seconds > 0.0
-    for model in (ascd.estimators.HuberRegressor(), ascd.estimators.Lasso(0.1, fit_intercept=False, solver="cyclic")):
-        model.fit(A, A[:, 0])
-        assert model.fit(A, A[:, 0]).certificate_.compile_seconds == 0.0
-
-
 @pytest.mark.parametrize("moment", [0.0, 60.0])
 def test_long_compiling_is_announced_once(moment, monkeypatch):
     monkeypatch.setattr("ascd._core.tuning.A_MOMENT", moment)
