@@ -36,7 +36,7 @@ import numpy as np
 from ascd._core.checks import Array, unknown_name
 from ascd._core.contracts import check_methods
 from ascd._core.jit import at, helper
-from ascd.engine.tuning import FEW_ULPS
+from ascd.engine.tuning import ROUNDING_SHARE
 from ascd.problem.optimality import violation_of
 from ascd.problem.problem import Parts
 from ascd.protocols import Steepness
@@ -113,7 +113,7 @@ class ModelDecrease(NamedTuple):
         before, after, tangent = penalty.cost(x, j), penalty.cost(new, j), (g + lipschitz * y) * y
         # decrease = curved + excess with excess ≥ 0; an excess within rounding of its terms is noise, not progress
         excess = before - after - tangent
-        if excess <= FEW_ULPS * (abs(before) + abs(after) + abs(tangent)):
+        if excess <= ROUNDING_SHARE * (abs(before) + abs(after) + abs(tangent)):
             excess = 0.0
         return math.sqrt(2.0 * self.scale * (curved + excess))
 

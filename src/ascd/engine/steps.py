@@ -16,7 +16,7 @@ from ascd._core.checks import Array, unknown_name
 from ascd._core.contracts import prepared
 from ascd._core.jit import at, helper
 from ascd.engine.guards import guarded_step
-from ascd.engine.tuning import FEW_ULPS, LARGEST_GROWTH, LEAST_CURVATURE, MOST_BISECTIONS, SMALL_GROWTH
+from ascd.engine.tuning import LARGEST_GROWTH, LEAST_CURVATURE, MOST_BISECTIONS, ROUNDING_SHARE, SMALL_GROWTH
 from ascd.matrix.columns import along
 from ascd.problem.losses.formulas import curvature_from
 from ascd.problem.problem import Parts
@@ -97,7 +97,7 @@ class ExactLineSearch(NamedTuple):
             new = next_guess(
                 problem.penalty, i, x, first, max(second, LEAST_CURVATURE * problem.lipschitz[i]), near, far, sign
             )
-            if left == 1 or abs(new - x) <= FEW_ULPS * max(abs(new), abs(x)):
+            if left == 1 or abs(new - x) <= ROUNDING_SHARE * max(abs(new), abs(x)):
                 break
             x = new
         return x, first, 0.0

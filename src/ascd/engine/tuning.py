@@ -42,7 +42,7 @@ ADDITION_ROUNDING = 0.5 * float(np.finfo(np.float64).eps) * (1.0 + 1e-6)
 OUTSIDE_ROUNDING = 1e-9
 #: A step this small beside x, and an excess of a penalty's cost over its tangent this small beside the terms whose
 #: difference it is, are rounding: an ulp is 2.2e-16.
-FEW_ULPS = 1e-15
+ROUNDING_SHARE = 1e-15
 
 # ---- selection
 #: Values between the smallest and the largest upper bound are sorted into this many buckets to find the active set.
