@@ -12,9 +12,7 @@ from test_user_parts import spoiled
 from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
 
 import ascd
-from ascd._core.jit import Kernel
 from ascd.engine.minimize import with_constant
-from ascd.estimators._solving import Settings, minimize_problem
 from ascd.problem.penalties import is_held, nearest_allowed
 
 D, N = 30, 8
@@ -33,60 +31,27 @@ TWINS = {
 STORAGES = {"dense": lambda A: A, "sparse": sp.csc_array}
 
 
-def problems(twin, storage):
-    return [ascd.Problem(STORAGES[storage](A), B, penalty=penalty) for penalty in twin]
-
-
 @pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
-def test_solve_gives_the_librarys_answer(twin, storage, interpreted):
+@pytest.mark.parametrize("name", TWINS)
+def test_solve_minimize_and_path_give_the_librarys_answers(name, storage, interpreted):
+    pair = [ascd.Problem(STORAGES[storage](A), B, penalty=penalty) for penalty in TWINS[name]]
     for intercept in (False, True):
-        mine, theirs = (ascd.solve(problem, tol=1e-10, intercept=intercept) for problem in problems(twin, storage))
+        mine, theirs = (ascd.solve(problem, tol=1e-10, intercept=intercept) for problem in pair)
         assert mine.converged
         assert mine.zero_objective == pytest.approx(theirs.zero_objective, rel=1e-12)
         assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
         np.testing.assert_allclose(mine.x, theirs.x, atol=1e-4)
         assert 0.0 <= mine.gap <= 1e-10 * mine.zero_objective
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
-def test_minimize_gives_the_librarys_answer(twin, storage, interpreted):
-    for rule in ("a-ascd", "uniform"):
-        mine, theirs = (ascd.minimize(problem, rule, tol=1e-8, rng=0) for problem in problems(twin, storage))
-        assert mine.converged
-        assert mine.n_iter == theirs.n_iter
-        np.testing.assert_allclose(mine.x, theirs.x, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("name", TWINS)
-def test_path_gives_the_librarys_answer(name, storage, interpreted):
+    mine, theirs = (ascd.minimize(problem, "a-ascd", tol=1e-8, rng=0) for problem in pair)
+    assert mine.converged
+    assert mine.n_iter == theirs.n_iter
+    np.testing.assert_allclose(mine.x, theirs.x, rtol=1e-9, atol=1e-12)
     alphas = None if name.startswith("l1") else [1.0, 0.5]
-    mine, theirs = (
-        ascd.path(problem, alphas, n_alphas=5, tol=1e-10, early_stop=False)
-        for problem in problems(TWINS[name], storage)
-    )
+    mine, theirs = (ascd.path(problem, alphas, n_alphas=5, tol=1e-10, early_stop=False) for problem in pair)
     assert mine.status is ascd.Status.CONVERGED
-    assert mine.zero_objective == pytest.approx(theirs.zero_objective, rel=1e-12)
     np.testing.assert_allclose(mine.alphas, theirs.alphas, rtol=1e-9)
     np.testing.assert_allclose(mine.objectives, theirs.objectives, rtol=1e-9)
     np.testing.assert_allclose(mine.coefs, theirs.coefs, atol=1e-4)
-
-
-def every_method(penalty, v, j, found):
-    found[0], found[1] = penalty.cost(v, j), penalty.prox(v, 0.5, j)
-    found[2], found[3] = penalty.subgradient(found[1], j)
-    found[4], found[5] = penalty.cost_conjugate(v, j), penalty.dual_scale(v, j)
-
-
-@pytest.mark.parametrize("name", ["box [1, 2]", "l1"])
-def test_methods_do_compiled_what_they_do_in_plain_python(name):
-    penalty, kernel, found, expected = TWINS[name][0], Kernel(every_method)._compiled, np.empty(6), np.empty(6)
-    for v in (-STRENGTH, -0.1, 0.0, 1.5, 2.5, 2.0 * STRENGTH):
-        kernel(penalty, v, 3, found)
-        every_method(penalty, v, 3, expected)
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -211,15 +176,6 @@ def test_other_parts_are_held_to_prepare_too():
 
 
 # ------------------------------------------------------------------------------------------- intercepts
-
-
-def test_an_intercept_needs_a_penalty_that_can_leave_one_coordinate_free(interpreted):
-    problem = ascd.Problem(A, B, penalty=Threshold(1.0))
-    options = {"tol": 1e-6, "max_iter": 100, "x0": None, "intercept0": 0.0}
-    settings = Settings(1e-6, 100, solver="cyclic", random_state=0)
-    with pytest.raises(TypeError, match=r"with_free\(self, n\).*Threshold has none"):
-        minimize_problem(problem, settings, intercept=True, **options)
-    assert minimize_problem(problem, settings, intercept=False, **options).converged
 
 
 @pytest.mark.parametrize(
