@@ -91,7 +91,6 @@ def test_compiled_parts_do_what_the_interpreted_ones_do(interpreted):
 
 
 def test_the_proof_of_a_loss_of_ones_own_is_compiled(monkeypatch):
-    """Beside the loop above; that of a penalty of one's own is compiled in test_namesakes."""
     found, x = [], np.linspace(-1.0, 1.0, N)
     for is_interpreted in (False, True):
         monkeypatch.setattr("ascd._core.jit.is_interpreted", is_interpreted)
