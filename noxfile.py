@@ -19,7 +19,7 @@ import nox
 
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 
-OWN = "test_a_rule_of_ones_own_is_compiled_and_its_picks_are_the_references"
+OWN = "test_compiled_is_interpreted_and_dense_is_sparse"
 KEPT = "test_the_second_process_loads_and_types_of_a_user_are_not_stored"
 SLICE = [
     "tests/test_package.py",  # Python: lazy imports, threads
