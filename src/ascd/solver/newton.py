@@ -159,7 +159,7 @@ class Pieces(NamedTuple):
     ridge: Array
     block: Array
 
-    def take(self, rows: Array) -> Pieces:
+    def of_rows(self, rows: Array) -> Pieces:
         return Pieces(*(part[rows] for part in self))
 
     @property
@@ -268,7 +268,7 @@ def gram_newton(gram: Array, found: Pieces, right: Array) -> Array | None:
     step, outputs = np.zeros(right.shape), right.shape[1]
     rows = np.flatnonzero(found.is_free.any(axis=1))
     if found.is_free[rows].all():
-        solved = _solve(gram[np.ix_(rows, rows)], found.take(rows), right[rows]) if rows.size else None
+        solved = _solve(gram[np.ix_(rows, rows)], found.of_rows(rows), right[rows]) if rows.size else None
         step[rows] = 0.0 if solved is None else solved
         return None if solved is None else step
     free = np.flatnonzero(found.is_free)
@@ -276,7 +276,7 @@ def gram_newton(gram: Array, found: Pieces, right: Array) -> Array | None:
         return None
     row, output = np.divmod(free, outputs)
     matrix = np.where(output[:, None] == output, gram[np.ix_(row, row)], 0.0)
-    solved = _solve(matrix, found.flat.take(free), right.reshape(-1, 1)[free])
+    solved = _solve(matrix, found.flat.of_rows(free), right.reshape(-1, 1)[free])
     step.reshape(-1, 1)[free] = 0.0 if solved is None else solved
     return None if solved is None else step
 
@@ -305,7 +305,7 @@ def coupled_newton(block: Array, curvature: Curvature, found: Pieces, right: Arr
     if intercept:
         gram, _ = without_constants(gram, outputs)
     free, step = np.flatnonzero(found.is_free), np.zeros((m * outputs, 1))
-    solved = _solve(gram, found.flat.take(free), right.reshape(-1, 1)[free])
+    solved = _solve(gram, found.flat.of_rows(free), right.reshape(-1, 1)[free])
     step[free] = 0.0 if solved is None else solved
     return None if solved is None else step.reshape(m, outputs)
 
