@@ -31,21 +31,18 @@ HUBER = "huber, tall, none, weights"
 HUBER_L1 = "huber, wide, l1, start"
 TALL_L1 = "squared, tall, l1 of strength 0"
 HINGE = "squared_hinge, conflicting, box"
-ELASTIC = "squared, equal_columns, elastic net"
 BOX = "squared, wide, half-infinite box"
 
 #: rule (lazy where there is a lazy form and the oracle is "norm"), oracle, steepness, step, init, problem, storage
 ROWS = [
-    ("cyclic", "norm", "gs-s", "coordinate", "gradient", ELASTIC, "dense"),
+    ("cyclic", "simulated", "gsl-s", "line-search", "none", HINGE, "sparse"),
     ("uniform", "exact", "gsl", "coordinate", "none", HUBER, "dense"),
     ("importance", "blind", "gsl-r", "local", "none", LOGISTIC, "sparse"),
-    ("steepest", "simulated", "gsl-s", "line-search", "none", HINGE, "sparse"),
     ("steepest", "norm", "gs-r", "fixed", "gradient", SQUARED_L1, "dense"),
-    ("ascd", "norm", "gs-s", "coordinate", "gradient", HUBER_L1, "dense"),
+    ("ascd", "cached", "gs-s", "coordinate", "gradient", HUBER_L1, "dense"),
     ("u-ascd", "norm", "gsl-q", "fixed", "none", HUBER, "sparse"),
-    ("l-ascd", "cached", "gs-s", "fixed", "gradient", HUBER_L1, "dense"),
     ("a-ascd", "norm", "gs", "fixed", "gradient", TALL_L1, "sparse"),
-    ("a-ascd", "sketch", "gs-s", "fixed", "none", SQUARED_L1, "dense"),
+    ("l-ascd", "sketch", "gs-s", "fixed", "none", SQUARED_L1, "dense"),
     ("working-set", "reference", "gs-s", "coordinate", "gradient", BOX, "dense"),
     ("l-ascd", "random", "gs-q", "fixed", "none", SQUARED_L1, "sparse"),
 ]
