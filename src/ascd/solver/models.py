@@ -441,7 +441,7 @@ class BlockColumnModel:
         """Return Newton's direction, by Cholesky's method where a matrix is small, else by conjugate gradients."""
         (d, _), change = self.raw_gradient.shape, np.zeros(right.shape)
         rows = np.flatnonzero(found.is_free.any(axis=1))
-        some, count, step = found.take(rows), int(found.is_free.sum()), None
+        some, count, step = found.of_rows(rows), int(found.is_free.sum()), None
         is_wide = self.has_one_curvature and rows.size >= d and d * self.columns.size <= tuning.LARGEST_WIDE
         if is_wide and some.is_free.all():
             block, weight = self._dense()[:, rows], self.curvature.most
