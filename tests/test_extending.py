@@ -79,7 +79,7 @@ def beyond_the_loop(loss, penalty, steepness, z, j, found):
 
 def test_the_other_methods_of_the_page_are_compiled_too(page):
     parts = page.LogCosh(), page.Pinball(1.0, 2.0), page.PerEntry(np.full(30, 2.0))
-    kernel, found, expected = Kernel(beyond_the_loop)._compiled, np.empty(7), np.empty(7)
+    kernel, found, expected = Kernel(beyond_the_loop).compiled, np.empty(7), np.empty(7)
     for z in (-1.7, 0.4):
         kernel(*parts, z, 3, found)
         beyond_the_loop(*parts, z, 3, expected)
