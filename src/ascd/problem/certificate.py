@@ -174,6 +174,7 @@ def centre_dual(
         reach[k] = (
             curvature[k] if loss.is_quadratic() else movable_curvature(sample, loss, gradient, curvature, typical, k)
         )
+    for k in range(d):  # loops that add up store nothing: the order of a sum must not depend on addresses
         sum_of_roots += reach[k]
         excess += gradient[k]
     if not 0.0 < sum_of_roots < math.inf:
@@ -181,6 +182,7 @@ def centre_dual(
     left, size = 0.0, 0.0
     for k in range(d):
         dual[k] = gradient[k] - reach[k] / sum_of_roots * excess
+    for k in range(d):
         left += dual[k]
         size += abs(dual[k])
     own = 0.0 if loss.is_quadratic() else 8.0 * UNIT * length
