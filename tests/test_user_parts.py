@@ -90,16 +90,6 @@ def test_compiled_parts_do_what_the_interpreted_ones_do(interpreted):
     np.testing.assert_array_equal(plain.trace.active, solution.trace.active)
 
 
-def test_the_proof_of_a_loss_of_ones_own_is_compiled(monkeypatch):
-    found, x = [], np.linspace(-1.0, 1.0, N)
-    for is_interpreted in (False, True):
-        monkeypatch.setattr("ascd._core.jit.is_interpreted", is_interpreted)
-        problem = ascd.Problem(A, B, SmoothAbsolute(WIDTH), ascd.L1(1.0))
-        found.append((problem.objective(x), problem.gap(x)))
-    assert found[0] == pytest.approx(found[1], rel=1e-10)
-    assert found[0][1] > 0.0
-
-
 @pytest.mark.parametrize(("rule", "active"), [(LeastVisited(), 2), (Backwards(), N)])
 def test_the_trace_asks_the_rule_how_many_it_chooses_from(rule, active, interpreted):
     trace = ascd.minimize(ascd.Problem(A, B, penalty=ascd.L1(1.0)), rule=rule, max_iter=10).trace
