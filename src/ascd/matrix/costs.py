@@ -1,7 +1,6 @@
 """The cost model, in nanoseconds on one core: the solver chooses between columns and their products by it.
 
 Costs need not be exact: where one is wrong by a factor of two, so is the time at most (see ``solver.subproblem``).
-``python benchmarks/tuning.py`` halves and doubles each of them; its table is in docs/benchmarks.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Those under "rounding" follow from the error analysis that is named beside each: smaller would be wrong, larger only
 makes certificates wider.  ``python -m tests.fuzz`` looks for a certificate that is too small.  Those under "work" bound
-what a proof may cost; ``python benchmarks/tuning.py`` halves and doubles them.
+what a proof may cost.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Every number that the solver was tuned by, in one place.
 
-``python benchmarks/tuning.py`` halves and doubles each of them and prints what that does to columns read and to time;
-its table is in docs/benchmarks.md.  Numbers that compiled code uses are not varied there (they would have to be
-compiled anew); they stand below under "compiled".  tests/test_golden.py holds the columns read.
+tests/test_golden.py holds the columns read, and ``python benchmarks/before_after.py`` compares two checkouts.
 """
 
 from __future__ import annotations
