@@ -31,8 +31,8 @@ MODELS = {
     "elastic-net": _kind("ElasticNet", "ElasticNetCV", "alpha", "l1_ratio", "positive", "standardize"),
     "ridge": _kind("Ridge", "", "alpha", "positive", "standardize"),
     "nnls": _kind("NNLS", ""),
-    "huber": _kind("HuberRegressor", "", "alpha", "epsilon", "standardize"),
-    "poisson": _kind("PoissonRegressor", "", "alpha", "l1_ratio", "standardize"),
+    "huber": _kind("HuberRegressor", "HuberRegressorCV", "alpha", "epsilon", "standardize"),
+    "poisson": _kind("PoissonRegressor", "PoissonRegressorCV", "alpha", "l1_ratio", "standardize"),
     "logistic": _kind("LogisticRegression", "LogisticRegressionCV", "C", "l1_ratio", "standardize"),
     "group-lasso": _kind("GroupLasso", "GroupLassoCV", "alpha", "groups", "weights", "positive"),
     "sparse-group-lasso": _kind(
@@ -96,9 +96,9 @@ def plain_again(name: str, estimator: Any) -> Any:
 
 def cv_error(estimator: Any) -> dict[str, Any] | None:
     """Return mean and standard error over the folds of the score at the chosen penalty; None without folds."""
-    if hasattr(estimator, "mse_path_"):
-        name, grid, chosen = "mean squared error", estimator.alphas_, estimator.alpha_
-        table = np.asarray(estimator.mse_path_)
+    if hasattr(estimator, "_error_path"):
+        name, grid, chosen = estimator._measure, estimator.alphas_, estimator.alpha_
+        table = np.asarray(getattr(estimator, estimator._error_path))
     elif hasattr(estimator, "scores_"):
         name, grid, chosen = "accuracy", estimator.Cs_, float(np.ravel(estimator.C_)[0])
         table = np.asarray(estimator.scores_)[:, 0].T
